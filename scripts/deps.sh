@@ -1,0 +1,196 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Installs what the project needs to build and test, and nothing that is there already.
+#
+#   scripts/deps.sh                  packages, plus the stock kernel image the VM tests boot
+#   scripts/deps.sh --kernel 6.12    also headers and image of the newer backports kernel
+#   scripts/deps.sh --list           print the package names
+#
+# Only `apt-get install` needs root (sudo is used when there is one). Kernel images are never
+# installed: they are downloaded and unpacked below ~/.cache/pf_rds/kernels/<version>, with an apt
+# state of our own there, so the machine's package lists and sources stay as they are. The mirror
+# is whatever apt is configured to use.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${PF_RDS_CACHE:-$HOME/.cache/pf_rds}
+log=$cache/log/deps.log
+packages=(
+	# build
+	gcc g++ make cmake linux-headers-amd64 kmod xz-utils zstd
+	libcli11-dev nlohmann-json3-dev
+	# tests in user space
+	libgtest-dev libgmock-dev googletest clang clang-format clang-tidy libclang-rt-14-dev
+	universal-ctags python3 man-db mandoc groff
+	# tests in virtual machines; the guests use the host's tools over 9p
+	qemu-system-x86 busybox-static cpio iproute2 nftables ethtool procps tcpdump strace
+)
+
+say() { echo "deps: $*"; }
+die() { echo "deps: error: $*" >&2; exit 1; }
+
+# Runs a noisy command with its output in the log, which a failure names.
+quietly() {
+	local what=$1
+	shift
+	echo "+ $*" >>"$log"
+	"$@" >>"$log" 2>&1 </dev/null || { tail -n 5 "$log" >&2; die "$what failed, see $log"; }
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		# </dev/tty is not there in CI; sudo -n fails at once instead of asking nobody.
+		if [ -t 2 ]; then sudo "$@"; else sudo -n "$@"; fi
+	else
+		return 1
+	fi
+}
+
+can_be_root() { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }
+
+missing_packages() {
+	local have
+	have=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)
+	local p
+	for p in "${packages[@]}"; do
+		grep -qx "installed $p" <<<"$have" || echo "$p"
+	done
+}
+
+apt_install() {
+	can_be_root || die "missing packages: $* (become root, or install sudo, or run: apt-get install $*)"
+	say "installing $* (output: $log)"
+	[ "$(id -u)" = 0 ] || ! [ -t 2 ] || sudo -v
+	quietly "apt-get update" as_root apt-get -q update
+	quietly "apt-get install" as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get -q -y --no-install-recommends install "$@"
+}
+
+# ---- kernels, downloaded and unpacked, not installed ----
+
+codename() { (. /etc/os-release && echo "${VERSION_CODENAME:?}"); }
+
+# An apt configuration of our own: the machine's Debian sources, plus the backports suite on the
+# same mirror. Needs no root and changes nothing outside the cache.
+apt_own() {
+	local dir=$cache/apt
+	apt-get -q -o Dir::State="$dir/state" -o Dir::State::status=/var/lib/dpkg/status \
+		-o Dir::Cache="$dir/cache" -o Dir::Etc::sourcelist="$dir/pf_rds.list" \
+		-o Dir::Etc::sourceparts=/dev/null -o APT::Sandbox::User="$(id -un)" \
+		-o Acquire::Languages=none "$@"
+}
+
+apt_own_update() {
+	[ -z "${apt_own_updated-}" ] || return 0
+	local dir=$cache/apt code opt='' key=/usr/share/keyrings/debian-archive-keyring.gpg
+	code=$(codename)
+	mkdir -p "$dir/state/lists/partial" "$dir/cache/archives/partial"
+	# apt does not tell which key a source names; Debian's is where Debian puts it.
+	[ ! -f "$key" ] || opt="[signed-by=$key]"
+	apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' \
+		'Created-By: Packages' | awk -v code="$code" -v opt="$opt" '
+		function src(uri, suite) {
+			line = "deb " opt " " uri " " suite " main"
+			if (!seen[line]++) print line
+		}
+		$3 == "main" && index($2, code) == 1 { src($1, $2) }
+		$3 == "main" && $2 == code { src($1, code "-backports") }' >"$dir/pf_rds.list"
+	[ -s "$dir/pf_rds.list" ] || die "apt has no source for the suite '$code'"
+	quietly "apt-get update (own lists)" apt_own update
+	apt_own_updated=1
+}
+
+# fetch_unpack PACKAGE DIR: the package's files below DIR, the .deb is not kept.
+fetch_unpack() {
+	local dl
+	dl=$(mktemp -d "$cache/dl.XXXXXX")
+	(cd "$dl" && apt_own download "$1") >>"$log" 2>&1 || { rm -rf "$dl"; return 1; }
+	dpkg -x "$dl"/*.deb "$2" >>"$log" 2>&1 || { rm -rf "$dl"; return 1; }
+	rm -rf "$dl"
+}
+
+# finish_kernel VERSION STAGE: a kernel directory appears complete or not at all.
+finish_kernel() {
+	# The package leaves modules.dep to its postinst, which never ran.
+	quietly "depmod for $1" /sbin/depmod -b "$2" "$1"
+	rm -rf "$cache/kernels/$1"
+	mv "$2" "$cache/kernels/$1"
+	say "kernel $1 is in $cache/kernels/$1"
+}
+
+stage_dir() {
+	mkdir -p "$cache/kernels"
+	mktemp -d "$cache/kernels/.stage.XXXXXX" # left behind only when we are killed
+}
+
+installed_headers() {
+	ls -d /usr/src/linux-headers-6.1.*-amd64 2>/dev/null | grep -v -e -rt- -e -cloud- |
+		sed 's,.*/linux-headers-,,' | sort -V | tail -n 1
+}
+
+stock_kernel() {
+	local ver stage
+	"$here/kernel-env.sh" --check 6.1 && return
+	ver=$(installed_headers)
+	[ -n "$ver" ] || die "linux-headers-amd64 is installed, but there is no 6.1 in /usr/src"
+	say "fetching the kernel image $ver (about 70 MB)"
+	apt_own_update
+	stage=$(stage_dir)
+	if ! fetch_unpack "linux-image-$ver" "$stage"; then
+		# The mirror has moved on to a newer update than the installed headers.
+		apt_install linux-headers-amd64
+		ver=$(installed_headers)
+		fetch_unpack "linux-image-$ver" "$stage" || die "no image for $ver, see $log"
+	fi
+	finish_kernel "$ver" "$stage"
+}
+
+# Headers by apt would need root and a source file in /etc; unpacked, their two absolute paths have
+# to be rewritten, and the scripts/tools links are relative and stay right.
+backports_kernel() {
+	local want=$1 ver stage p
+	"$here/kernel-env.sh" --check "$want" && return
+	say "fetching headers and image of kernel $want (about 120 MB)"
+	apt_own_update
+	ver=$(apt-cache -o Dir::State="$cache/apt/state" -o Dir::Cache="$cache/apt/cache" \
+		-o Dir::State::status=/var/lib/dpkg/status \
+		-o Dir::Etc::sourcelist="$cache/apt/pf_rds.list" -o Dir::Etc::sourceparts=/dev/null \
+		search --names-only "^linux-headers-${want//./\\.}\.[0-9+~a-z.-]*-amd64\$" |
+		sed 's/ .*//; s/^linux-headers-//' | grep -v -e -rt- -e -cloud- | sort -V | tail -n 1)
+	[ -n "$ver" ] || die "no linux-headers-$want*-amd64 in the backports suite, see $log"
+	stage=$(stage_dir)
+	for p in "linux-image-$ver" "linux-headers-$ver" "linux-headers-${ver%-amd64}-common" \
+		"linux-kbuild-${ver%-amd64}"; do
+		fetch_unpack "$p" "$stage" || die "cannot fetch $p, see $log"
+	done
+	local final=$cache/kernels/$ver
+	sed -i "s,/usr/src/,$final/usr/src/,g" "$stage/usr/src/linux-headers-$ver/Makefile"
+	finish_kernel "$ver" "$stage"
+}
+
+main() {
+	local kernel=${KERNEL:-6.1} missing
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--kernel) kernel=${2:?--kernel needs a version}; shift 2 ;;
+		--list) printf '%s\n' "${packages[@]}"; exit ;;
+		-h | --help) sed -n '3,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit ;;
+		*) die "unknown argument $1" ;;
+		esac
+	done
+	command -v apt-get >/dev/null || die "this is no Debian: apt-get is missing"
+	mkdir -p "$cache/log"
+	exec 9>"$cache/deps.lock"
+	flock 9
+	: >"$log"
+	missing=$(missing_packages)
+	# shellcheck disable=SC2086 # one word per package
+	[ -z "$missing" ] || apt_install $missing
+	stock_kernel
+	[ "$kernel" = 6.1 ] || backports_kernel "$kernel"
+}
+
+main "$@"

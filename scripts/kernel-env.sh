@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Says where the kernel is that we build for and boot, as shell/make assignments:
+#
+#   scripts/kernel-env.sh [6.1|6.12]      default: $KERNEL, else 6.1
+#     KVER=   full version, as in /lib/modules
+#     KDIR=   for `make -C $KDIR M=$PWD modules`
+#     KIMG=   vmlinuz of the same version
+#     KROOT=  unpacked image package: lib/modules/$KVER with a modules.dep
+#
+#   scripts/kernel-env.sh --get KDIR [6.1|6.12]     one value only
+#   scripts/kernel-env.sh --check [6.1|6.12]        silent, exit status only
+#
+# 6.1 builds against the installed headers; what is missing is fetched by scripts/deps.sh.
+set -euo pipefail
+
+cache=${PF_RDS_CACHE:-$HOME/.cache/pf_rds}
+check='' get=''
+case ${1-} in
+--check) check=1; shift ;;
+--get) get=${2:?--get needs a name}; shift 2 ;;
+esac
+kernel=${1:-${KERNEL:-6.1}}
+
+newest() { sort -V | tail -n 1; }
+
+find_kernel() {
+	if [ "$kernel" = 6.1 ]; then
+		KDIR=$(ls -d /usr/src/linux-headers-6.1.*-amd64 2>/dev/null |
+			grep -v -e -rt- -e -cloud- | newest) || return
+		KVER=${KDIR##*/linux-headers-}
+	else
+		KVER=$(ls -d "$cache/kernels/$kernel".*-amd64 2>/dev/null | sed 's,.*/,,' | newest) || return
+		KDIR=$cache/kernels/$KVER/usr/src/linux-headers-$KVER
+	fi
+	KROOT=$cache/kernels/$KVER
+	KIMG=$KROOT/boot/vmlinuz-$KVER
+	[ -f "$KDIR/Module.symvers" ] && [ -f "$KIMG" ] &&
+		[ -f "$KROOT/lib/modules/$KVER/modules.dep" ]
+}
+
+if ! find_kernel; then
+	[ -n "$check" ] || echo "kernel-env: kernel $kernel is not here, run:" \
+		"scripts/deps.sh --kernel $kernel" >&2
+	exit 1
+fi
+[ -z "$check" ] || exit 0
+if [ -n "$get" ]; then
+	echo "${!get}"
+else
+	printf '%s\n' "KVER=$KVER" "KDIR=$KDIR" "KIMG=$KIMG" "KROOT=$KROOT"
+fi
