@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * platform.h: the seam.  All that the core (net/rds, and the pure parts of the transports) imports.
+ *
+ * C, flat, opaque handles.  Three implementations: net/linux (kernel), tests/sim (one thread,
+ * virtual time, injected faults), tests/pthread (real races).  tests/seam compares the core's
+ * undefined symbols with the functions declared here.  Changes need a note in docs/decisions.
+ *
+ * Contexts: "process" may sleep; "any" is process or softirq, with or without core locks held,
+ * never hardirq unless said so.
+ */
+#ifndef RDS_PLATFORM_H
+#define RDS_PLATFORM_H
+
+#include "types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- memory ---- */
+/* @size bytes, not zeroed, 8-aligned; NULL when there are none.  Any context that @ctx is true of. */
+void *rds_alloc(size_t size, enum rds_ctx ctx);
+/* Gives memory of rds_alloc() back; NULL is allowed.  Any context. */
+void rds_free(void *p);
+
+/* ---- locks ---- */
+/* All spin locks keep softirqs off while held; none is ever taken in hardirq. */
+void rds_spin_init(struct rds_spinlock *l, enum rds_lock_rank rank);
+void rds_spin_lock(struct rds_spinlock *l);
+void rds_spin_unlock(struct rds_spinlock *l);
+void rds_mutex_init(struct rds_mutex *m, enum rds_lock_rank rank);
+void rds_mutex_lock(struct rds_mutex *m);
+/* 0, or -EINTR when a signal came first (the lock is then not held).  Process. */
+int rds_mutex_lock_interruptible(struct rds_mutex *m);
+void rds_mutex_unlock(struct rds_mutex *m);
+
+/* ---- read-copy-update ---- */
+void rds_rcu_read_lock(void);
+void rds_rcu_read_unlock(void);
+/* Returns when every reader that was inside has left.  Process, no lock, not a reader. */
+void rds_rcu_sync(void);
+/* Calls @fn(@h) once every reader that is inside now has left.  Any context. */
+void rds_rcu_defer(struct rds_rcu_head *h, void (*fn)(struct rds_rcu_head *h));
+
+/* ---- deferred execution ---- */
+/* A work item runs in process context, never twice at once, once more if queued while it runs. */
+void rds_work_init(struct rds_work *w, void (*fn)(struct rds_work *w));
+/* Any context, hardirq too. */
+void rds_work_queue(struct rds_work *w);
+/* After it neither runs nor is queued.  Process, not from @w itself, no lock that @w takes. */
+void rds_work_cancel_sync(struct rds_work *w);
+/* Waits until what is queued now has run.  Same context rules. */
+void rds_work_flush(struct rds_work *w);
+/* One-shot timers; @fn may run in hardirq: it may only set atomics and queue work. */
+void rds_timer_init(struct rds_timer *t, void (*fn)(struct rds_timer *t));
+/* (Re)arms to fire @ns from now.  Any context. */
+void rds_timer_arm(struct rds_timer *t, uint64_t ns);
+/* After it the timer is not armed and @fn is not running.  Process, not from @fn. */
+void rds_timer_cancel_sync(struct rds_timer *t);
+
+/* ---- time and chance ---- */
+/* Nanoseconds of a clock that never goes back; its zero means nothing.  Any context. */
+uint64_t rds_now_ns(void);
+/* A random number, good enough for ports and back-off.  Any context. */
+uint32_t rds_random(void);
+
+/* ---- payload ---- */
+/*
+ * A payload is the platform's trailer of struct rds_msg: the core allocates
+ * sizeof(struct rds_msg) + rds_payload_footprint(len) bytes in one piece and hands over the tail.
+ */
+/* Trailer bytes for a message of @len bytes (0 for 0); small ones are kept whole inside. */
+uint32_t rds_payload_footprint(uint32_t len);
+/* Makes an empty payload for @len bytes at @p and gets what memory it needs: 0 or -ENOMEM.  With
+ * @src (may be NULL) the bytes will come from there by rds_payload_append(), and the platform may
+ * decide to keep references instead of copying. */
+int rds_payload_init(struct rds_payload *p, uint32_t len, const struct rds_src *src,
+		     enum rds_ctx ctx);
+/* Fills all @len bytes from a system call: 0 or -EFAULT.  Process. */
+int rds_payload_from_user(struct rds_payload *p, struct rds_uio *from);
+/* As _from_user, but pins the caller's pages: 0, -EFAULT, -ENOMEM (RLIMIT_MEMLOCK too).  Instead
+ * of rds_payload_init().  Process. */
+int rds_payload_pin_user(struct rds_payload *p, uint32_t len, struct rds_uio *from);
+/* Fills all bytes from memory.  Any context. */
+void rds_payload_from_mem(struct rds_payload *p, const void *from);
+/* Appends @n bytes found at @off in @src: 0 or -ENOMEM (nothing appended).  Softirq or process. */
+int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off, uint32_t n,
+		       enum rds_ctx ctx);
+/* Copies @n bytes at @off to a system call: 0 or -EFAULT.  Process. */
+int rds_payload_to_user(const struct rds_payload *p, uint32_t off, uint32_t n, struct rds_uio *to);
+/* Copies @n bytes at @off to memory (congestion maps).  Any context. */
+void rds_payload_to_mem(const struct rds_payload *p, uint32_t off, uint32_t n, void *to);
+/* Bytes of memory beyond rds_payload_footprint() that this payload holds.  Any context. */
+uint32_t rds_payload_truesize(const struct rds_payload *p);
+/* Releases what _init, _pin_user and _append got.  Any context. */
+void rds_payload_destroy(struct rds_payload *p);
+/* Copies @n bytes at @off of received data (headers).  Any context. */
+void rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n);
+
+/* ---- sockets ---- */
+enum rds_wake { RDS_WAKE_READ = 1, RDS_WAKE_WRITE = 2, RDS_WAKE_CONG = 4 };
+/* Wakes whoever sleeps in or polls @s for any of @what (enum rds_wake).  Any context, no core
+ * lock held; @s is kept alive by an RCU reader or a reference of the caller. */
+void rds_socket_wake(struct rds_socket *s, unsigned int what);
+/* Half of SO_SNDBUF and SO_RCVBUF as they are now, in bytes (the kernel doubles what was set). */
+uint32_t rds_socket_sndbuf(const struct rds_socket *s);
+uint32_t rds_socket_rcvbuf(const struct rds_socket *s);
+/* Current time of day in ns for SO_TIMESTAMP, or 0 when @s does not ask for it.  Any context. */
+uint64_t rds_socket_stamp(const struct rds_socket *s);
+
+/* ---- counters, log, trace ---- */
+/* Adds to this CPU's counter @id (enum rds_stat, stats.h) of a namespace's set.  Any context. */
+void rds_stat_add(struct rds_stats *st, unsigned int id, uint64_t n);
+/* One rate-limited line: @what, and the pair of addresses it is about (either may be NULL). */
+void rds_log(const char *what, const struct rds_addr *laddr, const struct rds_addr *faddr);
+/* A bug of ours: warns once per @what with a stack trace.  The caller then drops the path. */
+void rds_bug(const char *what);
+/* A path went from state @from to @to because of @why (enum rds_drop_reason or event). */
+void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int to,
+		     unsigned int why);
+
+/* ---- modules and addresses ---- */
+/* A reference on a transport's code: 0 or -ENOENT when it is being unloaded.  Any context. */
+int rds_module_get(struct rds_module *m);
+void rds_module_put(struct rds_module *m);
+/* Tries to load a transport ("rds_tcp"); whether it came is seen in the registry.  Process. */
+void rds_module_request(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * rds_core.h: what the core offers to the glue (net/linux, and the simulator's applications): network
+ * namespaces, sockets, and snapshots for rds-info.  Transports use transport.h.
+ *
+ * The glue translates: user memory, sockaddrs, cmsgs and options end there.  Everything returns 0 or
+ * a negative errno; nothing here blocks for a peer: where a system call may wait (full queue,
+ * congestion, nothing to read) the core says -EAGAIN or -ENOBUFS, the glue sleeps and asks again, and
+ * rds_socket_wake() of the seam ends the sleep.
+ */
+#ifndef RDS_CORE_H
+#define RDS_CORE_H
+
+#include "../platform/types.h"
+#include "stats.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- module and namespaces (process context) ---- */
+int rds_core_init(void);
+void rds_core_exit(void);
+/* NULL without memory.  @st is what rds_stat_add() will be called with. */
+struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st);
+/* No socket of the namespace is left.  Destroys the connections of every transport. */
+void rds_net_destroy(struct rds_net *net);
+
+/* What /proc/sys/net/rds tunes in one namespace.  The glue writes checked values. */
+struct rds_tunables {
+	unsigned int reconnect_min_ms;	  /* 1 .. reconnect_max_ms; default 1 */
+	unsigned int reconnect_max_ms;	  /* reconnect_min_ms .. 3600000; default 1000 */
+	unsigned int max_unacked_packets; /* default 8 (used by transports with RDS acks) */
+	unsigned int max_unacked_bytes;	  /* default 16 MiB */
+	unsigned int ping_enable;	  /* 0: pings are not answered; default 1 */
+};
+struct rds_tunables *rds_net_tunables(struct rds_net *net);
+
+/* Counters of every registered transport, in order of type: calls @fn for each. */
+void rds_transport_stats(struct rds_os_net *os,
+			 void (*fn)(void *arg, const char *name, uint64_t value), void *arg);
+/* Name of core counter @id, NULL beyond the last. */
+const char *rds_stat_name(unsigned int id);
+
+/* ---- sockets (process context unless said otherwise) ---- */
+size_t rds_socket_size(void); /* bytes, 8-aligned, that the glue reserves per socket */
+void rds_socket_init(struct rds_socket *s, struct rds_net *net);
+/* First half of close(): unbinds, clears its congestion bit, cancels what it sent, drops what it
+ * received.  The memory may go after an RCU grace period. */
+void rds_socket_release(struct rds_socket *s);
+
+/* Binds; port 0 picks one.  The address must have been checked for its kind by the glue.
+ * -EINVAL bound already, reserved port, or scope differs from the connected one; -EADDRNOTAVAIL no
+ * transport has it; -ENOPROTOOPT the transport set before has it not; -EADDRINUSE; -ENOMEM. */
+int rds_socket_bind(struct rds_socket *s, const struct rds_endpoint *want);
+/* Default destination; may be repeated.  -EINVAL: link-local scope differs from the bound one. */
+int rds_socket_connect(struct rds_socket *s, const struct rds_endpoint *to);
+/* 1 and *@ep when bound (connected), else 0. */
+int rds_socket_bound(const struct rds_socket *s, struct rds_endpoint *ep);
+int rds_socket_peer(const struct rds_socket *s, struct rds_endpoint *ep);
+/* SO_RDS_TRANSPORT.  -EOPNOTSUPP attached already; -ENOPROTOOPT not to be had. */
+int rds_socket_set_transport(struct rds_socket *s, unsigned int type);
+/* RDS_TRANS_* or -1 (RDS_TRANS_NONE). */
+int rds_socket_transport(const struct rds_socket *s);
+unsigned int rds_socket_caps(const struct rds_socket *s); /* enum rds_transport_caps, 0 unbound */
+/* SIOCRDSSETTOS.  -ENOIOCTLCMD no transport or it has no TOS; -EINVAL set, or sent already. */
+int rds_socket_set_tos(struct rds_socket *s, unsigned char tos);
+unsigned char rds_socket_tos(const struct rds_socket *s);
+
+/* Congestion monitor: the mask of ports (bit = port % 64) whose clearing is reported by
+ * RDS_CMSG_CONG_UPDATE.  With @on, sends that meet -ENOBUFS add their port. */
+void rds_socket_set_cong_monitor(struct rds_socket *s, int on, uint64_t mask);
+void rds_socket_cong_monitor(const struct rds_socket *s, int *on, uint64_t *mask);
+void rds_socket_set_recverr(struct rds_socket *s, int on);
+int rds_socket_recverr(const struct rds_socket *s);
+/* Which RXPATH_LATENCY points are wanted: keeps the core stamping messages while any socket is. */
+void rds_socket_set_trace(struct rds_socket *s, int on);
+
+/* -- sending -- */
+/* A message with @len bytes from @from.  -ENOMEM, -EFAULT.  @zcopy: pages are pinned and @cookie
+ * comes back by rds_socket_zcopy() when the message has left the send queue. */
+int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int zcopy,
+		   uint32_t cookie, struct rds_msg **m);
+/* Queues @m to @to and transmits what it can.  0: the core owns @m.  Else the caller keeps it:
+ * -ENOTCONN unbound; -ENOBUFS @to is congested (the socket will be woken with RDS_WAKE_CONG);
+ * -EAGAIN send queue full (RDS_WAKE_WRITE follows); -ENOMEM, -ENETDOWN, -EOPNOTSUPP no connection;
+ * -ENETUNREACH it is being destroyed.  @more: the caller sends again at once (MSG_MORE). */
+int rds_socket_send(struct rds_socket *s, const struct rds_endpoint *to, struct rds_msg *m,
+		    int more);
+int rds_socket_writable(const struct rds_socket *s); /* room in the send queue.  Any context */
+/* Is @to congested as far as we know?  Any context. */
+int rds_socket_congested(struct rds_socket *s, const struct rds_endpoint *to);
+/* Counts a blocking send that met congestion. */
+void rds_socket_note_blocked(struct rds_socket *s);
+/* Takes back everything not acknowledged to @to (NULL: to anybody). */
+void rds_socket_cancel(struct rds_socket *s, const struct rds_endpoint *to);
+
+/* -- receiving -- */
+struct rds_recv_info {
+	struct rds_endpoint from;
+	uint32_t len;
+	uint64_t stamp_ns; /* arrival, time of day; 0 when not asked for */
+	uint64_t trace_ns[3]; /* header, whole, delivered (rds_now_ns); 0 when not asked for */
+};
+/* One reader at a time: 0 or -EINTR.  Between lock and unlock the head stays the head. */
+int rds_recv_lock(struct rds_socket *s);
+void rds_recv_unlock(struct rds_socket *s);
+/* The oldest message or NULL, and what is known about it. */
+struct rds_msg *rds_recv_head(struct rds_socket *s, struct rds_recv_info *info);
+/* Takes the head off (it was @m) and frees it. */
+void rds_recv_pop(struct rds_socket *s, struct rds_msg *m);
+/* Copies to the system call's buffer: 0 or -EFAULT. */
+int rds_recv_copy(struct rds_socket *s, struct rds_msg *m, uint32_t n, struct rds_uio *to);
+/* Congestion notification waiting to be reported (0: none), and its removal once it was. */
+uint64_t rds_socket_cong_notice(const struct rds_socket *s);
+void rds_socket_cong_notice_done(struct rds_socket *s, uint64_t mask);
+/* Up to @max zerocopy cookies of completed sends, oldest first; _done removes the first @n. */
+unsigned int rds_socket_zcopy(struct rds_socket *s, uint32_t *cookies, unsigned int max);
+void rds_socket_zcopy_done(struct rds_socket *s, unsigned int n);
+/* Is there something for a blocking recvmsg?  Any context. */
+int rds_socket_readable(const struct rds_socket *s);
+
+enum rds_poll {
+	RDS_POLL_IN = 1,   /* data or a notification */
+	RDS_POLL_CONG = 2, /* without monitor: something we waited for cleared (told once) */
+	RDS_POLL_OUT = 4,  /* room in the send queue */
+};
+unsigned int rds_socket_poll(struct rds_socket *s);
+
+/* ---- snapshots: @fn is called for each, under RCU or a spin lock: it may not sleep ---- */
+struct rds_conn_info {
+	struct rds_addr laddr, faddr;
+	uint64_t next_tx_seq, next_rx_seq; /* of path 0 */
+	const char *transport;
+	unsigned char flags; /* 1 sending, 2 connecting, 4 connected */
+	unsigned char tos;
+};
+struct rds_msg_info {
+	struct rds_addr laddr, faddr;
+	uint64_t seq;
+	uint32_t len;
+	uint16_t lport, fport; /* host order */
+	unsigned char tos;
+};
+struct rds_socket_info {
+	const struct rds_socket *s;
+	struct rds_endpoint bound, peer;
+};
+enum rds_info_queue { RDS_QUEUE_SEND, RDS_QUEUE_RETRANS, RDS_QUEUE_RECV };
+void rds_info_conns(struct rds_net *net, void (*fn)(void *arg, const struct rds_conn_info *i),
+		    void *arg);
+void rds_info_messages(struct rds_net *net, enum rds_info_queue q,
+		       void (*fn)(void *arg, const struct rds_msg_info *i), void *arg);
+void rds_info_sockets(struct rds_net *net,
+		      void (*fn)(void *arg, const struct rds_socket_info *i), void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * transport.h: the contract between the core and a transport (tcp, ib, loop).
+ *
+ * A transport registers one const struct rds_transport.  For every connection path the core asks it
+ * for a private object (path_alloc) and from then on drives it from ONE place, the path's worker
+ * (path.cc): connect, adopt, shutdown and close are called in process context, without locks, never
+ * two at once for a path.  xmit is called by whoever holds the path's XmitToken: one caller at a
+ * time, process context, and only while the path is up (the worker takes the token before it calls
+ * shutdown or close, so xmit never runs beside them).
+ *
+ * The transport tells the core what happened by the rds_path_*() calls below, from any context.  They
+ * only post events; a path's state changes in its worker alone.  After close() returns the transport
+ * makes no further rds_path_*() or rds_recv_*() call for what it closed.
+ */
+#ifndef RDS_TRANSPORT_H
+#define RDS_TRANSPORT_H
+
+#include "../platform/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RDS_HEADER_BYTES 48
+
+/* What a transport can do: the core asks these, never which transport it has. */
+enum rds_transport_caps {
+	/* Local destinations go through loopback (RDS_TRANS_LOOP) instead. */
+	RDS_CAP_PREFER_LOOP = 1 << 0,
+	/* Both ends share this host's congestion maps: no updates are sent. */
+	RDS_CAP_SHARED_CONG = 1 << 1,
+	/* rds_msg payload may be pinned user pages (MSG_ZEROCOPY). */
+	RDS_CAP_ZEROCOPY = 1 << 2,
+	/* Small messages of a busy stream may wait a moment for company (path.cc). */
+	RDS_CAP_COALESCE = 1 << 3,
+	/* Path count is negotiated by a probe after each connect (wire.h, NPATHS). */
+	RDS_CAP_PROBE = 1 << 4,
+	/* RDMA and atomic operations exist, and their extension headers mean something. */
+	RDS_CAP_RDMA = 1 << 5,
+	/* SIOCRDSSETTOS is understood; every value maps to 0. */
+	RDS_CAP_TOS_ZERO = 1 << 6,
+};
+
+/* One call's worth of messages: the bytes of msgs[0] (header first, then payload) from @off on,
+ * then all of msgs[1], ... */
+struct rds_xmit {
+	struct rds_msg *const *msgs;
+	unsigned int n;	 /* at least 1 */
+	uint32_t off;	 /* bytes of msgs[0] that were accepted earlier */
+	unsigned char more; /* another call follows at once: no need to push */
+};
+
+struct rds_transport {
+	const char *name;	  /* as RDS_INFO_CONNECTIONS shows it: "tcp", at most 15 bytes */
+	unsigned int type;	  /* RDS_TRANS_* of the UAPI */
+	unsigned int caps;	  /* enum rds_transport_caps */
+	unsigned int max_paths;	  /* of one connection, 1..8 */
+	struct rds_module *owner; /* pinned by every socket that is bound to this transport */
+
+	/* Is @addr (with interface @scope) a local address that this transport serves?  Process. */
+	int (*laddr_check)(struct rds_os_net *net, const struct rds_addr *addr, uint32_t scope);
+
+	/* The transport's part of a new path, or NULL without memory.  Process. */
+	void *(*path_alloc)(struct rds_path *path);
+	/* Frees it; the path is down and closed.  Process or RCU callback (softirq). */
+	void (*path_free)(void *tp);
+
+	/* Does this side call the other?  Then the core reconnects by itself; if not it calls only
+	 * when it has something to send (a knock).  Pure.  Any context. */
+	int (*initiates)(const void *tp);
+	/* Starts to connect: 0 (then rds_path_connected() or rds_path_drop() follows) or -errno. */
+	int (*connect)(void *tp);
+	/* Takes over an accepted @handle given to rds_path_accepted(): 0, or -errno when it is dead
+	 * already (then it is released).  Data may arrive before this returns. */
+	int (*adopt)(void *tp, void *handle);
+	/* Releases a @handle that nobody adopts. */
+	void (*discard)(void *handle);
+	/* Starts an orderly end: nothing more is sent, what the peer still sends is received.
+	 * rds_path_drained() follows when the peer has ended too; the core waits 5 s at most. */
+	void (*shutdown)(void *tp);
+	/* Ends it now and waits for callbacks on their way.  A message received in part is thrown
+	 * away.  Idempotent. */
+	void (*close)(void *tp);
+
+	/* Accepts bytes in order, as many as it has room for: the count, 0 or -EAGAIN when there is
+	 * no room (then rds_path_writable() follows), another -errno when the path is broken. */
+	long (*xmit)(void *tp, const struct rds_xmit *x);
+	/* Goes on receiving after rds_recv_*() said -ENOMEM or -EAGAIN.  Process. */
+	void (*recv_retry)(void *tp);
+
+	/* Named counters of the transport, shown after the core's.  May be NULL/0. */
+	unsigned int n_stats;
+	const char *const *stat_names;
+	void (*stats)(struct rds_os_net *net, uint64_t *values);
+};
+
+/* Why a path was dropped; shown by traces and logs. */
+enum rds_drop_reason {
+	RDS_DROP_NONE,
+	RDS_DROP_PEER_CLOSED,
+	RDS_DROP_ERROR,	       /* reset, timeout, unreachable */
+	RDS_DROP_CONNECT,      /* connect failed */
+	RDS_DROP_KNOCKED,      /* our knock was answered by an accept; now the peer calls us */
+	RDS_DROP_REPLACED,     /* the peer opened a new one */
+	RDS_DROP_PROTOCOL,     /* the peer sent what no RDS sends */
+	RDS_DROP_SEND,	       /* xmit failed */
+	RDS_DROP_ADMIN,	       /* a sysctl asked for it */
+	RDS_DROP_DESTROY,
+};
+
+/* ---- registry (process context) ---- */
+/* 0, -EEXIST (type taken).  The structure must outlive the registration. */
+int rds_transport_register(const struct rds_transport *t);
+/* Destroys every connection of @t in every namespace and returns when none is left. */
+void rds_transport_unregister(const struct rds_transport *t);
+/* Destroys the connections of @t in one namespace (the transport's namespace exit). */
+void rds_transport_net_exit(struct rds_net *net, const struct rds_transport *t);
+/* Drops every path of @t in @net; they reconnect (a sysctl changed). */
+void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t);
+
+/* ---- connections (process context) ---- */
+/* The connection of the pair, made if there is none; -errno in *@err and NULL: -ENOMEM,
+ * -ENETDOWN (namespace or transport is going), -EOPNOTSUPP (faddr is local and the transport does
+ * not serve that).  Drop the reference with rds_conn_put(). */
+struct rds_conn *rds_conn_get(struct rds_net *net, const struct rds_transport *t,
+			      const struct rds_addr *laddr, const struct rds_addr *faddr,
+			      uint32_t scope, unsigned char tos, int *err);
+void rds_conn_put(struct rds_conn *conn);
+struct rds_path *rds_conn_path(struct rds_conn *conn, unsigned int index);
+
+/* ---- what a path is (any context) ---- */
+void *rds_path_priv(const struct rds_path *path); /* what path_alloc returned */
+const struct rds_addr *rds_path_laddr(const struct rds_path *path);
+const struct rds_addr *rds_path_faddr(const struct rds_path *path);
+uint32_t rds_path_scope(const struct rds_path *path);
+unsigned int rds_path_index(const struct rds_path *path);
+struct rds_net *rds_path_net(const struct rds_path *path);
+struct rds_os_net *rds_path_os_net(const struct rds_path *path);
+const struct rds_transport *rds_path_transport(const struct rds_path *path);
+
+/* ---- what happened to it (any context) ---- */
+void rds_path_connected(struct rds_path *path);
+/* Hands an accepted connection over; the path decides in its worker.  Process. */
+void rds_path_accepted(struct rds_path *path, void *handle);
+/* The peer asks to be called (its knock was refused): connect now, or prove that we are up. */
+void rds_path_knocked(struct rds_path *path);
+void rds_path_drop(struct rds_path *path, enum rds_drop_reason why);
+void rds_path_drained(struct rds_path *path);
+void rds_path_writable(struct rds_path *path);
+/* The transport will not lose the first @bytes of what xmit accepted since this path came up. */
+void rds_path_acked(struct rds_path *path, uint64_t bytes);
+
+/* ---- receiving (softirq or process; one caller at a time per path) ---- */
+enum { RDS_RECV_SKIP = 1 };
+/* A header of RDS_HEADER_BYTES arrived; @src holds the first payload bytes (NULL: none yet).
+ * 0 and *@m, into whose payload h_len bytes go; RDS_RECV_SKIP: read h_len bytes and forget them;
+ * -ENOMEM: call again later with the same header; -EPROTO: the path is being dropped, stop. */
+int rds_recv_begin(struct rds_path *path, const unsigned char *header, const struct rds_src *src,
+		   enum rds_ctx ctx, struct rds_msg **m);
+/* The message is whole.  0: taken.  -EAGAIN: its receiver is over the hard limit, call again
+ * later with the same message before anything else of this path. */
+int rds_recv_incoming(struct rds_path *path, struct rds_msg *m);
+/* -ENOMEM or -EAGAIN came: the worker will call ops->recv_retry() after a moment. */
+void rds_recv_later(struct rds_path *path);
+
+/* ---- messages as a transport sees them (any context) ---- */
+const unsigned char *rds_msg_header(const struct rds_msg *m); /* RDS_HEADER_BYTES, as on the wire */
+uint32_t rds_msg_len(const struct rds_msg *m);		      /* payload bytes */
+struct rds_payload *rds_msg_payload(struct rds_msg *m);
+void rds_msg_get(struct rds_msg *m);
+void rds_msg_put(struct rds_msg *m); /* frees with the last reference */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
