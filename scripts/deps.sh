@@ -186,6 +186,8 @@ main() {
 	exec 9>"$cache/deps.lock"
 	flock 9
 	: >"$log"
+	# Newer headers carry a vmlinux with BTF, and then the build calls pahole.
+	[ "$kernel" = 6.1 ] || packages+=(pahole)
 	missing=$(missing_packages)
 	# shellcheck disable=SC2086 # one word per package
 	[ -z "$missing" ] || apt_install $missing
