@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "cli.h"
+
+#include <csignal>
+#include <iostream>
+
+#include "error.h"
+#include "text.h"
+
+namespace rdstools
+{
+
+namespace
+{
+
+volatile std::sig_atomic_t stop_flag;
+
+void note_stop(int)
+{
+	stop_flag = 1;
+}
+
+} // namespace
+
+int run_tool(CLI::App &app, int argc, char **argv, const std::function<int()> &body)
+{
+	app.set_version_flag("--version", app.get_name() + " (pf_rds) " + version);
+	app.get_formatter()->column_width(34);
+	try {
+		app.parse(argc, argv);
+	} catch (const CLI::ParseError &error) {
+		return app.exit(error) == 0 ? exit_ok : exit_usage;
+	}
+	try {
+		return body();
+	} catch (const std::exception &error) {
+		std::cout.flush();
+		std::cerr << app.get_name() << ": " << error.what() << '\n';
+		return exit_usage;
+	}
+}
+
+void catch_stop_signals()
+{
+	struct sigaction action = {};
+
+	/* No SA_RESTART: a sleeping poll() must notice. */
+	action.sa_handler = note_stop;
+	sigaction(SIGINT, &action, nullptr);
+	sigaction(SIGTERM, &action, nullptr);
+	/* A reader of our output that went away is not worth dying without a summary. */
+	signal(SIGPIPE, SIG_IGN);
+}
+
+bool stopped()
+{
+	return stop_flag;
+}
+
+} // namespace rdstools

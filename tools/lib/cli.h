@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the three command lines share: one way to parse, one way to fail, one stop flag. */
+#ifndef RDSTOOLS_CLI_H
+#define RDSTOOLS_CLI_H
+
+#include <exception>
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace rdstools
+{
+
+/* Exit statuses common to the tools. */
+enum ExitStatus { exit_ok = 0, exit_failed = 1, exit_usage = 2, exit_peer = 3 };
+
+/* Turns a parser that throws into a CLI11 validator, so that a bad value is a usage error. */
+inline CLI::Validator checked_by(std::function<void(const std::string &)> parse, std::string name)
+{
+	return CLI::Validator(
+		[parse = std::move(parse)](std::string &text) -> std::string {
+			try {
+				parse(text);
+				return {};
+			} catch (const std::exception &error) {
+				return error.what();
+			}
+		},
+		std::move(name));
+}
+
+/*
+ * Parses, then runs body. Usage and environment errors end with status 2 and one line on
+ * stderr that starts with the tool's name.
+ */
+int run_tool(CLI::App &app, int argc, char **argv, const std::function<int()> &body);
+
+/* SIGINT and SIGTERM set stopped() and interrupt poll(); further calls do nothing. */
+void catch_stop_signals();
+bool stopped();
+
+} // namespace rdstools
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "socket.h"
+
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <linux/sockios.h>
+#include <linux/rds.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "error.h"
+
+namespace rdstools
+{
+
+namespace
+{
+
+template <typename Query>
+Address name_of(int fd, Query query)
+{
+	sockaddr_storage any = {};
+	socklen_t size = sizeof(any);
+
+	if (query(fd, reinterpret_cast<sockaddr *>(&any), &size) != 0)
+		return Address();
+	return Address::from_sockaddr(reinterpret_cast<sockaddr *>(&any), size);
+}
+
+void read_control(msghdr &msg, Received &got)
+{
+	for (cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
+		if (c->cmsg_level != SOL_RDS || c->cmsg_type != RDS_CMSG_CONG_UPDATE ||
+		    c->cmsg_len < CMSG_LEN(sizeof(got.congestion_mask)))
+			continue;
+		got.congestion_update = true;
+		std::memcpy(&got.congestion_mask, CMSG_DATA(c), sizeof(got.congestion_mask));
+	}
+}
+
+} // namespace
+
+Address local_address(int fd)
+{
+	return name_of(fd, ::getsockname);
+}
+
+Address peer_address(int fd)
+{
+	return name_of(fd, ::getpeername);
+}
+
+RdsSocket::RdsSocket() : fd_(::socket(AF_RDS, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))
+{
+	if (!fd_)
+		fail(Step::socket, errno);
+}
+
+std::uint64_t RdsSocket::inode() const
+{
+	struct stat st = {};
+
+	return fstat(fd(), &st) == 0 ? st.st_ino : 0;
+}
+
+Address RdsSocket::bind(const Address &local)
+{
+	if (::bind(fd(), local.sa(), local.size()) != 0)
+		fail(Step::bind, errno, local.port() ? local.text() : local.host());
+	return local_address(fd());
+}
+
+void RdsSocket::set_tos(std::uint8_t tos)
+{
+	if (tos != 0 && ::ioctl(fd(), SIOCRDSSETTOS, &tos) != 0)
+		fail(Step::tos, errno, local_address(fd()).host());
+}
+
+int RdsSocket::transport() const
+{
+	int value = RDS_TRANS_NONE;
+	socklen_t size = sizeof(value);
+
+	if (::getsockopt(fd(), SOL_RDS, SO_RDS_TRANSPORT, &value, &size) < 0)
+		return RDS_TRANS_NONE;
+	return value;
+}
+
+std::size_t RdsSocket::set_buffer(int force, int plain, std::size_t bytes)
+{
+	int want = static_cast<int>(std::min<std::size_t>(bytes, INT_MAX / 4));
+	int have = 0;
+	socklen_t size = sizeof(have);
+
+	/* The kernel doubles the value for its own overhead; RDS counts payload against half. */
+	if (::setsockopt(fd(), SOL_SOCKET, force, &want, sizeof(want)) != 0 &&
+	    ::setsockopt(fd(), SOL_SOCKET, plain, &want, sizeof(want)) != 0)
+		fail(Step::option, errno, plain == SO_SNDBUF ? "SO_SNDBUF" : "SO_RCVBUF");
+	if (::getsockopt(fd(), SOL_SOCKET, plain, &have, &size) != 0)
+		return 0;
+	return static_cast<std::size_t>(have) / 2;
+}
+
+std::size_t RdsSocket::set_send_buffer(std::size_t bytes)
+{
+	return set_buffer(SO_SNDBUFFORCE, SO_SNDBUF, bytes);
+}
+
+std::size_t RdsSocket::set_receive_buffer(std::size_t bytes)
+{
+	return set_buffer(SO_RCVBUFFORCE, SO_RCVBUF, bytes);
+}
+
+void RdsSocket::set_congestion_monitor(bool on)
+{
+	int value = on;
+
+	if (::setsockopt(fd(), SOL_RDS, RDS_CONG_MONITOR, &value, sizeof(value)) != 0)
+		fail(Step::option, errno, "RDS_CONG_MONITOR");
+}
+
+int RdsSocket::send(std::span<const std::byte> data, const Address &dest)
+{
+	msghdr msg = {};
+	iovec vec = {const_cast<std::byte *>(data.data()), data.size()};
+
+	msg.msg_name = const_cast<sockaddr *>(dest.sa());
+	msg.msg_namelen = dest.size();
+	msg.msg_iov = &vec;
+	msg.msg_iovlen = 1;
+	for (;;) {
+		if (::sendmsg(fd(), &msg, MSG_DONTWAIT) >= 0)
+			return 0;
+		if (errno != EINTR)
+			return errno;
+	}
+}
+
+Received RdsSocket::receive(std::span<std::byte> buffer)
+{
+	alignas(cmsghdr) char control[256];
+	sockaddr_storage name = {};
+	iovec vec = {buffer.data(), buffer.size()};
+	msghdr msg = {};
+	Received got;
+	ssize_t size;
+
+	do {
+		msg.msg_name = &name;
+		msg.msg_namelen = sizeof(name);
+		msg.msg_iov = &vec;
+		msg.msg_iovlen = 1;
+		msg.msg_control = control;
+		msg.msg_controllen = sizeof(control);
+		size = ::recvmsg(fd(), &msg, MSG_DONTWAIT);
+	} while (size < 0 && errno == EINTR);
+	if (size < 0) {
+		got.error = errno;
+		return got;
+	}
+	got.size = static_cast<std::size_t>(size);
+	got.truncated = msg.msg_flags & MSG_TRUNC;
+	got.from = Address::from_sockaddr(reinterpret_cast<sockaddr *>(&name), msg.msg_namelen);
+	read_control(msg, got);
+	return got;
+}
+
+void RdsSocket::cancel_sent_to(const Address &dest)
+{
+	if (::setsockopt(fd(), SOL_RDS, RDS_CANCEL_SENT_TO, dest.sa(), dest.size()) != 0)
+		fail(Step::option, errno, "RDS_CANCEL_SENT_TO");
+}
+
+} // namespace rdstools

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * File descriptors and RDS sockets that close themselves.
+ *
+ * Every RDS call here is non-blocking and uses no flag but MSG_DONTWAIT: mainline refuses
+ * MSG_NOSIGNAL and its like, and these tools must run on mainline too.
+ */
+#ifndef RDSTOOLS_SOCKET_H
+#define RDSTOOLS_SOCKET_H
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "address.h"
+
+namespace rdstools
+{
+
+class UniqueFd
+{
+public:
+	UniqueFd() = default;
+	explicit UniqueFd(int fd) : fd_(fd)
+	{
+	}
+	UniqueFd(UniqueFd &&other) noexcept : fd_(std::exchange(other.fd_, -1))
+	{
+	}
+	UniqueFd &operator=(UniqueFd &&other) noexcept
+	{
+		if (this != &other) {
+			reset();
+			fd_ = std::exchange(other.fd_, -1);
+		}
+		return *this;
+	}
+	~UniqueFd()
+	{
+		reset();
+	}
+	void reset()
+	{
+		if (fd_ >= 0)
+			::close(fd_);
+		fd_ = -1;
+	}
+	int get() const
+	{
+		return fd_;
+	}
+	explicit operator bool() const
+	{
+		return fd_ >= 0;
+	}
+
+private:
+	int fd_ = -1;
+};
+
+/* getsockname() / getpeername(); unspecified when there is none. */
+Address local_address(int fd);
+Address peer_address(int fd);
+
+/* What one recvmsg() brought. Exactly one of error, a congestion update or a message. */
+struct Received {
+	int error = 0; /* errno; EAGAIN when nothing waits */
+	std::size_t size = 0;
+	bool truncated = false;
+	Address from;
+	bool congestion_update = false;
+	std::uint64_t congestion_mask = 0; /* bit (port % 64): that port may be tried again */
+};
+
+class RdsSocket
+{
+public:
+	/* Throws Error, in plain words when the module is missing. */
+	RdsSocket();
+
+	int fd() const
+	{
+		return fd_.get();
+	}
+	/* The inode rds-info lists this socket under. */
+	std::uint64_t inode() const;
+
+	/* Port 0 lets the kernel choose; returns the address with the port taken. */
+	Address bind(const Address &local);
+	/* 0 is every socket's own and needs no call. */
+	void set_tos(std::uint8_t tos);
+	/* RDS_TRANS_*; 3 is loopback. */
+	int transport() const;
+
+	/*
+	 * Asks for a buffer of this many payload bytes; beyond net.core.[rw]mem_max only root
+	 * gets it. Returns what the kernel will really queue (half of what it reports).
+	 */
+	std::size_t set_send_buffer(std::size_t bytes);
+	std::size_t set_receive_buffer(std::size_t bytes);
+	/* Congestion updates as control messages instead of spurious wakeups. */
+	void set_congestion_monitor(bool on);
+
+	/* 0 when queued, else the errno: EAGAIN (queue full) and ENOBUFS (dest congested). */
+	int send(std::span<const std::byte> data, const Address &dest);
+	Received receive(std::span<std::byte> buffer);
+	/* Forgets what is queued or unacknowledged to dest. */
+	void cancel_sent_to(const Address &dest);
+
+private:
+	std::size_t set_buffer(int force, int plain, std::size_t bytes);
+
+	UniqueFd fd_;
+};
+
+} // namespace rdstools
+
+#endif
