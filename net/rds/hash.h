@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * hash.h: a growing hash table that is read under RCU.
+ *
+ * Readers (any context) walk one chain inside an RCU section and take no lock.  Writers (process
+ * context) hold the table's mutex.  Every object has two links, one for each of two alternating
+ * bucket arrays: growing threads all objects into the new array by the links that nobody reads,
+ * publishes it, and waits until the readers of the old one have left; so no reader ever meets a
+ * half-moved chain, and nothing is allocated per object (docs/decisions/003-hash-table.md).
+ *
+ * An object that was removed may be freed after an RCU grace period.
+ */
+#ifndef RDS_HASH_H
+#define RDS_HASH_H
+
+#include "limits.h"
+#include "lock.h"
+#include "ref.h"
+
+namespace rds
+{
+
+struct HashNode {
+	Atomic<HashNode *> next[2];
+	uint32_t hash = 0;
+};
+
+/* 64 bits to 32, every input bit in every output bit. */
+RDS_INLINE uint32_t hash_mix(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdull;
+	x ^= x >> 33;
+	x *= 0xc4ceb9fe1a85ec53ull;
+	return static_cast<uint32_t>(x ^ (x >> 32));
+}
+RDS_INLINE uint32_t hash_addr(const struct rds_addr &a, uint32_t seed)
+{
+	return hash_mix(a.w[0] * 0x9e3779b97f4a7c15ull ^ (a.w[1] + seed));
+}
+
+template <typename T, HashNode T::*M>
+class HashTable final
+{
+	struct Buckets {
+		uint32_t mask;
+		uint32_t link; /* which of HashNode::next this array uses */
+		Atomic<HashNode *> head[];
+	};
+
+    public:
+	HashTable() = default;
+	HashTable(const HashTable &) = delete;
+	HashTable &operator=(const HashTable &) = delete;
+	/* The table is empty and nobody reads any more. */
+	~HashTable()
+	{
+		rds_free(t_.load());
+	}
+
+	/* -ENOMEM.  Once, before anything else. */
+	Status init()
+	{
+		Buckets *b = make(kHashMinBuckets, 0);
+
+		if (!b)
+			return Status::fail(err::kEnomem);
+		t_.store_release(b);
+		return Status();
+	}
+
+	/* The object of this @hash for which @match is true, or nullptr.  RCU reader or writer. */
+	template <typename F>
+	RDS_INLINE T *find(uint32_t hash, F match) const
+	{
+		const Buckets *b = t_.load_acquire();
+		HashNode *n = b->head[hash & b->mask].load_acquire();
+
+		for (; n; n = n->next[b->link].load_acquire()) {
+			T *t = container_of(n, M);
+
+			if (n->hash == hash && match(*t))
+				return t;
+		}
+		return nullptr;
+	}
+
+	/* Adds @t unless one matches: then that one is returned and nothing changes. */
+	template <typename F>
+	T *insert(uint32_t hash, T *t, F match) RDS_EXCLUDES(lock_)
+	{
+		Guard g(lock_);
+		T *old = find(hash, match);
+
+		if (old)
+			return old;
+		if (count_.load() > t_.load()->mask)
+			grow();
+
+		Buckets *b = t_.load();
+		Atomic<HashNode *> &head = b->head[hash & b->mask];
+
+		(t->*M).hash = hash;
+		(t->*M).next[b->link].store(head.load());
+		head.store_release(&(t->*M));
+		count_.store(count_.load() + 1);
+		return nullptr;
+	}
+
+	/* Takes @t out: false when somebody else did already. */
+	bool remove(T *t) RDS_EXCLUDES(lock_)
+	{
+		Guard g(lock_);
+		Buckets *b = t_.load();
+		Atomic<HashNode *> *at = &b->head[(t->*M).hash & b->mask];
+		HashNode *n;
+
+		while ((n = at->load())) {
+			if (n == &(t->*M)) {
+				at->store_release(n->next[b->link].load());
+				count_.store(count_.load() - 1);
+				return true;
+			}
+			at = &n->next[b->link];
+		}
+		return false;
+	}
+
+	/* Calls @fn for every object; one that comes or goes meanwhile is met or not.  RCU reader. */
+	template <typename F>
+	void for_each(F fn) const
+	{
+		const Buckets *b = t_.load_acquire();
+
+		for (uint32_t i = 0; i <= b->mask; i++) {
+			HashNode *n = b->head[i].load_acquire();
+
+			for (; n; n = n->next[b->link].load_acquire())
+				fn(*container_of(n, M));
+		}
+	}
+
+	/* Number of objects, and of buckets: a snapshot. */
+	uint32_t count() const
+	{
+		return count_.load();
+	}
+	uint32_t buckets() const
+	{
+		return t_.load()->mask + 1;
+	}
+
+    private:
+	static Buckets *make(uint32_t n, uint32_t link)
+	{
+		size_t bytes = sizeof(Buckets) + n * sizeof(Atomic<HashNode *>);
+		auto *b = static_cast<Buckets *>(rds_alloc(bytes, RDS_MAY_SLEEP));
+
+		if (b) {
+			__builtin_memset(static_cast<void *>(b), 0, bytes);
+			b->mask = n - 1;
+			b->link = link;
+		}
+		return b;
+	}
+
+	/* Without memory the chains grow longer instead. */
+	void grow() RDS_REQUIRES(lock_)
+	{
+		Buckets *old = t_.load();
+
+		if (old->mask + 1 >= kHashMaxBuckets)
+			return;
+
+		Buckets *b = make((old->mask + 1) * 2, !old->link);
+
+		if (!b)
+			return;
+		for (uint32_t i = 0; i <= old->mask; i++) {
+			for (HashNode *n = old->head[i].load(); n; n = n->next[old->link].load()) {
+				Atomic<HashNode *> &head = b->head[n->hash & b->mask];
+
+				n->next[b->link].store(head.load());
+				head.store(n);
+			}
+		}
+		t_.store_release(b);
+		rds_rcu_sync();
+		rds_free(old);
+	}
+
+	Mutex<RDS_RANK_TABLE> lock_;
+	Atomic<Buckets *> t_;
+	Atomic<uint32_t> count_; /* written under lock_ */
+};
+
+} // namespace rds
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ref.h: atomics and object creation.
+ *
+ * Atomic<T> wraps the compiler's __atomic builtins with the orders that the core uses; on x86 they
+ * compile to the kernel's own primitives (cxx.md 6).  Read-modify-writes are full barriers, which
+ * the "I set my flag, then look at yours" pairs in socket.cc and path.cc rely on.
+ */
+#ifndef RDS_REF_H
+#define RDS_REF_H
+
+#include <new>
+
+#include "../platform/platform.h"
+#include "annotate.h"
+
+namespace rds
+{
+
+template <typename T>
+class Atomic final
+{
+    public:
+	constexpr Atomic() = default;
+	constexpr explicit Atomic(T v) : v_(v)
+	{
+	}
+	Atomic(const Atomic &) = delete;
+	Atomic &operator=(const Atomic &) = delete;
+
+	RDS_INLINE T load() const
+	{
+		return __atomic_load_n(&v_, __ATOMIC_RELAXED);
+	}
+	RDS_INLINE T load_acquire() const
+	{
+		return __atomic_load_n(&v_, __ATOMIC_ACQUIRE);
+	}
+	RDS_INLINE void store(T v)
+	{
+		__atomic_store_n(&v_, v, __ATOMIC_RELAXED);
+	}
+	RDS_INLINE void store_release(T v)
+	{
+		__atomic_store_n(&v_, v, __ATOMIC_RELEASE);
+	}
+	RDS_INLINE T exchange(T v)
+	{
+		return __atomic_exchange_n(&v_, v, __ATOMIC_SEQ_CST);
+	}
+	RDS_INLINE T fetch_add(T v)
+	{
+		return __atomic_fetch_add(&v_, v, __ATOMIC_SEQ_CST);
+	}
+	RDS_INLINE T fetch_sub(T v)
+	{
+		return __atomic_fetch_sub(&v_, v, __ATOMIC_SEQ_CST);
+	}
+	RDS_INLINE T fetch_or(T v)
+	{
+		return __atomic_fetch_or(&v_, v, __ATOMIC_SEQ_CST);
+	}
+	RDS_INLINE T fetch_and(T v)
+	{
+		return __atomic_fetch_and(&v_, v, __ATOMIC_SEQ_CST);
+	}
+	RDS_INLINE bool compare_exchange(T &expected, T desired)
+	{
+		return __atomic_compare_exchange_n(&v_, &expected, desired, false,
+						   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	}
+
+    private:
+	T v_{};
+};
+
+/* Orders a store before a later load of something else (store, full_fence, load). */
+RDS_INLINE void full_fence()
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Intrusive count.  get_unless_zero() is for objects found under RCU. */
+class RefCount final
+{
+    public:
+	explicit RefCount(uint32_t n) : n_(n)
+	{
+	}
+	RDS_INLINE void get()
+	{
+		n_.fetch_add(1);
+	}
+	RDS_INLINE bool get_unless_zero()
+	{
+		uint32_t n = n_.load();
+
+		while (n)
+			if (n_.compare_exchange(n, n + 1))
+				return true;
+		return false;
+	}
+	/* True for the last one: the caller frees. */
+	RDS_INLINE bool put()
+	{
+		return n_.fetch_sub(1) == 1;
+	}
+	RDS_INLINE bool only_one() const
+	{
+		return n_.load_acquire() == 1;
+	}
+
+    private:
+	Atomic<uint32_t> n_;
+};
+
+/* An RCU reader for the length of a scope. */
+class RcuReader final
+{
+    public:
+	RDS_INLINE RcuReader()
+	{
+		rds_rcu_read_lock();
+	}
+	RDS_INLINE ~RcuReader()
+	{
+		rds_rcu_read_unlock();
+	}
+	RcuReader(const RcuReader &) = delete;
+	RcuReader &operator=(const RcuReader &) = delete;
+};
+
+/* nullptr without memory; constructors cannot fail. */
+template <typename T, typename... Args>
+RDS_INLINE T *create(enum rds_ctx ctx, Args &&...args)
+{
+	void *p = rds_alloc(sizeof(T), ctx);
+
+	return p ? new (p) T(static_cast<Args &&>(args)...) : nullptr;
+}
+
+template <typename T>
+RDS_INLINE void destroy(T *p)
+{
+	if (p)
+		p->~T();
+	rds_free(p);
+}
+
+/* The object whose member @m is at @p. */
+template <typename T, typename M>
+RDS_INLINE T *container_of(M *p, M T::*m)
+{
+	/* Any aligned address does for measuring; the null one would trip UBSan. */
+	T *probe = reinterpret_cast<T *>(uintptr_t{4096});
+	auto off = reinterpret_cast<uintptr_t>(&(probe->*m)) - uintptr_t{4096};
+
+	return reinterpret_cast<T *>(reinterpret_cast<uintptr_t>(p) - off);
+}
+
+} // namespace rds
+#endif
