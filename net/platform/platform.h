@@ -38,7 +38,7 @@ void rds_mutex_unlock(struct rds_mutex *m);
 /* ---- read-copy-update ---- */
 void rds_rcu_read_lock(void);
 void rds_rcu_read_unlock(void);
-/* Returns when every reader that was inside has left.  Process, no lock, not a reader. */
+/* Returns when every reader that was inside has left.  Process, no spin lock, not a reader. */
 void rds_rcu_sync(void);
 /* Calls @fn(@h) once every reader that is inside now has left.  Any context. */
 void rds_rcu_defer(struct rds_rcu_head *h, void (*fn)(struct rds_rcu_head *h));

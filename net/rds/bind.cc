@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "bind.h"
+
+namespace rds
+{
+namespace
+{
+
+RDS_INLINE uint32_t hash_endpoint(const struct rds_addr &addr, uint16_t port, uint32_t seed)
+{
+	return hash_addr(addr, seed ^ (uint32_t{port} << 16 | port));
+}
+
+} // namespace
+
+Socket *BindTable::find(const struct rds_addr &addr, uint32_t scope, uint16_t port,
+			uint32_t seed) const
+{
+	return table_.find(hash_endpoint(addr, port, seed), [&](const Socket &s) {
+		return s.bound.port == port && same_addr(s.bound.addr, addr) &&
+		       s.bound.scope == scope;
+	});
+}
+
+/* True when @ep was free and is now @s's. */
+bool BindTable::claim(Socket &s, const struct rds_endpoint &ep, uint32_t seed)
+{
+	/* Written before it is published; nobody reads it of an unbound socket. */
+	s.bound = ep;
+	return !table_.insert(hash_endpoint(ep.addr, ep.port, seed), &s, [&](const Socket &o) {
+		return o.bound.port == ep.port && same_addr(o.bound.addr, ep.addr) &&
+		       o.bound.scope == ep.scope;
+	});
+}
+
+Status BindTable::add(Socket &s, struct rds_endpoint &ep, uint32_t seed)
+{
+	if (ep.port)
+		return claim(s, ep, seed) ? Status() : Status::fail(err::kEaddrinuse);
+
+	constexpr uint32_t kPorts = 65536 - kFirstPort;
+	uint32_t start = rds_random() % kPorts;
+
+	for (uint32_t i = 0; i < kPorts; i++) {
+		struct rds_endpoint tried = ep;
+
+		tried.port = static_cast<uint16_t>(kFirstPort + (start + i) % kPorts);
+		if (claim(s, tried, seed)) {
+			ep = tried;
+			return Status();
+		}
+	}
+	return Status::fail(err::kEaddrinuse);
+}
+
+} // namespace rds

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "net.h"
+
+namespace rds
+{
+namespace
+{
+
+constexpr unsigned int kWakeBatch = 16;
+
+RDS_INLINE uint64_t le64(uint64_t v)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v : __builtin_bswap64(v);
+}
+
+} // namespace
+
+/* What cleared: one port, or a whole array of words. */
+struct CongTable::Cleared {
+	const uint64_t *words; /* nullptr: just @port */
+	uint16_t port;
+
+	bool has(uint16_t p) const
+	{
+		return words ? words[p / 64] >> (p % 64) & 1 : p == port;
+	}
+};
+
+Status CongMap::ensure_bits(enum rds_ctx ctx)
+{
+	if (bits_.load_acquire())
+		return Status();
+
+	void *p = rds_alloc(kCongMapBytes, ctx);
+	Atomic<uint64_t> *none = nullptr;
+
+	if (!p)
+		return Status::fail(err::kEnomem);
+	__builtin_memset(p, 0, kCongMapBytes);
+	if (!bits_.compare_exchange(none, static_cast<Atomic<uint64_t> *>(p)))
+		rds_free(p); /* somebody else was faster */
+	return Status();
+}
+
+bool CongMap::set(uint16_t port)
+{
+	Atomic<uint64_t> *w = bits_.load_acquire();
+	uint64_t bit = 1ull << (port % 64);
+
+	if (!w || w[port / 64].fetch_or(bit) & bit)
+		return false;
+	version_.fetch_add(1);
+	return true;
+}
+
+bool CongMap::clear(uint16_t port)
+{
+	Atomic<uint64_t> *w = bits_.load_acquire();
+	uint64_t bit = 1ull << (port % 64);
+
+	if (!w || !(w[port / 64].fetch_and(~bit) & bit))
+		return false;
+	version_.fetch_add(1);
+	return true;
+}
+
+void CongMap::snapshot(uint64_t *words) const
+{
+	const Atomic<uint64_t> *w = bits_.load_acquire();
+
+	for (uint32_t i = 0; i < kCongMapWords; i++)
+		words[i] = w ? le64(w[i].load()) : 0;
+}
+
+Status CongMap::replace(uint64_t *words)
+{
+	Atomic<uint64_t> *w = bits_.load_acquire();
+	uint64_t any = 0;
+
+	if (!w) {
+		for (uint32_t i = 0; i < kCongMapWords; i++)
+			any |= words[i];
+		if (!any)
+			return Status();
+		if (!ensure_bits(RDS_ATOMIC).ok())
+			return Status::fail(err::kEnomem);
+		w = bits_.load_acquire();
+	}
+	for (uint32_t i = 0; i < kCongMapWords; i++) {
+		uint64_t now = le64(words[i]);
+
+		words[i] = w[i].exchange(now) & ~now;
+	}
+	version_.fetch_add(1);
+	return Status();
+}
+
+CongTable::~CongTable()
+{
+	/* Last use of the namespace: no reader is left, so objects may go one by one. */
+	for (;;) {
+		CongMap *any = nullptr;
+
+		table_.for_each([&](CongMap &m) { any = &m; });
+		if (!any)
+			return;
+		table_.remove(any);
+		destroy(any);
+	}
+}
+
+CongMap *CongTable::get(const struct rds_addr &addr, uint32_t seed)
+{
+	uint32_t h = hash_addr(addr, seed);
+	auto match = [&](const CongMap &m) { return same_addr(m.addr, addr); };
+	{
+		RcuReader rcu;
+		CongMap *found = table_.find(h, match);
+
+		if (found)
+			return found;
+	}
+	auto *made = create<CongMap>(RDS_MAY_SLEEP, addr);
+
+	if (!made)
+		return nullptr;
+
+	CongMap *old = table_.insert(h, made, match);
+
+	if (!old)
+		return made;
+	destroy(made);
+	return old;
+}
+
+void CongTable::local_changed(Net &net, CongMap &map, uint16_t port, bool set)
+{
+	net.conns.kick_laddr(map.addr);
+	if (set)
+		return;
+	net.cong.wake_waiters(net, map, Cleared{ nullptr, port });
+	net.cong.wake_monitors(1ull << (port % 64));
+}
+
+Status CongTable::received(Net &net, CongMap &map, Message &m)
+{
+	auto *words = static_cast<uint64_t *>(rds_alloc(kCongMapBytes, RDS_ATOMIC));
+
+	if (!words)
+		return Status::fail(err::kEnomem);
+	rds_payload_to_mem(m.payload(), 0, kCongMapBytes, words);
+
+	Status st = map.replace(words);
+
+	if (st.ok()) {
+		uint64_t mask = 0;
+
+		for (uint32_t i = 0; i < kCongMapWords; i++)
+			mask |= words[i];
+		net.count(RDS_S_cong_update_received);
+		if (mask) {
+			net.cong.wake_waiters(net, map, Cleared{ words, 0 });
+			net.cong.wake_monitors(mask);
+		}
+	}
+	rds_free(words);
+	return st;
+}
+
+Message *CongTable::make_update(const CongMap &map)
+{
+	auto *words = static_cast<uint64_t *>(rds_alloc(kCongMapBytes, RDS_MAY_SLEEP));
+
+	if (!words)
+		return nullptr;
+
+	Message *m = message_create(kCongMapBytes, nullptr, RDS_MAY_SLEEP);
+
+	if (m) {
+		map.snapshot(words);
+		rds_payload_from_mem(m->payload(), words);
+		wire::encode(m->hdr, kCongMapBytes, 0, 0, wire::kCongBitmap);
+		m->flags = kMsgOnce;
+		message_charge_payload(*m);
+	}
+	rds_free(words);
+	return m;
+}
+
+Status CongTable::wait(Socket &s, CongMap &map, uint16_t port)
+{
+	auto *made = create<CongWaiter>(RDS_MAY_SLEEP);
+	CongWaiter *spare = made;
+	CongWaiter *w;
+	{
+		Guard g(lock);
+
+		w = s.waits.front();
+		while (w && !(w->map == &map && (w->any || w->port == port)))
+			w = s.waits.next(w);
+		if (!w && made) {
+			w = made;
+			spare = nullptr;
+			made->sock = &s;
+			made->map = &map;
+			made->port = port;
+			made->any = s.n_waits >= kMaxCongWaits;
+			map.waiters.push_back(made);
+			s.waits.push_back(made);
+			s.n_waits++;
+		}
+	}
+	destroy(spare);
+	if (!w)
+		return Status::fail(err::kEnomem);
+	if (s.monitor_on.load())
+		s.monitor_mask.fetch_or(1ull << (port % 64));
+	/* Registered first, looked second: a clear in between finds us or is seen here. */
+	full_fence();
+	return map.test(port) ? Status::fail(err::kEnobufs) : Status();
+}
+
+void CongTable::forget(Socket &s)
+{
+	List<CongWaiter, &CongWaiter::sock_link> gone;
+	{
+		Guard g(lock);
+
+		for (CongWaiter *w = s.waits.front(); w; w = s.waits.next(w))
+			w->map->waiters.remove(w);
+		gone.splice_back(s.waits);
+		s.n_waits = 0;
+		if (s.monitor_link.linked())
+			monitors.remove(&s);
+	}
+	while (CongWaiter *w = gone.pop_front())
+		destroy(w);
+}
+
+void CongTable::set_monitor(Socket &s, bool on, uint64_t mask)
+{
+	Guard g(lock);
+
+	s.monitor_on.store(on);
+	s.monitor_mask.store(mask);
+	if (on && !s.monitor_link.linked())
+		monitors.push_back(&s);
+	else if (!on && s.monitor_link.linked())
+		monitors.remove(&s);
+	if (!on)
+		s.cong_notice.store(0);
+}
+
+/* Takes up to kWakeBatch waiters of cleared ports off their lists. */
+unsigned int CongTable::pick_waiters(CongMap &map, const Cleared &c, CongWaiter **out)
+{
+	unsigned int n = 0;
+	CongWaiter *next;
+
+	for (CongWaiter *w = map.waiters.front(); w && n < kWakeBatch; w = next) {
+		next = map.waiters.next(w);
+		if (!w->any && !c.has(w->port))
+			continue;
+		map.waiters.remove(w);
+		w->sock->waits.remove(w);
+		w->sock->n_waits--;
+		w->sock->cong_event.store(1);
+		out[n++] = w;
+	}
+	return n;
+}
+
+void CongTable::wake_waiters(Net &net, CongMap &map, const Cleared &c)
+{
+	/* The bit was cleared before; pairs with the fence in wait(). */
+	full_fence();
+
+	RcuReader rcu; /* keeps the sockets' memory */
+	CongWaiter *w[kWakeBatch];
+	unsigned int n;
+
+	do {
+		{
+			Guard g(lock);
+			n = pick_waiters(map, c, w);
+		}
+		net.count(RDS_S_cong_wakeups, n);
+		for (unsigned int i = 0; i < n; i++) {
+			rds_socket_wake(w[i]->sock,
+					RDS_WAKE_CONG | RDS_WAKE_WRITE | RDS_WAKE_READ);
+			destroy(w[i]);
+		}
+	} while (n == kWakeBatch);
+}
+
+void CongTable::wake_monitors(uint64_t mask)
+{
+	RcuReader rcu;
+	Socket *woken[kWakeBatch];
+	unsigned int n;
+
+	do {
+		n = 0;
+		{
+			Guard g(lock);
+			Socket *s = monitors.front();
+
+			for (; s && n < kWakeBatch; s = monitors.next(s)) {
+				uint64_t hit = mask & s->monitor_mask.load();
+
+				/* One that has the notice already was woken for it. */
+				if (hit && (s->cong_notice.fetch_or(hit) & hit) != hit)
+					woken[n++] = s;
+			}
+		}
+		for (unsigned int i = 0; i < n; i++)
+			rds_socket_wake(woken[i], RDS_WAKE_READ);
+	} while (n == kWakeBatch);
+}
+
+} // namespace rds

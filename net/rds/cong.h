@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * cong.h: congestion maps: which ports of an address have a full receive queue.
+ *
+ * One map per address and namespace.  For an address of ours its bits are set and cleared by the
+ * sockets bound there (socket_recv.cc), and every connection from that address carries the whole map
+ * to its peer: each change raises the map's version, each path remembers the version it sent last
+ * (path.cc).  For a peer's address the bits are what the peer sent.  Over a transport with
+ * RDS_CAP_SHARED_CONG both are the same map, and nothing is sent.
+ *
+ * A sender that meets a set bit becomes a waiter of (map, port); when the bit clears, the waiters of
+ * that port are woken and nobody else.  Sockets with a congestion monitor are told about every port
+ * of their mask.
+ *
+ * Bits are atomic words without a lock: set and clear happen under the lock of the socket that owns
+ * the port.  Waiters and monitors are guarded by CongTable::lock; wakeups happen outside it.
+ * Maps live as long as the namespace.
+ */
+#ifndef RDS_CONG_H
+#define RDS_CONG_H
+
+#include "bind.h"
+
+namespace rds
+{
+
+class CongMap final
+{
+    public:
+	explicit CongMap(const struct rds_addr &a) : addr(a)
+	{
+	}
+	~CongMap()
+	{
+		rds_free(bits_.load());
+	}
+
+	RDS_INLINE bool test(uint16_t port) const
+	{
+		const Atomic<uint64_t> *w = bits_.load_acquire();
+
+		return w && (w[port / 64].load() >> (port % 64) & 1);
+	}
+	/* Makes room for bits; without it set() does nothing.  -ENOMEM. */
+	Status ensure_bits(enum rds_ctx ctx);
+	/* True when the bit changed; the version then did too. */
+	bool set(uint16_t port);
+	bool clear(uint16_t port);
+	/* Little-endian copy of all bits, as the wire has them. */
+	void snapshot(uint64_t *words) const;
+	/* Takes over @words (as on the wire) and leaves in them what was set and no longer is.
+	 * -ENOMEM: nothing changed. */
+	Status replace(uint64_t *words);
+	/* Raised by every change of a bit. */
+	uint32_t version() const
+	{
+		return version_.load_acquire();
+	}
+
+	HashNode node;
+	const struct rds_addr addr;
+	List<CongWaiter, &CongWaiter::map_link> waiters; /* CongTable::lock */
+
+    private:
+	Atomic<Atomic<uint64_t> *> bits_; /* kCongMapWords of them, or nullptr: none set ever */
+	Atomic<uint32_t> version_;
+};
+
+class CongTable final
+{
+    public:
+	Status init()
+	{
+		return table_.init();
+	}
+	~CongTable();
+
+	/* The map of @addr, made if there is none; nullptr without memory.  Process. */
+	CongMap *get(const struct rds_addr &addr, uint32_t seed);
+
+	/* A local port's bit changed: tell the peers; after a clear also our own waiters. */
+	static void local_changed(Net &net, CongMap &map, uint16_t port, bool set);
+	/* A peer sent its map (@m has kCongMapBytes).  -ENOMEM: call again later. */
+	static Status received(Net &net, CongMap &map, Message &m);
+	/* A congestion update to send, or nullptr without memory. */
+	static Message *make_update(const CongMap &map);
+
+	/* Makes @s wait for @port: -ENOBUFS, it will be woken; 0, the port is clear by now;
+	 * -ENOMEM.  Process. */
+	Status wait(Socket &s, CongMap &map, uint16_t port) RDS_EXCLUDES(lock);
+	/* @s waits for nothing any more and is no monitor. */
+	void forget(Socket &s) RDS_EXCLUDES(lock);
+	void set_monitor(Socket &s, bool on, uint64_t mask) RDS_EXCLUDES(lock);
+
+	Spinlock<RDS_RANK_CONG> lock;
+
+    private:
+	struct Cleared;
+	void wake_waiters(Net &net, CongMap &map, const Cleared &c) RDS_EXCLUDES(lock);
+	void wake_monitors(uint64_t mask) RDS_EXCLUDES(lock);
+	unsigned int pick_waiters(CongMap &map, const Cleared &c, CongWaiter **out)
+		RDS_REQUIRES(lock);
+
+	HashTable<CongMap, &CongMap::node> table_;
+	List<Socket, &Socket::monitor_link> monitors RDS_GUARDED_BY(lock);
+};
+
+} // namespace rds
+#endif

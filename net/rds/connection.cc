@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "net.h"
+
+namespace rds
+{
+namespace
+{
+
+uint32_t hash_pair(const struct rds_addr &laddr, const struct rds_addr &faddr, uint32_t seed)
+{
+	return hash_addr(faddr, hash_addr(laddr, seed));
+}
+
+bool same_pair(const Conn &c, const struct rds_transport &t, const struct rds_addr &laddr,
+	       const struct rds_addr &faddr, uint32_t scope, uint8_t tos)
+{
+	if (!same_addr(c.faddr, faddr) || !same_addr(c.laddr, laddr) || c.scope != scope)
+		return false;
+	if (&c.trans == &t)
+		return c.tos == tos;
+	/* Loopback stands in for a transport that prefers it, whatever the TOS. */
+	return t.caps & RDS_CAP_PREFER_LOOP && c.trans.caps & RDS_CAP_SHARED_CONG;
+}
+
+void free_conn(struct rds_rcu_head *h)
+{
+	Conn *c = container_of(h, &Conn::rcu);
+
+	for (Path *p : c->paths) {
+		if (!p)
+			continue;
+		if (p->priv)
+			c->trans.path_free(p->priv);
+		destroy(p);
+	}
+	destroy(c);
+}
+
+/* Gives @c its maps and its first path. */
+Status furnish(Conn &c)
+{
+	Net &net = c.net;
+	Path *p;
+
+	c.fcong = net.cong.get(c.faddr, net.seed);
+	c.lcong = net.cong.get(c.laddr, net.seed);
+	p = create<Path>(RDS_MAY_SLEEP, c, 0u);
+	if (!c.fcong || !c.lcong || !p) {
+		destroy(p);
+		return Status::fail(err::kEnomem);
+	}
+	c.paths[0] = p;
+	p->priv = c.trans.path_alloc(p);
+	return p->priv ? Status() : Status::fail(err::kEnomem);
+}
+
+} // namespace
+
+Conn *ConnTable::find(const struct rds_transport &t, const struct rds_addr &laddr,
+		      const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
+		      uint32_t seed) const
+{
+	return table_.find(hash_pair(laddr, faddr, seed), [&](const Conn &c) {
+		return same_pair(c, t, laddr, faddr, scope, tos);
+	});
+}
+
+Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t,
+			      const struct rds_addr &laddr, const struct rds_addr &faddr,
+			      uint32_t scope, uint8_t tos)
+{
+	{
+		RcuReader rcu;
+		Conn *c = find(t, laddr, faddr, scope, tos, net.seed);
+
+		if (c && c->refs.get_unless_zero())
+			return c;
+	}
+	auto via = transport_for(net.os, t, faddr, scope);
+
+	if (!via.ok())
+		return via.status();
+
+	auto made = make(net, *via.value(), laddr, faddr, scope, tos);
+
+	rds_module_put(via.value()->owner);
+	return made;
+}
+
+Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
+			       const struct rds_addr &laddr, const struct rds_addr &faddr,
+			       uint32_t scope, uint8_t tos)
+{
+	if (net.dying.load_acquire())
+		return Status::fail(err::kEnetdown);
+
+	Conn *c = create<Conn>(RDS_MAY_SLEEP, net, t, laddr, faddr, scope, tos);
+
+	if (!c)
+		return Status::fail(err::kEnomem);
+
+	Status st = furnish(*c);
+
+	if (!st.ok()) {
+		free_conn(&c->rcu);
+		return st;
+	}
+	c->refs.get(); /* the caller's; the first one is the table's */
+
+	Conn *old = table_.insert(hash_pair(laddr, faddr, net.seed), c, [&](Conn &o) {
+		return same_pair(o, t, laddr, faddr, scope, tos) && o.refs.get_unless_zero();
+	});
+
+	if (!old)
+		return c;
+	free_conn(&c->rcu); /* somebody else was faster; nobody has seen ours */
+	return old;
+}
+
+void ConnTable::kill_one(Conn *c)
+{
+	if (!table_.remove(c))
+		return;
+	gen_.fetch_add(1);
+	c->kill();
+	c->put();
+}
+
+void ConnTable::kill_all(const struct rds_transport *t)
+{
+	for (;;) {
+		Conn *victim = nullptr;
+		{
+			RcuReader rcu;
+
+			table_.for_each([&](Conn &c) {
+				if (victim || (t && &c.trans != t) || !c.refs.get_unless_zero())
+					return;
+				victim = &c;
+			});
+		}
+		if (!victim)
+			return;
+		kill_one(victim);
+		victim->put();
+	}
+}
+
+void ConnTable::kick_laddr(const struct rds_addr &laddr)
+{
+	RcuReader rcu;
+
+	table_.for_each([&](Conn &c) {
+		if (same_addr(c.laddr, laddr) && !(c.trans.caps & RDS_CAP_SHARED_CONG) &&
+		    c.paths[0]->state() == PathState::kUp)
+			c.paths[0]->post(kEvSend);
+	});
+}
+
+} // namespace rds
+
+void rds_conn::kill()
+{
+	for (rds::Path *p : paths)
+		if (p)
+			p->kill();
+}
+
+void rds_conn::put()
+{
+	if (refs.put())
+		rds_rcu_defer(&rcu, rds::free_conn);
+}
+
+extern "C" {
+
+struct rds_conn *rds_conn_get(struct rds_net *net, const struct rds_transport *t,
+			      const struct rds_addr *laddr, const struct rds_addr *faddr,
+			      uint32_t scope, unsigned char tos, int *err)
+{
+	auto r = net->conns.get(*net, *t, *laddr, *faddr, scope, tos);
+
+	*err = r.status().code();
+	return r.ok() ? r.value() : nullptr;
+}
+
+void rds_conn_put(struct rds_conn *conn)
+{
+	conn->put();
+}
+
+struct rds_path *rds_conn_path(struct rds_conn *conn, unsigned int index)
+{
+	return index < rds::kMaxPaths ? conn->paths[index] : nullptr;
+}
+
+} // extern "C"

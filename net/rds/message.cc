@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "message.h"
+
+#include "transport.h"
+
+namespace rds
+{
+
+Message *message_alloc(uint32_t len, enum rds_ctx ctx)
+{
+	uint32_t bytes = sizeof(Message) + (len ? rds_payload_footprint(len) : 0);
+	void *p = rds_alloc(bytes, ctx);
+
+	return p ? new (p) Message(len, bytes) : nullptr;
+}
+
+Message *message_create(uint32_t len, const struct rds_src *src, enum rds_ctx ctx)
+{
+	Message *m = message_alloc(len, ctx);
+
+	if (m && len && rds_payload_init(m->payload(), len, src, ctx)) {
+		message_free_raw(m);
+		return nullptr;
+	}
+	return m;
+}
+
+void message_free_raw(Message *m)
+{
+	rds_free(m->zcopy);
+	rds_free(m);
+}
+
+void message_put(Message *m)
+{
+	if (!m->refs.put())
+		return;
+	if (m->len)
+		rds_payload_destroy(m->payload());
+	message_free_raw(m);
+}
+
+void message_charge_payload(Message &m)
+{
+	if (m.len)
+		m.charge += rds_payload_truesize(m.payload());
+}
+
+} // namespace rds
+
+using rds::message_put;
+
+extern "C" {
+
+const unsigned char *rds_msg_header(const struct rds_msg *m)
+{
+	return reinterpret_cast<const unsigned char *>(&m->hdr);
+}
+
+uint32_t rds_msg_len(const struct rds_msg *m)
+{
+	return m->len;
+}
+
+struct rds_payload *rds_msg_payload(struct rds_msg *m)
+{
+	return m->payload();
+}
+
+void rds_msg_get(struct rds_msg *m)
+{
+	m->refs.get();
+}
+
+void rds_msg_put(struct rds_msg *m)
+{
+	message_put(m);
+}
+
+} // extern "C"

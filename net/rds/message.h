@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * message.h: one datagram in memory: header, payload, and where it is queued.
+ *
+ * The same object serves both directions: sendmsg makes it for a path's queue, a transport makes it
+ * for a socket's receive queue, and on loopback it moves from one to the other without a copy.  The
+ * payload is the platform's and trails the object, so that a small message is one allocation.
+ *
+ * Life: created with one reference.  Sending: the path's queue owns that reference until the message
+ * is acknowledged, cancelled or dropped (path.cc).  Receiving: the socket's queue owns it until
+ * recvmsg has copied everything.  Loopback holds one for each side.
+ */
+#ifndef RDS_MESSAGE_H
+#define RDS_MESSAGE_H
+
+#include "limits.h"
+#include "list.h"
+#include "ref.h"
+#include "result.h"
+#include "wire.h"
+
+namespace rds
+{
+
+/* Guarded by the lock of the path that the message is queued on. */
+enum MsgFlag : uint16_t {
+	kMsgInXmit = 1 << 0,	/* the token holder reads it without the lock: do not unlink */
+	kMsgCancelled = 1 << 1, /* taken back while half sent: goes once its last byte is out */
+	kMsgOnce = 1 << 2,	/* not sent again after a reset (congestion update, probe) */
+	kMsgPong = 1 << 3,	/* counted in the path's pongs_ */
+};
+
+/* "The pages of this send are yours again": goes to the socket's completion list. */
+struct ZcopyNote {
+	ListNode link;
+	uint32_t cookie;
+};
+
+} // namespace rds
+
+struct alignas(8) rds_msg final {
+	rds_msg(uint32_t len, uint32_t charge) : refs(1), len(len), charge(charge)
+	{
+	}
+
+	rds::ListNode path_link; /* on its path's queue, in sequence order */
+	rds::ListNode recv_link; /* on the receiving socket's queue */
+	rds::RefCount refs;
+	uint32_t len;		 /* payload bytes */
+	uint32_t charge;	 /* bytes of memory it holds, for both queues' limits */
+	uint16_t flags = 0;	 /* MsgFlag */
+	uint8_t tos = 0;
+	uint64_t end_off = 0; /* byte of the transport's stream behind it, once all is accepted */
+	/* Sender; nullptr for the kernel's own and for cancelled ones.  Guarded by the path's lock
+	 * while queued; valid inside an RCU section, see path.h "Completion". */
+	struct rds_socket *sock = nullptr;
+	struct rds_addr saddr = {}; /* source, on the receiving side */
+	uint32_t scope = 0;
+	uint64_t stamp_ns = 0; /* arrival, time of day */
+	uint64_t trace_ns[3] = {}; /* RXPATH_LATENCY: header, whole, delivered */
+	rds::ZcopyNote *zcopy = nullptr;
+	rds::wire::Header hdr;
+
+	/* nullptr for a message without payload. */
+	RDS_INLINE struct rds_payload *payload()
+	{
+		return len ? reinterpret_cast<struct rds_payload *>(this + 1) : nullptr;
+	}
+	RDS_INLINE const struct rds_payload *payload() const
+	{
+		return len ? reinterpret_cast<const struct rds_payload *>(this + 1) : nullptr;
+	}
+};
+
+namespace rds
+{
+using Message = ::rds_msg;
+
+/* Room for @len bytes, payload not initialised: nullptr without memory. */
+Message *message_alloc(uint32_t len, enum rds_ctx ctx);
+/* As message_alloc, but ready for rds_payload_append() from @src or rds_payload_from_mem(). */
+Message *message_create(uint32_t len, const struct rds_src *src, enum rds_ctx ctx);
+/* Frees a message whose payload was never initialised (or has no bytes). */
+void message_free_raw(Message *m);
+/* Drops a reference; the last one frees payload, note and message. */
+void message_put(Message *m);
+/* Called when the payload has got its memory: what it costs the queues. */
+void message_charge_payload(Message &m);
+
+} // namespace rds
+#endif

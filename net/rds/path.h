@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * path.h: one path of a connection: its state, its queue, and the one sender.
+ *
+ * States (docs/connection-states.md).  state_ is changed by run() alone, the path's worker; everybody
+ * else posts events (bits of events_, then the work item):
+ *
+ *	kDown --want/timer--> kConnecting --connected--> kUp --drop--> kDisconnecting --drained--> kDown
+ *	kDown, kConnecting --accepted--> kUp		kConnecting --drop--> kDown
+ *	kUp --drop (connection already dead)--> kDown	any --die--> kDead
+ *
+ * Queue.  One list in sequence order with a cursor: what lies before unsent_ was accepted by the
+ * transport and waits for its ack, unsent_ and what follows was not; cursor_ bytes of *unsent_ were.
+ * A reset moves the cursor to the front and marks what had been sent as retransmitted.
+ *
+ * XmitToken.  sending_ is a capability: who turned it from false to true under lock_ is the one
+ * sender of the path until he turns it back.  He marks up to kXmitBatch messages kMsgInXmit, leaves the
+ * lock, and calls ops->xmit; nobody unlinks marked messages meanwhile.  Only a path that is open_ gives
+ * the token away, and the worker closes it and waits for the token before it touches the transport.
+ *
+ * Completion.  A message taken off the queue is finished outside the lock, in the RCU section in which
+ * it was taken off: its socket's memory is then still there, even if the socket was released meanwhile.
+ *
+ * Holding back.  On a transport with RDS_CAP_COALESCE, more than kHoldBurst messages within
+ * kHoldWindowNs make a stream.  A stream's messages wait on the queue until the window ends or
+ * kHoldBytes are together, and then go out in one call (docs/decisions/005-coalescing.md).
+ */
+#ifndef RDS_PATH_H
+#define RDS_PATH_H
+
+#include "bind.h"
+
+namespace rds
+{
+
+enum class PathState : uint32_t { kDown, kConnecting, kDisconnecting, kUp, kDead };
+
+/* Bits of events_; several may be pending, none is lost, each is idempotent. */
+enum PathEvent : uint32_t {
+	kEvDie = 1 << 0,	/* namespace or transport goes */
+	kEvDrop = 1 << 1,	/* the connection is to end, see drop_reason_ */
+	kEvConnected = 1 << 2,	/* our connect succeeded */
+	kEvDrained = 1 << 3,	/* the peer has ended too */
+	kEvTimer = 1 << 4,	/* back-off, connect timeout or drain timeout */
+	kEvAccepted = 1 << 5,	/* accepted_ holds a handle */
+	kEvWant = 1 << 6,	/* somebody queued a message while down */
+	kEvKnocked = 1 << 7,	/* the peer wants to be called */
+	kEvRecvRetry = 1 << 8,	/* receiving stopped for memory or a full socket */
+	kEvSend = 1 << 9,	/* something to transmit, from a context that may not */
+};
+
+/* A legal change of state, and what causes it. */
+struct PathEdge {
+	PathState from, to;
+	const char *cause;
+};
+inline constexpr PathEdge kPathEdges[] = {
+	{ PathState::kDown, PathState::kConnecting, "want, knock or back-off timer" },
+	{ PathState::kDown, PathState::kUp, "accepted" },
+	{ PathState::kConnecting, PathState::kUp, "connected, or accepted instead" },
+	{ PathState::kConnecting, PathState::kDown, "connect failed, timed out or was a knock" },
+	{ PathState::kUp, PathState::kDisconnecting, "drop: end in order" },
+	{ PathState::kUp, PathState::kDown, "drop: connection already dead" },
+	{ PathState::kDisconnecting, PathState::kDown, "drained, timed out or died" },
+	{ PathState::kDown, PathState::kDead, "die" },
+};
+
+/* What the caller of enqueue() has to do once it has left the RCU section. */
+enum class Queued {
+	kDone,	   /* nothing: someone else will transmit */
+	kTransmit, /* the caller holds the token: pin the connection and call transmit() */
+};
+
+} // namespace rds
+
+struct rds_path final {
+	rds_path(struct rds_conn &conn, unsigned int index);
+
+	/* -- queueing (path_queue.cc).  Any context -- */
+	/* Numbers and queues @m.  Fails with -ENETUNREACH when the path is dead; @m stays the
+	 * caller's.  @more: no need to transmit at once.  @may_send false: leave it to the worker. */
+	rds::Result<rds::Queued> enqueue(rds::Message *m, bool more, bool may_send)
+		RDS_EXCLUDES(lock);
+	/* Takes back what @s sent (@to_port < 0: to any port). */
+	void cancel(rds::Socket &s, int to_port) RDS_EXCLUDES(lock);
+	void acked(uint64_t bytes) RDS_EXCLUDES(lock);
+	void writable() RDS_EXCLUDES(lock);
+
+	/* -- transmitting (path_xmit.cc).  Process -- */
+	/* The caller holds the token; it is given back before this returns. */
+	void transmit() RDS_EXCLUDES(lock);
+
+	/* -- state (path.cc).  Any context -- */
+	void post(uint32_t events);
+	void drop(enum rds_drop_reason why);
+	void accepted(void *handle);
+	RDS_INLINE rds::PathState state() const
+	{
+		return state_.load_acquire();
+	}
+	/* Stops everything and waits until nothing of the path runs.  Process. */
+	void kill();
+
+	/* -- receiving (recv.cc): one caller at a time -- */
+	uint64_t next_rx_seq = 0;
+	uint64_t trace_head_ns = 0; /* when the header of the current message came */
+
+	struct rds_conn &conn;
+	const uint8_t index;
+	void *priv = nullptr; /* the transport's */
+
+	/* Snapshots for rds-info. */
+	template <typename F>
+	void for_each_queued(bool sent, F fn) RDS_EXCLUDES(lock);
+	uint64_t next_tx_seq() const
+	{
+		return tx_seq_.load();
+	}
+	bool sending() const
+	{
+		return sending_flag_.load();
+	}
+	rds::Atomic<uint32_t> pongs; /* queued and not sent */
+
+    private:
+	struct Batch;
+
+	/* path.cc */
+	static void work_fn(struct rds_work *w);
+	static void timer_fn(struct rds_timer *t);
+	static void flush_fn(struct rds_timer *t);
+	void run();
+	uint32_t step(uint32_t ev);
+	uint32_t step_down(uint32_t ev);
+	uint32_t step_connecting(uint32_t ev);
+	uint32_t step_up(uint32_t ev);
+	uint32_t step_disconnecting(uint32_t ev);
+	uint32_t step_die(uint32_t ev);
+	void enter(rds::PathState to, unsigned int why);
+	void start_connect();
+	bool adopt();
+	void come_up();
+	void go_down(unsigned int why);
+	void arm(uint64_t ns);
+	void schedule_retry();
+	bool quiesce() RDS_EXCLUDES(lock);
+	void discard_accepted();
+	void send_probe();
+
+	/* path_queue.cc */
+	bool hold_locked(const rds::Message &m, bool more) RDS_REQUIRES(lock);
+	void unlink_locked(rds::Message *m) RDS_REQUIRES(lock);
+	void collect_acked(rds::List<rds::Message, &rds::Message::path_link> &done)
+		RDS_REQUIRES(lock);
+	void finish(rds::List<rds::Message, &rds::Message::path_link> &done);
+	void reset_queue(bool purge) RDS_EXCLUDES(lock);
+
+	/* path_xmit.cc */
+	bool take_token();
+	bool collect(Batch &b) RDS_EXCLUDES(lock);
+	bool settle(Batch &b, long n) RDS_EXCLUDES(lock);
+	void settle_batch(Batch &b, uint64_t bytes,
+			  rds::List<rds::Message, &rds::Message::path_link> &done)
+		RDS_REQUIRES(lock);
+	void release_token() RDS_REQUIRES(lock);
+	void queue_cong_update() RDS_EXCLUDES(lock);
+
+	rds::Atomic<rds::PathState> state_; /* run() alone writes */
+	rds::Atomic<uint32_t> events_;
+	rds::Atomic<uint32_t> drop_reason_;
+	rds::Atomic<void *> accepted_;
+	rds::Atomic<uint32_t> wanted_; /* kEvWant posted, or a retry is armed */
+	struct rds_work work_;
+	struct rds_timer timer_; /* back-off, connect timeout, drain timeout: by state */
+	struct rds_timer flush_; /* end of a hold window */
+	uint32_t backoff_ms_ = 0; /* worker */
+	bool retry_armed_ = false; /* worker */
+
+	rds::Spinlock<RDS_RANK_PATH> lock;
+	rds::List<rds::Message, &rds::Message::path_link> queue_ RDS_GUARDED_BY(lock);
+	rds::Message *unsent_ RDS_GUARDED_BY(lock) = nullptr;
+	uint32_t cursor_ RDS_GUARDED_BY(lock) = 0;	  /* bytes of *unsent_ accepted */
+	uint32_t unsent_bytes_ RDS_GUARDED_BY(lock) = 0;  /* header and payload, from unsent_ on */
+	uint64_t tx_off_ RDS_GUARDED_BY(lock) = 0;	  /* bytes accepted since up */
+	uint64_t acked_off_ RDS_GUARDED_BY(lock) = 0;	  /* bytes acknowledged since up */
+	bool open_ RDS_GUARDED_BY(lock) = false;	  /* up: the token may be taken */
+	bool sending_ RDS_GUARDED_BY(lock) = false;	  /* the token is out */
+	bool blocked_ RDS_GUARDED_BY(lock) = false;	  /* the transport has no room */
+	bool room_came_ RDS_GUARDED_BY(lock) = false;	  /* writable() while a send was on */
+	bool held_ RDS_GUARDED_BY(lock) = false;	  /* flush_ is armed */
+	bool stream_ RDS_GUARDED_BY(lock) = false;	  /* the last window was busy */
+	bool dead_ RDS_GUARDED_BY(lock) = false;
+	uint32_t window_count_ RDS_GUARDED_BY(lock) = 0;
+	uint64_t window_ns_ RDS_GUARDED_BY(lock) = 0;
+	rds::Atomic<uint64_t> tx_seq_;		/* next number; written under lock */
+	rds::Atomic<uint32_t> sending_flag_;	/* sending_, for rds-info */
+	bool cong_due_ = true;			/* token holder */
+	uint32_t cong_sent_ = 0;		/* version of the map sent last; token holder */
+};
+
+template <typename F>
+void rds_path::for_each_queued(bool sent, F fn)
+{
+	rds::Guard g(lock);
+	rds::Message *m = sent ? queue_.front() : unsent_;
+
+	for (; m && !(sent && m == unsent_); m = queue_.next(m))
+		fn(*m);
+}
+
+namespace rds
+{
+using Path = ::rds_path;
+using MsgList = List<Message, &Message::path_link>;
+} // namespace rds
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * socket.h: one PF_RDS socket: its names, what it has sent and not heard of, what it has received
+ * and not read, and what it waits for.
+ *
+ * Sending: snd_bytes_ and snd_mem_ are charged when a message is queued on a path and given back when
+ * it is acknowledged, cancelled or dropped; messages themselves live on the path's queue.  A message
+ * is admitted while less than the limit is charged, so the last one may overshoot (mainline's rule).
+ *
+ * Receiving: paths push to arrived_ under recv_lock_ (softirq); the one reader that holds reader_
+ * moves everything to reading_ at once and takes messages from there without a lock.  recvmsg pops a
+ * message only after all of it was copied, so a fault loses nothing.  Beyond the limit the port is
+ * congested (cong.h) until half is read.
+ *
+ * Life: storage belongs to the glue.  rds_socket_release() runs once, when no other call is inside;
+ * softirqs may still look at the memory until an RCU grace period later.
+ */
+#ifndef RDS_SOCKET_H
+#define RDS_SOCKET_H
+
+#include "hash.h"
+#include "lock.h"
+#include "message.h"
+#include "rds_core.h"
+#include "transport.h"
+
+namespace rds
+{
+using Net = ::rds_net;
+class CongMap;
+
+/* A socket that met -ENOBUFS: on its own list and on the map's, until @port clears. */
+struct CongWaiter {
+	ListNode map_link;
+	ListNode sock_link;
+	struct rds_socket *sock;
+	CongMap *map;
+	uint16_t port;
+	bool any; /* the socket waits for too many ports: any change wakes it */
+};
+
+constexpr struct rds_addr kAddrAny = { { 0, 0 } };
+
+RDS_INLINE bool same_addr(const struct rds_addr &a, const struct rds_addr &b)
+{
+	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
+}
+
+enum class Deliver {
+	kTaken, /* queued; the socket owns the message now */
+	kClosed,
+	kFull,  /* over the hard limit: try again later */
+};
+} // namespace rds
+
+struct rds_socket final {
+	explicit rds_socket(rds::Net *net);
+	~rds_socket() = default;
+
+	/* -- names (socket.cc).  Written once by bind under bind_lock_, then constant -- */
+	rds::Status bind(const struct rds_endpoint &want);
+	rds::Status connect(const struct rds_endpoint &to);
+	rds::Status set_transport(unsigned int type);
+	rds::Status set_tos(uint8_t tos);
+	RDS_INLINE bool is_bound() const
+	{
+		return bound_flag.load_acquire();
+	}
+	bool get_peer(struct rds_endpoint &ep);
+	void release();
+
+	/* -- sending (socket_send.cc) -- */
+	rds::Status send(const struct rds_endpoint &to, rds::Message *m, bool more);
+	bool writable();
+	bool congested_to(const struct rds_endpoint &to);
+	void cancel(const struct rds_endpoint *to);
+	/* A message of @bytes payload left the queues.  Any context, RCU reader, no lock. */
+	void sent_done(rds::Message &m);
+
+	/* -- receiving (socket_recv.cc) -- */
+	/* From a path, any context, RCU reader, no lock held. */
+	rds::Deliver deliver(rds::Message *m);
+	rds::Message *recv_head() RDS_REQUIRES(reader);
+	void recv_pop(rds::Message *m) RDS_REQUIRES(reader);
+	bool readable() const;
+	unsigned int poll();
+	/* Notes that ports of @mask cleared, for recvmsg and poll. */
+	void note_cleared(uint64_t mask);
+
+	rds::HashNode bind_node;
+	rds::Net *const net;
+	struct rds_endpoint bound = {};
+	rds::Atomic<uint8_t> bound_flag;
+	rds::Atomic<uint8_t> dead; /* released */
+
+	rds::Mutex<RDS_RANK_TRANSPORTS> bind_lock; /* bind, set_transport, set_tos */
+	const struct rds_transport *trans = nullptr; /* pinned; set under bind_lock, once */
+	uint8_t tos = 0;
+
+	rds::Spinlock<RDS_RANK_SOCKET> small_lock; /* what is small and rare */
+	struct rds_endpoint peer RDS_GUARDED_BY(small_lock) = {};
+	bool has_peer RDS_GUARDED_BY(small_lock) = false;
+	rds::List<rds::ZcopyNote, &rds::ZcopyNote::link> zcopy_done RDS_GUARDED_BY(small_lock);
+	rds::Atomic<uint32_t> zcopy_count;
+
+	/* Connection of the last send, good while the table's generation is the same. */
+	rds::Atomic<struct rds_conn *> conn_cache;
+	rds::Atomic<uint64_t> conn_gen;
+	rds::Atomic<uint32_t> snd_bytes;  /* payload queued and not acknowledged */
+	rds::Atomic<uint32_t> snd_mem;	  /* memory of the same messages */
+	rds::Atomic<uint32_t> snd_waiting; /* somebody found the queue full */
+
+	rds::Spinlock<RDS_RANK_RECV> recv_lock;
+	rds::List<rds::Message, &rds::Message::recv_link> arrived RDS_GUARDED_BY(recv_lock);
+	rds::Atomic<uint32_t> arrived_any; /* arrived is not empty; written under recv_lock */
+	rds::Atomic<uint32_t> congested;   /* our port's bit is set; written under recv_lock */
+	rds::Atomic<uint32_t> rcv_bytes;   /* payload not read yet */
+	rds::Atomic<uint32_t> rcv_mem;	   /* memory of the same messages */
+	rds::Mutex<RDS_RANK_READER> reader;
+	rds::List<rds::Message, &rds::Message::recv_link> reading RDS_GUARDED_BY(reader);
+	rds::Atomic<uint32_t> reading_any; /* reading is not empty; written under reader */
+
+	rds::CongMap *lcong = nullptr; /* map of our own address, from bind on */
+
+	/* Waiting for congestion to clear: list, count and link under the CongTable's lock. */
+	rds::List<rds::CongWaiter, &rds::CongWaiter::sock_link> waits;
+	unsigned int n_waits = 0;
+	rds::ListNode monitor_link;
+	rds::Atomic<uint32_t> monitor_on;
+	rds::Atomic<uint64_t> monitor_mask;
+	rds::Atomic<uint64_t> cong_notice; /* ports (mod 64) to report by RDS_CMSG_CONG_UPDATE */
+	rds::Atomic<uint32_t> cong_event;  /* without monitor: readable once */
+
+	rds::Atomic<uint32_t> recverr;
+	rds::Atomic<uint32_t> tracing;
+
+    private:
+	rds::Status attach(const struct rds_endpoint &want);
+	rds::Result<struct rds_conn *> find_conn(const struct rds_endpoint &to);
+	void congest() RDS_REQUIRES(recv_lock);
+	void maybe_uncongest();
+	void drop_received();
+};
+
+#endif
