@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rds_errno: does the socket interface answer every call as it should?
+ *
+ * Goes through the table (table.h) row by row. With --flavour mainline the answers of
+ * mainline's modules are wanted, which proves the table; with --flavour ours those of this
+ * project's. Needs a loopback device; rows that need more are left out unless the addresses
+ * are given.
+ */
+#include "table.h"
+
+#include "../lib/tap.h"
+
+#include <CLI/CLI.hpp>
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <iostream>
+
+using namespace rdstest;
+
+namespace
+{
+
+struct Options {
+	std::string flavour = "ours";
+	std::string only = "*";
+	bool list = false;
+	std::string local, local6, linkLocal;
+};
+
+/* A row that blocks for ever ends the program; the last line names it. */
+constexpr unsigned int secondsPerRow = 60;
+
+std::string runRow(const Row &row)
+{
+	try {
+		alarm(secondsPerRow);
+		const std::string got = row.call();
+		alarm(0);
+		return got;
+	} catch (const std::exception &error) {
+		alarm(0);
+		return std::string("'") + error.what() + "'";
+	}
+}
+
+int runTable(const Table &table, const Options &options)
+{
+	Tap tap;
+
+	for (const Row &row : table.rows()) {
+		if (fnmatch(options.only.c_str(), row.name.c_str(), 0) != 0)
+			continue;
+		if (options.list) {
+			std::cout << row.name << ": mainline " << row.mainline << ", ours "
+				  << row.ours << "\n";
+			continue;
+		}
+		tap.is(runRow(row), options.flavour == "ours" ? row.ours : row.mainline, row.name);
+	}
+	return options.list ? 0 : tap.finish();
+}
+
+Env makeEnv(const Options &options)
+{
+	Env env;
+
+	if (!options.local.empty())
+		env.local = Address::parse(options.local);
+	if (!options.local6.empty())
+		env.local6 = Address::parse(options.local6);
+	if (!options.linkLocal.empty())
+		env.linkLocal = Address::parse(options.linkLocal);
+	return env;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	CLI::App app("Errno table of the RDS socket interface");
+	Options options;
+	Table table;
+
+	app.add_option("--flavour", options.flavour, "whose answers are wanted")
+		->check(CLI::IsMember({"mainline", "ours"}));
+	app.add_option("--only", options.only, "rows whose name matches this glob");
+	app.add_flag("--list", options.list, "print the table and run nothing");
+	app.add_option("--local", options.local, "a local IPv4 address that rds_tcp serves");
+	app.add_option("--local6", options.local6, "a local IPv6 address that rds_tcp serves");
+	app.add_option("--link-local", options.linkLocal, "a local fe80:: address with %device");
+	CLI11_PARSE(app, argc, argv);
+	try {
+		const Env env = makeEnv(options);
+
+		addNames(table, env);
+		addSendmsg(table, env);
+		addRecvmsg(table, env);
+		addOptions(table, env);
+		addControl(table, env);
+		addInfo(table, env);
+		return runTable(table, options);
+	} catch (const std::exception &error) {
+		std::cerr << "rds_errno: " << error.what() << "\n";
+		return 2;
+	}
+}
