@@ -24,7 +24,7 @@ packages=(
 	libgtest-dev libgmock-dev googletest clang clang-format clang-tidy libclang-rt-14-dev
 	universal-ctags python3 man-db mandoc groff
 	# tests in virtual machines; the guests use the host's tools over 9p
-	qemu-system-x86 busybox-static cpio iproute2 nftables ethtool procps tcpdump strace
+	qemu-system-x86 busybox-static cpio iproute2 iputils-ping nftables ethtool procps tcpdump strace
 )
 
 say() { echo "deps: $*"; }

@@ -1,0 +1,437 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Boots stock Debian kernels in emulated machines and runs commands in them.
+
+    with pair() as (a, b):                      # joined by a network of their own
+        a.load_mainline()                       # or insmod_ours(DIR)
+        rc, out = a.run("ss -ltn", timeout=10)
+        a.check("modprobe veth")                # raises with the output when it fails
+        cmd = b.spawn("sleep 5; echo x")        # cmd.wait(), .kill(), .output, .write()
+        assert not a.dmesg_problems()
+
+The guest sees the host's files (guest.py says how) and runs as root. Nothing of the host is
+touched: no KVM, no host network, no root needed. A guest that panics or falls silent raises
+GuestDead at once. The QEMU processes die with this one, however it ends.
+
+As a command (exit status = the command's, the worse one of two; 99 = the kernel complained):
+    vm.py run [--modules mainline|ours[:DIR]|none] [--kernel 6.12] -- 'COMMAND'
+    vm.py run --two --modules ours,mainline --a 'COMMAND' --b 'COMMAND'
+"""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import guest  # noqa: E402
+
+SetupError = guest.SetupError
+LOGS = guest.TOP / "build/logs"
+SILENCE = float(os.environ.get("PF_RDS_SILENCE", 25))  # s without a beat: the guest hangs
+BOOT_TIMEOUT = 90  # s until the agent says hello; it takes 3 on a quiet machine
+PROBLEM = re.compile(
+    r"\bBUG\b|WARNING|Oops|Call Trace|refcount|lockdep|possible (recursive|circular|irq|deadlock)"
+    r"|possible deadlock|general protection|soft lockup|hung task|blocked for more than"
+    r"|rcu.*(stall|detected)|leaked|Kernel panic|unregister_netdevice: waiting|still has objects"
+    r"|Objects remaining|KASAN|UBSAN|page allocation failure|Out of memory|double free", re.I)
+# Matches PROBLEM, but is only the header of a good report or nothing of ours.
+HARMLESS = re.compile(r"module verification failed|loading out-of-tree module")
+
+
+class VMError(Exception):
+    pass
+
+
+class GuestDead(VMError):
+    """Panic, hang or end of QEMU: the guest is of no more use until power_cycle()."""
+
+
+class CommandFailed(VMError):
+    pass
+
+
+class CommandTimeout(VMError):
+    pass
+
+
+class Command:
+    """A command running in the guest; stdout and stderr come together."""
+
+    def __init__(self, vm, ident, text):
+        self.vm, self.ident, self.text = vm, ident, text
+        self.chunks, self.rc, self.echo = [], None, None
+
+    @property
+    def output(self):
+        return "".join(self.chunks)
+
+    @property
+    def done(self):
+        return self.rc is not None
+
+    def wait(self, timeout=60):
+        self.vm.wait_for(lambda: self.done, timeout, lambda: f"'{self.text}' did not end", self)
+        return self.rc, self.output
+
+    def check(self, timeout=60):
+        """Like wait(), but a failure is an exception and only the output is returned."""
+        rc, out = self.wait(timeout)
+        if rc:
+            raise CommandFailed(f"{self.vm.name}: '{self.text}' exits {rc}:\n{out.rstrip()}")
+        return out
+
+    def wait_output(self, pattern, timeout=60):
+        """Waits until the output matches; the command's end without a match is a failure."""
+        rx = re.compile(pattern, re.M)
+        self.vm.wait_for(lambda: rx.search(self.output) or self.done, timeout,
+                         lambda: f"'{self.text}' did not print /{pattern}/", self)
+        match = rx.search(self.output)
+        if not match:
+            raise CommandFailed(f"{self.vm.name}: '{self.text}' ended ({self.rc}) without printing"
+                                f" /{pattern}/:\n{self.output.rstrip()}")
+        return match
+
+    def kill(self, sig=9):
+        if not self.done:
+            self.vm.send(op="kill", id=self.ident, sig=int(sig))
+
+    def write(self, data, close=False):
+        self.vm.send(op="stdin", id=self.ident, data=data, close=close)
+
+
+class VM:
+    """One guest. start() returns while it boots, ready() waits for it; every call does."""
+
+    def __init__(self, name, kernel=None, mem=512, smp=2, logdir=None, net=None, env=None):
+        self.name, self.kernel, self.mem, self.smp = name, guest.kernel(kernel), mem, smp
+        self.logdir = pathlib.Path(logdir or LOGS / "adhoc")
+        self.net, self.env = net, env or {}
+        self.console = self.logdir / f"{name}.console.log"
+        self.klog_path = self.logdir / f"{name}.dmesg.log"
+        self.deadline = None  # time.monotonic() no wait may pass (the test's own time limit)
+        self.cond = threading.Condition()
+        self.proc = self.workdir = None
+        self.modules = None
+
+    # ---- power ----
+
+    def start(self):
+        self.logdir.mkdir(parents=True, exist_ok=True)
+        self.commands, self.klog, self.mark, self.ids = {}, [], 0, 0
+        self.dead, self.hello, self.modules = None, None, None
+        self.beat = time.monotonic()
+        self.klog_file = open(self.klog_path, "w", buffering=1)
+        self.workdir = tempfile.mkdtemp(prefix="pf_rds-vm-")
+        initrd = pathlib.Path(self.workdir) / "initrd"
+        addrs = self.net.addrs if self.net else []
+        initrd.write_bytes(guest.initramfs(self.kernel, self.name, addrs, self.env))
+        self.port, port = socket.socketpair()
+        self.qmp, qmp = socket.socketpair()
+        with port, qmp, open(self.logdir / f"{self.name}.qemu.log", "w") as log:
+            self.proc = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *self.qemu(initrd, port.fileno(), qmp.fileno())],
+                pass_fds=[port.fileno(), qmp.fileno()], stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log, start_new_session=True)
+        threading.Thread(target=self.reader, args=(self.port,), daemon=True).start()
+        return self
+
+    def qemu(self, initrd, port, qmp):
+        args = ["qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi",
+                "-cpu", "max,erms=off,fsrm=off", "-m", str(self.mem), "-smp", str(self.smp),
+                "-nodefaults", "-display", "none", "-no-reboot",
+                "-kernel", str(guest.uncompressed(self.kernel)), "-initrd", str(initrd),
+                "-append", "console=ttyS0 quiet loglevel=5 mitigations=off panic=-1 oops=panic"
+                " panic_print=0x40 unknown_nmi_panic log_buf_len=4M slab_nomerge"
+                " printk.devkmsg=on random.trust_cpu=on",
+                "-serial", f"file:{self.console}",
+                "-chardev", f"socket,id=qmp,fd={qmp}", "-mon", "chardev=qmp,mode=control",
+                "-device", "virtio-serial-pci",
+                "-chardev", f"socket,id=port,fd={port}", "-device", "virtserialport,chardev=port",
+                "-virtfs", "local,path=/,mount_tag=hr,security_model=none,readonly=on,"
+                "multidevs=remap"]
+        return args + (self.net.qemu() if self.net else [])
+
+    def ready(self):
+        if self.proc is None:
+            self.start()
+        self.beat = max(self.beat, time.monotonic() - 1) if not self.hello else self.beat
+        self.wait_for(lambda: self.hello, BOOT_TIMEOUT, lambda: "the guest did not boot",
+                      booting=True)
+        self.sync()
+        self.mark = len(self.klog)  # what the boot itself had to say is not ours
+        self.lsmod_start = self.lsmod()
+        return self
+
+    def close(self):
+        """Power off, as pulling the plug: the root is read-only, nothing is worth saving."""
+        if self.proc is None:
+            return
+        self.proc.kill()
+        self.proc.wait()
+        self.proc = None
+        for sock in (self.port, self.qmp):
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+            sock.close()
+        with self.cond:
+            self.dead = self.dead or "is switched off"
+            self.klog_file.close()
+        shutil.rmtree(self.workdir, ignore_errors=True)
+
+    def power_cycle(self, wait=True):
+        """The plug is pulled and the guest boots anew, with no modules of ours loaded."""
+        self.close()
+        self.start()
+        return self.ready() if wait else self
+
+    def __enter__(self):
+        return self.start().ready()
+
+    def __exit__(self, *_):
+        self.close()
+
+    # ---- talking to the agent ----
+
+    def reader(self, sock):
+        pending = b""
+        with contextlib.suppress(OSError):
+            while data := sock.recv(1 << 16):
+                *lines, pending = (pending + data).split(b"\n")
+                with self.cond:
+                    for line in lines:
+                        self.handle(json.loads(line))
+                    self.cond.notify_all()
+        with self.cond:
+            if sock is self.port:
+                self.dead = self.dead or "stopped (panic, or QEMU ended)"
+            self.cond.notify_all()
+
+    def handle(self, message):
+        self.beat = time.monotonic()
+        if "hello" in message:
+            self.hello = message["hello"]
+        for level, stamp, text in message.get("log", ()):
+            self.klog.append(text)
+            if not self.klog_file.closed:
+                self.klog_file.write(f"<{level}>[{stamp:12.6f}] {text}\n")
+        cmd = self.commands.get(message.get("id"))
+        if cmd and "out" in message:
+            cmd.chunks.append(message["out"])
+            if cmd.echo:
+                cmd.echo(message["out"])
+        if cmd and "rc" in message:
+            cmd.rc = message["rc"]
+            del self.commands[cmd.ident]
+
+    def send(self, **message):
+        self.alive()
+        try:
+            self.port.sendall(json.dumps(message).encode() + b"\n")
+        except OSError:
+            self.dead = self.dead or "stopped (panic, or QEMU ended)"
+            self.alive()
+
+    def alive(self):
+        if self.dead:
+            raise GuestDead(f"{self.name} {self.dead}; console: {self.console}\n"
+                            + self.console_tail())
+
+    def wait_for(self, condition, timeout, what, cmd=None, booting=False):
+        """Every wait ends here: condition, the guest's death, its silence, or the time limit."""
+        end = time.monotonic() + timeout
+        if self.deadline is not None:
+            end = min(end, self.deadline)
+        with self.cond:
+            while not condition():
+                self.alive()
+                now = time.monotonic()
+                if not booting and now - self.beat > SILENCE:
+                    break
+                if now >= end:
+                    said = f"; so far it said:\n{cmd.output.rstrip()}" if cmd else ""
+                    raise CommandTimeout(f"{self.name}: {what()} in time{said}")
+                self.cond.wait(min(end - now, 0.5))
+            else:
+                return
+        self.hang()
+
+    def hang(self):
+        """The NMI makes the kernel panic with a backtrace of every CPU on the console."""
+        with contextlib.suppress(OSError):
+            self.qmp.sendall(b'{"execute":"qmp_capabilities"}{"execute":"inject-nmi"}')
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.proc.wait(5)
+        self.dead = f"hangs (silent for {SILENCE:.0f} s)"
+        self.alive()
+
+    def console_tail(self, lines=30):
+        try:
+            text = self.console.read_text(errors="replace").splitlines()
+        except OSError:
+            return ""
+        first = next((n for n, line in enumerate(text) if PROBLEM.search(line)), len(text) - lines)
+        return "\n".join(text[max(0, first):][:lines])
+
+    def request(self, text, **message):
+        self.ids += 1
+        cmd = self.commands[self.ids] = Command(self, self.ids, text)
+        self.send(id=self.ids, **message)
+        return cmd
+
+    def spawn(self, text, stdin=False, echo=None):
+        """Starts a command in the background. echo gets its output as it comes."""
+        if self.proc is None or not self.hello:
+            self.ready()
+        cmd = self.request(text, op="run", cmd=text, stdin=stdin)
+        cmd.echo = echo
+        return cmd
+
+    def run(self, text, timeout=60):
+        cmd = self.spawn(text)
+        try:
+            return cmd.wait(timeout)
+        except CommandTimeout:
+            cmd.kill()
+            raise
+
+    def check(self, text, timeout=60):
+        rc, out = self.run(text, timeout)
+        if rc:
+            raise CommandFailed(f"{self.name}: '{text}' exits {rc}:\n{out.rstrip()}")
+        return out
+
+    def wait_until(self, text, timeout=30, pause=0.1):
+        """Repeats a command until it succeeds."""
+        end, out = time.monotonic() + timeout, ""
+        while time.monotonic() < end:
+            rc, out = self.run(text, timeout)
+            if rc == 0:
+                return out
+            time.sleep(pause)
+        raise CommandTimeout(f"{self.name}: '{text}' never succeeded; at last:\n{out.rstrip()}")
+
+    def kill_all(self, timeout=10):
+        """Ends what spawn() left running."""
+        for cmd in list(self.commands.values()):
+            cmd.kill()
+            cmd.wait(timeout)
+
+    # ---- the kernel's log and modules ----
+
+    def sync(self):
+        self.request("sync", op="sync").wait(30)
+
+    def dmesg_mark(self):
+        self.sync()
+        self.mark = len(self.klog)
+
+    def dmesg(self):
+        """Kernel log lines since the last mark."""
+        self.sync()
+        return self.klog[self.mark:]
+
+    def dmesg_problems(self):
+        """Lines since the last mark that no good kernel prints."""
+        return [line for line in self.dmesg()
+                if PROBLEM.search(line) and not HARMLESS.search(line)]
+
+    def lsmod(self):
+        return set(re.findall(r"^(\S+)", self.check("cat /proc/modules"), re.M))
+
+    def use_tree(self, tree):
+        """Makes modprobe (and request_module) see this lib/modules."""
+        self.check("umount /lib/modules 2>/dev/null; mount --bind "
+                   f"{tree} /lib/modules && ls /lib/modules/{self.kernel.version} >/dev/null")
+
+    def insmod_ours(self, directory):
+        """insmod rds, rds_loop, rds_tcp with full paths, after what they need of the kernel."""
+        directory = pathlib.Path(directory).resolve()
+        self.use_tree(guest.module_tree(self.kernel, directory))
+        needs = " ".join(f"$(modinfo -F depends {directory}/{m}.ko | tr , '\\n')"
+                         for m in guest.OURS)
+        self.check(f"for m in $(echo {needs}); do case $m in rds|rds_loop|rds_tcp) ;; "
+                   "*) modprobe $m || exit 1;; esac; done")
+        for mod in guest.OURS:
+            self.check(f"insmod {directory}/{mod}.ko")
+        self.modules = "ours"
+
+    def modprobe_ours(self, directory, what="rds_tcp"):
+        """modprobe from a tree where our modules are installed over the kernel's."""
+        self.use_tree(guest.module_tree(self.kernel, directory))
+        self.check(f"modprobe {what}")
+        self.modules = "ours"
+
+    def load_mainline(self):
+        self.use_tree(self.kernel.modules)
+        self.check("modprobe rds && modprobe rds_tcp")
+        self.modules = "mainline"
+
+    def load(self, modules):
+        """modules: mainline, ours, ours:DIR or none."""
+        kind, _, directory = modules.partition(":")
+        if kind == "mainline":
+            self.load_mainline()
+        elif kind == "ours":
+            self.insmod_ours(directory or guest.TOP / f"build/modules-{self.kernel.version}")
+        elif kind != "none":
+            raise SetupError(f"unknown modules '{modules}': mainline, ours, ours:DIR or none")
+
+    def unload(self, timeout=20):
+        """rmmod in reverse; a module that stays busy is a failure that says who holds it."""
+        self.wait_until(
+            "for m in rds_tcp rds_loop rds; do [ ! -d /sys/module/$m ] || rmmod $m || "
+            "{ cat /sys/module/$m/refcnt; grep ^rds /proc/modules; exit 1; }; done", timeout)
+        self.modules = None
+
+    def leftovers(self):
+        """What an unloaded RDS must not leave behind, as a list of complaints."""
+        out = self.check(
+            "ls -d /sys/kernel/slab/rds* /proc/sys/net/rds 2>/dev/null; "
+            "grep -i '^rds' /proc/net/protocols /proc/modules; "
+            "ss -Hltn 'sport = :16385' | sed 's/^/listener: /'; ip netns list; true")
+        return out.splitlines()
+
+
+class Net:
+    """One end of a cable between two guests: datagram sockets in a directory of ours."""
+
+    def __init__(self, directory, me, addrs):
+        self.directory, self.me, self.addrs = directory, me, addrs
+
+    def qemu(self):
+        local, remote = (f"{self.directory}/{n}" for n in (self.me, 3 - self.me))
+        return ["-netdev", f"dgram,id=n0,local.type=unix,local.path={local},"
+                f"remote.type=unix,remote.path={remote}",
+                "-device", f"virtio-net-pci,netdev=n0,romfile=,mac=52:54:00:09:00:0{self.me}"]
+
+
+@contextlib.contextmanager
+def pair(names=("a", "b"), kernels=(None, None), v4="10.9.0.{}/24", v6="fd00:9::{}/64",
+         start=True, **options):
+    """Two guests on one network, booting side by side."""
+    with tempfile.TemporaryDirectory(prefix="pf_rds-net-") as directory:
+        vms = [VM(name, kernel=kern, net=Net(directory, n, [v4.format(n), v6.format(n)]), **options)
+               for n, (name, kern) in enumerate(zip(names, kernels), 1)]
+        try:
+            if start:
+                for vm in vms:
+                    vm.start()
+                for vm in vms:
+                    vm.ready()
+            yield vms
+        finally:
+            for vm in vms:
+                vm.close()
+
+
+if __name__ == "__main__":
+    import vm_cli
+    sys.exit(vm_cli.main())
