@@ -164,6 +164,18 @@ Address parse_address(const std::string &text)
 	return found;
 }
 
+Address numeric_address(const std::string &text)
+{
+	in_addr v4;
+	in6_addr v6;
+
+	if (inet_pton(AF_INET, text.c_str(), &v4) == 1)
+		return Address::v4(v4);
+	if (inet_pton(AF_INET6, text.c_str(), &v6) == 1)
+		return Address::v6(v6);
+	throw Error(format("'%.64s' is not an address", text.c_str()));
+}
+
 Address source_for(const Address &dest)
 {
 	/* connect() on a datagram socket asks the routing table and sends nothing. */

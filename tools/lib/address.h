@@ -74,6 +74,9 @@ private:
 /* A numeric address (IPv6 with %scope) or a host name. Throws Error. */
 Address parse_address(const std::string &text);
 
+/* Digits only, no scope, no name lookup: for text that comes from a peer. */
+Address numeric_address(const std::string &text);
+
 /* The local address the routing table would use to reach dest, port 0. Throws Error. */
 Address source_for(const Address &dest);
 

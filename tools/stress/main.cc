@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/* rds-stress: load between two hosts, with every message checked. */
+#include <iostream>
+#include <random>
+
+#include "../lib/cli.h"
+#include "../lib/error.h"
+#include "../lib/text.h"
+#include "session.h"
+
+using namespace rdstools;
+
+namespace
+{
+
+constexpr std::uint64_t connect_patience = 10000000000;
+
+struct CommandLine {
+	std::string server;
+	std::string receive;
+	std::string request = "1024";
+	std::string ack = "32";
+	std::string send_buffer = "0";
+	std::string receive_buffer = "0";
+	std::string rdma = "0";
+	double seconds = 0;
+	bool cpu = false;
+	Plan plan;
+	LocalOptions local;
+};
+
+void declare_sides(CLI::App &app, CommandLine &line)
+{
+	app.add_option("-s,--send-addr", line.server, "be the active side: connect to this address")
+		->type_name("ADDRESS");
+	app.add_option("-r,--recv-addr", line.receive,
+		       "local address; the passive side listens on all without it")
+		->type_name("ADDRESS");
+	app.add_option("-p,--port", line.local.port,
+		       "TCP port of the control connection; the tasks' RDS ports follow it")
+		->type_name("PORT")
+		->check(CLI::Range(1, 65534))
+		->capture_default_str();
+	app.add_flag("-z,--summary", line.local.summary_only, "no line per second");
+	app.add_flag("--json", line.local.json, "print JSON, one object per line");
+	app.add_flag("-c,--report-cpu", line.cpu, "accepted: CPU use is always reported");
+	app.add_flag("-R,--rt", line.local.realtime, "run the tasks with round robin scheduling");
+	app.add_flag("-V,--trace", line.local.trace, "print every message to stderr");
+}
+
+void declare_test(CLI::App &app, CommandLine &line)
+{
+	CLI::Validator size = checked_by([](const std::string &text) { parse_size(text); }, "");
+	const char *group = "The test (active side; the passive side is told)";
+
+	app.add_option("-T,--time", line.seconds, "seconds to run; 0: until interrupted")
+		->type_name("SECONDS")
+		->check(CLI::Range(0.0, 1e7))
+		->group(group);
+	app.add_option("-t,--nr-tasks", line.plan.tasks, "tasks on each side")
+		->type_name("N")
+		->capture_default_str()
+		->group(group);
+	app.add_option("-d,--depth", line.plan.depth,
+		       "requests under way from a task to each task of the other side")
+		->type_name("N")
+		->capture_default_str()
+		->group(group);
+	app.add_option("-q,--req-bytes", line.request, "bytes of a request, 32 to 1m")
+		->type_name("BYTES")
+		->check(size)
+		->capture_default_str()
+		->group(group);
+	app.add_option("-a,--ack-bytes", line.ack, "bytes of an ack, 32 to 1m")
+		->type_name("BYTES")
+		->check(size)
+		->capture_default_str()
+		->group(group);
+	app.add_flag("-o,--one-way", line.plan.oneway, "no acks: as many requests as RDS takes")
+		->group(group);
+	app.add_flag("-v,--verify", line.plan.verify, "fill and check the payload")->group(group);
+	app.add_option("-Q,--tos", line.plan.tos, "type of service")
+		->type_name("TOS")
+		->group(group);
+	app.add_option("--use-cong-monitor", line.plan.congestion_monitor,
+		       "1: explicit congestion monitoring")
+		->type_name("0|1")
+		->group(group);
+	app.add_option("--send-buffer", line.send_buffer, "SO_SNDBUF; 0: enough for the depth")
+		->type_name("BYTES")
+		->check(size)
+		->group(group);
+	app.add_option("--recv-buffer", line.receive_buffer, "SO_RCVBUF; 0: enough for the depth")
+		->type_name("BYTES")
+		->check(size)
+		->group(group);
+	app.add_option("-D,--rdma-bytes", line.rdma, "RDMA size; only 0, for there is no RDMA")
+		->type_name("BYTES")
+		->check(size)
+		->group(group);
+}
+
+int run_active(const LocalOptions &options, const Plan &plan)
+{
+	Address server = options.server;
+
+	server.set_port(options.port);
+	Session session(options,
+			Control(connect_control(server, options.receive, connect_patience)));
+	session.begin_active(plan);
+	return session.run();
+}
+
+int run_passive(const LocalOptions &options)
+{
+	Listener listener(options.receive, options.port);
+
+	if (!options.json)
+		std::cout << "waiting for the active side on TCP port " << options.port << '\n'
+			  << std::flush;
+	while (auto caller = listener.accept()) {
+		std::optional<Session> session;
+		try {
+			session.emplace(options, Control(std::move(*caller)));
+		} catch (const PeerError &error) {
+			/* A port scanner, or another version: the right one may still come. */
+			std::cerr << "rds-stress: refused a caller: " << error.what() << '\n';
+			continue;
+		}
+		session->begin_passive();
+		return session->run();
+	}
+	throw PeerError("interrupted before anybody connected");
+}
+
+/* One line whatever the output format; the passive side's reader wants JSON as well. */
+int report(const CommandLine &line, const Error &error, const char *kind, int status)
+{
+	if (line.local.json)
+		std::cout
+			<< Json({{"type", "error"}, {"kind", kind}, {"text", error.what()}}).dump()
+			<< '\n';
+	std::cout.flush();
+	std::cerr << "rds-stress: " << error.what() << '\n';
+	return status;
+}
+
+int run(CommandLine &line)
+{
+	Plan &plan = line.plan;
+
+	if (parse_size(line.rdma) != 0)
+		throw Error("-D: no RDMA on this transport");
+	plan.request_bytes = parse_size(line.request);
+	plan.ack_bytes = parse_size(line.ack);
+	plan.send_buffer = parse_size(line.send_buffer);
+	plan.receive_buffer = parse_size(line.receive_buffer);
+	plan.run = std::random_device()();
+	plan.validate();
+	if (!line.receive.empty())
+		line.local.receive = parse_address(line.receive);
+	if (!line.server.empty())
+		line.local.server = parse_address(line.server);
+	line.local.duration_ns = static_cast<std::uint64_t>(line.seconds * 1e9);
+	/* A missing module is told before anybody waits for a peer. */
+	RdsSocket();
+	catch_stop_signals();
+	try {
+		return line.server.empty() ? run_passive(line.local) : run_active(line.local, plan);
+	} catch (const PeerError &error) {
+		return report(line, error, "peer", exit_peer);
+	} catch (const TestFailed &error) {
+		return report(line, error, "failed", exit_failed);
+	}
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	CLI::App app("Exchange RDS messages between tasks on two hosts and check every one. Start "
+		     "the passive side first (without -s), then the active side (with -s). Exit "
+		     "status 0: all messages arrived as sent; 1: some did not; 2: usage or "
+		     "environment; 3: the other side was lost.",
+		     "rds-stress");
+	CommandLine line;
+
+	declare_sides(app, line);
+	declare_test(app, line);
+	return run_tool(app, argc, argv, [&] { return run(line); });
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a test is: the active side's options, as both sides know them after the handshake. */
+#ifndef RDSTOOLS_STRESS_PLAN_H
+#define RDSTOOLS_STRESS_PLAN_H
+
+#include <cstdint>
+#include <vector>
+
+#include "../lib/address.h"
+#include "../lib/socket.h"
+#include "../lib/table.h"
+#include "message.h"
+
+namespace rdstools
+{
+
+inline constexpr unsigned most_tasks = 512;
+inline constexpr unsigned most_depth = 65536;
+
+struct Plan {
+	unsigned tasks = 1;
+	unsigned depth = 1;
+	std::uint64_t request_bytes = 1024;
+	std::uint64_t ack_bytes = header_bytes;
+	bool oneway = false;
+	bool verify = false;
+	bool congestion_monitor = false;
+	unsigned tos = 0;
+	std::uint64_t send_buffer = 0; /* 0: enough for everything under way */
+	std::uint64_t receive_buffer = 0;
+	std::uint32_t run = 0;
+
+	/* Throws Error, naming the value that is out of range. */
+	void validate() const;
+	Json json() const;
+	/* Takes nothing on trust: validates. Throws Error. */
+	static Plan from_json(const Json &json);
+};
+
+/* Both ends' addresses; task i of a side has the port of its base plus i. */
+struct Ends {
+	Address local;
+	Address peer;
+};
+
+/* One bound socket per task, with buffers, tos and monitor as planned. Throws Error. */
+std::vector<RdsSocket> open_sockets(const Plan &plan, const Address &base);
+
+} // namespace rdstools
+
+#endif

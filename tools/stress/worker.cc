@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "worker.h"
+
+#include <linux/rds.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "../lib/error.h"
+#include "../lib/text.h"
+
+namespace rdstools
+{
+
+namespace
+{
+
+/* How much one round receives or sends before it looks at the other direction again. */
+constexpr unsigned batch = 64;
+/* A congested flow is tried again after this long even if nobody woke us; counted as late. */
+constexpr std::uint64_t congestion_patience_ns = 1000000000;
+/* How long a task may sleep before it looks at the phase again. */
+constexpr int nap_ms = 50;
+
+std::vector<Flow> make_flows(const Plan &plan)
+{
+	std::vector<Flow> flows;
+
+	for (unsigned i = 0; i < plan.tasks; i++)
+		flows.emplace_back(plan.oneway ? 0 : plan.depth);
+	return flows;
+}
+
+} // namespace
+
+Worker::Worker(const Plan &plan, const Ends &ends, unsigned index, RdsSocket &socket,
+	       SharedMemory &shared, bool trace)
+	: plan_(plan), ends_(ends), index_(index), socket_(socket), shared_(shared),
+	  state_(shared.task(index)), trace_(trace), local_(local_address(socket.fd())),
+	  flows_(make_flows(plan)),
+	  pattern_(plan.verify ? std::max(plan.request_bytes, plan.ack_bytes) : 0),
+	  out_(std::max(plan.request_bytes, plan.ack_bytes)),
+	  /* One byte more than any message of ours, so that a longer one shows. */
+	  in_(out_.size() + 1)
+{
+	for (unsigned i = 0; i < plan.tasks; i++) {
+		peers_.push_back(ends.peer);
+		peers_.back().set_port(static_cast<std::uint16_t>(ends.peer.port() + i));
+	}
+	first_ = index % plan.tasks;
+}
+
+void Worker::wrong(unsigned peer, const std::string &what) const
+{
+	throw Error(format("task %u (%s), peer task %u (%s): %s", index_, local_.text().c_str(),
+			   peer, peers_[peer].text().c_str(), what.c_str()));
+}
+
+void Worker::run()
+{
+	for (;;) {
+		Phase phase = shared_.phase().load(std::memory_order_acquire);
+		if (phase == Phase::stop)
+			return;
+		receive_some();
+		bool more = send_acks();
+		if (phase == Phase::run)
+			more = send_requests() || more;
+		publish(phase);
+		wait(!more);
+	}
+}
+
+void Worker::receive_some()
+{
+	for (unsigned i = 0; i < batch; i++) {
+		Received got = socket_.receive(in_);
+		if (got.error == EAGAIN)
+			return;
+		if (got.error)
+			fail(Step::receive, got.error, local_.text());
+		if (got.congestion_update) {
+			take_update(got.congestion_mask);
+			continue;
+		}
+		take(got.size, got);
+	}
+}
+
+void Worker::take(std::size_t size, const Received &got)
+{
+	auto message = decode(std::span(in_).first(size));
+
+	/* An earlier test's message may still arrive; so may anybody else's. */
+	if (!message || message->run != plan_.run) {
+		state_.stale.add(1);
+		return;
+	}
+	unsigned peer = static_cast<unsigned>(got.from.port()) - ends_.peer.port();
+	if (!got.from.same_host(ends_.peer) || peer >= plan_.tasks)
+		throw Error(format("task %u (%s): a message of this test from a stranger, %s",
+				   index_, local_.text().c_str(), got.from.text().c_str()));
+	std::string mismatch = describe_mismatch(*message, got.from, local_, size);
+	std::size_t expected = message->op == Op::request ? plan_.request_bytes : plan_.ack_bytes;
+	if (mismatch.empty() && (size != expected || got.truncated))
+		mismatch = format("length %zu instead of %zu", size, expected);
+	if (!mismatch.empty())
+		wrong(peer, mismatch);
+	if (plan_.verify) {
+		auto at = pattern_.first_difference(*message, std::span(in_).first(size));
+		if (at)
+			wrong(peer,
+			      format("payload of message %llu differs from byte %zu on",
+				     static_cast<unsigned long long>(message->sequence), *at));
+	}
+	state_.received.add(1);
+	state_.received_bytes.add(size);
+	if (message->op == Op::request)
+		take_request(flows_[peer], peer, *message);
+	else
+		take_ack(flows_[peer], peer, *message);
+}
+
+void Worker::take_request(Flow &flow, unsigned peer, const Message &message)
+{
+	if (trace_)
+		std::fprintf(stderr, "task %u: request %llu from %u\n", index_,
+			     static_cast<unsigned long long>(message.sequence), peer);
+	if (!flow.request_received(message.sequence))
+		wrong(peer, format("request %llu came where %llu was expected",
+				   static_cast<unsigned long long>(message.sequence),
+				   static_cast<unsigned long long>(flow.next_expected())));
+	shared_.pair(index_, peer).received.set(flow.received());
+}
+
+void Worker::take_ack(Flow &flow, unsigned peer, const Message &message)
+{
+	std::uint64_t expected = flow.next_ack();
+	auto rtt = flow.ack_received(message.sequence, now_ns());
+
+	if (trace_)
+		std::fprintf(stderr, "task %u: ack %llu from %u\n", index_,
+			     static_cast<unsigned long long>(message.sequence), peer);
+	if (!rtt)
+		wrong(peer, format("ack %llu came where %llu was expected",
+				   static_cast<unsigned long long>(message.sequence),
+				   static_cast<unsigned long long>(expected)));
+	state_.rtts.add(1);
+	state_.rtt_ns.add(*rtt);
+	state_.rtt.add(*rtt);
+}
+
+void Worker::take_update(std::uint64_t mask)
+{
+	state_.updates.add(1);
+	for (unsigned peer = 0; peer < plan_.tasks; peer++) {
+		if (!flows_[peer].congested || !(mask & RDS_CONG_MONITOR_MASK(peers_[peer].port())))
+			continue;
+		flows_[peer].congested = false;
+		congested_--;
+	}
+	by_timer_ = false;
+}
+
+void Worker::clear_congestion(bool by_timer)
+{
+	for (Flow &flow : flows_)
+		flow.congested = false;
+	congested_ = 0;
+	by_timer_ = by_timer;
+}
+
+Worker::Sent Worker::transmit(Op op, unsigned peer, std::uint64_t sequence, std::size_t size)
+{
+	Message message = {op,
+			   plan_.run,
+			   sequence,
+			   static_cast<std::uint32_t>(size),
+			   local_.port(),
+			   peers_[peer].port(),
+			   address_tag(local_),
+			   address_tag(peers_[peer])};
+	std::span<std::byte> whole = std::span(out_).first(size);
+
+	encode(message, whole);
+	if (plan_.verify)
+		pattern_.fill(message, whole);
+	std::uint64_t before = now_ns();
+	int err = socket_.send(whole, peers_[peer]);
+	state_.send_ns.add(now_ns() - before);
+	state_.send_calls.add(1);
+	if (err == ENOBUFS) {
+		state_.congested.add(1);
+		if (!congested_++)
+			congested_since_ = before;
+		flows_[peer].congested = true;
+		by_timer_ = false;
+		return Sent::congested;
+	}
+	if (err == EAGAIN || err == ENOMEM) {
+		state_.queue_full.add(1);
+		queue_full_ = true;
+		return Sent::queue_full;
+	}
+	if (err)
+		fail(Step::send, err, peers_[peer].text());
+	if (by_timer_) {
+		state_.late_wakeups.add(1);
+		by_timer_ = false;
+	}
+	state_.sent.add(1);
+	state_.sent_bytes.add(size);
+	if (trace_)
+		std::fprintf(stderr, "task %u: %s %llu to %u\n", index_,
+			     op == Op::request ? "sent request" : "sent ack",
+			     static_cast<unsigned long long>(sequence), peer);
+	return Sent::yes;
+}
+
+/* Both return true if there is more to send that nothing holds back. */
+bool Worker::send_acks()
+{
+	bool more = false;
+
+	for (unsigned i = 0; i < plan_.tasks && !queue_full_; i++) {
+		unsigned peer = (first_ + i) % plan_.tasks;
+		Flow &flow = flows_[peer];
+		unsigned left = batch;
+		for (; flow.ack_due() && !flow.congested && left; left--) {
+			if (transmit(Op::ack, peer, flow.due_ack(), plan_.ack_bytes) != Sent::yes)
+				break;
+			flow.ack_sent();
+		}
+		more = more || !left;
+	}
+	return more && !queue_full_;
+}
+
+bool Worker::send_requests()
+{
+	unsigned left = batch;
+	bool progress = true;
+
+	/* One message per flow and pass, so that no flow starves behind another. */
+	while (progress && !queue_full_ && left) {
+		progress = false;
+		for (unsigned i = 0; i < plan_.tasks && !queue_full_ && left; i++) {
+			unsigned peer = (first_ + i) % plan_.tasks;
+			Flow &flow = flows_[peer];
+			if (flow.congested || !flow.may_request())
+				continue;
+			std::uint64_t started = now_ns();
+			if (transmit(Op::request, peer, flow.next_request(), plan_.request_bytes) !=
+			    Sent::yes)
+				continue;
+			flow.request_sent(started);
+			shared_.pair(index_, peer).sent.set(flow.sent());
+			progress = true;
+			left--;
+		}
+	}
+	first_ = (first_ + 1) % plan_.tasks;
+	return !left;
+}
+
+void Worker::publish(Phase phase)
+{
+	std::uint64_t outstanding = 0;
+
+	for (const Flow &flow : flows_)
+		outstanding += flow.outstanding();
+	state_.outstanding.set(outstanding);
+	/* After `outstanding`, and seen in this order: see Session::check_drained(). */
+	if (phase == Phase::drain) {
+		std::atomic_thread_fence(std::memory_order_release);
+		state_.draining.set(1);
+	}
+}
+
+void Worker::wait(bool idle)
+{
+	pollfd pfd = {socket_.fd(), POLLIN, 0};
+
+	if (queue_full_)
+		pfd.events |= POLLOUT;
+	if (::poll(&pfd, 1, idle || queue_full_ ? nap_ms : 0) < 0 && errno != EINTR)
+		fail(Step::receive, errno, local_.text());
+	/* After ENOMEM nothing signals room, so a timeout tries again as well. */
+	queue_full_ = false;
+	if (!congested_)
+		return;
+	/* Without the monitor any wakeup may mean that congestion has ended. */
+	if (!plan_.congestion_monitor && (pfd.revents & POLLIN))
+		clear_congestion(false);
+	else if (now_ns() - congested_since_ >= congestion_patience_ns)
+		clear_congestion(true);
+}
+
+} // namespace rdstools

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A task: one process, one RDS socket, a flow to every task of the other side. It never blocks
+ * in a send: a full queue waits for POLLOUT; a congested destination waits for the wakeup that
+ * rds(7) promises, as POLLIN or as a congestion update, while the other flows go on.
+ */
+#ifndef RDSTOOLS_STRESS_WORKER_H
+#define RDSTOOLS_STRESS_WORKER_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "flow.h"
+#include "message.h"
+#include "plan.h"
+#include "shared.h"
+
+namespace rdstools
+{
+
+class Worker
+{
+public:
+	Worker(const Plan &plan, const Ends &ends, unsigned index, RdsSocket &socket,
+	       SharedMemory &shared, bool trace);
+	/* Until Phase::stop. Throws Error at the first thing that is wrong. */
+	void run();
+
+private:
+	enum class Sent { yes, queue_full, congested };
+
+	void receive_some();
+	void take(std::size_t size, const Received &got);
+	void take_request(Flow &flow, unsigned peer, const Message &message);
+	void take_ack(Flow &flow, unsigned peer, const Message &message);
+	void take_update(std::uint64_t mask);
+	bool send_acks();
+	bool send_requests();
+	Sent transmit(Op op, unsigned peer, std::uint64_t sequence, std::size_t size);
+	void wait(bool idle);
+	void clear_congestion(bool by_timer);
+	void publish(Phase phase);
+	[[noreturn]] void wrong(unsigned peer, const std::string &what) const;
+	Address peer_address(unsigned peer) const;
+
+	const Plan plan_;
+	const Ends ends_;
+	const unsigned index_;
+	RdsSocket &socket_;
+	SharedMemory &shared_;
+	TaskState &state_;
+	const bool trace_;
+
+	Address local_;
+	std::vector<Address> peers_;
+	std::vector<Flow> flows_;
+	Pattern pattern_;
+	std::vector<std::byte> out_;
+	std::vector<std::byte> in_;
+	unsigned first_ = 0; /* where the next round over the flows starts */
+	bool queue_full_ = false;
+	unsigned congested_ = 0; /* number of flows with Flow::congested */
+	std::uint64_t congested_since_ = 0;
+	bool by_timer_ = false; /* the flows were un-congested by our timer */
+};
+
+} // namespace rdstools
+
+#endif
