@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Control messages with data, type of service, cancelling, zero copy. */
+#include "case.h"
+
+#include "../lib/info.h"
+
+#include <linux/rds.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+#include <linux/sockios.h>
+
+#include <set>
+
+namespace rdstest
+{
+
+namespace
+{
+
+long long micros(const timeval &time)
+{
+	return time.tv_sec * 1000000LL + time.tv_usec;
+}
+
+timeval now()
+{
+	timeval time;
+
+	gettimeofday(&time, nullptr);
+	return time;
+}
+
+void timestamp(const Place &place)
+{
+	Pair pair(place);
+
+	same(setOption(pair.to, SOL_SOCKET, SO_TIMESTAMP, 1), 0, "SO_TIMESTAMP");
+	const timeval before = now();
+	pair.send("hello");
+	want(waitFor(pair.to, POLLIN), "no message");
+	const Received got = receive(pair.to);
+	const timeval after = now();
+	const ControlMessage *message = got.find(SOL_SOCKET, SO_TIMESTAMP);
+
+	want(message, "no timestamp");
+	same(message->data.size(), sizeof(timeval), "size of the timestamp");
+	const timeval stamp = message->as<timeval>();
+	want(micros(before) <= micros(stamp) && micros(stamp) <= micros(after),
+	     "the timestamp is not between send and receive");
+	setOption(pair.to, SOL_SOCKET, SO_TIMESTAMP, 0);
+	pair.send("hello");
+	want(!receive(pair.to).find(SOL_SOCKET, SO_TIMESTAMP), "a timestamp that nobody wants");
+}
+
+void timestampNew(const Place &place)
+{
+	constexpr int stampNew = 63; /* SO_TIMESTAMP_NEW */
+	Pair pair(place);
+
+	same(setOption(pair.to, SOL_SOCKET, stampNew, 1), 0, "SO_TIMESTAMP_NEW");
+	pair.send("hello");
+	const Received got = receive(pair.to);
+	const ControlMessage *message = got.find(SOL_SOCKET, stampNew);
+	want(message, "no timestamp");
+	same(message->data.size(), 16, "size of the timestamp");
+}
+
+void timestampAtRdsLevel(const Place &place)
+{
+	Pair pair(place);
+
+	same(setOption(pair.to, SOL_RDS, SO_TIMESTAMP, 1), 0, "SO_TIMESTAMP at SOL_RDS");
+	pair.send("hello");
+	want(receive(pair.to).find(SOL_SOCKET, SO_TIMESTAMP), "no timestamp");
+}
+
+/* The trace that comes with a message after asking for these points. */
+rds_cmsg_rx_trace traceFor(const Place &place, const rds_rx_trace_so &wanted)
+{
+	Pair pair(place);
+
+	same(sys(setsockopt(pair.to, SOL_RDS, SO_RDS_MSG_RXPATH_LATENCY, &wanted, sizeof(wanted))),
+	     0, "RXPATH_LATENCY");
+	pair.send("hello");
+	const Received got = receive(pair.to);
+	const ControlMessage *message = got.find(SOL_RDS, RDS_CMSG_RXPATH_LATENCY);
+	want(message, "no trace");
+	same(message->data.size(), sizeof(rds_cmsg_rx_trace), "size of the trace");
+	return message->as<rds_cmsg_rx_trace>();
+}
+
+void rxTrace(const Place &place)
+{
+	const rds_cmsg_rx_trace all = traceFor(place, {3, {0, 1, 2}});
+	same(all.rx_traces, 3, "points");
+	for (int i = 0; i < 3; ++i) {
+		same(all.rx_trace_pos[i], i, "position");
+		want(all.rx_trace[i] < 60000000000, "a minute to receive a message");
+	}
+	const rds_cmsg_rx_trace one = traceFor(place, {1, {2, 0, 0}});
+	same(one.rx_traces, 1, "points");
+	same(one.rx_trace_pos[0], 2, "position");
+}
+
+void rxTraceOff(const Place &place)
+{
+	Pair pair(place);
+
+	pair.send("hello");
+	want(receive(pair.to).control.empty(), "control messages that nobody wants");
+}
+
+void typeOfService(const Place &place)
+{
+	const Fd fd = bindRds(place.any);
+	rds_tos_t tos = 7;
+
+	same(sys(ioctl(fd, SIOCRDSSETTOS, &tos)), 0, "SIOCRDSSETTOS");
+	tos = 9;
+	same(sys(ioctl(fd, SIOCRDSGETTOS, &tos)), 0, "SIOCRDSGETTOS");
+	same(tos, 0, "TCP has one service");
+	/* It still sends. */
+	const Fd to = bindRds(place.any);
+	same(sendText(fd, "hello", localAddress(to)), 5, "send");
+	same(take(to), "hello", "message");
+}
+
+/* Lengths of what this socket has queued, by RDS6_INFO_SEND_MESSAGES and _RETRANS_. */
+std::multiset<uint32_t> queuedLengths(int fd)
+{
+	const uint16_t port = localAddress(fd).port();
+	std::multiset<uint32_t> lengths;
+
+	for (int code : {RDS6_INFO_SEND_MESSAGES, RDS6_INFO_RETRANS_MESSAGES}) {
+		for (const rds6_info_message &entry : readInfo(fd, code).as<rds6_info_message>()) {
+			if (ntohs(entry.lport) == port)
+				lengths.insert(entry.len);
+		}
+	}
+	return lengths;
+}
+
+long cancel(int fd, const Address &to)
+{
+	return sys(setsockopt(fd, SOL_RDS, RDS_CANCEL_SENT_TO, to.get(), to.length()));
+}
+
+void cancels(const Place &place)
+{
+	const Fd fd = bindRds(place.any), other = bindRds(place.any);
+	using Lengths = std::multiset<uint32_t>;
+
+	for (uint16_t port : {4001, 4002, 4003})
+		sendText(fd, std::string(port - 4000, 'x'), place.absent.port(port));
+	sendText(other, "other", place.absent.port(4001));
+	want(queuedLengths(fd) == Lengths{1, 2, 3}, "not everything is queued");
+	same(cancel(fd, place.absent.port(4009)), 0, "cancel of nothing");
+	want(queuedLengths(fd) == Lengths{1, 2, 3}, "cancelled by a wrong port");
+	same(cancel(fd, place.any.port(4001)), 0, "cancel of another address");
+	want(queuedLengths(fd) == Lengths{1, 2, 3}, "cancelled by a wrong address");
+	same(cancel(fd, place.absent.port(4002)), 0, "cancel");
+	want(queuedLengths(fd) == Lengths{1, 3}, "the cancelled one is not gone, or too many are");
+	same(cancel(fd, place.absent.port(4001)), 0, "cancel");
+	want(queuedLengths(fd) == Lengths{3}, "the cancelled one is not gone");
+	want(queuedLengths(other) == Lengths{5}, "cancelled another socket's message");
+}
+
+void cancelsAll(const Place &place)
+{
+	const Fd fd = bindRds(place.any), other = bindRds(place.any);
+
+	for (uint16_t port : {4001, 4002, 4003})
+		sendText(fd, "hello", place.absent.port(port));
+	sendText(other, "other", place.absent.port(4001));
+	same(sys(setsockopt(fd, SOL_RDS, RDS_CANCEL_SENT_TO, nullptr, 0)), 0, "cancel everything");
+	want(queuedLengths(fd).empty(), "something is left");
+	same(queuedLengths(other).size(), 1, "another socket's messages");
+}
+
+void closeCancels(const Place &place)
+{
+	Fd fd = bindRds(place.any);
+	const uint16_t port = localAddress(fd).port();
+	const Fd probe = openRds();
+	const auto listed = [&] {
+		for (int code : {RDS6_INFO_SEND_MESSAGES, RDS6_INFO_RETRANS_MESSAGES}) {
+			for (const auto &entry : readInfo(probe, code).as<rds6_info_message>()) {
+				if (ntohs(entry.lport) == port)
+					return true;
+			}
+		}
+		return false;
+	};
+
+	sendText(fd, "hello", place.absent.port(4000));
+	want(listed(), "the message is not queued");
+	fd.close();
+	want(eventually([&] { return !listed(); }), "the message outlives its socket");
+}
+
+/* One message without copying; its cookie must come back, and the bytes must arrive. */
+void zerocopy(const Place &place)
+{
+	const Fd fd = bindRds(place.any);
+	std::string payload = makePayload(40000, 3);
+	std::multiset<uint32_t> wanted, seen;
+
+	same(setOption(fd, SOL_SOCKET, SO_ZEROCOPY, 1), 0, "SO_ZEROCOPY");
+	for (uint32_t cookie = 1; cookie <= 20; ++cookie) {
+		const Control control = Control().add(SOL_RDS, RDS_CMSG_ZCOPY_COOKIE, cookie);
+		const Address to = place.remote.port(9);
+		long result;
+
+		want(eventually([&] {
+			     result = sendBytes(fd, payload.data(), payload.size(),
+						{.flags = MSG_ZEROCOPY | MSG_DONTWAIT,
+						 .to = &to,
+						 .control = &control});
+			     return result != -EAGAIN;
+		     }),
+		     "the send queue does not drain");
+		same(result, payload.size(), "sendmsg with MSG_ZEROCOPY");
+		wanted.insert(cookie);
+	}
+	const bool all = eventually([&] {
+		const Received got = receive(fd);
+
+		if (const ControlMessage *message = got.find(SOL_RDS, RDS_CMSG_ZCOPY_COMPLETION)) {
+			same(message->data.size(), sizeof(rds_zcopy_cookies),
+			     "size of the completion");
+			const auto cookies = message->as<rds_zcopy_cookies>();
+
+			want(cookies.num <= RDS_MAX_ZCOOKIES, "too many cookies at once");
+			seen.insert(cookies.cookies, cookies.cookies + cookies.num);
+		}
+		return seen.size() >= wanted.size();
+	});
+	want(all, "only " + std::to_string(seen.size()) + " of 20 completions came");
+	want(seen == wanted, "other cookies than those that were sent");
+}
+
+} // namespace
+
+void addExtras(Cases &cases)
+{
+	cases.add("SO_TIMESTAMP", Where::anywhere, timestamp);
+	cases.add("SO_TIMESTAMP_NEW", Where::anywhere, timestampNew);
+	cases.add("SO_TIMESTAMP at level SOL_RDS", Where::anywhere, timestampAtRdsLevel);
+	cases.add("RXPATH_LATENCY", Where::anywhere, rxTrace);
+	cases.add("no control messages by default", Where::anywhere, rxTraceOff);
+	cases.add("type of service", Where::tcp, typeOfService);
+	cases.add("cancel by destination", Where::tcp, cancels);
+	cases.addOurs("cancel everything", Where::tcp, cancelsAll);
+	cases.add("close cancels", Where::tcp, closeCancels);
+	cases.add("zero copy", Where::remote, zerocopy);
+}
+
+} // namespace rdstest
