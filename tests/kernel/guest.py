@@ -7,7 +7,6 @@ without the host noticing. /run, /proc, /sys and /dev are the guest's.
 """
 import functools
 import hashlib
-import json
 import lzma
 import os
 import pathlib
@@ -58,8 +57,9 @@ if [ -e /sys/class/net/eth0 ] || [ -e /new/sys/class/net/eth0 ]; then
 	for a in $ADDRS; do ip addr add "$a" dev eth0; done
 	ip link set eth0 up
 fi
-export PF_ENV PF_CWD
-exec switch_root /new /usr/bin/python3 -I -S -u "$AGENT"
+cp /agent /new/run/agent
+export PATH=$GUEST_PATH
+exec /bin/switch_root /new /run/agent "$DIRECTORY"
 """
 
 
@@ -152,17 +152,20 @@ def cpio(files):
 
 
 def base_initramfs(kern):
-    """The part all guests of a kernel share, made once per kernel, busybox and init script."""
+    """The part all guests of a kernel share, made once per kernel, agent and init script."""
     busybox = pathlib.Path("/bin/busybox")
     if not busybox.exists():
         raise SetupError("busybox-static is not installed, run: scripts/deps.sh")
-    key = hashlib.sha256(f"{INIT}{BOOT_MODULES}{busybox.stat().st_mtime_ns}".encode()).hexdigest()
+    source = HERE / "agent.c"
+    key = hashlib.sha256(f"{INIT}{BOOT_MODULES}{busybox.stat().st_mtime_ns}{source.read_text()}"
+                         .encode()).hexdigest()
     path = CACHE / "initramfs" / f"{kern.version}-{key[:16]}.cpio"
     if path.exists():
         return path
     files = [(d, 0o040755, b"") for d in
              ("bin", "dev", "proc", "sys", "mods", "lower", "over", "new")]
-    files += [("bin/busybox", 0o100755, busybox.read_bytes()), ("init", 0o100755, INIT.encode())]
+    files += [("bin/busybox", 0o100755, busybox.read_bytes()), ("init", 0o100755, INIT.encode()),
+              ("agent", 0o100755, compiled(source))]
     order = []
     for ko in kern.load_order(BOOT_MODULES):
         data = ko.read_bytes()
@@ -173,6 +176,15 @@ def base_initramfs(kern):
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, cpio(files))
     return path
+
+
+def compiled(source):
+    with tempfile.TemporaryDirectory() as tmp:
+        done = subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Os", "-static",
+                               "-s", "-o", f"{tmp}/agent", source], capture_output=True, text=True)
+        if done.returncode:
+            raise SetupError(f"cannot compile {source}:\n{done.stderr}")
+        return pathlib.Path(tmp, "agent").read_bytes()
 
 
 def write_whole(path, data):
@@ -188,11 +200,13 @@ def initramfs(kern, name, addrs, env):
     keep = [str(p) for p in {TOP, CACHE.resolve(), pathlib.Path.cwd()}
             if str(p).startswith(("/run/", "/dev/"))]
     config = {"NAME": name, "ADDRS": " ".join(addrs), "KEEP": " ".join(keep),
-              "MODTREE": str(kern.modules), "AGENT": str(HERE / "agent.py"),
-              "PF_CWD": os.getcwd(), "PF_ENV": json.dumps({
-                  "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                  "HOME": os.environ.get("HOME", "/root"), "LANG": "C.UTF-8", **env})}
+              "MODTREE": str(kern.modules), "DIRECTORY": os.getcwd()}
+    env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+           "HOME": os.environ.get("HOME", "/root"), "LANG": "C.UTF-8", **env}
     text = "".join(f"{k}={shlex.quote(v)}\n" for k, v in config.items())
+    # The guest's commands need a PATH that finds the host's tools, init's own is /bin.
+    init_env = "".join(f"export {k}={shlex.quote(v)}\n" for k, v in env.items() if k != "PATH")
+    text += init_env + f"GUEST_PATH={shlex.quote(env['PATH'])}\n"
     return base_initramfs(kern).read_bytes() + cpio([("config", 0o100644, text.encode())])
 
 

@@ -18,12 +18,12 @@ As a command (exit status = the command's, the worse one of two; 99 = the kernel
     vm.py run --two --modules ours,mainline --a 'COMMAND' --b 'COMMAND'
 """
 import contextlib
-import json
 import os
 import pathlib
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -44,6 +44,12 @@ PROBLEM = re.compile(
     r"|Objects remaining|KASAN|UBSAN|page allocation failure|Out of memory|double free", re.I)
 # Matches PROBLEM, but is only the header of a good report or nothing of ours.
 HARMLESS = re.compile(r"module verification failed|loading out-of-tree module")
+
+
+# The agent's protocol, see agent.c.
+HEAD = struct.Struct("<III")
+RUN, RUN_STDIN, INPUT, INPUT_END, KILL, SYNC = range(1, 7)
+HELLO, _BEAT, OUT, EXIT, LOG = range(16, 21)
 
 
 class VMError(Exception):
@@ -101,10 +107,13 @@ class Command:
 
     def kill(self, sig=9):
         if not self.done:
-            self.vm.send(op="kill", id=self.ident, sig=int(sig))
+            self.vm.send(KILL, self.ident, str(int(sig)))
 
     def write(self, data, close=False):
-        self.vm.send(op="stdin", id=self.ident, data=data, close=close)
+        if data:
+            self.vm.send(INPUT, self.ident, data)
+        if close:
+            self.vm.send(INPUT_END, self.ident)
 
 
 class VM:
@@ -144,7 +153,7 @@ class VM:
         return self
 
     def qemu(self, initrd, port, qmp):
-        args = ["qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi",
+        args = ["qemu-system-x86_64", "-name", f"pf_rds-{self.name}", "-M", "q35", "-accel", "tcg,thread=multi",
                 "-cpu", "max,erms=off,fsrm=off", "-m", str(self.mem), "-smp", str(self.smp),
                 "-nodefaults", "-display", "none", "-no-reboot",
                 "-kernel", str(guest.uncompressed(self.kernel)), "-initrd", str(initrd),
@@ -204,37 +213,52 @@ class VM:
         pending = b""
         with contextlib.suppress(OSError):
             while data := sock.recv(1 << 16):
-                *lines, pending = (pending + data).split(b"\n")
+                pending += data
                 with self.cond:
-                    for line in lines:
-                        self.handle(json.loads(line))
+                    pending = self.handle_all(pending)
                     self.cond.notify_all()
         with self.cond:
             if sock is self.port:
                 self.dead = self.dead or "stopped (panic, or QEMU ended)"
             self.cond.notify_all()
 
-    def handle(self, message):
-        self.beat = time.monotonic()
-        if "hello" in message:
-            self.hello = message["hello"]
-        for level, stamp, text in message.get("log", ()):
-            self.klog.append(text)
-            if not self.klog_file.closed:
-                self.klog_file.write(f"<{level}>[{stamp:12.6f}] {text}\n")
-        cmd = self.commands.get(message.get("id"))
-        if cmd and "out" in message:
-            cmd.chunks.append(message["out"])
-            if cmd.echo:
-                cmd.echo(message["out"])
-        if cmd and "rc" in message:
-            cmd.rc = message["rc"]
-            del self.commands[cmd.ident]
+    def handle_all(self, data):
+        """Handles the whole frames in data, returns what is left over."""
+        at = 0
+        while len(data) - at >= HEAD.size:
+            kind, ident, length = HEAD.unpack_from(data, at)
+            if len(data) - at - HEAD.size < length:
+                break
+            at += HEAD.size
+            self.handle(kind, ident, data[at:at + length].decode(errors="replace"))
+            at += length
+        return data[at:]
 
-    def send(self, **message):
+    def handle(self, kind, ident, text):
+        self.beat = time.monotonic()
+        cmd = self.commands.get(ident)
+        if kind == HELLO:
+            self.hello = True
+        elif kind == LOG:
+            head, _, line = text.partition(";")
+            prio, _, stamp, *_ = head.split(",")
+            self.klog.append(line.split("\n")[0])
+            if not self.klog_file.closed:
+                self.klog_file.write(f"<{int(prio) & 7}>[{int(stamp) / 1e6:12.6f}] "
+                                     f"{self.klog[-1]}\n")
+        elif kind == OUT and cmd:
+            cmd.chunks.append(text)
+            if cmd.echo:
+                cmd.echo(text)
+        elif kind == EXIT and cmd:
+            cmd.rc = int(text)
+            del self.commands[ident]
+
+    def send(self, kind, ident, text=""):
         self.alive()
+        data = text.encode()
         try:
-            self.port.sendall(json.dumps(message).encode() + b"\n")
+            self.port.sendall(HEAD.pack(kind, ident, len(data)) + data)
         except OSError:
             self.dead = self.dead or "stopped (panic, or QEMU ended)"
             self.alive()
@@ -280,19 +304,20 @@ class VM:
         first = next((n for n, line in enumerate(text) if PROBLEM.search(line)), len(text) - lines)
         return "\n".join(text[max(0, first):][:lines])
 
-    def request(self, text, **message):
+    def request(self, kind, text, echo=None):
         self.ids += 1
-        cmd = self.commands[self.ids] = Command(self, self.ids, text)
-        self.send(id=self.ids, **message)
+        cmd = Command(self, self.ids, text)
+        cmd.echo = echo
+        with self.cond:
+            self.commands[cmd.ident] = cmd
+        self.send(kind, cmd.ident, text)
         return cmd
 
     def spawn(self, text, stdin=False, echo=None):
         """Starts a command in the background. echo gets its output as it comes."""
         if self.proc is None or not self.hello:
             self.ready()
-        cmd = self.request(text, op="run", cmd=text, stdin=stdin)
-        cmd.echo = echo
-        return cmd
+        return self.request(RUN_STDIN if stdin else RUN, text, echo)
 
     def run(self, text, timeout=60):
         cmd = self.spawn(text)
@@ -327,7 +352,7 @@ class VM:
     # ---- the kernel's log and modules ----
 
     def sync(self):
-        self.request("sync", op="sync").wait(30)
+        self.request(SYNC, "sync").wait(30)
 
     def dmesg_mark(self):
         self.sync()

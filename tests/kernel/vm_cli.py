@@ -30,8 +30,13 @@ def parse(argv):
 
 
 def echo(prefix):
+    """A writer that puts the guest's name before every line, and no line in two."""
+    state = {"start": True}
+
     def write(text):
-        sys.stdout.write("".join(prefix + line for line in text.splitlines(True)))
+        for line in text.splitlines(True):
+            sys.stdout.write((prefix if state["start"] else "") + line)
+            state["start"] = line.endswith("\n")
         sys.stdout.flush()
     return write
 
