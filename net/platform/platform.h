@@ -40,6 +40,8 @@ void rds_rcu_read_lock(void);
 void rds_rcu_read_unlock(void);
 /* Returns when every reader that was inside has left.  Process, no spin lock, not a reader. */
 void rds_rcu_sync(void);
+/* Returns when every function given to rds_rcu_defer() before has run.  Process. */
+void rds_rcu_barrier(void);
 /* Calls @fn(@h) once every reader that is inside now has left.  Any context. */
 void rds_rcu_defer(struct rds_rcu_head *h, void (*fn)(struct rds_rcu_head *h));
 

@@ -44,6 +44,8 @@ constexpr uint32_t kHoldBytes = 16 * 1024;
 constexpr uint64_t kConnectTimeoutNs = 5ull * 1000 * 1000 * 1000;
 /* Orderly end: how long the peer's end is waited for, ns (mainline 7.x waits as long). */
 constexpr uint64_t kDrainTimeoutNs = 5ull * 1000 * 1000 * 1000;
+/* After a knock the peer needs time to call; only then another knock, ns. */
+constexpr uint64_t kKnockPauseNs = 500ull * 1000 * 1000;
 /* Pause before memory is asked for again, or a full receiver tried again, ns. */
 constexpr uint64_t kRetryNs = 5 * 1000 * 1000;
 

@@ -60,7 +60,7 @@ inline constexpr PathEdge kPathEdges[] = {
 	{ PathState::kConnecting, PathState::kUp, "connected, or accepted instead" },
 	{ PathState::kConnecting, PathState::kDown, "connect failed, timed out or was a knock" },
 	{ PathState::kUp, PathState::kDisconnecting, "drop: end in order" },
-	{ PathState::kUp, PathState::kDown, "drop: connection already dead" },
+	{ PathState::kUp, PathState::kDown, "drop: connection already dead, or left by the peer" },
 	{ PathState::kDisconnecting, PathState::kDown, "drained, timed out or died" },
 	{ PathState::kDown, PathState::kDead, "die" },
 };
@@ -94,6 +94,8 @@ struct rds_path final {
 	void post(uint32_t events);
 	void drop(enum rds_drop_reason why);
 	void accepted(void *handle);
+	/* Receiving stopped: ops->recv_retry after kRetryNs. */
+	void pause_recv();
 	RDS_INLINE rds::PathState state() const
 	{
 		return state_.load_acquire();
@@ -103,7 +105,8 @@ struct rds_path final {
 
 	/* -- receiving (recv.cc): one caller at a time -- */
 	uint64_t next_rx_seq = 0;
-	uint64_t trace_head_ns = 0; /* when the header of the current message came */
+	uint64_t trace_head_ns = 0;  /* when the header of the current message came */
+	uint64_t trace_whole_ns = 0; /* when its last byte came */
 
 	struct rds_conn &conn;
 	const uint8_t index;
@@ -121,6 +124,7 @@ struct rds_path final {
 		return sending_flag_.load();
 	}
 	rds::Atomic<uint32_t> pongs; /* queued and not sent */
+	rds::Atomic<uint32_t> heard; /* something came since we are up */
 
     private:
 	struct Batch;
@@ -138,17 +142,18 @@ struct rds_path final {
 	uint32_t step_die(uint32_t ev);
 	void enter(rds::PathState to, unsigned int why);
 	void start_connect();
+	void end_connection(unsigned int why);
 	bool adopt();
 	void come_up();
 	void go_down(unsigned int why);
 	void arm(uint64_t ns);
-	void schedule_retry();
+	void schedule_retry(unsigned int why);
 	bool quiesce() RDS_EXCLUDES(lock);
 	void discard_accepted();
 	void send_probe();
 
 	/* path_queue.cc */
-	bool hold_locked(const rds::Message &m, bool more) RDS_REQUIRES(lock);
+	bool hold_locked(bool more) RDS_REQUIRES(lock);
 	void unlink_locked(rds::Message *m) RDS_REQUIRES(lock);
 	void collect_acked(rds::List<rds::Message, &rds::Message::path_link> &done)
 		RDS_REQUIRES(lock);
@@ -156,7 +161,8 @@ struct rds_path final {
 	void reset_queue(bool purge) RDS_EXCLUDES(lock);
 
 	/* path_xmit.cc */
-	bool take_token();
+	bool take_token() RDS_EXCLUDES(lock);
+	void take_token_locked() RDS_REQUIRES(lock);
 	bool collect(Batch &b) RDS_EXCLUDES(lock);
 	bool settle(Batch &b, long n) RDS_EXCLUDES(lock);
 	void settle_batch(Batch &b, uint64_t bytes,
@@ -169,10 +175,11 @@ struct rds_path final {
 	rds::Atomic<uint32_t> events_;
 	rds::Atomic<uint32_t> drop_reason_;
 	rds::Atomic<void *> accepted_;
+	rds::Atomic<uint32_t> recv_paused_; /* flush_ is to end a receive pause too */
 	rds::Atomic<uint32_t> wanted_; /* kEvWant posted, or a retry is armed */
 	struct rds_work work_;
 	struct rds_timer timer_; /* back-off, connect timeout, drain timeout: by state */
-	struct rds_timer flush_; /* end of a hold window */
+	struct rds_timer flush_; /* end of a hold window, of a pause for memory */
 	uint32_t backoff_ms_ = 0; /* worker */
 	bool retry_armed_ = false; /* worker */
 

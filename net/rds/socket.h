@@ -74,8 +74,9 @@ struct rds_socket final {
 	bool writable();
 	bool congested_to(const struct rds_endpoint &to);
 	void cancel(const struct rds_endpoint *to);
-	/* A message of @bytes payload left the queues.  Any context, RCU reader, no lock. */
-	void sent_done(rds::Message &m);
+	/* A message with @bytes payload and @mem memory left its queue; @note (may be nullptr) is to
+	 * be reported.  Any context, RCU reader, no lock. */
+	void sent_done(uint32_t bytes, uint32_t mem, rds::ZcopyNote *note);
 
 	/* -- receiving (socket_recv.cc) -- */
 	/* From a path, any context, RCU reader, no lock held. */
@@ -84,16 +85,16 @@ struct rds_socket final {
 	void recv_pop(rds::Message *m) RDS_REQUIRES(reader);
 	bool readable() const;
 	unsigned int poll();
-	/* Notes that ports of @mask cleared, for recvmsg and poll. */
-	void note_cleared(uint64_t mask);
-
+	/* Everything that arrived and was not read, oldest first.  Process. */
+	template <typename F>
+	void for_each_received(F fn);
 	rds::HashNode bind_node;
 	rds::Net *const net;
 	struct rds_endpoint bound = {};
 	rds::Atomic<uint8_t> bound_flag;
 	rds::Atomic<uint8_t> dead; /* released */
 
-	rds::Mutex<RDS_RANK_TRANSPORTS> bind_lock; /* bind, set_transport, set_tos */
+	rds::Mutex<RDS_RANK_BIND> bind_lock; /* bind, set_transport, set_tos */
 	const struct rds_transport *trans = nullptr; /* pinned; set under bind_lock, once */
 	uint8_t tos = 0;
 
@@ -105,7 +106,7 @@ struct rds_socket final {
 
 	/* Connection of the last send, good while the table's generation is the same. */
 	rds::Atomic<struct rds_conn *> conn_cache;
-	rds::Atomic<uint64_t> conn_gen;
+	rds::Atomic<uint64_t> conn_gen{ ~0ull };
 	rds::Atomic<uint32_t> snd_bytes;  /* payload queued and not acknowledged */
 	rds::Atomic<uint32_t> snd_mem;	  /* memory of the same messages */
 	rds::Atomic<uint32_t> snd_waiting; /* somebody found the queue full */
@@ -136,9 +137,16 @@ struct rds_socket final {
 
     private:
 	rds::Status attach(const struct rds_endpoint &want);
-	rds::Result<struct rds_conn *> find_conn(const struct rds_endpoint &to);
-	void congest() RDS_REQUIRES(recv_lock);
-	void maybe_uncongest();
+	bool admit(const rds::Message &m);
+	bool has_room() const;
+	void remember(struct rds_conn *c, uint64_t gen);
+	struct rds_conn *known_conn(const struct rds_endpoint &to);
+	rds::Status send_over(struct rds_conn &c, uint16_t port, rds::Message *m, bool more,
+			      struct rds_conn *&pinned);
+	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more);
+	bool congest() RDS_REQUIRES(recv_lock);
+	bool below_low_water() const;
+	void maybe_uncongest() RDS_EXCLUDES(recv_lock);
 	void drop_received();
 };
 

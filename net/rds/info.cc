@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * info.cc: snapshots for rds-info.  Callbacks run under RCU or a spin lock: they may not sleep.
+ */
+#include "net.h"
+
+using namespace rds;
+
+namespace
+{
+
+constexpr const char *kStatNames[] = {
+#define RDS_STAT_NAME(name) #name,
+	RDS_STATS(RDS_STAT_NAME)
+#undef RDS_STAT_NAME
+};
+static_assert(sizeof(kStatNames) / sizeof(kStatNames[0]) == RDS_STAT_COUNT);
+
+struct rds_msg_info describe(const Message &m, const struct rds_addr &src, uint16_t sport,
+			     const struct rds_addr &dst, uint16_t dport)
+{
+	return { .laddr = src,
+		 .faddr = dst,
+		 .seq = wire::get64(m.hdr.sequence),
+		 .len = m.len,
+		 .lport = sport,
+		 .fport = dport,
+		 .tos = m.tos };
+}
+
+} // namespace
+
+extern "C" {
+
+const char *rds_stat_name(unsigned int id)
+{
+	return id < RDS_STAT_COUNT ? kStatNames[id] : nullptr;
+}
+
+void rds_info_conns(struct rds_net *net, void (*fn)(void *arg, const struct rds_conn_info *i),
+		    void *arg)
+{
+	RcuReader rcu;
+
+	net->conns.for_each([&](Conn &c) {
+		const Path &p = *c.paths[0];
+		PathState st = p.state();
+		unsigned int flags = (p.sending() ? 1u : 0) |
+				     (st == PathState::kConnecting ? 2u : 0) |
+				     (st == PathState::kUp ? 4u : 0);
+		struct rds_conn_info i = { .laddr = c.laddr,
+					   .faddr = c.faddr,
+					   .next_tx_seq = p.next_tx_seq(),
+					   .next_rx_seq = p.next_rx_seq,
+					   .transport = c.trans.name,
+					   .flags = static_cast<unsigned char>(flags),
+					   .tos = c.tos };
+
+		fn(arg, &i);
+	});
+}
+
+void rds_info_messages(struct rds_net *net, enum rds_info_queue q,
+		       void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
+{
+	RcuReader rcu;
+
+	if (q == RDS_QUEUE_RECV) {
+		net->bind.for_each([&](Socket &s) {
+			s.for_each_received([&](const Message &m) {
+				auto i = describe(m, m.saddr, wire::get16(m.hdr.sport),
+						  s.bound.addr, s.bound.port);
+
+				fn(arg, &i);
+			});
+		});
+		return;
+	}
+	net->conns.for_each([&](Conn &c) {
+		for (Path *p : c.paths) {
+			if (!p)
+				continue;
+			p->for_each_queued(q == RDS_QUEUE_RETRANS, [&](const Message &m) {
+				auto i = describe(m, c.laddr, wire::get16(m.hdr.sport), c.faddr,
+						  wire::get16(m.hdr.dport));
+
+				fn(arg, &i);
+			});
+		}
+	});
+}
+
+void rds_info_sockets(struct rds_net *net,
+		      void (*fn)(void *arg, const struct rds_socket_info *i), void *arg)
+{
+	RcuReader rcu;
+
+	net->bind.for_each([&](Socket &s) {
+		struct rds_socket_info i = { .s = &s, .bound = s.bound, .peer = {} };
+
+		(void)s.get_peer(i.peer);
+		fn(arg, &i);
+	});
+}
+
+} // extern "C"

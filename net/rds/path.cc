@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path.cc: the state machine of a path.  Everything with "step" in its name runs in the path's
+ * worker, one at a time; only there the transport is told to connect, adopt, shut down or close.
+ */
+#include "net.h"
+
+namespace
+{
+
+using rds::PathState;
+
+constexpr uint64_t kNsPerMs = 1000 * 1000;
+/* What a connection that was closed may have left behind: void for the next one. */
+constexpr uint32_t kConnectionEvents =
+	rds::kEvDrop | rds::kEvConnected | rds::kEvDrained | rds::kEvRecvRetry;
+
+bool legal(PathState from, PathState to)
+{
+	for (const rds::PathEdge &e : rds::kPathEdges)
+		if (e.from == from && e.to == to)
+			return true;
+	return false;
+}
+
+} // namespace
+
+rds_path::rds_path(struct rds_conn &conn, unsigned int index)
+	: conn(conn), index(static_cast<uint8_t>(index)), state_(PathState::kDown), tx_seq_(1)
+{
+	rds_work_init(&work_, work_fn);
+	rds_timer_init(&timer_, timer_fn);
+	rds_timer_init(&flush_, flush_fn);
+}
+
+/* ---- posting, from any context (timers: hardirq) ---- */
+
+void rds_path::post(uint32_t events)
+{
+	/* kill() waits for us by a grace period before it cancels the work. */
+	rds::RcuReader rcu;
+
+	if (state() == PathState::kDead)
+		return;
+	events_.fetch_or(events);
+	rds_work_queue(&work_);
+}
+
+void rds_path::drop(enum rds_drop_reason why)
+{
+	drop_reason_.store(why);
+	post(rds::kEvDrop);
+}
+
+void rds_path::accepted(void *handle)
+{
+	void *older = accepted_.exchange(handle);
+
+	/* The newest is the one that the peer still has. */
+	if (older)
+		conn.trans.discard(older);
+	post(rds::kEvAccepted);
+}
+
+void rds_path::pause_recv()
+{
+	recv_paused_.store(1);
+	rds_timer_arm(&flush_, rds::kRetryNs);
+}
+
+void rds_path::work_fn(struct rds_work *w)
+{
+	rds::container_of(w, &rds_path::work_)->run();
+}
+
+void rds_path::timer_fn(struct rds_timer *t)
+{
+	rds::container_of(t, &rds_path::timer_)->post(rds::kEvTimer);
+}
+
+void rds_path::flush_fn(struct rds_timer *t)
+{
+	rds_path *p = rds::container_of(t, &rds_path::flush_);
+	bool paused = p->recv_paused_.exchange(0);
+
+	p->post(rds::kEvSend | (paused ? uint32_t{rds::kEvRecvRetry} : 0));
+}
+
+/* ---- the worker ---- */
+
+void rds_path::run()
+{
+	uint32_t rest = step(events_.exchange(0));
+
+	/* Left for when the token comes back: its release queues us again. */
+	if (rest)
+		events_.fetch_or(rest);
+}
+
+uint32_t rds_path::step(uint32_t ev)
+{
+	if (state() == PathState::kDead)
+		return 0;
+	if (ev & rds::kEvDie)
+		return step_die(ev);
+	switch (state()) {
+	case PathState::kDown:
+		return step_down(ev);
+	case PathState::kConnecting:
+		return step_connecting(ev);
+	case PathState::kUp:
+		return step_up(ev);
+	case PathState::kDisconnecting:
+		return step_disconnecting(ev);
+	case PathState::kDead:
+		break;
+	}
+	return 0;
+}
+
+uint32_t rds_path::step_down(uint32_t ev)
+{
+	if (ev & rds::kEvAccepted) {
+		if (adopt())
+			come_up();
+		else
+			schedule_retry(RDS_DROP_ERROR); /* it died while it waited */
+		return 0;
+	}
+	if (ev & (rds::kEvKnocked | rds::kEvTimer) || (ev & rds::kEvWant && !retry_armed_)) {
+		if (ev & rds::kEvKnocked)
+			backoff_ms_ = 0;
+		start_connect();
+	}
+	/* Connected, drained, drop: of a connection that is gone.  Send: nobody to send to. */
+	return 0;
+}
+
+uint32_t rds_path::step_connecting(uint32_t ev)
+{
+	if (ev & rds::kEvDrop) {
+		conn.trans.close(priv);
+		go_down(drop_reason_.load());
+		return 0;
+	}
+	if (ev & rds::kEvConnected) {
+		come_up();
+		return ev & rds::kEvAccepted;
+	}
+	if (ev & rds::kEvAccepted) {
+		/* Both called: the accepted one wins, see tcp_duel.h. */
+		conn.trans.close(priv);
+		if (adopt())
+			come_up();
+		else
+			go_down(RDS_DROP_ERROR);
+		return 0;
+	}
+	if (ev & rds::kEvTimer) {
+		conn.trans.close(priv);
+		go_down(RDS_DROP_CONNECT);
+	}
+	/* Want, knocked: we are at it.  Drained: not of this one. */
+	return 0;
+}
+
+uint32_t rds_path::step_up(uint32_t ev)
+{
+	if (ev & (rds::kEvDrop | rds::kEvAccepted)) {
+		if (!quiesce())
+			return ev;
+		end_connection(ev & rds::kEvDrop ? drop_reason_.load() : RDS_DROP_REPLACED);
+		return 0;
+	}
+	if (ev & rds::kEvKnocked)
+		send_probe(); /* if the peer has no such connection, this finds it out */
+	if (ev & rds::kEvRecvRetry)
+		conn.trans.recv_retry(priv);
+	if (ev & (rds::kEvSend | rds::kEvKnocked) && take_token())
+		transmit();
+	/* Connected, drained, timer, want: late. */
+	return 0;
+}
+
+uint32_t rds_path::step_disconnecting(uint32_t ev)
+{
+	if (ev & rds::kEvRecvRetry)
+		conn.trans.recv_retry(priv);
+	if (!(ev & (rds::kEvDrained | rds::kEvTimer | rds::kEvDrop | rds::kEvAccepted)))
+		return 0; /* connected, knocked, want, send: after the end */
+	if (ev & rds::kEvTimer)
+		conn.net.count(RDS_S_conn_drain_timeout);
+	conn.trans.close(priv);
+	go_down(drop_reason_.load());
+	return 0;
+}
+
+uint32_t rds_path::step_die(uint32_t ev)
+{
+	if (!quiesce())
+		return ev;
+	if (state() != PathState::kDown) {
+		conn.trans.close(priv);
+		if (state() == PathState::kUp)
+			enter(PathState::kDisconnecting, RDS_DROP_DESTROY);
+		enter(PathState::kDown, RDS_DROP_DESTROY);
+	}
+	reset_queue(true);
+	enter(PathState::kDead, RDS_DROP_DESTROY);
+	discard_accepted();
+	return 0;
+}
+
+/* Up, and the token is ours to keep: ends the connection the way that @why allows. */
+void rds_path::end_connection(unsigned int why)
+{
+	conn.net.count(RDS_S_conn_reset);
+	if (why == RDS_DROP_ADMIN) {
+		drop_reason_.store(why);
+		enter(PathState::kDisconnecting, why);
+		arm(rds::kDrainTimeoutNs);
+		conn.trans.shutdown(priv);
+		return;
+	}
+	if (why == RDS_DROP_REPLACED) {
+		/* The peer has left this one; what it wrote before is before the new one's. */
+		conn.net.count(RDS_S_conn_replaced);
+		conn.trans.recv_retry(priv);
+	}
+	conn.trans.close(priv);
+	go_down(why);
+}
+
+void rds_path::enter(PathState to, unsigned int why)
+{
+	PathState from = state();
+
+	if (!legal(from, to))
+		rds_bug("illegal change of a path's state");
+	state_.store_release(to);
+	rds_trace_state(this, static_cast<unsigned int>(from), static_cast<unsigned int>(to), why);
+}
+
+void rds_path::start_connect()
+{
+	retry_armed_ = false;
+	wanted_.store(1);
+	events_.fetch_and(~kConnectionEvents);
+	enter(PathState::kConnecting, RDS_DROP_NONE);
+	arm(rds::kConnectTimeoutNs);
+	if (conn.trans.connect(priv)) {
+		conn.trans.close(priv);
+		go_down(RDS_DROP_CONNECT);
+	}
+}
+
+/* Takes over what was accepted; false when there is nothing alive. */
+bool rds_path::adopt()
+{
+	void *handle = accepted_.exchange(nullptr);
+
+	if (!handle)
+		return false;
+	events_.fetch_and(~kConnectionEvents);
+	return conn.trans.adopt(priv, handle) == 0;
+}
+
+void rds_path::come_up()
+{
+	retry_armed_ = false;
+	heard.store(0);
+	cong_due_ = true; /* nobody has the token yet */
+	enter(PathState::kUp, RDS_DROP_NONE);
+	if (conn.trans.caps & RDS_CAP_PROBE)
+		send_probe();
+	{
+		rds::Guard g(lock);
+		open_ = true;
+	}
+	if (take_token())
+		transmit();
+}
+
+/* The transport's side is closed.  What was not acknowledged goes out again, once we are up. */
+void rds_path::go_down(unsigned int why)
+{
+	reset_queue(false);
+	enter(PathState::kDown, why);
+	if (heard.load())
+		backoff_ms_ = 0;
+	if (accepted_.load_acquire())
+		post(rds::kEvAccepted);
+	else
+		schedule_retry(why);
+}
+
+void rds_path::arm(uint64_t ns)
+{
+	/* A timer event of an earlier state must not be taken for this one's. */
+	rds_timer_cancel_sync(&timer_);
+	events_.fetch_and(~uint32_t{rds::kEvTimer});
+	rds_timer_arm(&timer_, ns);
+}
+
+/*
+ * Reconnects at once the first time, then after a random part of a pause that doubles from
+ * reconnect_min_ms to reconnect_max_ms until something was heard from the peer.
+ */
+void rds_path::schedule_retry(unsigned int why)
+{
+	const struct rds_tunables &tun = conn.net.tun;
+	bool waiting;
+
+	/* (1) From here on a sender posts kEvWant itself ... */
+	wanted_.store(0);
+	rds::full_fence();
+	{
+		/* (2) ... and what was queued before is seen here. */
+		rds::Guard g(lock);
+		waiting = !queue_.empty();
+	}
+	if (!waiting && !conn.trans.initiates(priv))
+		return;
+	wanted_.store(1);
+	retry_armed_ = true;
+
+	uint64_t pause_ms = backoff_ms_ ? rds_random() % backoff_ms_ : 0;
+
+	backoff_ms_ = backoff_ms_ ? backoff_ms_ * 2 : tun.reconnect_min_ms;
+	if (backoff_ms_ > tun.reconnect_max_ms)
+		backoff_ms_ = tun.reconnect_max_ms;
+	arm(why == RDS_DROP_KNOCKED ? rds::kKnockPauseNs : pause_ms * kNsPerMs);
+}
+
+/* No new sender from now on; false while the last one is still at it (he queues us again). */
+bool rds_path::quiesce()
+{
+	rds::Guard g(lock);
+
+	open_ = false;
+	return !sending_;
+}
+
+void rds_path::discard_accepted()
+{
+	void *handle = accepted_.exchange(nullptr);
+
+	if (handle)
+		conn.trans.discard(handle);
+}
+
+/* Tells the peer how many paths we use, and makes a stale connection show itself. */
+void rds_path::send_probe()
+{
+	rds::Message *m = rds::message_create(0, nullptr, RDS_MAY_SLEEP);
+
+	if (!m)
+		return; /* the peer falls back to one path by itself */
+	rds::wire::encode(m->hdr, 0, rds::kProbePort, rds::kPingPort, 0);
+	(void)rds::wire::ExtWriter(m->hdr).npaths(conn.n_paths);
+	m->flags = rds::kMsgOnce;
+	if (!enqueue(m, false, false).ok())
+		rds::message_put(m);
+}
+
+void rds_path::kill()
+{
+	post(rds::kEvDie);
+	while (state() != PathState::kDead) {
+		rds_work_flush(&work_);
+		if (state() != PathState::kDead)
+			rds_rcu_sync(); /* a sender has the token: give it time */
+	}
+	/* Whoever posts now sees kDead; whoever saw less has posted after this. */
+	rds_rcu_sync();
+	rds_timer_cancel_sync(&timer_);
+	rds_timer_cancel_sync(&flush_);
+	rds_work_cancel_sync(&work_);
+	discard_accepted();
+}
+
+extern "C" {
+
+void *rds_path_priv(const struct rds_path *path)
+{
+	return path->priv;
+}
+
+const struct rds_addr *rds_path_laddr(const struct rds_path *path)
+{
+	return &path->conn.laddr;
+}
+
+const struct rds_addr *rds_path_faddr(const struct rds_path *path)
+{
+	return &path->conn.faddr;
+}
+
+uint32_t rds_path_scope(const struct rds_path *path)
+{
+	return path->conn.scope;
+}
+
+unsigned int rds_path_index(const struct rds_path *path)
+{
+	return path->index;
+}
+
+struct rds_net *rds_path_net(const struct rds_path *path)
+{
+	return &path->conn.net;
+}
+
+struct rds_os_net *rds_path_os_net(const struct rds_path *path)
+{
+	return path->conn.net.os;
+}
+
+const struct rds_transport *rds_path_transport(const struct rds_path *path)
+{
+	return &path->conn.trans;
+}
+
+void rds_path_connected(struct rds_path *path)
+{
+	path->post(rds::kEvConnected);
+}
+
+void rds_path_accepted(struct rds_path *path, void *handle)
+{
+	path->accepted(handle);
+}
+
+void rds_path_knocked(struct rds_path *path)
+{
+	path->conn.net.count(RDS_S_conn_knock);
+	path->post(rds::kEvKnocked);
+}
+
+void rds_path_drop(struct rds_path *path, enum rds_drop_reason why)
+{
+	path->drop(why);
+}
+
+void rds_path_drained(struct rds_path *path)
+{
+	path->post(rds::kEvDrained);
+}
+
+void rds_path_writable(struct rds_path *path)
+{
+	path->writable();
+}
+
+void rds_path_acked(struct rds_path *path, uint64_t bytes)
+{
+	path->acked(bytes);
+}
+
+} // extern "C"

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_queue.cc: messages get onto a path's queue and off it: by ack, by cancel, by reset.
+ */
+#include "net.h"
+
+namespace
+{
+
+RDS_INLINE uint32_t wire_bytes(const rds::Message &m)
+{
+	return rds::wire::kHeaderBytes + m.len;
+}
+
+} // namespace
+
+rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_send)
+{
+	rds::Queued what = rds::Queued::kDone;
+	bool kick = false;
+	{
+		rds::Guard g(lock);
+
+		if (dead_)
+			return rds::Status::fail(rds::err::kEnetunreach);
+
+		uint64_t seq = tx_seq_.load();
+
+		tx_seq_.store(seq + 1);
+		rds::wire::put64(m->hdr.sequence, seq);
+		queue_.push_back(m);
+		if (!unsent_)
+			unsent_ = m;
+		unsent_bytes_ += wire_bytes(*m);
+		if (open_ && !blocked_ && !sending_) {
+			kick = !may_send;
+			if (may_send && !hold_locked(more)) {
+				take_token_locked();
+				what = rds::Queued::kTransmit;
+			}
+		}
+	}
+	if (kick)
+		post(rds::kEvSend);
+	else if (what == rds::Queued::kDone && state() == rds::PathState::kDown &&
+		 !wanted_.exchange(1))
+		post(rds::kEvWant);
+	return what;
+}
+
+/*
+ * Shall the message that was just queued wait for company?  Only while the path is a stream, and
+ * never longer than until flush_ fires.
+ */
+bool rds_path::hold_locked(bool more)
+{
+	if (!(conn.trans.caps & RDS_CAP_COALESCE) || unsent_bytes_ >= rds::kHoldBytes)
+		return false;
+	if (!more) {
+		uint64_t now = rds_now_ns();
+		uint64_t age = now - window_ns_;
+
+		if (age >= rds::kHoldWindowNs) {
+			stream_ = age < 2 * rds::kHoldWindowNs && window_count_ > rds::kHoldBurst;
+			window_ns_ = now;
+			window_count_ = 0;
+		}
+		if (++window_count_ <= rds::kHoldBurst && !stream_)
+			return false;
+	}
+	if (!held_) {
+		held_ = true;
+		rds_timer_arm(&flush_, rds::kHoldWindowNs);
+	}
+	conn.net.count(RDS_S_send_held);
+	return true;
+}
+
+/* Off the queue, cursor and byte count kept true. */
+void rds_path::unlink_locked(rds::Message *m)
+{
+	if (!m->end_off)
+		unsent_bytes_ -= wire_bytes(*m);
+	if (m == unsent_) {
+		unsent_ = queue_.next(m);
+		cursor_ = 0;
+	}
+	queue_.remove(m);
+	if (m->flags & rds::kMsgPong)
+		pongs.fetch_sub(1);
+}
+
+void rds_path::collect_acked(rds::MsgList &done)
+{
+	for (;;) {
+		rds::Message *m = queue_.front();
+
+		if (!m || m == unsent_ || m->end_off > acked_off_)
+			return;
+		unlink_locked(m);
+		done.push_back(m);
+	}
+}
+
+/* The last act of messages that left the queue.  No lock; the RCU section of their unlinking. */
+void rds_path::finish(rds::MsgList &done)
+{
+	while (rds::Message *m = done.pop_front()) {
+		if (m->sock) {
+			m->sock->sent_done(m->len, m->charge, m->zcopy);
+			m->zcopy = nullptr;
+		}
+		rds::message_put(m);
+	}
+}
+
+void rds_path::acked(uint64_t bytes)
+{
+	rds::RcuReader rcu;
+	rds::MsgList done;
+	{
+		rds::Guard g(lock);
+
+		if (bytes > acked_off_)
+			acked_off_ = bytes;
+		collect_acked(done);
+	}
+	finish(done);
+}
+
+void rds_path::writable()
+{
+	bool kick;
+	{
+		rds::Guard g(lock);
+
+		room_came_ = true; /* for a sender that is about to find no room */
+		kick = blocked_ && open_ && unsent_;
+		blocked_ = false;
+	}
+	if (kick)
+		post(rds::kEvSend);
+}
+
+/*
+ * A message that is half on the wire, or in a batch with the transport, must be finished: it only
+ * loses its socket.  All others leave at once.
+ */
+void rds_path::cancel(rds::Socket &s, int to_port)
+{
+	rds::RcuReader rcu;
+	rds::MsgList done;
+	rds::List<rds::ZcopyNote, &rds::ZcopyNote::link> notes;
+	uint32_t bytes = 0, mem = 0, count = 0;
+	{
+		rds::Guard g(lock);
+		rds::Message *next;
+
+		for (rds::Message *m = queue_.front(); m; m = next) {
+			next = queue_.next(m);
+			if (m->sock != &s ||
+			    (to_port >= 0 && rds::wire::get16(m->hdr.dport) != to_port))
+				continue;
+			count++;
+			if (!(m->flags & rds::kMsgInXmit) && !(m == unsent_ && cursor_)) {
+				unlink_locked(m);
+				done.push_back(m);
+				continue;
+			}
+			m->flags |= rds::kMsgCancelled;
+			m->sock = nullptr;
+			bytes += m->len;
+			mem += m->charge;
+			if (m->zcopy)
+				notes.push_back(m->zcopy);
+			m->zcopy = nullptr;
+		}
+	}
+	conn.net.count(RDS_S_send_cancelled, count);
+	finish(done);
+	if (mem)
+		s.sent_done(bytes, mem, nullptr);
+	while (rds::ZcopyNote *n = notes.pop_front())
+		s.sent_done(0, 0, n);
+}
+
+/*
+ * The connection is gone.  Everything goes out again from its first byte, what was (or may have been)
+ * sent before with the retransmit flag; the kernel's own one-time messages do not.  @purge: nothing
+ * will ever go out again.
+ */
+void rds_path::reset_queue(bool purge)
+{
+	rds::RcuReader rcu;
+	rds::MsgList done;
+	uint32_t again = 0;
+	{
+		rds::Guard g(lock);
+		rds::Message *old_unsent = unsent_, *next;
+		bool sent = true;
+
+		dead_ = dead_ || purge;
+		for (rds::Message *m = queue_.front(); m; m = next) {
+			next = queue_.next(m);
+			if (m == old_unsent && !cursor_)
+				sent = false;
+			if (purge || m->flags & (rds::kMsgOnce | rds::kMsgCancelled)) {
+				queue_.remove(m);
+				if (m->flags & rds::kMsgPong)
+					pongs.fetch_sub(1);
+				done.push_back(m);
+			} else if (sent) {
+				m->hdr.flags |= rds::wire::kRetransmitted;
+				m->end_off = 0;
+				again++;
+			}
+			if (m == old_unsent)
+				sent = false;
+		}
+		unsent_ = queue_.front();
+		unsent_bytes_ = 0;
+		for (rds::Message *m = unsent_; m; m = queue_.next(m))
+			unsent_bytes_ += wire_bytes(*m);
+		cursor_ = 0;
+		tx_off_ = acked_off_ = 0;
+		blocked_ = room_came_ = held_ = false;
+	}
+	conn.net.count(RDS_S_send_retransmitted, again);
+	finish(done);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_xmit.cc: the one sender of a path: collect a batch, hand it to the transport, settle.
+ */
+#include "net.h"
+
+namespace rds
+{
+/* Module parameter: messages that one caller transmits in a row. */
+extern "C" unsigned int rds_send_batch_count;
+unsigned int rds_send_batch_count = kSendBatchDefault;
+} // namespace rds
+
+/* What is with the transport: messages marked kMsgInXmit. */
+struct rds_path::Batch {
+	rds::Message *msgs[rds::kXmitBatch];
+	unsigned int n;
+	uint32_t off;	/* of msgs[0], accepted before */
+	uint64_t bytes; /* of all, without off */
+	bool more;	/* the queue goes on behind it */
+};
+
+void rds_path::take_token_locked()
+{
+	sending_ = true;
+	sending_flag_.store(1);
+}
+
+bool rds_path::take_token()
+{
+	rds::Guard g(lock);
+
+	if (!open_ || sending_ || blocked_)
+		return false;
+	take_token_locked();
+	return true;
+}
+
+/* The worker may be waiting for it (quiesce). */
+void rds_path::release_token()
+{
+	sending_ = false;
+	sending_flag_.store(0);
+	if (!open_)
+		rds_work_queue(&work_);
+}
+
+void rds_path::transmit()
+{
+	unsigned int budget = rds::rds_send_batch_count;
+	Batch b;
+
+	while (collect(b)) {
+		struct rds_xmit x = { b.msgs, b.n, b.off, b.more };
+
+		if (!settle(b, conn.trans.xmit(priv, &x)))
+			return;
+		if (budget > b.n) {
+			budget -= b.n;
+			continue;
+		}
+		/* Others want this processor too; the worker goes on. */
+		{
+			rds::Guard g(lock);
+			release_token();
+		}
+		conn.net.count(RDS_S_send_delayed_retry);
+		post(rds::kEvSend);
+		return;
+	}
+}
+
+/* Marks the next messages; false when there are none: then the token is given back. */
+bool rds_path::collect(Batch &b)
+{
+	queue_cong_update();
+
+	rds::Guard g(lock);
+	rds::Message *m = unsent_;
+
+	held_ = false;
+	if (!open_ || !m) {
+		release_token();
+		return false;
+	}
+	b.n = 0;
+	b.off = cursor_;
+	b.bytes = 0;
+	for (; m && b.n < rds::kXmitBatch; m = queue_.next(m)) {
+		m->flags |= rds::kMsgInXmit;
+		b.msgs[b.n++] = m;
+		b.bytes += rds::wire::kHeaderBytes + m->len;
+	}
+	b.bytes -= b.off;
+	b.more = m != nullptr;
+	room_came_ = false;
+	return true;
+}
+
+/* The transport took @n bytes of @b, or said why not.  False: the token was given back. */
+bool rds_path::settle(Batch &b, long n)
+{
+	bool broken = n < 0 && n != -rds::err::kEagain;
+	uint64_t bytes = n > 0 ? static_cast<uint64_t>(n) : 0;
+	bool go_on = true;
+	rds::RcuReader rcu;
+	rds::MsgList done;
+
+	if (bytes > b.bytes) {
+		rds_bug("transport accepted more than it was given");
+		bytes = b.bytes;
+		broken = true;
+	}
+	{
+		rds::Guard g(lock);
+
+		settle_batch(b, bytes, done);
+		collect_acked(done);
+		if (broken || (bytes < b.bytes && !room_came_)) {
+			blocked_ = !broken;
+			go_on = false;
+			release_token();
+		}
+	}
+	finish(done);
+	if (broken)
+		drop(RDS_DROP_SEND);
+	return go_on;
+}
+
+/* Moves the cursor over @bytes; cancelled messages leave unless they are half out. */
+void rds_path::settle_batch(Batch &b, uint64_t bytes, rds::MsgList &done)
+{
+	tx_off_ += bytes;
+
+	uint64_t off = tx_off_ - bytes;
+
+	for (unsigned int i = 0; i < b.n; i++) {
+		rds::Message *m = b.msgs[i];
+		uint32_t size = rds::wire::kHeaderBytes + m->len;
+		uint32_t before = i ? 0 : b.off;
+
+		m->flags &= static_cast<uint16_t>(~rds::kMsgInXmit);
+		if (bytes >= size - before) {
+			bytes -= size - before;
+			off += size - before;
+			unsent_bytes_ -= size;
+			m->end_off = off;
+			unsent_ = queue_.next(m);
+			cursor_ = 0;
+		} else {
+			if (m == unsent_)
+				cursor_ = before + static_cast<uint32_t>(bytes);
+			bytes = 0;
+		}
+		if (m->flags & rds::kMsgCancelled && !(m == unsent_ && cursor_)) {
+			unlink_locked(m);
+			done.push_back(m);
+		}
+	}
+}
+
+/* The peer gets our map before the next message whenever it changed.  Token holder. */
+void rds_path::queue_cong_update()
+{
+	if (conn.trans.caps & RDS_CAP_SHARED_CONG || index)
+		return;
+
+	uint32_t version = conn.lcong->version();
+
+	if (!cong_due_ && version == cong_sent_)
+		return;
+
+	rds::Message *m = rds::CongTable::make_update(*conn.lcong);
+
+	if (!m) {
+		conn.net.count(RDS_S_cong_send_error);
+		rds_timer_arm(&flush_, rds::kRetryNs);
+		return;
+	}
+	conn.net.count(RDS_S_cong_update_queued);
+	cong_sent_ = version;
+	cong_due_ = false;
+
+	rds::Guard g(lock);
+
+	/* Never into the middle of a message.  It has no sequence number, so it may overtake. */
+	queue_.insert_before(cursor_ ? queue_.next(unsent_) : unsent_, m);
+	if (!cursor_)
+		unsent_ = m;
+	unsent_bytes_ += rds::wire::kHeaderBytes + m->len;
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "recv.h"
+
+namespace rds
+{
+namespace
+{
+
+/* A pong to @dport, or the answer to a probe, which says how many paths we use. */
+void send_pong(Path &p, uint16_t dport)
+{
+	Net &net = p.conn.net;
+
+	if (p.pongs.load() >= kMaxPongs) {
+		net.count(RDS_S_recv_pong_dropped);
+		return;
+	}
+
+	Message *m = message_create(0, nullptr, RDS_ATOMIC);
+
+	if (!m) {
+		net.count(RDS_S_send_no_memory);
+		return;
+	}
+	wire::encode(m->hdr, 0, kPingPort, dport, 0);
+	if (dport == kProbePort)
+		(void)wire::ExtWriter(m->hdr).npaths(p.conn.n_paths);
+	m->flags = kMsgPong;
+	p.pongs.fetch_add(1);
+	net.count(RDS_S_send_pong);
+	if (!p.enqueue(m, false, false).ok()) {
+		p.pongs.fetch_sub(1);
+		message_put(m);
+	}
+}
+
+/* What is wrong with a header before anything is allocated: 0, RDS_RECV_SKIP or -EPROTO. */
+int check_header(Path &p, const wire::Fields &f)
+{
+	Net &net = p.conn.net;
+
+	if (f.len > kMaxMessageBytes) {
+		net.count(RDS_S_recv_drop_bad_length);
+		rds_log("message longer than the limit: path reset", &p.conn.laddr,
+			&p.conn.faddr);
+		p.drop(RDS_DROP_PROTOCOL);
+		return -err::kEproto;
+	}
+	if (f.flags == wire::kCongBitmap) {
+		if (f.len == kCongMapBytes)
+			return 0;
+		net.count(RDS_S_recv_drop_bad_cong);
+		return RDS_RECV_SKIP;
+	}
+	if (f.flags & ~wire::kKnownFlags)
+		net.count(RDS_S_recv_bad_flags);
+	if (is_duplicate(f, p.next_rx_seq)) {
+		net.count(RDS_S_recv_drop_old_seq);
+		return RDS_RECV_SKIP;
+	}
+	return 0;
+}
+
+/* To the socket that is bound to the destination, if there is one. */
+int deliver(Path &p, Message *m, const wire::Fields &f)
+{
+	Net &net = p.conn.net;
+	RcuReader rcu;
+	Socket *s = net.bind.find(p.conn.laddr, p.conn.scope, f.dport, net.seed);
+
+	if (!s) {
+		net.count(RDS_S_recv_drop_no_sock);
+		message_put(m);
+		return 0;
+	}
+	m->saddr = p.conn.faddr;
+	m->scope = p.conn.scope;
+	if (RDS_UNLIKELY(trace_users.load())) {
+		m->trace_ns[0] = p.trace_head_ns;
+		m->trace_ns[1] = p.trace_whole_ns ? p.trace_whole_ns : p.trace_head_ns;
+	}
+	switch (s->deliver(m)) {
+	case Deliver::kTaken:
+		break;
+	case Deliver::kClosed:
+		net.count(RDS_S_recv_drop_dead_sock);
+		message_put(m);
+		break;
+	case Deliver::kFull:
+		net.count(RDS_S_recv_sock_full);
+		return -err::kEagain;
+	}
+	return 0;
+}
+
+} // namespace
+
+void note_extensions(Path &p, const wire::Header &h)
+{
+	if (RDS_LIKELY(h.ext[0] == static_cast<uint8_t>(wire::Ext::kNone)))
+		return;
+
+	Net &net = p.conn.net;
+	wire::ExtReader r(h);
+	wire::ExtView e;
+
+	while (r.next(e)) {
+		switch (e.type) {
+		case wire::Ext::kRdma:
+		case wire::Ext::kRdmaDest:
+		case wire::Ext::kRdmaBytes:
+			/* Would hand the reader a key that means nothing here. */
+			if (!(p.conn.trans.caps & RDS_CAP_RDMA))
+				net.count(RDS_S_recv_foreign_exthdr);
+			break;
+		case wire::Ext::kNone:
+		case wire::Ext::kVersion:
+		case wire::Ext::kNpaths:
+		case wire::Ext::kGenNum:
+		case wire::Ext::kCapBits:
+		case wire::Ext::kSportIdx:
+		case wire::Ext::kCsum:
+		case wire::Ext::kLimit:
+			break; /* nothing that one path without generations has to know */
+		}
+	}
+	if (r.bad())
+		net.count(RDS_S_recv_bad_exthdr);
+}
+
+bool consume_control(Path &p, const wire::Header &h, const wire::Fields &f)
+{
+	Net &net = p.conn.net;
+
+	if (RDS_LIKELY(f.sport && f.dport))
+		return false;
+	note_extensions(p, h);
+	if (!f.sport && !f.dport) {
+		/* Ack-only frame or a heartbeat of UEK: no number, no answer. */
+		net.count(RDS_S_recv_drop_bad_port);
+		return true;
+	}
+	if (f.dport == kPingPort && net.tun.ping_enable) {
+		net.count(RDS_S_recv_ping);
+		send_pong(p, f.sport);
+		return true;
+	}
+	if (f.dport == kPingPort) {
+		net.count(RDS_S_recv_drop_no_sock);
+		return true;
+	}
+	/* From port 0: a pong.  To the probe port it was for us, else a socket waits for it. */
+	return f.dport == kProbePort;
+}
+
+} // namespace rds
+
+using namespace rds;
+
+extern "C" {
+
+int rds_recv_begin(struct rds_path *path, const unsigned char *header, const struct rds_src *src,
+		   enum rds_ctx ctx, struct rds_msg **m)
+{
+	Path &p = *path;
+	const auto &h = *reinterpret_cast<const wire::Header *>(header);
+	wire::Fields f = wire::decode(h);
+	int verdict = check_header(p, f);
+
+	if (!p.heard.load())
+		p.heard.store(1);
+	if (verdict)
+		return verdict;
+	if (f.flags != wire::kCongBitmap && consume_control(p, h, f)) {
+		if (f.seq)
+			p.next_rx_seq = f.seq + 1;
+		return RDS_RECV_SKIP;
+	}
+
+	Message *made = message_create(f.len, src, ctx);
+
+	if (!made) {
+		p.conn.net.count(RDS_S_recv_no_memory);
+		return -err::kEnomem;
+	}
+	made->hdr = h;
+	if (RDS_UNLIKELY(trace_users.load()))
+		p.trace_head_ns = rds_now_ns();
+	*m = made;
+	return 0;
+}
+
+int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
+{
+	Path &p = *path;
+	wire::Fields f = wire::decode(m->hdr);
+
+	if (f.flags == wire::kCongBitmap && f.len == kCongMapBytes) {
+		if (!CongTable::received(p.conn.net, *p.conn.fcong, *m).ok())
+			return -err::kEagain;
+		message_put(m);
+		return 0;
+	}
+	/* Loopback hands over messages without rds_recv_begin(). */
+	if (consume_control(p, m->hdr, f)) {
+		p.next_rx_seq = f.seq + 1;
+		message_put(m);
+		return 0;
+	}
+	if (RDS_UNLIKELY(trace_users.load()))
+		p.trace_whole_ns = rds_now_ns();
+	note_extensions(p, m->hdr);
+
+	int verdict = deliver(p, m, f);
+
+	if (!verdict)
+		p.next_rx_seq = f.seq + 1;
+	return verdict;
+}
+
+void rds_recv_later(struct rds_path *path)
+{
+	path->conn.net.count(RDS_S_recv_delayed_retry);
+	path->pause_recv();
+}
+
+} // extern "C"

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * socket.cc: a socket's names and options, its beginning and its end.
+ */
+#include "net.h"
+
+#include "transports.h"
+
+using rds::Guard;
+using rds::Status;
+namespace err = rds::err;
+
+namespace rds
+{
+Atomic<uint32_t> trace_users;
+} // namespace rds
+
+rds_socket::rds_socket(rds::Net *net) : net(net)
+{
+}
+
+/* Chooses the transport (unless it was set before) and enters the address. */
+Status rds_socket::attach(const struct rds_endpoint &want)
+{
+	const struct rds_transport *t = trans;
+	struct rds_endpoint ep = want;
+
+	if (t) {
+		if (!rds::transport_serves(net->os, *t, want.addr, want.scope))
+			return Status::fail(err::kEnoprotoopt);
+	} else {
+		auto found = rds::transport_for_laddr(net->os, want.addr, want.scope);
+
+		if (!found.ok())
+			return found.status();
+		t = found.value();
+	}
+
+	rds::CongMap *map = net->cong.get(want.addr, net->seed);
+	Status st = map ? map->ensure_bits(RDS_MAY_SLEEP) : Status::fail(err::kEnomem);
+
+	if (st.ok()) {
+		/* Softirqs find us as soon as we are entered. */
+		lcong = map;
+		st = net->bind.add(*this, ep, net->seed);
+	}
+	if (!st.ok()) {
+		if (!trans)
+			rds_module_put(t->owner);
+		return st;
+	}
+	trans = t;
+	bound_flag.store_release(1);
+	return st;
+}
+
+Status rds_socket::bind(const struct rds_endpoint &want)
+{
+	Guard g(bind_lock);
+	struct rds_endpoint to;
+
+	if (is_bound() || want.port == rds::kProbePort)
+		return Status::fail(err::kEinval);
+	/* A link-local peer fixed the interface before. */
+	if (get_peer(to) && to.scope && want.scope && to.scope != want.scope)
+		return Status::fail(err::kEinval);
+	return attach(want);
+}
+
+Status rds_socket::connect(const struct rds_endpoint &to)
+{
+	if (to.scope && is_bound() && bound.scope != to.scope)
+		return Status::fail(err::kEinval);
+
+	Guard g(small_lock);
+
+	peer = to;
+	has_peer = true;
+	return Status();
+}
+
+bool rds_socket::get_peer(struct rds_endpoint &ep)
+{
+	Guard g(small_lock);
+
+	ep = peer;
+	return has_peer;
+}
+
+Status rds_socket::set_transport(unsigned int type)
+{
+	Guard g(bind_lock);
+
+	if (trans)
+		return Status::fail(err::kEopnotsupp);
+
+	auto t = rds::transport_by_type(type);
+
+	if (!t.ok())
+		return t.status();
+	trans = t.value();
+	return Status();
+}
+
+Status rds_socket::set_tos(uint8_t value)
+{
+	Guard g(bind_lock);
+
+	if (!trans || !(trans->caps & (RDS_CAP_TOS_ZERO | RDS_CAP_RDMA)))
+		return Status::fail(err::kEnoioctlcmd);
+	if (tos || conn_cache.load())
+		return Status::fail(err::kEinval);
+	tos = trans->caps & RDS_CAP_TOS_ZERO ? 0 : value;
+	return Status();
+}
+
+void rds_socket::release()
+{
+	dead.store(1);
+	drop_received();
+	if (is_bound()) {
+		net->bind.remove(*this);
+		/* What arrived between the two is found by nobody else. */
+		drop_received();
+		cancel(nullptr);
+	}
+	net->cong.forget(*this);
+	rds_socket_zcopy_done(this, ~0u);
+	rds_socket_set_trace(this, 0);
+	if (trans)
+		rds_module_put(trans->owner);
+}
+
+extern "C" {
+
+size_t rds_socket_size(void)
+{
+	return (sizeof(struct rds_socket) + 7) & ~size_t{7};
+}
+
+void rds_socket_init(struct rds_socket *s, struct rds_net *net)
+{
+	new (s) rds_socket(net);
+}
+
+void rds_socket_release(struct rds_socket *s)
+{
+	s->release();
+}
+
+int rds_socket_bind(struct rds_socket *s, const struct rds_endpoint *want)
+{
+	return s->bind(*want).code();
+}
+
+int rds_socket_connect(struct rds_socket *s, const struct rds_endpoint *to)
+{
+	return s->connect(*to).code();
+}
+
+int rds_socket_bound(const struct rds_socket *s, struct rds_endpoint *ep)
+{
+	if (!s->is_bound())
+		return 0;
+	*ep = s->bound;
+	return 1;
+}
+
+int rds_socket_peer(const struct rds_socket *s, struct rds_endpoint *ep)
+{
+	return const_cast<struct rds_socket *>(s)->get_peer(*ep);
+}
+
+int rds_socket_set_transport(struct rds_socket *s, unsigned int type)
+{
+	return s->set_transport(type).code();
+}
+
+int rds_socket_transport(const struct rds_socket *s)
+{
+	const struct rds_transport *t = s->trans;
+
+	return t ? static_cast<int>(t->type) : -1;
+}
+
+unsigned int rds_socket_caps(const struct rds_socket *s)
+{
+	const struct rds_transport *t = s->trans;
+
+	return t ? t->caps : 0;
+}
+
+int rds_socket_set_tos(struct rds_socket *s, unsigned char tos)
+{
+	return s->set_tos(tos).code();
+}
+
+unsigned char rds_socket_tos(const struct rds_socket *s)
+{
+	return s->tos;
+}
+
+void rds_socket_set_cong_monitor(struct rds_socket *s, int on, uint64_t mask)
+{
+	s->net->cong.set_monitor(*s, on != 0, mask);
+}
+
+void rds_socket_cong_monitor(const struct rds_socket *s, int *on, uint64_t *mask)
+{
+	*on = s->monitor_on.load() != 0;
+	*mask = s->monitor_mask.load();
+}
+
+void rds_socket_set_recverr(struct rds_socket *s, int on)
+{
+	s->recverr.store(on != 0);
+}
+
+int rds_socket_recverr(const struct rds_socket *s)
+{
+	return s->recverr.load() != 0;
+}
+
+void rds_socket_set_trace(struct rds_socket *s, int on)
+{
+	uint32_t now = on != 0;
+	uint32_t was = s->tracing.exchange(now);
+
+	if (now && !was)
+		rds::trace_users.fetch_add(1);
+	else if (!now && was)
+		rds::trace_users.fetch_sub(1);
+}
+
+} // extern "C"

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * socket_recv.cc: a socket's receive side: delivery, reading, and congestion of its port.
+ */
+#include "net.h"
+
+using rds::Deliver;
+using rds::Guard;
+using rds::Message;
+
+Deliver rds_socket::deliver(Message *m)
+{
+	uint32_t limit = rds_socket_rcvbuf(this);
+	bool first, congested_now = false;
+
+	if (RDS_UNLIKELY(rcv_mem.load() / rds::kHardMemFactor > limit))
+		return dead.load() ? Deliver::kClosed : Deliver::kFull;
+	m->stamp_ns = rds_socket_stamp(this);
+	if (RDS_UNLIKELY(rds::trace_users.load()))
+		m->trace_ns[2] = rds_now_ns();
+	/* Once on the queue a reader may free it. */
+	uint32_t len = m->len;
+	{
+		Guard g(recv_lock);
+
+		if (dead.load())
+			return Deliver::kClosed;
+		first = arrived.empty();
+		arrived.push_back(m);
+		if (first)
+			arrived_any.store(1);
+
+		uint32_t bytes = rcv_bytes.fetch_add(m->len) + m->len;
+		uint32_t mem = rcv_mem.fetch_add(m->charge) + m->charge;
+
+		if (RDS_UNLIKELY(bytes > limit || mem / rds::kMemFactor > limit) &&
+		    !congested.load())
+			congested_now = congest();
+	}
+	net->count(RDS_S_recv_queued);
+	net->count(RDS_S_recv_bytes_added_to_sock, len);
+	if (congested_now)
+		rds::CongTable::local_changed(*net, *lcong, bound.port, true);
+	if (first)
+		rds_socket_wake(this, RDS_WAKE_READ);
+	return Deliver::kTaken;
+}
+
+/*
+ * Sets our port's bit.  The reader gives bytes back without our lock: (1) we say "congested", (2) we
+ * look at the bytes again; it (1) takes bytes away, (2) looks at "congested".  One of us sees the
+ * other, so the bit never stays set over an empty queue.
+ */
+bool rds_socket::congest()
+{
+	congested.exchange(1);
+	if (below_low_water()) {
+		congested.store(0);
+		return false;
+	}
+	return lcong->set(bound.port);
+}
+
+bool rds_socket::below_low_water() const
+{
+	uint32_t limit = rds_socket_rcvbuf(this) / 2;
+
+	return rcv_bytes.load() < limit && rcv_mem.load() / rds::kMemFactor < limit;
+}
+
+void rds_socket::maybe_uncongest()
+{
+	bool changed = false;
+
+	if (!below_low_water())
+		return;
+	{
+		Guard g(recv_lock);
+
+		if (congested.load() && below_low_water()) {
+			congested.store(0);
+			changed = lcong->clear(bound.port);
+		}
+	}
+	if (changed)
+		rds::CongTable::local_changed(*net, *lcong, bound.port, false);
+}
+
+Message *rds_socket::recv_head()
+{
+	if (reading.empty() && arrived_any.load()) {
+		Guard g(recv_lock);
+
+		reading.splice_back(arrived);
+		arrived_any.store(0);
+		reading_any.store(1);
+	}
+	return reading.front();
+}
+
+void rds_socket::recv_pop(Message *m)
+{
+	uint32_t len = m->len, charge = m->charge;
+
+	reading.remove(m);
+	if (reading.empty())
+		reading_any.store(0);
+	rds::message_put(m);
+	net->count(RDS_S_recv_delivered);
+	net->count(RDS_S_recv_bytes_freed_fromsock, len);
+	rcv_bytes.fetch_sub(len);
+	rcv_mem.fetch_sub(charge);
+	if (RDS_UNLIKELY(congested.load()))
+		maybe_uncongest();
+}
+
+bool rds_socket::readable() const
+{
+	return reading_any.load() || arrived_any.load_acquire() || cong_notice.load();
+}
+
+unsigned int rds_socket::poll()
+{
+	unsigned int mask = 0;
+
+	if (readable() || zcopy_count.load())
+		mask |= RDS_POLL_IN;
+	if (cong_event.load() && cong_event.exchange(0) && !monitor_on.load())
+		mask |= RDS_POLL_CONG;
+	if (writable())
+		mask |= RDS_POLL_OUT;
+	return mask;
+}
+
+/* Closed: nothing more arrives, and what did is thrown away. */
+void rds_socket::drop_received()
+{
+	rds::List<Message, &Message::recv_link> gone;
+	bool was_congested;
+	{
+		Guard r(reader);
+
+		gone.splice_back(reading);
+		Guard g(recv_lock);
+
+		gone.splice_back(arrived);
+		arrived_any.store(0);
+		was_congested = congested.exchange(0);
+		if (was_congested)
+			was_congested = lcong->clear(bound.port);
+	}
+	while (Message *m = gone.pop_front()) {
+		net->count(RDS_S_recv_bytes_freed_fromsock, m->len);
+		rds::message_put(m);
+	}
+	if (was_congested)
+		rds::CongTable::local_changed(*net, *lcong, bound.port, false);
+}
+
+extern "C" {
+
+int rds_recv_lock(struct rds_socket *s) RDS_NO_TSA
+{
+	return s->reader.lock_interruptible().code();
+}
+
+void rds_recv_unlock(struct rds_socket *s) RDS_NO_TSA
+{
+	s->reader.unlock();
+}
+
+struct rds_msg *rds_recv_head(struct rds_socket *s, struct rds_recv_info *info) RDS_NO_TSA
+{
+	Message *m = s->recv_head();
+
+	if (m) {
+		info->from.addr = m->saddr;
+		info->from.scope = m->scope;
+		info->from.port = rds::wire::get16(m->hdr.sport);
+		info->len = m->len;
+		info->stamp_ns = m->stamp_ns;
+		__builtin_memcpy(info->trace_ns, m->trace_ns, sizeof(info->trace_ns));
+	}
+	return m;
+}
+
+void rds_recv_pop(struct rds_socket *s, struct rds_msg *m) RDS_NO_TSA
+{
+	s->recv_pop(m);
+}
+
+int rds_recv_copy(struct rds_socket *s, struct rds_msg *m, uint32_t n, struct rds_uio *to)
+{
+	if (!n)
+		return 0;
+	s->net->count(RDS_S_copy_to_user, n);
+	return rds_payload_to_user(m->payload(), 0, n, to);
+}
+
+uint64_t rds_socket_cong_notice(const struct rds_socket *s)
+{
+	return s->cong_notice.load();
+}
+
+void rds_socket_cong_notice_done(struct rds_socket *s, uint64_t mask)
+{
+	s->cong_notice.fetch_and(~mask);
+}
+
+unsigned int rds_socket_zcopy(struct rds_socket *s, uint32_t *cookies, unsigned int max)
+{
+	Guard g(s->small_lock);
+	unsigned int n = 0;
+
+	for (rds::ZcopyNote *z = s->zcopy_done.front(); z && n < max; z = s->zcopy_done.next(z))
+		cookies[n++] = z->cookie;
+	return n;
+}
+
+void rds_socket_zcopy_done(struct rds_socket *s, unsigned int n)
+{
+	while (n--) {
+		rds::ZcopyNote *z;
+		{
+			Guard g(s->small_lock);
+			z = s->zcopy_done.pop_front();
+		}
+		if (!z)
+			return;
+		s->zcopy_count.fetch_sub(1);
+		rds_free(z);
+	}
+}
+
+int rds_socket_readable(const struct rds_socket *s)
+{
+	return s->readable();
+}
+
+unsigned int rds_socket_poll(struct rds_socket *s)
+{
+	return s->poll();
+}
+
+} // extern "C"

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * socket_send.cc: a socket's send side: admission, the way to a path's queue, and back.
+ */
+#include "net.h"
+
+using rds::Conn;
+using rds::Message;
+using rds::Status;
+namespace err = rds::err;
+
+/* Takes the bytes into account unless the queue is full already. */
+bool rds_socket::admit(const Message &m)
+{
+	uint32_t limit = rds_socket_sndbuf(this);
+	uint32_t bytes = snd_bytes.fetch_add(m.len);
+	uint32_t mem = snd_mem.fetch_add(m.charge);
+
+	if (RDS_LIKELY(bytes < limit && mem / rds::kMemFactor < limit))
+		return true;
+	snd_bytes.fetch_sub(m.len);
+	snd_mem.fetch_sub(m.charge);
+	return false;
+}
+
+/*
+ * The cache is two words that change together: a writer first makes the generation impossible, a
+ * reader looks at it again after the pointer (docs/locking.md, "Connection cache").
+ */
+void rds_socket::remember(Conn *c, uint64_t gen)
+{
+	rds::Guard g(small_lock);
+
+	conn_gen.exchange(~0ull);
+	conn_cache.store(c);
+	conn_gen.store_release(gen);
+}
+
+/* An existing connection to @to; valid inside the caller's RCU section. */
+Conn *rds_socket::known_conn(const struct rds_endpoint &to)
+{
+	uint64_t gen = net->conns.generation();
+	bool fresh = conn_gen.load_acquire() == gen;
+	Conn *c = conn_cache.load_acquire();
+
+	if (RDS_LIKELY(fresh && conn_gen.load_acquire() == gen &&
+		       rds::same_addr(c->faddr, to.addr) && c->tos == tos))
+		return c;
+	c = net->conns.find(*trans, bound.addr, to.addr, bound.scope, tos, net->seed);
+	if (c)
+		remember(c, gen);
+	return c;
+}
+
+/* Over @c.  *@pinned becomes @c with a reference when the caller has to transmit. */
+Status rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, Conn *&pinned)
+{
+	if (RDS_UNLIKELY(c.fcong->test(port)))
+		return Status::fail(err::kEnobufs);
+	if (!admit(*m)) {
+		net->count(RDS_S_send_queue_full);
+		return Status::fail(err::kEagain);
+	}
+	m->sock = this;
+	rds::wire::encode(m->hdr, m->len, bound.port, port, 0);
+
+	/* Once queued the message may be gone: nothing of it is used below. */
+	uint32_t len = m->len, charge = m->charge;
+	auto queued = c.path_for(*this).enqueue(m, more, true);
+
+	if (!queued.ok()) {
+		m->sock = nullptr;
+		snd_bytes.fetch_sub(len);
+		snd_mem.fetch_sub(charge);
+		return queued.status();
+	}
+	net->count(RDS_S_send_queued);
+	if (queued.value() == rds::Queued::kTransmit) {
+		/* The token is ours, and kill() waits for it before the table's reference goes. */
+		c.refs.get();
+		pinned = &c;
+	}
+	return Status();
+}
+
+Status rds_socket::try_send(const struct rds_endpoint &to, Message *m, bool more)
+{
+	Conn *c, *pinned = nullptr;
+	Status st;
+	{
+		rds::RcuReader rcu;
+
+		c = known_conn(to);
+		if (RDS_LIKELY(c))
+			st = send_over(*c, to.port, m, more, pinned);
+	}
+	if (RDS_UNLIKELY(!c)) {
+		uint64_t gen = net->conns.generation();
+		auto made = net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos);
+
+		if (!made.ok())
+			return made.status();
+		c = made.value();
+		{
+			rds::RcuReader rcu;
+
+			st = send_over(*c, to.port, m, more, pinned);
+		}
+		remember(c, gen);
+		c->put();
+	}
+	if (pinned) {
+		pinned->path_for(*this).transmit();
+		pinned->put();
+	}
+	return st;
+}
+
+Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
+{
+	if (!is_bound())
+		return Status::fail(err::kEnotconn);
+	for (;;) {
+		Status st = try_send(to, m, more);
+
+		if (RDS_LIKELY(!st.is(err::kEnobufs)))
+			return st;
+
+		rds::CongMap *map = net->cong.get(to.addr, net->seed);
+
+		if (!map)
+			return Status::fail(err::kEnomem);
+		st = net->cong.wait(*this, *map, to.port);
+		if (!st.ok())
+			return st;
+		/* It cleared while we registered: once more. */
+	}
+}
+
+bool rds_socket::has_room() const
+{
+	uint32_t limit = rds_socket_sndbuf(this);
+
+	return snd_bytes.load() < limit && snd_mem.load() / rds::kMemFactor < limit;
+}
+
+/*
+ * (1) we say that we wait, (2) we look again; sent_done() (1) gives bytes back, (2) looks whether
+ * somebody waits.  One of both sees the other.
+ */
+bool rds_socket::writable()
+{
+	if (has_room())
+		return true;
+	snd_waiting.exchange(1);
+	return has_room();
+}
+
+void rds_socket::sent_done(uint32_t bytes, uint32_t mem, rds::ZcopyNote *note)
+{
+	unsigned int wake = 0;
+
+	snd_bytes.fetch_sub(bytes);
+	snd_mem.fetch_sub(mem);
+	if (RDS_UNLIKELY(note)) {
+		rds::Guard g(small_lock);
+
+		if (!dead.load()) {
+			zcopy_done.push_back(note);
+			zcopy_count.fetch_add(1);
+			wake = RDS_WAKE_READ;
+			note = nullptr;
+		}
+	}
+	rds_free(note);
+	if (RDS_UNLIKELY(snd_waiting.load()) && has_room() && snd_waiting.exchange(0))
+		wake |= RDS_WAKE_WRITE;
+	if (wake)
+		rds_socket_wake(this, wake);
+}
+
+bool rds_socket::congested_to(const struct rds_endpoint &to)
+{
+	rds::RcuReader rcu;
+
+	if (!is_bound())
+		return false;
+
+	Conn *c = known_conn(to);
+
+	return c && c->fcong->test(to.port);
+}
+
+void rds_socket::cancel(const struct rds_endpoint *to)
+{
+	if (!is_bound() || !snd_mem.load())
+		return;
+
+	rds::RcuReader rcu;
+
+	net->conns.for_each([&](Conn &c) {
+		if (!rds::same_addr(c.laddr, bound.addr) ||
+		    (to && !rds::same_addr(c.faddr, to->addr)))
+			return;
+		for (rds::Path *p : c.paths)
+			if (p)
+				p->cancel(*this, to ? to->port : -1);
+	});
+}
+
+extern "C" {
+
+int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int zcopy,
+		   uint32_t cookie, struct rds_msg **out)
+{
+	Message *m = zcopy ? rds::message_alloc(len, RDS_MAY_SLEEP) :
+			     rds::message_create(len, nullptr, RDS_MAY_SLEEP);
+
+	if (!m) {
+		s->net->count(RDS_S_send_no_memory);
+		return -err::kEnomem;
+	}
+	if (zcopy) {
+		m->zcopy = rds::create<rds::ZcopyNote>(RDS_MAY_SLEEP);
+
+		int bad = m->zcopy ? rds_payload_pin_user(m->payload(), len, from) : -err::kEnomem;
+
+		if (bad) {
+			rds::message_free_raw(m);
+			return bad;
+		}
+		m->zcopy->cookie = cookie;
+	} else if (len) {
+		int bad = rds_payload_from_user(m->payload(), from);
+
+		if (bad) {
+			rds::message_put(m);
+			return bad;
+		}
+		s->net->count(RDS_S_copy_from_user, len);
+	}
+	rds::message_charge_payload(*m);
+	*out = m;
+	return 0;
+}
+
+int rds_socket_send(struct rds_socket *s, const struct rds_endpoint *to, struct rds_msg *m,
+		    int more)
+{
+	return s->send(*to, m, more != 0).code();
+}
+
+int rds_socket_writable(const struct rds_socket *s)
+{
+	return const_cast<struct rds_socket *>(s)->writable();
+}
+
+int rds_socket_congested(struct rds_socket *s, const struct rds_endpoint *to)
+{
+	return s->congested_to(*to);
+}
+
+void rds_socket_note_blocked(struct rds_socket *s)
+{
+	s->net->count(RDS_S_cong_send_blocked);
+}
+
+void rds_socket_cancel(struct rds_socket *s, const struct rds_endpoint *to)
+{
+	s->cancel(to);
+}
+
+} // extern "C"

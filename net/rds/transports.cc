@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * transports.cc: registry of transports and list of namespaces, and what has to be done to all.
+ */
+#include "transports.h"
+
+#include "net.h"
+
+namespace rds
+{
+namespace
+{
+
+/* What the registry owns.  Created by rds_core_init(). */
+struct Registry {
+	Mutex<RDS_RANK_REGISTRY> lock;
+	const struct rds_transport *types[kTransCount] RDS_GUARDED_BY(lock) = {};
+	List<Net, &Net::all_link> nets RDS_GUARDED_BY(lock);
+};
+
+constinit Registry *registry = nullptr;
+
+constexpr const char *kModules[kTransCount] = { "rds_rdma", nullptr, "rds_tcp", "rds_loop" };
+
+const struct rds_transport *lookup(unsigned int type)
+{
+	Guard g(registry->lock);
+	const struct rds_transport *t = registry->types[type];
+
+	return t && !rds_module_get(t->owner) ? t : nullptr;
+}
+
+/* Pinned, loaded if it is not there. */
+const struct rds_transport *lookup_or_load(unsigned int type)
+{
+	const struct rds_transport *t = lookup(type);
+
+	if (t || !kModules[type])
+		return t;
+	rds_module_request(kModules[type]);
+	return lookup(type);
+}
+
+} // namespace
+
+bool is_loopback(const struct rds_addr &addr)
+{
+	uint8_t b[16];
+
+	__builtin_memcpy(b, &addr, sizeof(b));
+
+	bool zeros = true;
+
+	for (int i = 0; i < 10; i++)
+		zeros = zeros && !b[i];
+	if (zeros && b[10] == 0xff && b[11] == 0xff)
+		return b[12] == 127;
+	return zeros && !b[10] && !b[11] && !b[12] && !b[13] && !b[14] && b[15] == 1;
+}
+
+bool transport_serves(struct rds_os_net *os, const struct rds_transport &t,
+		      const struct rds_addr &addr, uint32_t scope)
+{
+	return t.laddr_check(os, &addr, scope) == 0;
+}
+
+Result<const struct rds_transport *> transport_for_laddr(struct rds_os_net *os,
+							 const struct rds_addr &addr,
+							 uint32_t scope)
+{
+	if (is_loopback(addr)) {
+		const struct rds_transport *t = lookup_or_load(kTransLoop);
+
+		if (t)
+			return t;
+		return Status::fail(err::kEaddrnotavail);
+	}
+	for (unsigned int type = 0; type < kTransLoop; type++) {
+		const struct rds_transport *t = lookup(type);
+
+		if (!t)
+			continue;
+		if (transport_serves(os, *t, addr, scope))
+			return t;
+		rds_module_put(t->owner);
+	}
+	return Status::fail(err::kEaddrnotavail);
+}
+
+Result<const struct rds_transport *> transport_by_type(unsigned int type)
+{
+	const struct rds_transport *t = type < kTransLoop ? lookup_or_load(type) : nullptr;
+
+	if (!t)
+		return Status::fail(err::kEnoprotoopt);
+	return t;
+}
+
+Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
+						   const struct rds_transport &t,
+						   const struct rds_addr &faddr, uint32_t scope)
+{
+	bool local = false;
+
+	if (t.caps & RDS_CAP_PREFER_LOOP)
+		local = is_loopback(faddr) || transport_serves(os, t, faddr, scope);
+	if (!local)
+		return rds_module_get(t.owner) ? Result<const struct rds_transport *>(
+							 Status::fail(err::kEnetdown)) :
+						 &t;
+
+	const struct rds_transport *loop = lookup_or_load(kTransLoop);
+
+	if (!loop)
+		return Status::fail(err::kEnetunreach);
+	return loop;
+}
+
+} // namespace rds
+
+using namespace rds;
+
+extern "C" {
+
+int rds_core_init(void)
+{
+	registry = create<Registry>(RDS_MAY_SLEEP);
+	return registry ? 0 : -err::kEnomem;
+}
+
+void rds_core_exit(void)
+{
+	destroy(registry);
+	registry = nullptr;
+}
+
+int rds_transport_register(const struct rds_transport *t)
+{
+	Guard g(registry->lock);
+
+	if (t->type >= kTransCount || registry->types[t->type])
+		return -err::kEexist;
+	registry->types[t->type] = t;
+	return 0;
+}
+
+void rds_transport_unregister(const struct rds_transport *t)
+{
+	Guard g(registry->lock);
+
+	registry->types[t->type] = nullptr;
+	for (Net *n = registry->nets.front(); n; n = registry->nets.next(n))
+		n->conns.kill_all(t);
+	/* Freed by RCU callbacks that call into the transport: they must have run. */
+	rds_rcu_barrier();
+}
+
+void rds_transport_net_exit(struct rds_net *net, const struct rds_transport *t)
+{
+	net->conns.kill_all(t);
+	rds_rcu_barrier();
+}
+
+void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t)
+{
+	RcuReader rcu;
+
+	net->conns.for_each([&](Conn &c) {
+		if (&c.trans != t)
+			return;
+		for (Path *p : c.paths)
+			if (p)
+				p->drop(RDS_DROP_ADMIN);
+	});
+}
+
+struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st)
+{
+	Net *net = create<Net>(RDS_MAY_SLEEP, os, st);
+
+	if (!net)
+		return nullptr;
+	if (!net->bind.init().ok() || !net->conns.init().ok() || !net->cong.init().ok()) {
+		destroy(net);
+		return nullptr;
+	}
+	Guard g(registry->lock);
+
+	registry->nets.push_back(net);
+	return net;
+}
+
+void rds_net_destroy(struct rds_net *net)
+{
+	net->dying.store_release(1);
+	{
+		Guard g(registry->lock);
+
+		registry->nets.remove(net);
+	}
+	net->conns.kill_all(nullptr);
+	rds_rcu_barrier();
+	destroy(net);
+}
+
+struct rds_tunables *rds_net_tunables(struct rds_net *net)
+{
+	return &net->tun;
+}
+
+void rds_transport_stats(struct rds_os_net *os,
+			 void (*fn)(void *arg, const char *name, uint64_t value), void *arg)
+{
+	constexpr unsigned int kMaxStats = 64;
+
+	for (unsigned int type = 0; type < kTransCount; type++) {
+		const struct rds_transport *t = lookup(type);
+		uint64_t v[kMaxStats] = {};
+
+		if (!t)
+			continue;
+		if (t->stats && t->n_stats <= kMaxStats) {
+			t->stats(os, v);
+			for (unsigned int i = 0; i < t->n_stats; i++)
+				fn(arg, t->stat_names[i], v[i]);
+		}
+		rds_module_put(t->owner);
+	}
+}
+
+} // extern "C"

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * transports.h: the registry: which transports there are, and which one serves an address.
+ *
+ * Guarded by a mutex; process context.  A transport that was returned is pinned: the caller drops
+ * the module reference (rds_module_put(t->owner)).
+ */
+#ifndef RDS_TRANSPORTS_H
+#define RDS_TRANSPORTS_H
+
+#include "result.h"
+#include "transport.h"
+
+namespace rds
+{
+
+/* RDS_TRANS_* of the UAPI; the glue asserts that they agree. */
+enum TransportType : unsigned int { kTransIb, kTransGap, kTransTcp, kTransLoop, kTransCount };
+
+/* The one that serves the local address @addr: loopback addresses loop, others in order of type.
+ * -EADDRNOTAVAIL. */
+Result<const struct rds_transport *> transport_for_laddr(struct rds_os_net *os,
+							 const struct rds_addr &addr,
+							 uint32_t scope);
+/* The one of @type, loaded if need be.  -ENOPROTOOPT. */
+Result<const struct rds_transport *> transport_by_type(unsigned int type);
+/* Does @t serve the local address?  Takes no reference. */
+bool transport_serves(struct rds_os_net *os, const struct rds_transport &t,
+		      const struct rds_addr &addr, uint32_t scope);
+/* 127.0.0.0/8 or ::1 */
+bool is_loopback(const struct rds_addr &addr);
+
+} // namespace rds
+#endif
