@@ -51,6 +51,10 @@ class RDS_CAPABILITY("mutex") Mutex final
 	{
 		rds_mutex_lock(&m_);
 	}
+	RDS_INLINE bool try_lock() RDS_TRY_ACQUIRE(true)
+	{
+		return rds_mutex_trylock(&m_) != 0;
+	}
 	RDS_INLINE Status lock_interruptible() RDS_NO_TSA
 	{
 		return Status(rds_mutex_lock_interruptible(&m_));

@@ -26,7 +26,7 @@ bool legal(PathState from, PathState to)
 } // namespace
 
 rds_path::rds_path(struct rds_conn &conn, unsigned int index)
-	: conn(conn), index(static_cast<uint8_t>(index)), state_(PathState::kDown), tx_seq_(1)
+	: conn(conn), index(static_cast<uint8_t>(index)), tx_seq_(1)
 {
 	rds_work_init(&work_, work_fn);
 	rds_timer_init(&timer_, timer_fn);
@@ -169,7 +169,8 @@ uint32_t rds_path::step_up(uint32_t ev)
 	if (ev & (rds::kEvDrop | rds::kEvAccepted)) {
 		if (!quiesce())
 			return ev;
-		end_connection(ev & rds::kEvDrop ? drop_reason_.load() : RDS_DROP_REPLACED);
+		end_connection(ev & rds::kEvDrop ? drop_reason_.load() :
+						     uint32_t{RDS_DROP_REPLACED});
 		return 0;
 	}
 	if (ev & rds::kEvKnocked)
@@ -237,7 +238,7 @@ void rds_path::enter(PathState to, unsigned int why)
 
 	if (!legal(from, to))
 		rds_bug("illegal change of a path's state");
-	state_.store_release(to);
+	state_.store_release(static_cast<uint32_t>(to));
 	rds_trace_state(this, static_cast<unsigned int>(from), static_cast<unsigned int>(to), why);
 }
 

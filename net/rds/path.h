@@ -33,7 +33,7 @@
 namespace rds
 {
 
-enum class PathState : uint32_t { kDown, kConnecting, kDisconnecting, kUp, kDead };
+enum class PathState : uint32_t { kDown = 0, kConnecting, kDisconnecting, kUp, kDead };
 
 /* Bits of events_; several may be pending, none is lost, each is idempotent. */
 enum PathEvent : uint32_t {
@@ -98,7 +98,7 @@ struct rds_path final {
 	void pause_recv();
 	RDS_INLINE rds::PathState state() const
 	{
-		return state_.load_acquire();
+		return static_cast<rds::PathState>(state_.load_acquire());
 	}
 	/* Stops everything and waits until nothing of the path runs.  Process. */
 	void kill();
@@ -171,7 +171,7 @@ struct rds_path final {
 	void release_token() RDS_REQUIRES(lock);
 	void queue_cong_update() RDS_EXCLUDES(lock);
 
-	rds::Atomic<rds::PathState> state_; /* run() alone writes */
+	rds::Atomic<uint32_t> state_; /* a PathState; run() alone writes */
 	rds::Atomic<uint32_t> events_;
 	rds::Atomic<uint32_t> drop_reason_;
 	rds::Atomic<void *> accepted_;

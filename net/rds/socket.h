@@ -85,7 +85,8 @@ struct rds_socket final {
 	void recv_pop(rds::Message *m) RDS_REQUIRES(reader);
 	bool readable() const;
 	unsigned int poll();
-	/* Everything that arrived and was not read, oldest first.  Process. */
+	/* Everything that arrived and was not read, oldest first; what a reader has at hand this very
+	 * moment may be missing.  Any context that may take mutexes, RCU reader. */
 	template <typename F>
 	void for_each_received(F fn);
 	rds::HashNode bind_node;
@@ -149,5 +150,20 @@ struct rds_socket final {
 	void maybe_uncongest() RDS_EXCLUDES(recv_lock);
 	void drop_received();
 };
+
+template <typename F>
+void rds_socket::for_each_received(F fn)
+{
+	if (reader.try_lock()) {
+		for (rds::Message *m = reading.front(); m; m = reading.next(m))
+			fn(*m);
+		reader.unlock();
+	}
+
+	rds::Guard g(recv_lock);
+
+	for (rds::Message *m = arrived.front(); m; m = arrived.next(m))
+		fn(*m);
+}
 
 #endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * compat.h: the only place that knows of kernel versions.  The rest is written for the newest one
+ * that we build for; what an older kernel lacks is made up here.
+ */
+#ifndef RDS_COMPAT_H
+#define RDS_COMPAT_H
+
+#include <linux/hrtimer.h>
+#include <linux/net.h>
+#include <linux/sysctl.h>
+#include <linux/version.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+
+/* 6.5: pages are handed to TCP by MSG_SPLICE_PAGES; before, by ->sendpage(). */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define RDS_HAVE_SPLICE_PAGES 1
+#define RDS_NO_SENDPAGE
+#else
+#define RDS_NO_SENDPAGE .sendpage = sock_no_sendpage,
+#endif
+
+/* 6.6: tables are registered with their size; before, they end with an empty entry.  Tables here
+ * always have one, and its being counted or not is settled in this function. */
+static inline struct ctl_table_header *rds_register_sysctl(struct net *net, const char *path,
+							    struct ctl_table *table, size_t n)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	return register_net_sysctl_sz(net, path, table, n);
+#else
+	return register_net_sysctl(net, path, table);
+#endif
+}
+
+/* 6.11: handlers get their table const. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+typedef const struct ctl_table rds_ctl_table;
+#else
+typedef struct ctl_table rds_ctl_table;
+#endif
+
+/* 6.2: a socket used in reclaim context must not take the task's page fragment. */
+static inline void rds_sk_no_task_frag(struct sock *sk)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	sk->sk_use_task_frag = false;
+#endif
+}
+
+/* 6.13: init and callback in one call. */
+static inline void rds_hrtimer_setup(struct hrtimer *t,
+				     enum hrtimer_restart (*fn)(struct hrtimer *t))
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(t, fn, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+#else
+	hrtimer_init(t, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	t->function = fn;
+#endif
+}
+
+/* 6.18: bind and connect take sockaddr_unsized; a macro because the type does not exist before. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define rds_sockaddr_arg struct sockaddr_unsized
+#else
+#define rds_sockaddr_arg struct sockaddr
+#endif
+
+#endif

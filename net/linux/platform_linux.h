@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * platform_linux.h: what lies in the opaque storage of types.h on Linux.
+ *
+ * Only platform_linux.c looks inside; platform_sizes.c measures them for platform_sizes.h, so the
+ * core's objects fit whatever kernel (debug options included) they are built for.
+ */
+#ifndef RDS_PLATFORM_LINUX_H
+#define RDS_PLATFORM_LINUX_H
+
+#include <linux/hrtimer.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+struct rds_work;
+struct rds_timer;
+struct rds_rcu_head;
+
+/* Each carries the core's callback: the kernel's own callbacks have other argument types, and an
+ * indirect call through a cast pointer is what control-flow integrity forbids. */
+struct rds_linux_work {
+	struct work_struct work;
+	void (*fn)(struct rds_work *w);
+};
+
+struct rds_linux_timer {
+	struct hrtimer timer;
+	void (*fn)(struct rds_timer *t);
+};
+
+struct rds_linux_rcu {
+	struct rcu_head head;
+	void (*fn)(struct rds_rcu_head *h);
+};
+
+int rds_platform_init(void);
+/* Nothing of the core runs any more: waits for RCU callbacks and ends the workqueue. */
+void rds_platform_exit(void);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * loop.h: loopback, an ordinary transport and the reference for the contract in transport.h.
+ *
+ * Its "wire" joins two connections of the same host: what is transmitted on (A -> B) is received on
+ * (B -> A), in the sender's context, and acknowledged when the receiver's socket has it.  It never
+ * breaks.  When the receiver is over its hard limit the sender is told that there is no room, and
+ * tries again after a moment, as with any transport.
+ */
+#ifndef RDS_LOOP_H
+#define RDS_LOOP_H
+
+#include "../../net/rds/transport.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The ops table; @owner is filled in, the caller registers it.  Once, at module init. */
+const struct rds_transport *rds_loop_init(struct rds_module *owner);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
