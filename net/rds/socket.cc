@@ -116,12 +116,11 @@ Status rds_socket::set_tos(uint8_t value)
 
 void rds_socket::release()
 {
+	/* Whoever delivers looks at this under recv_lock, which drop_received() takes after it. */
 	dead.store(1);
 	drop_received();
 	if (is_bound()) {
 		net->bind.remove(*this);
-		/* What arrived between the two is found by nobody else. */
-		drop_received();
 		cancel(nullptr);
 	}
 	net->cong.forget(*this);

@@ -62,6 +62,7 @@ Status rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, Conn
 		return Status::fail(err::kEagain);
 	}
 	m->sock = this;
+	m->tos = tos;
 	rds::wire::encode(m->hdr, m->len, bound.port, port, 0);
 
 	/* Once queued the message may be gone: nothing of it is used below. */
