@@ -86,6 +86,9 @@ int rds_payload_from_user(struct rds_payload *p, struct rds_uio *from);
 /* As _from_user, but pins the caller's pages: 0, -EFAULT, -ENOMEM (RLIMIT_MEMLOCK too).  Instead
  * of rds_payload_init().  Process. */
 int rds_payload_pin_user(struct rds_payload *p, uint32_t len, struct rds_uio *from);
+/* Makes a pinned payload its own copy and lets the caller's pages go: 0 or -ENOMEM (still
+ * pinned).  Process. */
+int rds_payload_unpin(struct rds_payload *p);
 /* Fills all bytes from memory.  Any context. */
 void rds_payload_from_mem(struct rds_payload *p, const void *from);
 /* Appends @n bytes found at @off in @src: 0 or -ENOMEM (nothing appended).  Softirq or process. */

@@ -27,7 +27,9 @@ enum MsgFlag : uint16_t {
 	kMsgInXmit = 1 << 0,	/* the token holder reads it without the lock: do not unlink */
 	kMsgCancelled = 1 << 1, /* taken back while half sent: goes once its last byte is out */
 	kMsgOnce = 1 << 2,	/* not sent again after a reset (congestion update, probe) */
-	kMsgPong = 1 << 3,	/* counted in the path's pongs_ */
+	kMsgPong = 1 << 3,	/* counted in the path's pongs */
+	kMsgFresh = 1 << 4,	/* being received: its payload is not in charge yet */
+	kMsgPinned = 1 << 5,	/* payload is the caller's own pages */
 };
 
 /* "The pages of this send are yours again": goes to the socket's completion list. */

@@ -57,6 +57,8 @@ Status rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, Conn
 {
 	if (RDS_UNLIKELY(c.fcong->test(port)))
 		return Status::fail(err::kEnobufs);
+	if (RDS_UNLIKELY(m->flags & rds::kMsgPinned) && !(c.trans.caps & RDS_CAP_ZEROCOPY))
+		return Status::fail(err::kEopnotsupp);
 	if (!admit(*m)) {
 		net->count(RDS_S_send_queue_full);
 		return Status::fail(err::kEagain);
@@ -124,6 +126,15 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 	for (;;) {
 		Status st = try_send(to, m, more);
 
+		if (m->flags & rds::kMsgPinned && st.is(err::kEopnotsupp)) {
+			/* A local receiver would read the caller's pages after we gave them back. */
+			Status copied(rds_payload_unpin(m->payload()));
+
+			if (!copied.ok())
+				return copied;
+			m->flags &= static_cast<uint16_t>(~rds::kMsgPinned);
+			continue;
+		}
 		if (RDS_LIKELY(!st.is(err::kEnobufs)))
 			return st;
 
@@ -231,6 +242,7 @@ int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int
 			return bad;
 		}
 		m->zcopy->cookie = cookie;
+		m->flags = rds::kMsgPinned;
 	} else if (len) {
 		int bad = rds_payload_from_user(m->payload(), from);
 
