@@ -28,8 +28,7 @@ enum MsgFlag : uint16_t {
 	kMsgCancelled = 1 << 1, /* taken back while half sent: goes once its last byte is out */
 	kMsgOnce = 1 << 2,	/* not sent again after a reset (congestion update, probe) */
 	kMsgPong = 1 << 3,	/* counted in the path's pongs */
-	kMsgFresh = 1 << 4,	/* being received: its payload is not in charge yet */
-	kMsgPinned = 1 << 5,	/* payload is the caller's own pages */
+	kMsgPinned = 1 << 4,	/* payload is the caller's own pages */
 };
 
 /* "The pages of this send are yours again": goes to the socket's completion list. */
@@ -52,6 +51,7 @@ struct alignas(8) rds_msg final {
 	uint32_t charge;	 /* bytes of memory it holds, for both queues' limits */
 	uint16_t flags = 0;	 /* MsgFlag */
 	uint8_t tos = 0;
+	bool fresh = false;	 /* made by rds_recv_begin(), not looked at yet: the receiver's */
 	uint64_t end_off = 0; /* byte of the transport's stream behind it, once all is accepted */
 	/* Sender; nullptr for the kernel's own and for cancelled ones.  Guarded by the path's lock
 	 * while queued; valid inside an RCU section, see path.h "Completion". */

@@ -184,7 +184,7 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 		return -err::kEnomem;
 	}
 	made->hdr = h;
-	made->flags = kMsgFresh;
+	made->fresh = true;
 	if (RDS_UNLIKELY(trace_users.load()))
 		p.trace_head_ns = rds_now_ns();
 	*m = made;
@@ -202,15 +202,14 @@ int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
 		message_put(m);
 		return 0;
 	}
-	/* Loopback hands over messages without rds_recv_begin(); they are the sender's own, so
-	 * their flags are not ours to touch. */
-	if (!(m->flags & kMsgFresh) && consume_control(p, m->hdr, f)) {
+	/* Loopback hands over messages without rds_recv_begin(). */
+	if (!m->fresh && consume_control(p, m->hdr, f)) {
 		p.next_rx_seq = f.seq + 1;
 		message_put(m);
 		return 0;
 	}
-	if (m->flags & kMsgFresh) {
-		m->flags &= static_cast<uint16_t>(~kMsgFresh);
+	if (m->fresh) {
+		m->fresh = false;
 		message_charge_payload(*m);
 		note_extensions(p, m->hdr);
 		if (RDS_UNLIKELY(trace_users.load()))

@@ -126,7 +126,7 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 	for (;;) {
 		Status st = try_send(to, m, more);
 
-		if (m->flags & rds::kMsgPinned && st.is(err::kEopnotsupp)) {
+		if (st.is(err::kEopnotsupp) && m->flags & rds::kMsgPinned) {
 			/* A local receiver would read the caller's pages after we gave them back. */
 			Status copied(rds_payload_unpin(m->payload()));
 

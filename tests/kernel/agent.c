@@ -118,7 +118,7 @@ static void child(const char *text, int in, int out)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	setsid();
+	setpgid(0, 0);
 	if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
 		_exit(127);
 	execl("/bin/sh", "sh", "-c", text, NULL);
@@ -140,6 +140,7 @@ static void run(uint32_t id, const char *text, int with_input)
 		die("fork");
 	if (job->pid == 0)
 		child(text, in[0], out[1]);
+	setpgid(job->pid, job->pid); /* the child does it too: whoever comes first */
 	close(in[0]);
 	close(out[1]);
 	fcntl(out[0], F_SETFL, O_NONBLOCK);

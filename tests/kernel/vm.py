@@ -174,9 +174,9 @@ class VM:
         self.beat = max(self.beat, time.monotonic() - 1) if not self.hello else self.beat
         self.wait_for(lambda: self.hello, BOOT_TIMEOUT, lambda: "the guest did not boot",
                       booting=True)
+        shutil.rmtree(self.workdir, ignore_errors=True)
         self.sync()
         self.mark = len(self.klog)  # what the boot itself had to say is not ours
-        self.lsmod_start = self.lsmod()
         return self
 
     def close(self):
