@@ -12,57 +12,57 @@ namespace rds
 
 /* Payload of one message, bytes: what mainline accepts from sendmsg.  A longer h_len resets the path
  * before anything is allocated. */
-constexpr uint32_t kMaxMessageBytes = 1u << 20;
+inline constexpr uint32_t kMaxMessageBytes = 1u << 20;
 /* Congestion map: one bit for each port. */
-constexpr uint32_t kCongMapBytes = 65536 / 8;
-constexpr uint32_t kCongMapWords = kCongMapBytes / 8;
+inline constexpr uint32_t kCongMapBytes = 65536 / 8;
+inline constexpr uint32_t kCongMapWords = kCongMapBytes / 8;
 
 /* Paths of one connection (mprds). */
-constexpr unsigned int kMaxPaths = 8;
+inline constexpr unsigned int kMaxPaths = 8;
 
 /* Memory that messages may hold, in multiples of the payload limit (half of SO_SNDBUF, SO_RCVBUF):
  * payload bytes alone would let zero-length messages grow without bound.  A message costs some
  * 300 bytes beside its payload, so ordinary traffic meets the payload limit first. */
-constexpr uint32_t kMemFactor = 8;
+inline constexpr uint32_t kMemFactor = 8;
 /* Beyond this multiple the receiver stops taking at all (the path waits): reached only by a sender
  * that ignores congestion, or by very many that sent before they knew. */
-constexpr uint32_t kHardMemFactor = 32;
+inline constexpr uint32_t kHardMemFactor = 32;
 
 /* Messages handed to one ops->xmit call. */
-constexpr unsigned int kXmitBatch = 16;
+inline constexpr unsigned int kXmitBatch = 16;
 /* Messages that one caller transmits before it leaves the rest to the worker. */
-constexpr unsigned int kSendBatchDefault = 1024;
+inline constexpr unsigned int kSendBatchDefault = 1024;
 
 /* Holding back small messages of a stream (path.cc): more than kBurst messages within a window make
  * a stream; its messages go out together at the end of the window or when kHoldBytes wait. */
-constexpr uint64_t kHoldWindowNs = 50 * 1000;
-constexpr unsigned int kHoldBurst = 4;
-constexpr uint32_t kHoldBytes = 16 * 1024;
+inline constexpr uint64_t kHoldWindowNs = 50 * 1000;
+inline constexpr unsigned int kHoldBurst = 4;
+inline constexpr uint32_t kHoldBytes = 16 * 1024;
 
 /* An own connect attempt that got no answer is given up, ns (TCP alone would try for two minutes
  * with growing pauses, and miss a host that comes back). */
-constexpr uint64_t kConnectTimeoutNs = 5ull * 1000 * 1000 * 1000;
+inline constexpr uint64_t kConnectTimeoutNs = 5ull * 1000 * 1000 * 1000;
 /* Orderly end: how long the peer's end is waited for, ns (mainline 7.x waits as long). */
-constexpr uint64_t kDrainTimeoutNs = 5ull * 1000 * 1000 * 1000;
+inline constexpr uint64_t kDrainTimeoutNs = 5ull * 1000 * 1000 * 1000;
 /* After a knock the peer needs time to call; only then another knock, ns. */
-constexpr uint64_t kKnockPauseNs = 500ull * 1000 * 1000;
+inline constexpr uint64_t kKnockPauseNs = 500ull * 1000 * 1000;
 /* Pause before memory is asked for again, or a full receiver tried again, ns. */
-constexpr uint64_t kRetryNs = 5 * 1000 * 1000;
+inline constexpr uint64_t kRetryNs = 5 * 1000 * 1000;
 
 /* Unsent pongs on one path; further pings are dropped (they are answered by nobody's retry). */
-constexpr unsigned int kMaxPongs = 64;
+inline constexpr unsigned int kMaxPongs = 64;
 
 /* Ports that one socket waits for at a time; beyond, it waits for any port of the map. */
-constexpr unsigned int kMaxCongWaits = 64;
+inline constexpr unsigned int kMaxCongWaits = 64;
 
 /* Ports 0 (ping) and 1 (probe) are never bound. */
-constexpr uint16_t kPingPort = 0;
-constexpr uint16_t kProbePort = 1;
-constexpr uint16_t kFirstPort = 2;
+inline constexpr uint16_t kPingPort = 0;
+inline constexpr uint16_t kProbePort = 1;
+inline constexpr uint16_t kFirstPort = 2;
 
 /* Hash tables start this big; they double when there are more objects than buckets. */
-constexpr uint32_t kHashMinBuckets = 64;
-constexpr uint32_t kHashMaxBuckets = 1u << 20;
+inline constexpr uint32_t kHashMinBuckets = 64;
+inline constexpr uint32_t kHashMaxBuckets = 1u << 20;
 
 } // namespace rds
 #endif

@@ -15,23 +15,23 @@ namespace rds
 
 namespace err
 {
-constexpr int kEnoent = 2;
-constexpr int kEintr = 4;
-constexpr int kEagain = 11;
-constexpr int kEnomem = 12;
-constexpr int kEfault = 14;
-constexpr int kEexist = 17;
-constexpr int kEinval = 22;
-constexpr int kEproto = 71;
-constexpr int kEnoprotoopt = 92;
-constexpr int kEopnotsupp = 95;
-constexpr int kEaddrinuse = 98;
-constexpr int kEaddrnotavail = 99;
-constexpr int kEnetdown = 100;
-constexpr int kEnetunreach = 101;
-constexpr int kEnobufs = 105;
-constexpr int kEnotconn = 107;
-constexpr int kEnoioctlcmd = 515;
+inline constexpr int kEnoent = 2;
+inline constexpr int kEintr = 4;
+inline constexpr int kEagain = 11;
+inline constexpr int kEnomem = 12;
+inline constexpr int kEfault = 14;
+inline constexpr int kEexist = 17;
+inline constexpr int kEinval = 22;
+inline constexpr int kEproto = 71;
+inline constexpr int kEnoprotoopt = 92;
+inline constexpr int kEopnotsupp = 95;
+inline constexpr int kEaddrinuse = 98;
+inline constexpr int kEaddrnotavail = 99;
+inline constexpr int kEnetdown = 100;
+inline constexpr int kEnetunreach = 101;
+inline constexpr int kEnobufs = 105;
+inline constexpr int kEnotconn = 107;
+inline constexpr int kEnoioctlcmd = 515;
 } // namespace err
 
 class [[nodiscard]] Status final

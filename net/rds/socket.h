@@ -39,8 +39,6 @@ struct CongWaiter {
 	bool any; /* the socket waits for too many ports: any change wakes it */
 };
 
-constexpr struct rds_addr kAddrAny = { { 0, 0 } };
-
 RDS_INLINE bool same_addr(const struct rds_addr &a, const struct rds_addr &b)
 {
 	return a.w[0] == b.w[0] && a.w[1] == b.w[1];

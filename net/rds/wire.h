@@ -39,8 +39,8 @@ enum class Ext : uint8_t {
 	kLimit = 16,	 /* types from here on end the parsing */
 };
 
-constexpr unsigned int kHeaderBytes = 48;
-constexpr unsigned int kExtBytes = 16;
+inline constexpr unsigned int kHeaderBytes = 48;
+inline constexpr unsigned int kExtBytes = 16;
 
 /* As it lies on the wire; go through the accessors. */
 struct Header {

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * af_rds.c: the address family: socket(), bind(), connect(), names, poll, ioctl, close.
+ */
+#include <linux/poll.h>
+#include <linux/sockios.h>
+
+#include "glue.h"
+
+struct proto rds_proto = {
+	.name = "RDS",
+	.owner = THIS_MODULE,
+	.obj_size = sizeof(struct rds_sock), /* and the core's part, see rds_family_register() */
+};
+
+static int rds_release(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct rds_linux_net *rn;
+
+	if (!sk)
+		return 0;
+	rn = rds_linux_net(sock_net(sk));
+	spin_lock(&rn->socks_lock);
+	list_del_init(&rds_sock(sk)->net_link);
+	spin_unlock(&rn->socks_lock);
+	sock_orphan(sk);
+	rds_socket_release(rds_core(sk));
+	skb_queue_purge(&sk->sk_error_queue);
+	sock->sk = NULL;
+	sock_put(sk);
+	return 0;
+}
+
+static int rds_bind(struct socket *sock, rds_sockaddr_arg *name, int len)
+{
+	struct rds_endpoint ep;
+
+	if (rds_parse_name(name, len, &ep) != RDS_NAME_GOOD)
+		return -EINVAL;
+	return rds_socket_bind(rds_core(sock->sk), &ep);
+}
+
+static int rds_connect(struct socket *sock, rds_sockaddr_arg *name, int len, int flags)
+{
+	struct rds_endpoint ep;
+
+	switch (rds_parse_name(name, len, &ep)) {
+	case RDS_NAME_GOOD:
+		break;
+	case RDS_NAME_FAMILY:
+		return -EAFNOSUPPORT;
+	case RDS_NAME_ANY:
+		return -EDESTADDRREQ;
+	case RDS_NAME_NOT_UNICAST:
+		return -EPROTOTYPE;
+	case RDS_NAME_SHORT:
+	case RDS_NAME_GROUP:
+	case RDS_NAME_NO_SCOPE:
+		return -EINVAL;
+	}
+	return rds_socket_connect(rds_core(sock->sk), &ep);
+}
+
+/* An unbound socket has no family, unless connect() gave it one. */
+static int rds_getname(struct socket *sock, struct sockaddr *name, int peer)
+{
+	struct rds_socket *s = rds_core(sock->sk);
+	struct rds_endpoint ep, to;
+
+	if (peer)
+		return rds_socket_peer(s, &ep) ? rds_write_name(&ep, name) : -ENOTCONN;
+	if (rds_socket_bound(s, &ep))
+		return rds_write_name(&ep, name);
+	if (!rds_socket_peer(s, &to)) {
+		memset(name, 0, sizeof(struct sockaddr_in));
+		return sizeof(struct sockaddr_in);
+	}
+	memset(&ep, 0, sizeof(ep));
+	if (rds_addr_is_v4(&to.addr))
+		ep.addr = rds_addr_from_v4(htonl(INADDR_ANY));
+	return rds_write_name(&ep, name);
+}
+
+static __poll_t rds_poll(struct file *file, struct socket *sock, struct poll_table_struct *wait)
+{
+	struct sock *sk = sock->sk;
+	unsigned int ready;
+	__poll_t mask = 0;
+
+	sock_poll_wait(file, sock, wait);
+	ready = rds_socket_poll(rds_core(sk));
+	if (ready & RDS_POLL_IN)
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (ready & RDS_POLL_CONG)
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLWRBAND;
+	if (ready & RDS_POLL_OUT)
+		mask |= EPOLLOUT | EPOLLWRNORM;
+	if (READ_ONCE(sk->sk_err) || !skb_queue_empty_lockless(&sk->sk_error_queue))
+		mask |= EPOLLERR;
+	return mask;
+}
+
+static int rds_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
+{
+	struct rds_socket *s = rds_core(sock->sk);
+	rds_tos_t __user *at = (rds_tos_t __user *)arg;
+	rds_tos_t tos;
+
+	switch (cmd) {
+	case SIOCRDSSETTOS:
+		if (get_user(tos, at))
+			return -EFAULT;
+		return rds_socket_set_tos(s, tos);
+	case SIOCRDSGETTOS:
+		return put_user(rds_socket_tos(s), at);
+	default:
+		return -ENOIOCTLCMD;
+	}
+}
+
+static const struct proto_ops rds_proto_ops = {
+	.family = AF_RDS,
+	.owner = THIS_MODULE,
+	.release = rds_release,
+	.bind = rds_bind,
+	.connect = rds_connect,
+	.socketpair = sock_no_socketpair,
+	.accept = sock_no_accept,
+	.getname = rds_getname,
+	.poll = rds_poll,
+	.ioctl = rds_ioctl,
+	.listen = sock_no_listen,
+	.shutdown = sock_no_shutdown,
+	.setsockopt = rds_setsockopt,
+	.getsockopt = rds_getsockopt,
+	.sendmsg = rds_sendmsg,
+	.recvmsg = rds_recvmsg,
+	.mmap = sock_no_mmap,
+	RDS_NO_SENDPAGE
+};
+
+static int rds_create(struct net *net, struct socket *sock, int protocol, int kern)
+{
+	struct rds_linux_net *rn = rds_linux_net(net);
+	struct sock *sk;
+
+	if (sock->type != SOCK_SEQPACKET || protocol)
+		return -ESOCKTNOSUPPORT;
+	sk = sk_alloc(net, AF_RDS, GFP_KERNEL, &rds_proto, kern);
+	if (!sk)
+		return -ENOMEM;
+	sock_init_data(sock, sk);
+	sock->ops = &rds_proto_ops;
+	sk->sk_protocol = protocol;
+	sock_set_flag(sk, SOCK_RCU_FREE);
+	rds_socket_init(rds_core(sk), rn->core);
+	spin_lock(&rn->socks_lock);
+	list_add_tail(&rds_sock(sk)->net_link, &rn->socks);
+	spin_unlock(&rn->socks_lock);
+	return 0;
+}
+
+static const struct net_proto_family rds_family_ops = {
+	.family = AF_RDS,
+	.create = rds_create,
+	.owner = THIS_MODULE,
+};
+
+int rds_family_register(void)
+{
+	int err;
+
+	rds_proto.obj_size = sizeof(struct rds_sock) + rds_socket_size();
+	err = proto_register(&rds_proto, 1);
+	if (err)
+		return err;
+	err = sock_register(&rds_family_ops);
+	if (err)
+		proto_unregister(&rds_proto);
+	return err;
+}
+
+/* Sockets hold the module, so none is open; their memory may still wait for RCU. */
+void rds_family_unregister(void)
+{
+	sock_unregister(AF_RDS);
+	rcu_barrier();
+	proto_unregister(&rds_proto);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * glue.h: what the files of rds.ko's glue share.  Transports use rds_linux.h.
+ */
+#ifndef RDS_GLUE_H
+#define RDS_GLUE_H
+
+#include <linux/list.h>
+#include <linux/sockptr.h>
+#include <linux/spinlock.h>
+#include <linux/sysctl.h>
+
+#include "rds_linux.h"
+
+/*
+ * A socket of Linux.  The core's struct rds_socket follows directly behind, in the same object of
+ * the slab; its memory goes an RCU grace period after the last reference (SOCK_RCU_FREE), because
+ * softirqs look at sockets that are being closed.
+ */
+struct rds_sock {
+	struct sock sk; /* first */
+	struct list_head net_link; /* on rds_linux_net.socks */
+	struct rds_rx_trace_so trace; /* SO_RDS_MSG_RXPATH_LATENCY, as it was set */
+} __aligned(8);
+
+static inline struct rds_sock *rds_sock(const struct sock *sk)
+{
+	return (struct rds_sock *)sk;
+}
+
+static inline struct rds_socket *rds_core(const struct sock *sk)
+{
+	return (struct rds_socket *)(rds_sock(sk) + 1);
+}
+
+static inline struct sock *rds_sk(const struct rds_socket *s)
+{
+	return &((struct rds_sock *)s - 1)->sk;
+}
+
+/* One namespace (module.c). */
+struct rds_linux_net {
+	struct rds_net *core;
+	struct rds_stats __percpu *stats;
+	struct ctl_table_header *sysctl;
+	struct ctl_table *sysctl_table;
+	spinlock_t socks_lock;
+	struct list_head socks; /* every open socket, bound or not, for rds-info */
+};
+
+struct rds_stats {
+	u64 v[RDS_STAT_COUNT];
+};
+
+struct rds_linux_net *rds_linux_net(const struct net *net);
+
+/* ---- af_rds.c ---- */
+extern struct proto rds_proto;
+int rds_family_register(void);
+void rds_family_unregister(void);
+
+/* ---- address.c ---- */
+/* What is wrong with a sockaddr; each call has its own errno for it. */
+enum rds_name_fault {
+	RDS_NAME_GOOD,
+	RDS_NAME_SHORT,	   /* too short for its family, or for any */
+	RDS_NAME_FAMILY,   /* neither IPv4 nor IPv6 */
+	RDS_NAME_ANY,	   /* 0.0.0.0 */
+	RDS_NAME_GROUP,	   /* IPv4 broadcast or multicast */
+	RDS_NAME_NOT_UNICAST, /* IPv6, v4-mapped ones that are no host included */
+	RDS_NAME_NO_SCOPE, /* link-local without an interface */
+};
+enum rds_name_fault rds_parse_name(const void *name, int len, struct rds_endpoint *ep);
+/* Writes a sockaddr_in or sockaddr_in6 to @to (at least 28 bytes) and returns its length. */
+int rds_write_name(const struct rds_endpoint *ep, void *to);
+
+/* ---- sendmsg.c, recvmsg.c ---- */
+int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
+int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags);
+
+/* ---- cmsg.c ---- */
+/* What the control messages of one sendmsg ask for. */
+struct rds_send_cmsgs {
+	bool has_cookie;
+	u32 cookie; /* RDS_CMSG_ZCOPY_COOKIE */
+	int late; /* errno that the send ends with once its data was read, or 0 */
+};
+/* Before any size is looked at: RDMA_ARGS that are too short (-EINVAL) or want to move more than
+ * a message may (-EMSGSIZE). */
+int rds_cmsg_check_rdma(struct msghdr *msg);
+/* Reads them all: 0, or the errno that the send ends with at once. */
+int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy,
+		   struct rds_send_cmsgs *out);
+/* Adds what the socket wants to know about a received message: 0 or -EFAULT. */
+int rds_cmsg_recv(struct sock *sk, struct msghdr *msg, const struct rds_recv_info *info);
+/* Adds the cookies of completed zerocopy sends when there is room for all of the control message:
+ * their number, or -EFAULT.  They are taken off by the caller once nothing can fail any more. */
+int rds_cmsg_zcopy(struct sock *sk, struct msghdr *msg);
+
+/* ---- sockopt.c, rds_info.c ---- */
+int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval,
+		   unsigned int optlen);
+int rds_getsockopt(struct socket *sock, int level, int optname, char __user *optval,
+		   int __user *optlen);
+int rds_info_getsockopt(struct sock *sk, int optname, char __user *optval, int __user *optlen,
+			int len);
+
+/* ---- rds_info_core.c ---- */
+int rds_info_core_init(void);
+void rds_info_core_exit(void);
+
+/* ---- sysctl.c ---- */
+int rds_sysctl_net_init(struct net *net, struct rds_linux_net *rn);
+void rds_sysctl_net_exit(struct rds_linux_net *rn);
+
+#endif

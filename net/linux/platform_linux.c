@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * platform_linux.c: the seam on Linux: memory, locks, RCU, deferred work, time, counters, log.
+ * Payloads are in payload_linux.c and payload_skb.c.
+ */
+#include "platform_linux.h"
+
+#include <linux/kmod.h>
+#include <linux/module.h>
+#include <linux/ratelimit.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "glue.h"
+#include "trace.h"
+
+/* Everything that may sleep and is nobody's system call: connect, shutdown, retries. */
+static struct workqueue_struct *rds_wq;
+
+int rds_platform_init(void)
+{
+	rds_wq = alloc_workqueue("krdsd", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return rds_wq ? 0 : -ENOMEM;
+}
+
+void rds_platform_exit(void)
+{
+	rcu_barrier();
+	destroy_workqueue(rds_wq);
+}
+
+/* ---- memory ---- */
+void *rds_alloc(size_t size, enum rds_ctx ctx)
+{
+	return kmalloc(size, ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC | __GFP_NOWARN);
+}
+
+void rds_free(void *p)
+{
+	kfree(p);
+}
+
+/* ---- locks ---- */
+/* One lockdep class for each rank, so that the documented order is the checked one. */
+static struct lock_class_key rds_lock_keys[RDS_RANK_COUNT];
+static const char *const rds_lock_names[RDS_RANK_COUNT] = {
+	[RDS_RANK_BIND] = "rds:bind",	    [RDS_RANK_REGISTRY] = "rds:registry",
+	[RDS_RANK_READER] = "rds:reader",   [RDS_RANK_TABLE] = "rds:table",
+	[RDS_RANK_CONG] = "rds:cong",	    [RDS_RANK_PATH] = "rds:path",
+	[RDS_RANK_RECV] = "rds:recv",	    [RDS_RANK_SOCKET] = "rds:socket",
+};
+
+static spinlock_t *to_spin(struct rds_spinlock *l)
+{
+	BUILD_BUG_ON(sizeof(*l) < sizeof(spinlock_t));
+	return (spinlock_t *)l;
+}
+
+static struct mutex *to_mutex(struct rds_mutex *m)
+{
+	BUILD_BUG_ON(sizeof(*m) < sizeof(struct mutex));
+	return (struct mutex *)m;
+}
+
+void rds_spin_init(struct rds_spinlock *l, enum rds_lock_rank rank)
+{
+	spin_lock_init(to_spin(l));
+	lockdep_set_class_and_name(to_spin(l), &rds_lock_keys[rank], rds_lock_names[rank]);
+}
+
+void rds_spin_lock(struct rds_spinlock *l)
+{
+	spin_lock_bh(to_spin(l));
+}
+
+void rds_spin_unlock(struct rds_spinlock *l)
+{
+	spin_unlock_bh(to_spin(l));
+}
+
+void rds_mutex_init(struct rds_mutex *m, enum rds_lock_rank rank)
+{
+	mutex_init(to_mutex(m));
+	lockdep_set_class_and_name(to_mutex(m), &rds_lock_keys[rank], rds_lock_names[rank]);
+}
+
+void rds_mutex_lock(struct rds_mutex *m)
+{
+	mutex_lock(to_mutex(m));
+}
+
+int rds_mutex_lock_interruptible(struct rds_mutex *m)
+{
+	return mutex_lock_interruptible(to_mutex(m));
+}
+
+int rds_mutex_trylock(struct rds_mutex *m)
+{
+	return mutex_trylock(to_mutex(m));
+}
+
+void rds_mutex_unlock(struct rds_mutex *m)
+{
+	mutex_unlock(to_mutex(m));
+}
+
+/* ---- read-copy-update ---- */
+void rds_rcu_read_lock(void)
+{
+	rcu_read_lock();
+}
+
+void rds_rcu_read_unlock(void)
+{
+	rcu_read_unlock();
+}
+
+void rds_rcu_sync(void)
+{
+	synchronize_rcu();
+}
+
+void rds_rcu_barrier(void)
+{
+	rcu_barrier();
+}
+
+static void run_rcu(struct rcu_head *head)
+{
+	struct rds_linux_rcu *r = container_of(head, struct rds_linux_rcu, head);
+
+	r->fn((struct rds_rcu_head *)r);
+}
+
+void rds_rcu_defer(struct rds_rcu_head *h, void (*fn)(struct rds_rcu_head *h))
+{
+	struct rds_linux_rcu *r = (struct rds_linux_rcu *)h;
+
+	BUILD_BUG_ON(sizeof(*h) < sizeof(*r));
+	r->fn = fn;
+	call_rcu(&r->head, run_rcu);
+}
+
+/* ---- deferred execution ---- */
+static struct rds_linux_work *to_work(struct rds_work *w)
+{
+	BUILD_BUG_ON(sizeof(*w) < sizeof(struct rds_linux_work));
+	return (struct rds_linux_work *)w;
+}
+
+static void run_work(struct work_struct *work)
+{
+	struct rds_linux_work *w = container_of(work, struct rds_linux_work, work);
+
+	w->fn((struct rds_work *)w);
+}
+
+void rds_work_init(struct rds_work *w, void (*fn)(struct rds_work *w))
+{
+	INIT_WORK(&to_work(w)->work, run_work);
+	to_work(w)->fn = fn;
+}
+
+void rds_work_queue(struct rds_work *w)
+{
+	queue_work(rds_wq, &to_work(w)->work);
+}
+
+void rds_work_cancel_sync(struct rds_work *w)
+{
+	cancel_work_sync(&to_work(w)->work);
+}
+
+void rds_work_flush(struct rds_work *w)
+{
+	flush_work(&to_work(w)->work);
+}
+
+static struct rds_linux_timer *to_timer(struct rds_timer *t)
+{
+	BUILD_BUG_ON(sizeof(*t) < sizeof(struct rds_linux_timer));
+	return (struct rds_linux_timer *)t;
+}
+
+static enum hrtimer_restart run_timer(struct hrtimer *timer)
+{
+	struct rds_linux_timer *t = container_of(timer, struct rds_linux_timer, timer);
+
+	t->fn((struct rds_timer *)t);
+	return HRTIMER_NORESTART;
+}
+
+void rds_timer_init(struct rds_timer *t, void (*fn)(struct rds_timer *t))
+{
+	rds_hrtimer_setup(&to_timer(t)->timer, run_timer);
+	to_timer(t)->fn = fn;
+}
+
+void rds_timer_arm(struct rds_timer *t, uint64_t ns)
+{
+	hrtimer_start(&to_timer(t)->timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
+}
+
+void rds_timer_cancel_sync(struct rds_timer *t)
+{
+	hrtimer_cancel(&to_timer(t)->timer);
+}
+
+/* ---- time and chance ---- */
+uint64_t rds_now_ns(void)
+{
+	return ktime_get_ns();
+}
+
+uint32_t rds_random(void)
+{
+	return get_random_u32();
+}
+
+/* ---- sockets ---- */
+void rds_socket_wake(struct rds_socket *s, unsigned int what)
+{
+	struct sock *sk = rds_sk(s);
+	struct socket_wq *wq;
+	__poll_t events = 0;
+
+	if (what & RDS_WAKE_READ)
+		events |= EPOLLIN | EPOLLRDNORM;
+	if (what & RDS_WAKE_WRITE)
+		events |= EPOLLOUT | EPOLLWRNORM;
+	/* Told as readable (mainline's way), and blocked senders wait for it too. */
+	if (what & RDS_WAKE_CONG)
+		events |= EPOLLIN | EPOLLRDNORM | EPOLLWRBAND | EPOLLOUT | EPOLLWRNORM;
+	rcu_read_lock();
+	wq = rcu_dereference(sk->sk_wq);
+	if (skwq_has_sleeper(wq))
+		wake_up_interruptible_poll(&wq->wait, events);
+	if (what & (RDS_WAKE_READ | RDS_WAKE_CONG))
+		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
+	if (what & RDS_WAKE_WRITE)
+		sk_wake_async(sk, SOCK_WAKE_SPACE, POLL_OUT);
+	rcu_read_unlock();
+}
+
+uint32_t rds_socket_sndbuf(const struct rds_socket *s)
+{
+	return READ_ONCE(rds_sk(s)->sk_sndbuf) / 2;
+}
+
+uint32_t rds_socket_rcvbuf(const struct rds_socket *s)
+{
+	return READ_ONCE(rds_sk(s)->sk_rcvbuf) / 2;
+}
+
+uint64_t rds_socket_stamp(const struct rds_socket *s)
+{
+	return sock_flag(rds_sk(s), SOCK_RCVTSTAMP) ? ktime_get_real_ns() : 0;
+}
+
+/* ---- counters, log, trace ---- */
+void rds_stat_add(struct rds_stats *st, unsigned int id, uint64_t n)
+{
+	struct rds_stats __percpu *stats = (struct rds_stats __force __percpu *)st;
+
+	this_cpu_add(stats->v[id], n);
+}
+
+void rds_log(const char *what, const struct rds_addr *laddr, const struct rds_addr *faddr)
+{
+	static const struct rds_addr none;
+
+	pr_info_ratelimited("rds: %s (%pI6c - %pI6c)\n", what, laddr ? laddr : &none,
+			    faddr ? faddr : &none);
+}
+
+void rds_bug(const char *what)
+{
+	static const char *told[16];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(told); i++) {
+		const char *was = cmpxchg(&told[i], NULL, what);
+
+		if (was == what)
+			return;
+		if (!was)
+			break;
+	}
+	WARN(1, "rds: %s\n", what);
+}
+
+void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int to,
+		     unsigned int why)
+{
+	trace_rds_path_state(p, from, to, why);
+}
+
+/* ---- modules ---- */
+int rds_module_get(struct rds_module *m)
+{
+	return try_module_get((struct module *)m) ? 0 : -ENOENT;
+}
+
+void rds_module_put(struct rds_module *m)
+{
+	module_put((struct module *)m);
+}
+
+void rds_module_request(const char *name)
+{
+	request_module("%s", name);
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sysctl.c: /proc/sys/net/rds, one set for each network namespace.
+ *
+ * Both spellings of the reconnect delays are there: mainline's (reconnect_min_delay_ms) and the
+ * documents' (reconnect_delay_min_ms); they are the same value.  pf_rds and sol_rds tell programs
+ * the numbers of the family and the option level.
+ */
+#include <linux/slab.h>
+#include <linux/socket.h>
+#include <linux/sysctl.h>
+
+#include "glue.h"
+
+static const unsigned int delay_least = 1, delay_most = 3600000;
+static const unsigned int pf_rds = PF_RDS, sol_rds = SOL_RDS;
+
+/* What an entry is about; the table of a namespace is a copy with .data filled in. */
+enum { ENTRY_MIN, ENTRY_MIN_ALIAS, ENTRY_MAX, ENTRY_MAX_ALIAS, ENTRY_PACKETS, ENTRY_BYTES,
+       ENTRY_PING, ENTRY_PF, ENTRY_SOL, ENTRY_END };
+
+#define RDS_ENTRY(name, handler) { .procname = name, .maxlen = sizeof(unsigned int),             \
+				   .mode = 0644, .proc_handler = handler }
+
+static const struct ctl_table rds_sysctl_template[ENTRY_END + 1] = {
+	[ENTRY_MIN] = RDS_ENTRY("reconnect_min_delay_ms", proc_douintvec_minmax),
+	[ENTRY_MIN_ALIAS] = RDS_ENTRY("reconnect_delay_min_ms", proc_douintvec_minmax),
+	[ENTRY_MAX] = RDS_ENTRY("reconnect_max_delay_ms", proc_douintvec_minmax),
+	[ENTRY_MAX_ALIAS] = RDS_ENTRY("reconnect_delay_max_ms", proc_douintvec_minmax),
+	[ENTRY_PACKETS] = RDS_ENTRY("max_unacked_packets", proc_douintvec),
+	[ENTRY_BYTES] = RDS_ENTRY("max_unacked_bytes", proc_douintvec),
+	[ENTRY_PING] = RDS_ENTRY("ping_enable", proc_douintvec),
+	[ENTRY_PF] = { .procname = "pf_rds", .data = (void *)&pf_rds, .maxlen = sizeof(int),
+		       .mode = 0444, .proc_handler = proc_douintvec },
+	[ENTRY_SOL] = { .procname = "sol_rds", .data = (void *)&sol_rds, .maxlen = sizeof(int),
+			.mode = 0444, .proc_handler = proc_douintvec },
+};
+
+static void fill(struct ctl_table *t, struct rds_tunables *tun)
+{
+	int i;
+
+	/* The shortest delay is never above the longest: each is the other's bound. */
+	for (i = ENTRY_MIN; i <= ENTRY_MIN_ALIAS; i++) {
+		t[i].data = &tun->reconnect_min_ms;
+		t[i].extra1 = (void *)&delay_least;
+		t[i].extra2 = &tun->reconnect_max_ms;
+	}
+	for (i = ENTRY_MAX; i <= ENTRY_MAX_ALIAS; i++) {
+		t[i].data = &tun->reconnect_max_ms;
+		t[i].extra1 = &tun->reconnect_min_ms;
+		t[i].extra2 = (void *)&delay_most;
+	}
+	t[ENTRY_PACKETS].data = &tun->max_unacked_packets;
+	t[ENTRY_BYTES].data = &tun->max_unacked_bytes;
+	t[ENTRY_PING].data = &tun->ping_enable;
+}
+
+int rds_sysctl_net_init(struct net *net, struct rds_linux_net *rn)
+{
+	rn->sysctl_table = kmemdup(rds_sysctl_template, sizeof(rds_sysctl_template), GFP_KERNEL);
+	if (!rn->sysctl_table)
+		return -ENOMEM;
+	fill(rn->sysctl_table, rds_net_tunables(rn->core));
+	rn->sysctl = rds_register_sysctl(net, "net/rds", rn->sysctl_table, ENTRY_END);
+	if (!rn->sysctl) {
+		kfree(rn->sysctl_table);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void rds_sysctl_net_exit(struct rds_linux_net *rn)
+{
+	unregister_net_sysctl_table(rn->sysctl);
+	kfree(rn->sysctl_table);
+}
