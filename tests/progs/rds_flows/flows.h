@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * rds_flows: many flows of messages from one host to another, every message accounted for.
+ *
+ * A flow is one socket at the sender and one at the receiver. Each message says which flow and
+ * which number it is; its length and payload follow from these and the seed, so the receiver
+ * knows every byte beforehand. What was sent is told over a TCP connection at the end:
+ *
+ *	sender -> receiver	HELLO			(once, before the first message)
+ *	receiver -> sender	READY
+ *	sender -> receiver	DONE and a report as JSON	(a new connection)
+ *	receiver -> sender	the result as JSON
+ *
+ * Before DONE the sender waits until nothing is queued in its kernel any more, so that what has
+ * not arrived soon after is lost and not merely late. The connections are opened anew, with
+ * patience, because links are cut and hosts restarted while the program runs.
+ */
+#pragma once
+
+#include "../lib/payload.h"
+#include "../lib/socket.h"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace rdstest
+{
+
+struct FlowOptions {
+	Address self, peer; /* without ports */
+	uint16_t controlPort = 4100;
+	uint16_t basePort = 5000; /* flow i goes to this port + i */
+	uint32_t flows = 64;
+	uint64_t seed = 1;
+	uint32_t maxPayload = 65536;
+	std::chrono::seconds timeout{120}; /* of the whole run */
+
+	/* The sender's. */
+	uint64_t messages = 100; /* of each flow; 0: no limit but the time */
+	double seconds = 0;	 /* 0: no limit but the number */
+	double rate = 0;	 /* messages a second over all flows; 0: as fast as it goes */
+	bool blocking = false;
+	std::chrono::seconds drain{30}; /* how long to wait for acknowledgements */
+
+	/* The receiver's. */
+	bool fromFirst = false;	 /* count from the first message seen, not from 0 */
+	bool reportOnly = false; /* exit status 0 whatever was lost */
+};
+
+/* In front of every payload. */
+struct FlowHeader {
+	uint32_t magic;
+	uint32_t flow;
+	uint64_t number;
+	uint32_t length; /* of the payload */
+	uint32_t reserved;
+	uint64_t check; /* checksum of the fields above and the seed */
+};
+
+/* What a message of a flow is like. */
+class FlowMessage
+{
+public:
+	FlowMessage(const FlowOptions &options, uint32_t flow, uint64_t number);
+	uint32_t payloadLength() const
+	{
+		return length_;
+	}
+	std::string bytes() const;
+
+	/* Is this that message, to the last byte? */
+	bool equals(const std::string &bytes) const;
+
+private:
+	FlowHeader header() const;
+
+	uint64_t seed_;
+	uint32_t flow_;
+	uint64_t number_;
+	uint32_t length_;
+};
+
+constexpr uint32_t flowMagic = 0x52445346;
+
+/* Both print JSON and return the exit status. */
+int runFlowSender(const FlowOptions &options);
+int runFlowReceiver(const FlowOptions &options);
+
+} // namespace rdstest
