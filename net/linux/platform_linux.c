@@ -32,19 +32,23 @@ void rds_platform_exit(void)
 /* ---- memory ---- */
 void *rds_alloc(size_t size, enum rds_ctx ctx)
 {
+	/* Buckets of big tables do not fit the slab allocator. */
+	if (size > PAGE_SIZE * 2 && ctx == RDS_MAY_SLEEP)
+		return kvmalloc(size, GFP_KERNEL);
 	return kmalloc(size, ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC | __GFP_NOWARN);
 }
 
 void rds_free(void *p)
 {
-	kfree(p);
+	kvfree(p);
 }
 
 /* ---- locks ---- */
 /* One lockdep class for each rank, so that the documented order is the checked one. */
 static struct lock_class_key rds_lock_keys[RDS_RANK_COUNT];
 static const char *const rds_lock_names[RDS_RANK_COUNT] = {
-	[RDS_RANK_BIND] = "rds:bind",	    [RDS_RANK_REGISTRY] = "rds:registry",
+	[RDS_RANK_BIND] = "rds:bind",	    [RDS_RANK_NETS] = "rds:nets",
+	[RDS_RANK_REGISTRY] = "rds:registry",
 	[RDS_RANK_READER] = "rds:reader",   [RDS_RANK_TABLE] = "rds:table",
 	[RDS_RANK_CONG] = "rds:cong",	    [RDS_RANK_PATH] = "rds:path",
 	[RDS_RANK_RECV] = "rds:recv",	    [RDS_RANK_SOCKET] = "rds:socket",

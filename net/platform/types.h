@@ -67,7 +67,8 @@ struct rds_transport;
  */
 enum rds_lock_rank {
 	RDS_RANK_BIND,	     /* mutex: one socket's bind and transport choice */
-	RDS_RANK_REGISTRY,   /* mutex: transports and namespaces */
+	RDS_RANK_NETS,	     /* mutex: list of namespaces */
+	RDS_RANK_REGISTRY,   /* mutex: transports */
 	RDS_RANK_READER,     /* mutex: one reader of a socket's receive side at a time */
 	RDS_RANK_TABLE,	     /* mutex: writers of a hash table (bind, connections, maps) */
 	RDS_RANK_CONG,	     /* spin: waiters, monitors and map bits of one namespace */

@@ -15,7 +15,10 @@ namespace
 struct Registry {
 	Mutex<RDS_RANK_REGISTRY> lock;
 	const struct rds_transport *types[kTransCount] RDS_GUARDED_BY(lock) = {};
-	List<Net, &Net::all_link> nets RDS_GUARDED_BY(lock);
+	/* A lock of its own: it is held while connections are killed, and their workers may be
+	 * looking a transport up. */
+	Mutex<RDS_RANK_NETS> nets_lock;
+	List<Net, &Net::all_link> nets RDS_GUARDED_BY(nets_lock);
 };
 
 constinit Registry *registry = nullptr;
@@ -146,9 +149,13 @@ int rds_transport_register(const struct rds_transport *t)
 
 void rds_transport_unregister(const struct rds_transport *t)
 {
-	Guard g(registry->lock);
+	{
+		Guard g(registry->lock);
 
-	registry->types[t->type] = nullptr;
+		registry->types[t->type] = nullptr;
+	}
+	Guard g(registry->nets_lock);
+
 	for (Net *n = registry->nets.front(); n; n = registry->nets.next(n))
 		n->conns.kill_all(t);
 	/* Freed by RCU callbacks that call into the transport: they must have run. */
@@ -184,7 +191,7 @@ struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st)
 		destroy(net);
 		return nullptr;
 	}
-	Guard g(registry->lock);
+	Guard g(registry->nets_lock);
 
 	registry->nets.push_back(net);
 	return net;
@@ -194,7 +201,7 @@ void rds_net_destroy(struct rds_net *net)
 {
 	net->dying.store_release(1);
 	{
-		Guard g(registry->lock);
+		Guard g(registry->nets_lock);
 
 		registry->nets.remove(net);
 	}
