@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0
+# The C++ core as object libraries for the user-space platforms.  The sources are the kernel's,
+# unchanged; the flags are those of the kernel's build (cxx.kbuild) as far as user space has them.
+file(GLOB rds_core_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/net/rds/*.cc)
+# The pure parts of transports.
+file(GLOB rds_loop_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/transports/loop/*.cc)
+file(GLOB rds_tcp_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/transports/tcp/*.cc)
+
+set(RDS_CORE_FLAGS -std=gnu++20 -ffreestanding -fno-exceptions -fno-rtti -fno-strict-aliasing
+	-fno-strict-overflow -fno-delete-null-pointer-checks -Werror -Wnon-virtual-dtor
+	-Woverloaded-virtual -Wsuggest-override -Wmissing-declarations)
+set(RDS_SIM_SANITIZE -fsanitize=address,undefined -fno-sanitize-recover=all
+	-fno-omit-frame-pointer)
+set(RDS_THREAD_SANITIZE -fsanitize=thread -fno-omit-frame-pointer)
+
+# core_<name>: objects of the core and of the pure transport parts, with more flags.
+function(rds_core_objects name)
+	add_library(core_${name} OBJECT ${rds_core_sources} ${rds_loop_sources} ${rds_tcp_sources})
+	target_include_directories(core_${name} PRIVATE ${CMAKE_SOURCE_DIR}
+		${CMAKE_SOURCE_DIR}/tests/sim/include ${CMAKE_SOURCE_DIR}/net/rds
+		${CMAKE_SOURCE_DIR}/include/uapi)
+	target_compile_options(core_${name} PRIVATE ${RDS_CORE_FLAGS} ${ARGN})
+endfunction()
+
+rds_core_objects(sim ${RDS_SIM_SANITIZE})

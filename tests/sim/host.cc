@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "host.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include <arpa/inet.h>
+
+namespace host
+{
+
+void (*on_wake)(Sock *s);
+void (*on_state)(const struct rds_path *p, unsigned int from, unsigned int to, unsigned int why);
+void (*on_module_request)(const char *name);
+std::atomic<unsigned int> bugs;
+std::atomic<const char *> last_bug;
+std::atomic<unsigned int> logged;
+
+namespace
+{
+
+struct rds_addr from_bytes(const unsigned char *b)
+{
+	struct rds_addr a;
+
+	static_assert(sizeof(a) == 16);
+	memcpy(&a, b, sizeof(a));
+	return a;
+}
+
+} // namespace
+
+struct rds_addr addr4(unsigned int n)
+{
+	unsigned char b[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 0};
+
+	b[14] = static_cast<unsigned char>(n >> 8);
+	b[15] = static_cast<unsigned char>(n);
+	return from_bytes(b);
+}
+
+struct rds_addr addr6(unsigned int n)
+{
+	unsigned char b[16] = {0xfd};
+
+	b[14] = static_cast<unsigned char>(n >> 8);
+	b[15] = static_cast<unsigned char>(n);
+	return from_bytes(b);
+}
+
+struct rds_endpoint endpoint(const struct rds_addr &a, uint16_t port, uint32_t scope)
+{
+	struct rds_endpoint ep = {};
+
+	ep.addr = a;
+	ep.port = port;
+	ep.scope = scope;
+	return ep;
+}
+
+std::string show(const struct rds_addr &a)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+
+	inet_ntop(AF_INET6, &a, text, sizeof(text));
+	return text;
+}
+
+void count_wake(struct rds_socket *core, unsigned int what)
+{
+	Sock *s = Sock::of(core);
+
+	if (what & RDS_WAKE_READ)
+		s->woken_read.fetch_add(1);
+	if (what & RDS_WAKE_WRITE)
+		s->woken_write.fetch_add(1);
+	if (what & RDS_WAKE_CONG)
+		s->woken_cong.fetch_add(1);
+	s->woken.fetch_add(1);
+	if (on_wake)
+		on_wake(s);
+}
+
+Net::Net(std::vector<struct rds_addr> local)
+	: local_(std::move(local)), core_(rds_net_create(os(), &stats_))
+{
+}
+
+Net::~Net()
+{
+	if (core_)
+		rds_net_destroy(core_);
+}
+
+bool Net::is_local(const struct rds_addr &a) const
+{
+	for (const auto &l : local_)
+		if (!memcmp(&l, &a, sizeof(a)))
+			return true;
+	return false;
+}
+
+std::string Net::show_stats() const
+{
+	std::string out;
+
+	for (unsigned int i = 0; i < RDS_STAT_COUNT; i++)
+		if (stats_.v[i].load())
+			out += std::string(rds_stat_name(i)) + " " +
+			       std::to_string(stats_.v[i].load()) + "\n";
+	return out;
+}
+
+int laddr_is_local(struct rds_os_net *os, const struct rds_addr *addr, uint32_t scope)
+{
+	(void)scope;
+	return Net::of(os)->is_local(*addr);
+}
+
+Socket::Socket(Net &net)
+{
+	void *p = ::operator new(sizeof(Sock) + rds_socket_size());
+
+	sock_ = new (p) Sock;
+	rds_socket_init(core(), net.core());
+}
+
+int Socket::send(const struct rds_endpoint &to, std::span<const unsigned char> data, bool more)
+{
+	struct rds_uio from;
+	struct rds_msg *m = nullptr;
+	int ret;
+
+	from.base = const_cast<unsigned char *>(data.data());
+	from.len = data.size();
+	ret = rds_msg_create(core(), static_cast<uint32_t>(data.size()), &from, 0, 0, &m);
+	if (ret)
+		return ret;
+	ret = rds_socket_send(core(), &to, m, more);
+	if (ret)
+		rds_msg_put(m);
+	return ret;
+}
+
+std::optional<Received> Socket::recv()
+{
+	Received r = {};
+	struct rds_uio to;
+	struct rds_msg *m;
+	int ret;
+
+	if (rds_recv_lock(core()))
+		return std::nullopt;
+	m = rds_recv_head(core(), &r.info);
+	if (!m) {
+		rds_recv_unlock(core());
+		return std::nullopt;
+	}
+	r.data.resize(r.info.len);
+	to.base = r.data.data();
+	to.len = r.data.size();
+	ret = rds_recv_copy(core(), m, r.info.len, &to);
+	if (ret)
+		rds_bug("a buffer without faults did fault");
+	rds_recv_pop(core(), m);
+	rds_recv_unlock(core());
+	return r;
+}
+
+void Socket::close()
+{
+	if (!sock_)
+		return;
+	rds_socket_release(core());
+	rds_rcu_defer(&sock_->rcu, [](struct rds_rcu_head *h) {
+		auto *s =
+			reinterpret_cast<Sock *>(reinterpret_cast<char *>(h) - offsetof(Sock, rcu));
+
+		s->~Sock();
+		::operator delete(s);
+	});
+	sock_ = nullptr;
+}
+
+} // namespace host
+
+using host::Sock;
+
+extern "C" {
+
+/* ---- payload ---- */
+
+uint32_t rds_payload_footprint(uint32_t len)
+{
+	if (!len)
+		return 0;
+	return static_cast<uint32_t>(sizeof(struct rds_payload)) +
+	       (len <= host::kInlineBytes ? (len + 7) / 8 * 8 : 0);
+}
+
+int rds_payload_init(struct rds_payload *p, uint32_t len, const struct rds_src *src,
+		     enum rds_ctx ctx)
+{
+	(void)src;
+	p->len = len;
+	p->have = 0;
+	p->pinned = 0;
+	p->bytes = p->small;
+	if (len <= host::kInlineBytes)
+		return 0;
+	p->bytes = static_cast<unsigned char *>(rds_alloc(len, ctx));
+	return p->bytes ? 0 : -12;
+}
+
+int rds_payload_from_user(struct rds_payload *p, struct rds_uio *from)
+{
+	if (from->off + p->len > from->len || from->off + p->len > from->fault_at)
+		return -14;
+	memcpy(p->bytes, from->base + from->off, p->len);
+	from->off += p->len;
+	p->have = p->len;
+	return 0;
+}
+
+int rds_payload_pin_user(struct rds_payload *p, uint32_t len, struct rds_uio *from)
+{
+	int ret = rds_payload_init(p, len, nullptr, RDS_MAY_SLEEP);
+
+	if (ret)
+		return ret;
+	p->pinned = 1;
+	ret = rds_payload_from_user(p, from);
+	if (ret)
+		rds_payload_destroy(p);
+	return ret;
+}
+
+void rds_payload_from_mem(struct rds_payload *p, const void *from)
+{
+	memcpy(p->bytes, from, p->len);
+	p->have = p->len;
+}
+
+int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off, uint32_t n,
+		       enum rds_ctx ctx)
+{
+	(void)ctx;
+	if (n > p->len - p->have)
+		rds_bug("payload overrun");
+	rds_src_copy(src, off, p->bytes + p->have, n);
+	p->have += n;
+	return 0;
+}
+
+int rds_payload_to_user(const struct rds_payload *p, uint32_t off, uint32_t n, struct rds_uio *to)
+{
+	if (n > p->have || off > p->have - n)
+		rds_bug("payload read beyond what is there");
+	if (to->off + n > to->len || to->off + n > to->fault_at)
+		return -14;
+	memcpy(to->base + to->off, p->bytes + off, n);
+	to->off += n;
+	return 0;
+}
+
+void rds_payload_to_mem(const struct rds_payload *p, uint32_t off, uint32_t n, void *to)
+{
+	if (n > p->have || off > p->have - n)
+		rds_bug("payload read beyond what is there");
+	memcpy(to, p->bytes + off, n);
+}
+
+uint32_t rds_payload_truesize(const struct rds_payload *p)
+{
+	return p->bytes == p->small ? 0 : p->len;
+}
+
+void rds_payload_destroy(struct rds_payload *p)
+{
+	if (p->bytes != p->small)
+		rds_free(p->bytes);
+	p->bytes = nullptr;
+}
+
+void rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n)
+{
+	if (n > src->len || off > src->len - n)
+		rds_bug("source read beyond its end");
+	memcpy(to, src->data + off, n);
+}
+
+/* ---- sockets ---- */
+
+uint32_t rds_socket_sndbuf(const struct rds_socket *s)
+{
+	return Sock::of(s)->sndbuf.load();
+}
+
+uint32_t rds_socket_rcvbuf(const struct rds_socket *s)
+{
+	return Sock::of(s)->rcvbuf.load();
+}
+
+uint64_t rds_socket_stamp(const struct rds_socket *s)
+{
+	return Sock::of(s)->stamps.load() ? rds_now_ns() + 1 : 0;
+}
+
+/* ---- counters, log, trace ---- */
+
+void rds_stat_add(struct rds_stats *st, unsigned int id, uint64_t n)
+{
+	st->v[id].fetch_add(n, std::memory_order_relaxed);
+}
+
+void rds_log(const char *what, const struct rds_addr *laddr, const struct rds_addr *faddr)
+{
+	(void)what;
+	(void)laddr;
+	(void)faddr;
+	host::logged.fetch_add(1);
+}
+
+void rds_bug(const char *what)
+{
+	host::bugs.fetch_add(1);
+	host::last_bug.store(what);
+	fprintf(stderr, "rds_bug: %s\n", what);
+}
+
+void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int to, unsigned int why)
+{
+	if (host::on_state)
+		host::on_state(p, from, to, why);
+}
+
+/* ---- modules ---- */
+
+int rds_module_get(struct rds_module *m)
+{
+	if (!m)
+		return 0;
+	if (m->dying.load())
+		return -2;
+	m->refs.fetch_add(1);
+	return 0;
+}
+
+void rds_module_put(struct rds_module *m)
+{
+	if (m && m->refs.fetch_sub(1) <= 0)
+		rds_bug("module reference dropped twice");
+}
+
+void rds_module_request(const char *name)
+{
+	if (host::on_module_request)
+		host::on_module_request(name);
+}
+
+} // extern "C"

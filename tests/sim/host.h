@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * host.h: what the two user-space platforms (tests/sim, tests/pthread) share: the seam's plain
+ * data.
+ *
+ * Payloads are byte arrays, a system call's memory is a buffer that may fault at a chosen byte, a
+ * namespace is a name with addresses, a socket's storage carries buffer sizes and wake counters in
+ * front of the core's part.  Everything that depends on how code runs (locks, RCU, work, time) is
+ * in platform_sim.cc and platform_pthread.cc.
+ */
+#ifndef RDS_TESTS_HOST_H
+#define RDS_TESTS_HOST_H
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "net/platform/platform.h"
+#include "net/rds/rds_core.h"
+#include "net/rds/stats.h"
+#include "net/rds/transport.h"
+
+/* ---- the opaque structures of the seam ---- */
+
+struct rds_stats {
+	std::atomic<uint64_t> v[RDS_STAT_COUNT] = {};
+};
+
+/* References held by sockets and calls inside; @dying: rds_module_get() fails. */
+struct rds_module {
+	std::atomic<int> refs = 0;
+	std::atomic<bool> dying = false;
+};
+
+/* Memory of a system call.  Bytes from @fault_at on cannot be read or written. */
+struct rds_uio {
+	unsigned char *base = nullptr;
+	size_t len = 0;
+	size_t off = 0;
+	size_t fault_at = SIZE_MAX;
+};
+
+/* Received bytes that are not a message yet. */
+struct rds_src {
+	const unsigned char *data = nullptr;
+	size_t len = 0;
+};
+
+/* Up to kInlineBytes lie behind the structure, more in an allocation of their own, so that both
+ * ways of losing memory are seen. */
+struct rds_payload {
+	uint32_t len;
+	uint32_t have;
+	unsigned char *bytes;
+	uint8_t pinned;
+	alignas(8) unsigned char small[];
+};
+
+namespace host
+{
+
+constexpr uint32_t kInlineBytes = 256;
+
+/* Seen by rds_socket_wake() and friends; the core's storage follows directly. */
+struct Sock {
+	std::atomic<uint32_t> sndbuf = 64 * 1024; /* payload bytes, already halved */
+	std::atomic<uint32_t> rcvbuf = 64 * 1024;
+	std::atomic<bool> stamps = false;
+	std::atomic<uint32_t> woken_read = 0;
+	std::atomic<uint32_t> woken_write = 0;
+	std::atomic<uint32_t> woken_cong = 0;
+	std::atomic<uint32_t> woken = 0; /* any of them: what sleepers watch */
+	struct rds_rcu_head rcu;
+
+	struct rds_socket *core()
+	{
+		return reinterpret_cast<struct rds_socket *>(this + 1);
+	}
+	static Sock *of(const struct rds_socket *s)
+	{
+		return reinterpret_cast<Sock *>(const_cast<struct rds_socket *>(s)) - 1;
+	}
+};
+static_assert(sizeof(Sock) % 8 == 0);
+
+/* Counts a wakeup of @s (the platforms' rds_socket_wake() checks its caller first). */
+void count_wake(struct rds_socket *s, unsigned int what);
+/* Called after the counters of a Sock were raised (the thread build wakes sleepers with it). */
+extern void (*on_wake)(Sock *s);
+/* Called for every state change of a path. */
+extern void (*on_state)(const struct rds_path *p, unsigned int from, unsigned int to,
+			unsigned int why);
+/* Called when the core asks for a transport by name. */
+extern void (*on_module_request)(const char *name);
+
+/* Number of rds_bug() calls, and what the last one said. */
+extern std::atomic<unsigned int> bugs;
+extern std::atomic<const char *> last_bug;
+extern std::atomic<unsigned int> logged;
+
+/* ---- small helpers for tests ---- */
+
+/* 10.0.0.@n as RDS keeps it. */
+struct rds_addr addr4(unsigned int n);
+/* fd00::@n */
+struct rds_addr addr6(unsigned int n);
+struct rds_endpoint endpoint(const struct rds_addr &a, uint16_t port, uint32_t scope = 0);
+std::string show(const struct rds_addr &a);
+
+/* A namespace: the core's half, its counters and its local addresses. */
+class Net final
+{
+public:
+	explicit Net(std::vector<struct rds_addr> local);
+	~Net();
+	Net(const Net &) = delete;
+	Net &operator=(const Net &) = delete;
+
+	struct rds_net *core() const
+	{
+		return core_;
+	}
+	uint64_t stat(enum rds_stat id) const
+	{
+		return stats_.v[id].load();
+	}
+	bool is_local(const struct rds_addr &a) const;
+	static Net *of(struct rds_os_net *os)
+	{
+		return reinterpret_cast<Net *>(os);
+	}
+	struct rds_os_net *os()
+	{
+		return reinterpret_cast<struct rds_os_net *>(this);
+	}
+	/* Counters that are not zero, one a line. */
+	std::string show_stats() const;
+
+private:
+	struct rds_stats stats_;
+	std::vector<struct rds_addr> local_;
+	struct rds_net *core_;
+};
+
+/* laddr_check() of the user-space transports. */
+int laddr_is_local(struct rds_os_net *os, const struct rds_addr *addr, uint32_t scope);
+
+using Bytes = std::vector<unsigned char>;
+
+/* One message as an application got it. */
+struct Received {
+	struct rds_recv_info info;
+	Bytes data;
+};
+
+/* An application's socket: what af_rds.c does, without waiting. */
+class Socket final
+{
+public:
+	explicit Socket(Net &net);
+	~Socket()
+	{
+		close();
+	}
+	Socket(const Socket &) = delete;
+	Socket &operator=(const Socket &) = delete;
+
+	/* All return 0 or -errno. */
+	int bind(const struct rds_endpoint &ep)
+	{
+		return rds_socket_bind(core(), &ep);
+	}
+	int connect(const struct rds_endpoint &to)
+	{
+		return rds_socket_connect(core(), &to);
+	}
+	int send(const struct rds_endpoint &to, std::span<const unsigned char> data,
+		 bool more = false);
+	/* The oldest message, or nothing. */
+	std::optional<Received> recv();
+	/* Releases; the storage goes after a grace period.  Nothing else may be called then. */
+	void close();
+
+	struct rds_socket *core() const
+	{
+		return sock_->core();
+	}
+	Sock &sock() const
+	{
+		return *sock_;
+	}
+	bool readable() const
+	{
+		return rds_socket_readable(core());
+	}
+
+private:
+	Sock *sock_;
+};
+
+/* Bytes in use by the core, and number of allocations (either platform). */
+struct Usage {
+	size_t bytes;
+	size_t blocks;
+};
+Usage usage();
+
+} // namespace host
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * sim.h: the simulator: one thread, a seeded scheduler, virtual time, injected faults.
+ *
+ * Everything that runs is a task on a stack of its own: system calls of the test's applications,
+ * work items, softirq events.  One runs at a time; at every call of the seam it may lose the
+ * processor to another (preempt_per_1000), as if that one ran on another CPU, except while it holds
+ * a spin lock. Who goes on is drawn from the seed, so a seed is a schedule and a failure can be run
+ * again.
+ *
+ * Time stands still while anything can run and then jumps to the next event.
+ *
+ * The seam is strict: what the kernel would deadlock on, sleep in, or corrupt, ends the process
+ * here with the seed, the task and a stack: locks out of rank order, taken twice, sleeping or
+ * waking or freeing under a spin lock, sleeping inside an RCU section, freeing what is locked,
+ * queued or armed, freeing twice.  Freed memory is poisoned and left to AddressSanitizer.
+ */
+#ifndef RDS_TESTS_SIM_H
+#define RDS_TESTS_SIM_H
+
+#include <cstdint>
+#include <functional>
+
+#include "host.h"
+
+namespace sim
+{
+
+/* What code may do: sleep; not sleep; only set atomics and queue work. */
+enum class Context { kProcess, kSoftirq, kHardirq };
+
+struct Options {
+	uint64_t seed = 1;
+	/* Chance of losing the processor at a call of the seam. */
+	unsigned int preempt_per_1000 = 0;
+	/* Chance of every allocation to fail. */
+	unsigned int fail_per_1000 = 0;
+};
+
+/* A fresh world.  The old one must be clean(). */
+void reset(const Options &opt);
+Options &options();
+/* Forgets the world as it is: after a test that failed. */
+void discard();
+
+/* ---- chance and time ---- */
+uint64_t random();
+/* 0 .. n - 1 */
+uint64_t random_below(uint64_t n);
+bool chance(unsigned int per_1000);
+uint64_t now_ns();
+
+/* ---- tasks ---- */
+void spawn(const char *name, std::function<void()> fn, Context ctx = Context::kProcess);
+/* Runs @fn @ns from now. */
+void after(uint64_t ns, const char *name, std::function<void()> fn,
+	   Context ctx = Context::kSoftirq);
+/* Gives others the processor.  In a task. */
+void yield();
+/* Sleeps until @ready (without side effects) is true.  In a task, or outside of all: then tasks run
+ * meanwhile.  Process context. */
+void wait_until(std::function<bool()> ready);
+
+/* ---- the scheduler; called outside of tasks ---- */
+/* One decision.  False when nothing can run and nothing is scheduled. */
+bool step();
+/* Runs until nothing is left to do at this moment: events of the future stay. */
+void run_ready();
+/* Runs until @done or until @ns of virtual time have gone: the last value of @done. */
+bool run_until(const std::function<bool()> &done, uint64_t ns);
+/* Runs for @ns of virtual time. */
+void run_for(uint64_t ns);
+
+/* ---- faults ---- */
+/* The @nth allocation from now fails (1: the next one); 0: none. */
+void fail_nth(unsigned int nth);
+/* Allocations that were made to fail since reset(). */
+uint64_t failed_allocs();
+
+/* ---- verdict ---- */
+/* What is left over: leaked memory, held locks, open RCU sections, pending work, armed timers,
+ * rds_bug() calls.  Empty when clean. */
+std::string leftovers();
+/* Ends the process with @why, the seed and the current task. */
+[[noreturn]] void fail(const char *why);
+
+} // namespace sim
+#endif
