@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Boots the stock kernel under an instruction counter, with one set of RDS modules, and measures.
+
+`-icount shift=0,sleep=off` makes the guest's clock advance by one nanosecond per instruction and
+jump over idle time, so the result does not depend on what else the host does. The guest is an
+initramfs of its own (busybox, rdsperf, a few modules): nothing else runs in it.
+"""
+import lzma
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+sys.path.insert(0, str(TOP / "tests/kernel"))
+import guest  # noqa: E402
+
+WORK = TOP / "build/bench"
+SOURCES = ["main.c", "net.c", "rx.c", "sock.c", "tx.c"]
+# No ERMS: a copy then is `rep movsq`, one count per 8 bytes, and not one per byte.
+CPU = "qemu64,+ssse3,+sse4.1,+sse4.2,+popcnt"
+BOOT_LIMIT = 900  # seconds of the host's; a full suite takes about one minute
+
+INIT = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/bin
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
+while read m; do insmod /mods/$m || echo "INSMOD FAIL $m"; done </mods/order
+opt() { sed -n "s/.*bench_$1=\\([^ ]*\\).*/\\1/p" /proc/cmdline; }
+if [ "$(opt prof)" = 1 ]; then
+	echo 0 >/proc/sys/kernel/kptr_restrict
+	echo KALLSYMS; grep ' [tTwW] ' /proc/kallsyms; echo KALLSYMS-END
+fi
+dmesg -n 1
+echo BENCH-START
+rdsperf suite -o $(opt seed) $(cat /cases)
+echo BENCH-END
+dmesg | grep -E 'BUG|WARNING|Oops|Call Trace|general protection|refcount|RDS/tcp: send' |
+	head -n 8 | sed 's/^/DMESG /'
+poweroff -f
+"""
+
+
+class BenchError(Exception):
+    """The measurement could not be made; the text says why."""
+
+
+def compile_c(output, sources, *flags):
+    done = subprocess.run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", *flags,
+                           "-o", output, *[HERE / s for s in sources]],
+                          capture_output=True, text=True)
+    if done.returncode:
+        raise BenchError(f"cannot compile {' '.join(sources)}:\n{done.stderr}")
+
+
+def prepare():
+    WORK.mkdir(parents=True, exist_ok=True)
+    compile_c(WORK / "rdsperf", SOURCES, "-static")
+    compile_c(WORK / "icprof.so", ["icprof.c"], "-shared", "-fPIC")
+
+
+def known_cases():
+    out = subprocess.run([WORK / "rdsperf", "list"], capture_output=True, text=True, check=True)
+    return out.stdout.split()
+
+
+def module_files(kern, modules):
+    """Files to insmod, in order. modules: "mainline" or the directory of our three."""
+    if modules == "mainline":
+        return kern.load_order(["veth", "rds_tcp"])
+    ours = [pathlib.Path(modules) / f"{m}.ko" for m in guest.OURS]
+    for f in ours:
+        if not f.exists():
+            raise BenchError(f"{f} is not there, run: make")
+    needs = subprocess.run(["/sbin/modinfo", "-F", "depends", *ours], capture_output=True,
+                           text=True, check=True).stdout.replace(",", " ").split()
+    return kern.load_order(["veth", *(n for n in needs if n not in guest.OURS)]) + ours
+
+
+def image(kern, modules, cases):
+    busybox = pathlib.Path("/bin/busybox")
+    if not busybox.exists():
+        raise BenchError("busybox-static is not installed, run: scripts/deps.sh")
+    files = [(d, 0o040755, b"") for d in ("bin", "dev", "proc", "sys", "tmp", "mods")]
+    files += [("init", 0o100755, INIT.encode()), ("bin/busybox", 0o100755, busybox.read_bytes()),
+              ("bin/rdsperf", 0o100755, (WORK / "rdsperf").read_bytes()),
+              ("cases", 0o100644, "\n".join(cases).encode())]
+    order = ""
+    for ko in module_files(kern, modules):
+        data = ko.read_bytes()
+        name = ko.name.removesuffix(".xz")
+        files.append(("mods/" + name, 0o100644,
+                      lzma.decompress(data) if ko.suffix == ".xz" else data))
+        order += name + "\n"
+    files.append(("mods/order", 0o100644, order.encode()))
+    return guest.cpio(files)
+
+
+class Boot:
+    """One measurement: a module set, a seed, a list of cases (empty: all)."""
+
+    def __init__(self, label, modules, seed, cases=(), prof=False, mem=2048):
+        self.label, self.modules, self.seed = label, modules, seed
+        self.cases, self.prof, self.mem = list(cases), prof, mem
+        self.log = WORK / f"{label}-{seed}{'-prof' if prof else ''}.log"
+        self.results, self.complaints = [], []
+
+    def run(self, kern):
+        img = self.log.with_suffix(".cpio")
+        img.write_bytes(image(kern, self.modules, self.cases))
+        append = ("console=ttyS0 quiet nokaslr tsc=reliable clocksource=tsc panic=-1 "
+                  f"bench_seed={self.seed} bench_prof={int(self.prof)}")
+        cmd = ["qemu-system-x86_64", "-accel", "tcg", "-smp", "1", "-icount", "shift=0,sleep=off",
+               "-rtc", "base=2024-01-01,clock=vm", "-seed", str(self.seed), "-m", str(self.mem),
+               "-cpu", CPU, "-nodefaults", "-display", "none", "-no-reboot",
+               "-kernel", guest.uncompressed(kern), "-initrd", img, "-append", append,
+               "-serial", f"file:{self.log}"]
+        if self.prof:
+            cmd += ["-plugin", f"{WORK / 'icprof.so'},out={self.log}.prof,blocks=1"]
+        try:
+            done = subprocess.run([os.fspath(c) for c in cmd], timeout=BOOT_LIMIT,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        except subprocess.TimeoutExpired:
+            raise BenchError(f"no end after {BOOT_LIMIT} s, see {self.log}") from None
+        finally:
+            img.unlink()
+        if done.returncode:
+            raise BenchError(f"qemu failed, see {self.log}\n{done.stderr}")
+        self.parse()
+        return self
+
+    def parse(self):
+        text = self.log.read_text(errors="replace").replace("\r", "")
+        for line in text.splitlines():
+            if line.startswith("RES "):
+                res = dict(re.findall(r"(\w+)=(\S+)", line))
+                res["fail"] = line.partition("FAIL ")[2]
+                self.results.append(res)
+            elif line.startswith(("DMESG ", "INSMOD FAIL", "rdsperf:")):
+                self.complaints.append(line)
+        if "\nBENCH-END" not in text:
+            raise BenchError(f"the guest died before the end, see {self.log}")

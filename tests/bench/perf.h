@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * rdsperf: what one message costs, for RDS and for what else could carry it.
+ *
+ * Each case forks a sender and a receiver. They warm the connection up, both go quiet, then the
+ * clock runs from just before the first send to just after the last receive, so that everything
+ * spent on the messages is inside. Under `qemu -icount shift=0,sleep=off` one nanosecond of the
+ * guest's clock is one guest instruction or one nanosecond of idle time; the idle part is read from
+ * /proc/timer_list and reported apart.
+ *
+ * Boundaries, order and loss are checked in every case.
+ */
+#ifndef RDSPERF_H
+#define RDSPERF_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#ifndef AF_RDS
+#define AF_RDS 21
+#endif
+
+/* Long no-ops that icprof.c recognises: what is counted is what runs between them. */
+#define MARK(n) \
+	__asm__ volatile(".byte 0x66,0x2e,0x0f,0x1f,0x84,0," #n ",0x53,0x44,0x52" ::: "memory")
+#define MARK_BEGIN() MARK(1)
+#define MARK_END() MARK(2)
+
+enum kind { RDS, TCP, UNIX };
+enum topo {
+	LO,	/* 127.0.0.1 */
+	SELF,	/* the node's own interface address */
+	VETH,	/* two network namespaces joined by a veth pair */
+};
+
+struct family {
+	const char *name;
+	enum kind kind;
+	enum topo topo;
+	int credit;	/* nothing but the program holds the sender back (mainline's loop on 127/8) */
+};
+
+struct test {
+	const char *name;
+	int senders;
+	int batch;	/* messages per sendmmsg, recvmmsg or writev */
+	size_t size[6];
+};
+
+#define BATCH 32
+#define BATCH_STRIDE 16384
+#define MBUF (2u << 20)
+#define TCPBUF 65536
+
+/* Shared by the parent, the sender and the receiver of a case. */
+struct shared {
+	volatile uint64_t t0, idle0, t1, idle1, bad;
+	int port;
+	char err[160];
+};
+
+/* The case that runs now; set before the fork, read-only after it. */
+struct perf_case {
+	const struct family *fam;
+	const struct test *test;
+	size_t size;
+	int nsend;
+	int window;		/* messages per credit */
+	int lat;		/* ping-pong: every message is echoed */
+	int r2s[2], s2r[2];	/* pipes by which the two tell each other to go on */
+};
+
+/* One end of a connection, or a datagram socket. */
+struct end {
+	int fd;
+	char *buf;		/* TCP: bytes read, frames not yet taken */
+	size_t beg, fill;
+};
+
+extern struct perf_case pc;
+extern struct shared *sh;
+extern char *mbuf;
+extern int ns_a, ns_b;
+
+/* sock.c */
+uint64_t now(void);
+uint64_t idle_ns(void);
+void die(const char *what) __attribute__((noreturn));
+void tell(int fd);
+void await(int fd);
+void enter(int receiver);
+void buffers(int fd);
+int open_sock(void);
+int connected(void);
+socklen_t addr_of(struct sockaddr_storage *ss, int sender, int port);
+void tx_raw(int fd, const struct sockaddr_storage *to, socklen_t tolen, const char *b, size_t len);
+size_t tcp_frame(struct end *e, char **p);
+void end_init(struct end *e, int fd);
+
+/* rx.c, tx.c: the two processes of a case */
+void receiver(long warm, long n) __attribute__((noreturn));
+void sender(long warm, long n) __attribute__((noreturn));
+
+/* net.c: namespaces A and B, va 10.9.0.1 <-> vb 10.9.0.2; 0 or -1 */
+int net_setup(void);
+
+#endif

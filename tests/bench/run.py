@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What one message costs, in instructions: our modules beside mainline's, on the same stock kernel.
+
+    tests/bench/run.py                        all cases, seeds 1 2 3; table into docs/performance.md
+    tests/bench/run.py --quick                a few cases, one seed, table to the screen
+    tests/bench/run.py --cases rds-veth:stream:64 rds-lo:lat --seeds 1
+    tests/bench/run.py --prof --cases rds-lo:stream:64       where the instructions go, per symbol
+    tests/bench/run.py --ours mainline        mainline against itself: shows the noise, and fails
+                                            by the ceiling of rds-veth stream 64, as it must
+
+A case is FAMILY[:TEST[:SIZE]]; --list prints them all. KERNEL=6.12 in the environment measures
+on the other kernel. docs/performance.md explains the method and what the numbers do not see.
+
+Exit status: 0 good, 1 a row of ours is worse than mainline's, lost messages, or made the kernel
+complain, 2 the measurement could not be made.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import sys
+import time
+
+import machine
+import prof
+import report
+
+DOC = machine.TOP / "docs/performance.md"
+QUICK = ["rds-lo:lat:64", "rds-lo:stream:64", "rds-lo:stream:65536", "rds-veth:lat:64",
+         "rds-veth:stream:64", "rds-veth:stream:65536"]
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--quick", action="store_true", help="one seed and few rows, no document")
+    p.add_argument("--cases", nargs="+", metavar="CASE", help="only these, no document")
+    p.add_argument("--seeds", nargs="+", type=int, metavar="N", help="default: 1 2 3")
+    p.add_argument("--prof", action="store_true", help="per-symbol profile, one seed, ours only")
+    p.add_argument("--top", type=int, default=60, help="symbols per case with --prof")
+    p.add_argument("--list", action="store_true", help="print all cases")
+    p.add_argument("--ours", metavar="DIR", help='our modules, default build/modules-<kernel>; '
+                   '"mainline" compares mainline with itself')
+    p.add_argument("--only", choices=["ours", "mainline"], help="measure one side only")
+    p.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1),
+                   help="machines at a time (default 2)")
+    p.add_argument("--no-write", action="store_true", help="leave docs/performance.md alone")
+    args = p.parse_args()
+    if args.quick:
+        args.cases = args.cases or QUICK
+    if args.prof:
+        args.only = args.only or "ours"
+    args.seeds = args.seeds or ([1] if args.quick or args.prof else [1, 2, 3])
+    return args
+
+
+def check_cases(cases):
+    known = machine.known_cases()
+    for c in cases or []:
+        if not any((k + ":").startswith(c.rstrip(":") + ":") for k in known):
+            raise machine.BenchError(f"no such case: {c} (--list prints them)")
+
+
+def measure(args, kern):
+    """All boots, {side: [Boot]}, a line of progress for each."""
+    ours = args.ours or machine.TOP / f"build/modules-{kern.version}"
+    sides = {"mainline": "mainline", "ours": ours}
+    if args.only:
+        sides = {args.only: sides[args.only]}
+    # one seed after the other: what is half done is still a fair comparison
+    boots = [machine.Boot(side, modules, seed, args.cases or (), args.prof)
+             for seed in args.seeds for side, modules in sides.items()]
+    done = {side: [] for side in sides}
+    with concurrent.futures.ThreadPoolExecutor(max(1, args.jobs)) as pool:
+        start = time.monotonic()
+        jobs = {pool.submit(b.run, kern): b for b in boots}
+        for job in concurrent.futures.as_completed(jobs):
+            boot = job.result()
+            done[boot.label].append(boot)
+            failed = sum(1 for r in boot.results if r["fail"])
+            print(f"[{time.monotonic() - start:4.0f} s] {boot.label} seed {boot.seed}: "
+                  f"{len(boot.results)} cases" + (f", {failed} FAILED" if failed else ""),
+                  flush=True)
+    return done
+
+
+def complaints(boots):
+    return [f"{b.log.name}: {line}" for b in boots for line in b.complaints]
+
+
+def compare(args, kern, done):
+    """Prints (and writes) the table; the reasons to fail."""
+    ours, theirs = report.cells(done["ours"]), report.cells(done["mainline"])
+    rows, bad = report.table(ours, theirs)
+    reasons = [f"{row}: {'; '.join(why)}" for row, why in bad.items()]
+    lines = ["", f"Kernel {kern.version}, seeds {' '.join(map(str, args.seeds))}.", ""]
+    got, tries = report.first_contact(done["ours"])
+    if tries:
+        base = "%d of %d" % report.first_contact(done["mainline"])
+        lines += [f"First message between two nodes delivered: ours {got} of {tries}, "
+                  f"mainline {base}.", ""]
+        if got < tries:
+            reasons.append(f"first contact: {tries - got} of {tries} messages never came")
+    lines += [*rows, ""]
+    print("\n".join(lines))
+    reasons += complaints(done["ours"])
+    if not (args.cases or args.no_write or args.ours == "mainline"):
+        report.write(DOC, lines)
+        print(f"written into {DOC.relative_to(machine.TOP)}")
+    return reasons
+
+
+def one_side(args, done):
+    """With --only or --prof: the figures as they are; the reasons to fail."""
+    (side, boots), = done.items()
+    cells = report.cells(boots)
+    if args.prof:
+        for b in boots:
+            text = prof.text(b, args.top)
+            pathlib.Path(f"{b.log}.txt").write_text(text + "\n")
+            print(text)
+            print(f"\n(also in {b.log}.txt)")
+    else:
+        for key, c in cells.items():
+            print(f"{side} {key[0]} {key[1]} {key[2]}: "
+                  f"{report.number(c.cpu)} instructions, {report.number(c.elapsed)} elapsed")
+    return [f"{k[0]} {k[1]} {k[2]}: {f}" for k, c in cells.items() for f in c.failed] + \
+        complaints(boots)
+
+
+def main():
+    args = arguments()
+    try:
+        machine.prepare()
+        if args.list:
+            print("\n".join(machine.known_cases()))
+            return 0
+        check_cases(args.cases)
+        kern = machine.guest.kernel()
+        done = measure(args, kern)
+    except (machine.BenchError, machine.guest.SetupError) as e:
+        print(f"bench: {e}", file=sys.stderr)
+        return 2
+    reasons = one_side(args, done) if len(done) == 1 else compare(args, kern, done)
+    sys.stdout.flush()
+    for r in reasons:
+        print(f"bench: {r}", file=sys.stderr)
+    print(f"bench: {'not good enough' if reasons else 'good'}", flush=True)
+    return 1 if reasons else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
