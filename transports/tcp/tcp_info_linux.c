@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tcp_info_linux.c: RDS_INFO_TCP_SOCKETS and its IPv6 form: the TCP connection of every path.
+ */
+#include "tcp_linux.h"
+
+static void rds_tcp_info_v4(struct rds_info_buf *b, const struct rds_tcp_path *tp)
+{
+	const struct sock *sk = tp->sock->sk;
+	const struct tcp_sock *tcp = tcp_sk(sk);
+	struct rds_info_tcp_socket i = {
+		.local_addr = rds_addr_v4(rds_path_laddr(tp->path)),
+		.local_port = inet_sk(sk)->inet_sport,
+		.peer_addr = rds_addr_v4(rds_path_faddr(tp->path)),
+		.peer_port = sk->sk_dport,
+		.hdr_rem = rds_tcp_frame_header_left(&tp->frame),
+		.data_rem = rds_tcp_frame_payload_left(&tp->frame),
+		.last_sent_nxt = READ_ONCE(tcp->snd_nxt),
+		.last_expected_una = READ_ONCE(tcp->write_seq),
+		.last_seen_una = READ_ONCE(tcp->snd_una),
+	};
+
+	rds_info_add(b, &i);
+}
+
+static void rds_tcp_info_v6(struct rds_info_buf *b, const struct rds_tcp_path *tp)
+{
+	const struct sock *sk = tp->sock->sk;
+	const struct tcp_sock *tcp = tcp_sk(sk);
+	struct rds6_info_tcp_socket i = {
+		.local_addr = rds_addr_in6(rds_path_laddr(tp->path)),
+		.local_port = inet_sk(sk)->inet_sport,
+		.peer_addr = rds_addr_in6(rds_path_faddr(tp->path)),
+		.peer_port = sk->sk_dport,
+		.hdr_rem = rds_tcp_frame_header_left(&tp->frame),
+		.data_rem = rds_tcp_frame_payload_left(&tp->frame),
+		.last_sent_nxt = READ_ONCE(tcp->snd_nxt),
+		.last_expected_una = READ_ONCE(tcp->write_seq),
+		.last_seen_una = READ_ONCE(tcp->snd_una),
+	};
+
+	rds_info_add(b, &i);
+}
+
+/* Snapshots without the sockets' locks: numbers may be a moment apart.  A socket that is on the list
+ * is not released before it has left it. */
+static void rds_tcp_info_socks(struct net *net, struct rds_info_buf *b)
+{
+	struct rds_tcp_net *tn = rds_tcp_net_of(net);
+	struct rds_tcp_path *tp;
+
+	spin_lock_bh(&tn->lock);
+	list_for_each_entry(tp, &tn->socks, link)
+		if (rds_addr_is_v4(rds_path_faddr(tp->path)))
+			rds_tcp_info_v4(b, tp);
+	spin_unlock_bh(&tn->lock);
+}
+
+static void rds_tcp_info_socks6(struct net *net, struct rds_info_buf *b)
+{
+	struct rds_tcp_net *tn = rds_tcp_net_of(net);
+	struct rds_tcp_path *tp;
+
+	spin_lock_bh(&tn->lock);
+	list_for_each_entry(tp, &tn->socks, link)
+		rds_tcp_info_v6(b, tp);
+	spin_unlock_bh(&tn->lock);
+}
+
+int rds_tcp_info_start(void)
+{
+	int err;
+
+	err = rds_info_register(RDS_INFO_TCP_SOCKETS, sizeof(struct rds_info_tcp_socket), true,
+				rds_tcp_info_socks);
+	if (err)
+		return err;
+	err = rds_info_register(RDS6_INFO_TCP_SOCKETS, sizeof(struct rds6_info_tcp_socket), true,
+				rds_tcp_info_socks6);
+	if (err)
+		rds_info_unregister(RDS_INFO_TCP_SOCKETS);
+	return err;
+}
+
+void rds_tcp_info_stop(void)
+{
+	rds_info_unregister(RDS_INFO_TCP_SOCKETS);
+	rds_info_unregister(RDS6_INFO_TCP_SOCKETS);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * tcp_linux.h: what the C files of rds_tcp.ko share.
+ *
+ * They are the plumbing between the core and kernel TCP sockets and hold no protocol: bytes are cut
+ * into messages by tcp_frame.cc, who calls whom is decided by tcp_duel.cc.
+ *
+ *	tcp_linux.c		module, namespaces, counters, the ops table
+ *	tcp_sysctl_linux.c	net.rds.tcp.*, and how a socket is set up
+ *	tcp_info_linux.c	RDS_INFO_TCP_SOCKETS
+ *	tcp_listen_linux.c	the listener: accept, and what becomes of it
+ *	tcp_path_linux.c	a path's socket from connect or adopt to close; state changes
+ *	tcp_send_linux.c	ops->xmit, acks, room
+ *	tcp_recv_linux.c	from the receive queue to the frame
+ *
+ * Locking.  Everything of a path that changes while its socket is open is guarded by that socket's
+ * own lock (lock_sock in process context, the spin lock in softirq): the kernel holds it around every
+ * callback of a TCP connection, so callbacks, ops->xmit and ops->recv_retry exclude each other.
+ * sk_user_data and the callback pointers change under it and sk_callback_lock.  So once close() has
+ * taken the lock, put the old callbacks back and cleared sk_user_data, no callback of ours runs on
+ * that socket or ever will: one that had begun has ended, a later one is the kernel's.
+ * rds_tcp_net.lock (the list of sockets) is taken inside a socket's lock; the core's locks are inside
+ * of both.
+ *
+ * Namespaces.  Our sockets hold no reference on theirs, or it could never end: the namespace's exit
+ * closes them all.  Therefore a socket is never left to TCP to finish by itself: it is closed with a
+ * linger time of 0, after what had to be said was said (rds_tcp_release()).
+ */
+#ifndef RDS_TCP_LINUX_H
+#define RDS_TCP_LINUX_H
+
+#include <linux/percpu.h>
+#include <linux/tcp.h>
+#include <linux/workqueue.h>
+#include <net/tcp.h>
+
+#include "../../net/linux/rds_linux.h"
+#include "tcp_duel.h"
+#include "tcp_frame.h"
+
+/* Paths in one namespace: any host that reaches the port can make one, and each costs some 20 kB. */
+#define RDS_TCP_MAX_NET_PATHS 65536
+
+/* Counters, in the order of rds-info; the first five have mainline's names. */
+#define RDS_TCP_STATS(X)                                                                           \
+	X(data_ready_calls)                                                                        \
+	X(write_space_calls)                                                                       \
+	X(sndbuf_full)		/* xmit found less room than it had bytes */                       \
+	X(connect_raced)	/* accepted the peer's while our own connect was on */             \
+	X(listen_closed_stale)	/* accepted, but dead before a path took it */                     \
+	X(knock_sent)		/* our connect was heard as a knock */                             \
+	X(knock_refused)	/* the peer's knock: reset, and called back */                     \
+	X(accept_refused)	/* accepted from ourselves, or no connection could be made */      \
+	X(too_many_paths)	/* RDS_TCP_MAX_NET_PATHS reached */                                \
+	X(nudged)		/* no room and no ack on its way: tried again by a timer */
+
+enum rds_tcp_stat {
+#define RDS_TCP_STAT_ENUM(name) RDS_TCP_S_##name,
+	RDS_TCP_STATS(RDS_TCP_STAT_ENUM)
+#undef RDS_TCP_STAT_ENUM
+	RDS_TCP_STAT_COUNT,
+};
+
+struct rds_tcp_counters {
+	u64 v[RDS_TCP_STAT_COUNT];
+};
+
+/* One namespace. */
+struct rds_tcp_net {
+	struct net *net;
+	struct rds_tcp_counters __percpu *counters;
+	atomic_t paths;		/* see RDS_TCP_MAX_NET_PATHS */
+
+	spinlock_t lock;	/* guards @socks; bh */
+	struct list_head socks; /* rds_tcp_path.link of every path with a socket */
+
+	/* The listener; NULL before start and after stop. */
+	struct socket *listener;
+	struct work_struct accept_work;
+	void (*plain_data_ready)(struct sock *sk); /* a TCP socket's own callback */
+	struct list_head all;	/* on the list of namespaces; rds_tcp_nets_lock */
+
+	/* net.rds.tcp.*; 0: TCP tunes them itself. */
+	int sndbuf, rcvbuf;
+	struct ctl_table_header *sysctl;
+	struct ctl_table *table;
+};
+
+/* What a path's socket is doing; guarded by the socket's lock. */
+enum rds_tcp_phase {
+	RDS_TCP_IDLE,	    /* there is none */
+	RDS_TCP_CONNECTING, /* our SYN is out */
+	RDS_TCP_OPEN,	    /* messages go both ways */
+	RDS_TCP_DRAINING,   /* we have ended, the peer has not: receive only */
+	RDS_TCP_ENDED,	    /* nothing more in either direction; the core knows */
+};
+
+/* The transport's part of a path. */
+struct rds_tcp_path {
+	struct rds_path *path;
+	struct rds_tcp_net *tn;
+	struct socket *sock; /* changed by the path's worker alone */
+
+	/* Guarded by the socket's lock. */
+	struct rds_tcp_frame frame;
+	u8 phase;	/* enum rds_tcp_phase */
+	bool paused;	/* the core refused something: ops->recv_retry goes on */
+	bool blocked;	/* xmit came out short: rds_path_writable() is owed */
+	u32 una;	/* snd_una that @acked was last brought up to */
+	u64 sent;	/* bytes that TCP took since the connection is up */
+	u64 acked;	/* of them, acknowledged by the peer's TCP */
+
+	struct delayed_work nudge; /* see rds_tcp_xmit() */
+	struct list_head link;	   /* rds_tcp_net.socks */
+	u32 attempt;		   /* connects so far; worker */
+
+	/* The kernel's own callbacks. */
+	void (*plain_state_change)(struct sock *sk);
+	void (*plain_data_ready)(struct sock *sk);
+	void (*plain_write_space)(struct sock *sk);
+};
+
+/* tcp_linux.c */
+extern struct workqueue_struct *rds_tcp_wq;
+extern struct rds_transport rds_tcp_transport;
+struct rds_tcp_net *rds_tcp_net_of(struct net *net);
+static inline void rds_tcp_count(struct rds_tcp_net *tn, enum rds_tcp_stat id)
+{
+	this_cpu_inc(tn->counters->v[id]);
+}
+
+/* tcp_sysctl_linux.c */
+int rds_tcp_sysctl_start(struct rds_tcp_net *tn);
+void rds_tcp_sysctl_stop(struct rds_tcp_net *tn);
+void rds_tcp_tune(struct rds_tcp_net *tn, struct socket *sock);
+
+/* tcp_info_linux.c */
+int rds_tcp_info_start(void);
+void rds_tcp_info_stop(void);
+
+/* tcp_listen_linux.c */
+int rds_tcp_listen_start(struct rds_tcp_net *tn);
+void rds_tcp_listen_stop(struct rds_tcp_net *tn);
+
+/* tcp_path_linux.c */
+int rds_tcp_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
+/* Fills @ss, returns its length. */
+int rds_tcp_sockaddr(struct sockaddr_storage *ss, const struct rds_addr *addr, u32 scope,
+		     u16 port);
+/* Ends a socket for good: what was not sent is not sent, nothing of it stays behind. */
+void rds_tcp_release(struct socket *sock);
+void *rds_tcp_path_alloc(struct rds_path *path);
+void rds_tcp_path_free(void *priv);
+int rds_tcp_initiates(const void *priv);
+int rds_tcp_connect(void *priv);
+int rds_tcp_adopt(void *priv, void *handle);
+void rds_tcp_discard(void *handle);
+void rds_tcp_shutdown(void *priv);
+void rds_tcp_close(void *priv);
+
+/* tcp_send_linux.c */
+long rds_tcp_xmit(void *priv, const struct rds_xmit *x);
+void rds_tcp_write_space(struct sock *sk);
+/* The connection is up: counting starts here.  Socket locked. */
+void rds_tcp_send_start(struct rds_tcp_path *tp);
+void rds_tcp_nudge(struct work_struct *work);
+
+/* tcp_recv_linux.c */
+void rds_tcp_data_ready(struct sock *sk);
+void rds_tcp_recv_retry(void *priv);
+/* Reads what is there, and tells the core when it was the last.  Socket locked. */
+void rds_tcp_receive(struct rds_tcp_path *tp, enum rds_ctx ctx);
+
+#endif

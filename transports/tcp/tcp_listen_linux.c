@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tcp_listen_linux.c: one listener in each namespace, for IPv6 and IPv4 alike, and what becomes of
+ * the connections that it accepts.
+ */
+#include <net/addrconf.h>
+
+#include "tcp_linux.h"
+
+/* Connections that wait for accept_work; as mainline's. */
+#define RDS_TCP_BACKLOG 64
+
+/*
+ * The listener's children begin with this callback too, but without its user data (NOCOPY): they are
+ * none of our business before accept_work has them.  Unlike a connection's, this one comes without
+ * the socket's lock; stop() excludes it by sk_callback_lock.
+ */
+static void rds_tcp_listen_data_ready(struct sock *sk)
+{
+	struct rds_tcp_net *tn;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	tn = __rcu_dereference_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
+	if (tn)
+		queue_work(rds_tcp_wq, &tn->accept_work);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* Both ends of an accepted connection as RDS sees them; the peer's port is returned. */
+static u16 rds_tcp_ends(const struct sock *sk, struct rds_addr *laddr, struct rds_addr *faddr,
+			u32 *scope)
+{
+	*scope = 0;
+	if (sk->sk_family == AF_INET) {
+		*laddr = rds_addr_from_v4(sk->sk_rcv_saddr);
+		*faddr = rds_addr_from_v4(sk->sk_daddr);
+	} else {
+#if IS_ENABLED(CONFIG_IPV6)
+		*laddr = rds_addr_from_in6(&sk->sk_v6_rcv_saddr);
+		*faddr = rds_addr_from_in6(&sk->sk_v6_daddr);
+		if (ipv6_addr_type(&sk->sk_v6_daddr) & IPV6_ADDR_LINKLOCAL)
+			*scope = sk->sk_bound_dev_if;
+#endif
+	}
+	return ntohs(sk->sk_dport);
+}
+
+/* Gives @sock to the path that it is for; false: the caller still has it and is to refuse it. */
+static bool rds_tcp_place(struct rds_tcp_net *tn, struct rds_path *path, struct socket *sock,
+			  enum rds_tcp_meaning meaning)
+{
+	const struct rds_tcp_path *tp = rds_path_priv(path);
+
+	/* Loopback may stand in for us. */
+	if (rds_path_transport(path) != &rds_tcp_transport)
+		return false;
+	if (meaning == RDS_TCP_KNOCK) {
+		rds_tcp_count(tn, RDS_TCP_S_knock_refused);
+		rds_tcp_release(sock);
+		rds_path_knocked(path);
+		return true;
+	}
+	if (READ_ONCE(tp->phase) == RDS_TCP_CONNECTING)
+		rds_tcp_count(tn, RDS_TCP_S_connect_raced);
+	rds_tcp_tune(tn, sock);
+	rds_path_accepted(path, sock);
+	return true;
+}
+
+static bool rds_tcp_receive_call(struct rds_tcp_net *tn, struct socket *sock)
+{
+	struct rds_addr laddr, faddr;
+	enum rds_tcp_meaning meaning;
+	struct rds_path *path;
+	struct rds_conn *conn;
+	unsigned int index;
+	u32 scope;
+	u16 sport;
+	bool placed;
+	int err;
+
+	sport = rds_tcp_ends(sock->sk, &laddr, &faddr, &scope);
+	meaning = rds_tcp_accepted_is(&laddr, &faddr);
+	if (meaning == RDS_TCP_REFUSE || !rds_tcp_laddr_check(rds_os_net(tn->net), &faddr, scope))
+		return false;
+	conn = rds_conn_get(rds_net_of(tn->net), &rds_tcp_transport, &laddr, &faddr, scope, 0,
+			    &err);
+	if (!conn)
+		return false;
+	index = rds_tcp_path_of_port(sport, rds_tcp_transport.max_paths);
+	path = rds_conn_path(conn, index);
+	placed = path && rds_tcp_place(tn, path, sock, meaning);
+	rds_conn_put(conn);
+	return placed;
+}
+
+static void rds_tcp_accept_work(struct work_struct *work)
+{
+	struct rds_tcp_net *tn = container_of(work, struct rds_tcp_net, accept_work);
+	struct socket *sock;
+
+	while (!kernel_accept(tn->listener, &sock, O_NONBLOCK)) {
+		/* Not the listener's any more; nobody hears of what comes until a path adopts it. */
+		lock_sock(sock->sk);
+		write_lock_bh(&sock->sk->sk_callback_lock);
+		sock->sk->sk_data_ready = tn->plain_data_ready;
+		write_unlock_bh(&sock->sk->sk_callback_lock);
+		release_sock(sock->sk);
+		if (!rds_tcp_receive_call(tn, sock)) {
+			rds_tcp_count(tn, RDS_TCP_S_accept_refused);
+			rds_tcp_release(sock);
+		}
+		cond_resched();
+	}
+}
+
+static int rds_tcp_listen_on(struct net *net, int family, struct socket **res)
+{
+	struct sockaddr_storage ss = { .ss_family = family };
+	struct socket *sock;
+	int err, len;
+
+	err = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, &sock);
+	if (err)
+		return err;
+	sock_set_reuseaddr(sock->sk);
+	if (family == AF_INET6) {
+		sock->sk->sk_ipv6only = 0; /* net.ipv6.bindv6only may say otherwise */
+		((struct sockaddr_in6 *)&ss)->sin6_port = htons(RDS_TCP_PORT);
+		len = sizeof(struct sockaddr_in6);
+	} else {
+		((struct sockaddr_in *)&ss)->sin_port = htons(RDS_TCP_PORT);
+		len = sizeof(struct sockaddr_in);
+	}
+	err = kernel_bind(sock, (rds_sockaddr_arg *)&ss, len);
+	if (err) {
+		sock_release(sock);
+		return err;
+	}
+	*res = sock;
+	return 0;
+}
+
+int rds_tcp_listen_start(struct rds_tcp_net *tn)
+{
+	struct socket *sock;
+	struct sock *sk;
+	int err;
+
+	INIT_WORK(&tn->accept_work, rds_tcp_accept_work);
+	if (rds_tcp_listen_on(tn->net, AF_INET6, &sock) &&
+	    rds_tcp_listen_on(tn->net, AF_INET, &sock)) {
+		pr_warn("rds_tcp: port %d is taken\n", RDS_TCP_PORT);
+		return -EAFNOSUPPORT;
+	}
+	sk = sock->sk;
+	tn->listener = sock;
+	write_lock_bh(&sk->sk_callback_lock);
+	tn->plain_data_ready = sk->sk_data_ready;
+	__rcu_assign_sk_user_data_with_flags(sk, tn, SK_USER_DATA_NOCOPY);
+	sk->sk_data_ready = rds_tcp_listen_data_ready;
+	write_unlock_bh(&sk->sk_callback_lock);
+	err = kernel_listen(sock, RDS_TCP_BACKLOG);
+	if (err)
+		rds_tcp_listen_stop(tn);
+	return err;
+}
+
+/*
+ * After it no connection is accepted, and no accepted one is on its way to a path.  Children that
+ * nobody accepted are reset by the listener's release; the grace period sees off a callback that
+ * has begun on one of them.
+ */
+void rds_tcp_listen_stop(struct rds_tcp_net *tn)
+{
+	struct socket *sock = tn->listener;
+
+	if (!sock)
+		return;
+	write_lock_bh(&sock->sk->sk_callback_lock);
+	rcu_assign_sk_user_data(sock->sk, NULL);
+	write_unlock_bh(&sock->sk->sk_callback_lock);
+	cancel_work_sync(&tn->accept_work);
+	tn->listener = NULL;
+	sock_release(sock);
+	synchronize_rcu();
+}

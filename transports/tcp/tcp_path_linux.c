@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tcp_path_linux.c: a path's socket, from connect or adopt to close.
+ *
+ * All ops here are called by the path's worker, one at a time.  Softirqs come in by the callbacks.
+ */
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/route.h>
+
+#include "tcp_linux.h"
+
+/* ---- addresses ---- */
+
+int rds_tcp_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope)
+{
+	struct net *net = rds_os_net_to_net(os);
+	struct in6_addr in6 = rds_addr_in6(addr);
+	struct net_device *dev = NULL;
+	int ret = -EADDRNOTAVAIL;
+
+	if (rds_addr_is_v4(addr))
+		return inet_addr_type(net, rds_addr_v4(addr)) == RTN_LOCAL ? 0 : -EADDRNOTAVAIL;
+	if (!IS_ENABLED(CONFIG_IPV6))
+		return -EADDRNOTAVAIL;
+	rcu_read_lock();
+	if (scope)
+		dev = dev_get_by_index_rcu(net, scope);
+	if ((dev || !scope) && ipv6_chk_addr(net, &in6, dev, 0))
+		ret = 0;
+	rcu_read_unlock();
+	return ret;
+}
+
+int rds_tcp_sockaddr(struct sockaddr_storage *ss, const struct rds_addr *addr, u32 scope,
+		     u16 port)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
+	struct sockaddr_in *sin = (struct sockaddr_in *)ss;
+
+	memset(ss, 0, sizeof(*ss));
+	if (rds_addr_is_v4(addr)) {
+		sin->sin_family = AF_INET;
+		sin->sin_addr.s_addr = rds_addr_v4(addr);
+		sin->sin_port = htons(port);
+		return sizeof(*sin);
+	}
+	sin6->sin6_family = AF_INET6;
+	sin6->sin6_addr = rds_addr_in6(addr);
+	sin6->sin6_port = htons(port);
+	sin6->sin6_scope_id = scope;
+	return sizeof(*sin6);
+}
+
+/* ---- hooking into a socket ---- */
+
+static void rds_tcp_established(struct rds_tcp_path *tp)
+{
+	if (tp->phase != RDS_TCP_CONNECTING)
+		return;
+	if (rds_tcp_established_is(rds_path_laddr(tp->path), rds_path_faddr(tp->path)) ==
+	    RDS_TCP_USE) {
+		tp->phase = RDS_TCP_OPEN;
+		rds_tcp_send_start(tp);
+		rds_path_connected(tp->path);
+	} else {
+		tp->phase = RDS_TCP_ENDED;
+		rds_tcp_count(tp->tn, RDS_TCP_S_knock_sent);
+		rds_path_drop(tp->path, RDS_DROP_KNOCKED);
+	}
+}
+
+/*
+ * Socket locked by the caller.  The peer's FIN needs nothing here: data_ready() follows it at once.
+ * A dead connection gets no more callbacks, so what it left is read here.
+ */
+static void rds_tcp_state_change(struct sock *sk)
+{
+	struct rds_tcp_path *tp = sk->sk_user_data;
+
+	if (sk->sk_state == TCP_ESTABLISHED) {
+		rds_tcp_established(tp);
+	} else if (sk->sk_state == TCP_CLOSE && tp->phase == RDS_TCP_CONNECTING) {
+		tp->phase = RDS_TCP_ENDED;
+		rds_path_drop(tp->path, RDS_DROP_CONNECT);
+	} else if (sk->sk_state == TCP_CLOSE) {
+		rds_tcp_receive(tp, RDS_ATOMIC);
+	}
+}
+
+/* Makes @sock the path's.  Socket locked. */
+static void rds_tcp_hook(struct rds_tcp_path *tp, struct socket *sock, enum rds_tcp_phase phase)
+{
+	struct sock *sk = sock->sk;
+
+	WARN_ON_ONCE(tp->sock);
+	tp->sock = sock;
+	tp->phase = phase;
+	tp->paused = tp->blocked = false;
+	write_lock_bh(&sk->sk_callback_lock);
+	tp->plain_state_change = sk->sk_state_change;
+	tp->plain_data_ready = sk->sk_data_ready;
+	tp->plain_write_space = sk->sk_write_space;
+	rcu_assign_sk_user_data(sk, tp);
+	sk->sk_state_change = rds_tcp_state_change;
+	sk->sk_data_ready = rds_tcp_data_ready;
+	sk->sk_write_space = rds_tcp_write_space;
+	write_unlock_bh(&sk->sk_callback_lock);
+	spin_lock_bh(&tp->tn->lock);
+	list_add_tail(&tp->link, &tp->tn->socks);
+	spin_unlock_bh(&tp->tn->lock);
+}
+
+/* The other way.  When the socket is unlocked again, no callback of ours runs or ever will. */
+static void rds_tcp_unhook(struct rds_tcp_path *tp)
+{
+	struct sock *sk = tp->sock->sk;
+
+	spin_lock_bh(&tp->tn->lock);
+	list_del_init(&tp->link);
+	spin_unlock_bh(&tp->tn->lock);
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_state_change = tp->plain_state_change;
+	sk->sk_data_ready = tp->plain_data_ready;
+	sk->sk_write_space = tp->plain_write_space;
+	rcu_assign_sk_user_data(sk, NULL);
+	write_unlock_bh(&sk->sk_callback_lock);
+	tp->phase = RDS_TCP_IDLE;
+}
+
+/* ---- ops ---- */
+
+void *rds_tcp_path_alloc(struct rds_path *path)
+{
+	struct rds_tcp_net *tn = rds_tcp_net_of(rds_os_net_to_net(rds_path_os_net(path)));
+	struct rds_tcp_path *tp;
+
+	if (atomic_inc_return(&tn->paths) > RDS_TCP_MAX_NET_PATHS) {
+		rds_tcp_count(tn, RDS_TCP_S_too_many_paths);
+		goto full;
+	}
+	tp = kzalloc(sizeof(*tp), GFP_KERNEL);
+	if (!tp)
+		goto full;
+	tp->path = path;
+	tp->tn = tn;
+	rds_tcp_frame_init(&tp->frame, path);
+	INIT_DELAYED_WORK(&tp->nudge, rds_tcp_nudge);
+	INIT_LIST_HEAD(&tp->link);
+	return tp;
+full:
+	atomic_dec(&tn->paths);
+	return NULL;
+}
+
+void rds_tcp_path_free(void *priv)
+{
+	struct rds_tcp_path *tp = priv;
+
+	WARN_ON_ONCE(tp->sock);
+	atomic_dec(&tp->tn->paths);
+	kfree(tp);
+}
+
+int rds_tcp_initiates(const void *priv)
+{
+	const struct rds_tcp_path *tp = priv;
+
+	return rds_tcp_is_caller(rds_path_laddr(tp->path), rds_path_faddr(tp->path));
+}
+
+/* Binds to our own address: the peer knows us by it. */
+static int rds_tcp_bind(struct rds_tcp_path *tp, struct socket *sock)
+{
+	struct sockaddr_storage ss;
+	int low, high, len, one = 1;
+	u16 port;
+
+	inet_get_local_port_range(tp->tn->net, &low, &high);
+	port = rds_tcp_port_for(rds_tcp_transport.max_paths, rds_path_index(tp->path), low, high,
+				tp->attempt++);
+	/* Any port: let connect() choose one that is free for this peer. */
+	if (!port)
+		sock->ops->setsockopt(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT,
+				      KERNEL_SOCKPTR(&one), sizeof(one));
+	len = rds_tcp_sockaddr(&ss, rds_path_laddr(tp->path), rds_path_scope(tp->path), port);
+	return kernel_bind(sock, (rds_sockaddr_arg *)&ss, len);
+}
+
+int rds_tcp_connect(void *priv)
+{
+	struct rds_tcp_path *tp = priv;
+	const struct rds_addr *laddr = rds_path_laddr(tp->path);
+	const struct rds_addr *faddr = rds_path_faddr(tp->path);
+	struct sockaddr_storage ss;
+	struct socket *sock;
+	int err, len;
+
+	if (!rds_tcp_may_connect(laddr, faddr, rds_path_index(tp->path)))
+		return -EINVAL;
+	err = sock_create_kern(tp->tn->net, rds_addr_is_v4(faddr) ? PF_INET : PF_INET6,
+			       SOCK_STREAM, IPPROTO_TCP, &sock);
+	if (err)
+		return err;
+	rds_tcp_tune(tp->tn, sock);
+	err = rds_tcp_bind(tp, sock);
+	if (err) {
+		sock_release(sock);
+		return err;
+	}
+	lock_sock(sock->sk);
+	rds_tcp_hook(tp, sock, RDS_TCP_CONNECTING);
+	release_sock(sock->sk);
+	len = rds_tcp_sockaddr(&ss, faddr, rds_path_scope(tp->path), RDS_TCP_PORT);
+	err = kernel_connect(sock, (rds_sockaddr_arg *)&ss, len, O_NONBLOCK);
+	return err == -EINPROGRESS ? 0 : err;
+}
+
+/*
+ * The peer may have written, and gone, long before we get to hook into its connection: what came is
+ * read now, and its end is noticed now, because no callback will tell of either.
+ */
+int rds_tcp_adopt(void *priv, void *handle)
+{
+	struct rds_tcp_path *tp = priv;
+	struct socket *sock = handle;
+	struct sock *sk = sock->sk;
+
+	lock_sock(sk);
+	if (sk->sk_state == TCP_CLOSE && skb_queue_empty(&sk->sk_receive_queue)) {
+		release_sock(sk);
+		rds_tcp_discard(handle);
+		return -ECONNRESET;
+	}
+	rds_tcp_hook(tp, sock, RDS_TCP_OPEN);
+	rds_tcp_send_start(tp);
+	rds_tcp_receive(tp, RDS_MAY_SLEEP);
+	release_sock(sk);
+	return 0;
+}
+
+void rds_tcp_discard(void *handle)
+{
+	struct socket *sock = handle;
+
+	rds_tcp_count(rds_tcp_net_of(sock_net(sock->sk)), RDS_TCP_S_listen_closed_stale);
+	rds_tcp_release(sock);
+}
+
+void rds_tcp_shutdown(void *priv)
+{
+	struct rds_tcp_path *tp = priv;
+	struct sock *sk = tp->sock->sk;
+	bool open;
+
+	lock_sock(sk);
+	open = tp->phase == RDS_TCP_OPEN;
+	if (open)
+		tp->phase = RDS_TCP_DRAINING;
+	release_sock(sk);
+	if (!open) {
+		rds_path_drained(tp->path);
+		return;
+	}
+	kernel_sock_shutdown(tp->sock, SHUT_WR);
+	lock_sock(sk);
+	rds_tcp_receive(tp, RDS_MAY_SLEEP); /* the peer may have ended before */
+	release_sock(sk);
+}
+
+void rds_tcp_close(void *priv)
+{
+	struct rds_tcp_path *tp = priv;
+	struct socket *sock = tp->sock;
+
+	if (!sock)
+		return;
+	lock_sock(sock->sk);
+	rds_tcp_unhook(tp);
+	release_sock(sock->sk);
+	cancel_delayed_work_sync(&tp->nudge);
+	rds_tcp_frame_reset(&tp->frame);
+	tp->sock = NULL;
+	rds_tcp_release(sock);
+}
+
+void rds_tcp_release(struct socket *sock)
+{
+	/* A peer that has ended in order gets an orderly answer; any other a reset. */
+	if (sock->sk->sk_state == TCP_CLOSE_WAIT)
+		kernel_sock_shutdown(sock, SHUT_WR);
+	sock_no_linger(sock->sk);
+	sock_release(sock);
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tcp_send_linux.c: messages into TCP, and what TCP says about them later.
+ *
+ * Headers and small payloads of all messages of a call are gathered and copied by one
+ * tcp_sendmsg_locked(); payloads in pages are handed over by reference.  All under one lock_sock.
+ * Instead of corking, every piece but the last of a call says MSG_MORE.
+ *
+ * Acks.  TCP calls write_space() for every ack while SOCK_NOSPACE is set; that is how we hear of
+ * them, so it stays set as long as anything is unacknowledged.
+ */
+#include "tcp_linux.h"
+
+#include "../../net/linux/payload_linux.h"
+
+/* Header and payload of this many messages go into one call. */
+#define RDS_TCP_KVECS 32
+
+/* How long to wait when TCP had no memory for the very first byte, jiffies. */
+#define RDS_TCP_NUDGE_DELAY msecs_to_jiffies(10)
+
+/* One call of xmit on its way. */
+struct rds_tcp_push {
+	struct sock *sk;
+	size_t sent;	/* bytes that TCP took */
+	int err;	/* why it took no more; 0 */
+	unsigned int n; /* pieces gathered and not sent */
+	size_t bytes;	/* in them */
+	struct kvec kv[RDS_TCP_KVECS];
+};
+
+static int rds_tcp_flags(bool more)
+{
+	return MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0);
+}
+
+/* TCP answered @r to @want bytes; false: it took less, stop. */
+static bool rds_tcp_took(struct rds_tcp_push *p, long r, size_t want)
+{
+	if (r > 0)
+		p->sent += r;
+	if (r == want)
+		return true;
+	p->err = r < 0 ? r : -EAGAIN;
+	return false;
+}
+
+static bool rds_tcp_flush(struct rds_tcp_push *p, bool more)
+{
+	struct msghdr msg = { .msg_flags = rds_tcp_flags(more) };
+	size_t want = p->bytes;
+	unsigned int n = p->n;
+
+	if (!n)
+		return true;
+	p->n = 0;
+	p->bytes = 0;
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, p->kv, n, want);
+	return rds_tcp_took(p, tcp_sendmsg_locked(p->sk, &msg, want), want);
+}
+
+/* Gathers the part of @len bytes at @base that begins @skip bytes into it. */
+static bool rds_tcp_gather(struct rds_tcp_push *p, const void *base, u32 len, u32 skip)
+{
+	if (skip >= len)
+		return true;
+	if (p->n == RDS_TCP_KVECS && !rds_tcp_flush(p, true))
+		return false;
+	p->kv[p->n].iov_base = (void *)base + skip;
+	p->kv[p->n++].iov_len = len - skip;
+	p->bytes += len - skip;
+	return true;
+}
+
+#ifdef RDS_HAVE_SPLICE_PAGES
+static bool rds_tcp_send_pages(struct rds_tcp_push *p, const struct rds_payload *payload, u32 len,
+			       u32 skip, bool more)
+{
+	struct msghdr msg = { .msg_flags = rds_tcp_flags(more) | MSG_SPLICE_PAGES };
+
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, rds_payload_bvecs(payload),
+		      rds_payload_segs(payload), len);
+	iov_iter_advance(&msg.msg_iter, skip);
+	return rds_tcp_took(p, tcp_sendmsg_locked(p->sk, &msg, len - skip), len - skip);
+}
+#else
+/*
+ * TCP takes a reference on the page it is given, so a piece may not run over into the next page, but
+ * where the pages of a piece are one compound page and share their count.
+ */
+static size_t rds_tcp_piece(const struct bio_vec *bv, u32 skip, struct page **page, u32 *off)
+{
+	*page = bv->bv_page;
+	*off = bv->bv_offset + skip;
+	if (PageCompound(bv->bv_page))
+		return bv->bv_len - skip;
+	*page += *off >> PAGE_SHIFT;
+	*off = offset_in_page(*off);
+	return min_t(size_t, bv->bv_len - skip, PAGE_SIZE - *off);
+}
+
+static bool rds_tcp_send_pages(struct rds_tcp_push *p, const struct rds_payload *payload, u32 len,
+			       u32 skip, bool more)
+{
+	const struct bio_vec *bv = rds_payload_bvecs(payload);
+	struct page *page;
+	size_t n;
+	u32 off;
+	int r;
+
+	for (; skip >= bv->bv_len; bv++) {
+		skip -= bv->bv_len;
+		len -= bv->bv_len;
+	}
+	for (len -= skip; len; len -= n) {
+		n = rds_tcp_piece(bv, skip, &page, &off);
+		if (sendpage_ok(page))
+			r = tcp_sendpage_locked(p->sk, page, off, n,
+						rds_tcp_flags(more || n < len));
+		else
+			r = sock_no_sendpage_locked(p->sk, page, off, n,
+						    rds_tcp_flags(more || n < len));
+		if (!rds_tcp_took(p, r, n))
+			return false;
+		skip += n;
+		if (skip == bv->bv_len) {
+			skip = 0;
+			bv++;
+		}
+	}
+	return true;
+}
+#endif
+
+/* Sends or gathers @m from byte @skip on; @more: others follow. */
+static bool rds_tcp_push_msg(struct rds_tcp_push *p, struct rds_msg *m, u32 skip, bool more)
+{
+	const struct rds_payload *payload;
+	u32 len = rds_msg_len(m);
+
+	if (!rds_tcp_gather(p, rds_msg_header(m), RDS_HEADER_BYTES, skip))
+		return false;
+	if (!len)
+		return true;
+	skip = skip > RDS_HEADER_BYTES ? skip - RDS_HEADER_BYTES : 0;
+	payload = rds_msg_payload(m);
+	if (rds_payload_flat(payload))
+		return rds_tcp_gather(p, rds_payload_data(payload), len, skip);
+	return rds_tcp_flush(p, true) && rds_tcp_send_pages(p, payload, len, skip, more);
+}
+
+/* Books what TCP took; the value of xmit.  Socket locked. */
+static long rds_tcp_settle(struct rds_tcp_path *tp, const struct rds_tcp_push *p)
+{
+	tp->sent += p->sent;
+	set_bit(SOCK_NOSPACE, &tp->sock->flags);
+	if (!p->err)
+		return p->sent;
+	if (p->err != -EAGAIN && !p->sent)
+		return p->err;
+	rds_tcp_count(tp->tn, RDS_TCP_S_sndbuf_full);
+	tp->blocked = true;
+	/* write_space() comes with an ack.  When none is due (TCP has had no memory for anything)
+	 * somebody else must try again. */
+	if (tcp_rtx_and_write_queues_empty(p->sk))
+		queue_delayed_work(rds_tcp_wq, &tp->nudge, RDS_TCP_NUDGE_DELAY);
+	return p->sent ?: -EAGAIN;
+}
+
+/*
+ * Called by the holder of the path's token, so tp->sock stays.  Once the connection has ended, or is
+ * dead but not read to its end, there is no room: the core hears of the end by rds_path_drop().
+ */
+long rds_tcp_xmit(void *priv, const struct rds_xmit *x)
+{
+	struct rds_tcp_path *tp = priv;
+	struct rds_tcp_push p __attribute__((__uninitialized__));
+	long r = -EAGAIN;
+	unsigned int i;
+	bool more;
+
+	p.sk = tp->sock->sk;
+	p.sent = p.bytes = p.n = 0;
+	p.err = 0;
+	lock_sock(p.sk);
+	if (tp->phase == RDS_TCP_OPEN && p.sk->sk_state == TCP_ESTABLISHED) {
+		tp->blocked = false;
+		for (i = 0; i < x->n; i++) {
+			more = i + 1 < x->n || x->more;
+			if (!rds_tcp_push_msg(&p, x->msgs[i], i ? 0 : x->off, more))
+				break;
+		}
+		if (!p.err)
+			rds_tcp_flush(&p, x->more);
+		r = rds_tcp_settle(tp, &p);
+	}
+	release_sock(p.sk);
+	return r;
+}
+
+void rds_tcp_send_start(struct rds_tcp_path *tp)
+{
+	tp->una = tcp_sk(tp->sock->sk)->snd_una;
+	tp->sent = tp->acked = 0;
+	tp->blocked = false;
+}
+
+/*
+ * An ack came, or room in some other way.  Socket locked: by softirq, or by a process that leaves the
+ * lock (our own xmit too; it is done by then and holds nothing of the core's).
+ */
+void rds_tcp_write_space(struct sock *sk)
+{
+	struct rds_tcp_path *tp = sk->sk_user_data;
+	u32 una = tcp_sk(sk)->snd_una;
+
+	rds_tcp_count(tp->tn, RDS_TCP_S_write_space_calls);
+	if (tp->phase == RDS_TCP_CONNECTING)
+		return;
+	if (una != tp->una) {
+		/* Our FIN counts as a byte too. */
+		tp->acked = min(tp->acked + (u32)(una - tp->una), tp->sent);
+		tp->una = una;
+		rds_path_acked(tp->path, tp->acked);
+	}
+	if (tp->blocked) {
+		if (!sk_stream_is_writeable(sk))
+			return;
+		tp->blocked = false;
+		rds_path_writable(tp->path);
+	}
+	if (tp->acked == tp->sent)
+		clear_bit(SOCK_NOSPACE, &tp->sock->flags);
+}
+
+void rds_tcp_nudge(struct work_struct *work)
+{
+	struct rds_tcp_path *tp = container_of(to_delayed_work(work), struct rds_tcp_path, nudge);
+
+	rds_tcp_count(tp->tn, RDS_TCP_S_nudged);
+	rds_path_writable(tp->path);
+}
