@@ -20,18 +20,15 @@
 #include "perf.h"
 
 static const struct family fams[] = {
-	{ "rds-lo", RDS, LO, 1 },	{ "rds-self", RDS, SELF, 0 },
-	{ "rds-veth", RDS, VETH, 0 },	{ "tcp-veth", TCP, VETH, 0 },
-	{ "unix-lo", UNIX, LO, 0 },
+	{"rds-lo", RDS, LO, 1},	    {"rds-self", RDS, SELF, 0}, {"rds-veth", RDS, VETH, 0},
+	{"tcp-veth", TCP, VETH, 0}, {"unix-lo", UNIX, LO, 0},
 };
 #define NFAM (sizeof(fams) / sizeof(fams[0]))
 
 static const struct test tests[] = {
-	{ "lat", 1, 1, { 64, 8192 } },
-	{ "stream", 1, 1, { 64, 1024, 8192, 65536, 1048576 } },
-	{ "batch", 1, BATCH, { 64, 1024 } },
-	{ "fan16", 16, 1, { 64, 8192 } },
-	{ "fan256", 256, 1, { 64 } },
+	{"lat", 1, 1, {64, 8192}},	 {"stream", 1, 1, {64, 1024, 8192, 65536, 1048576}},
+	{"batch", 1, BATCH, {64, 1024}}, {"fan16", 16, 1, {64, 8192}},
+	{"fan256", 256, 1, {64}},
 };
 #define NTEST (sizeof(tests) / sizeof(tests[0]))
 
@@ -39,13 +36,13 @@ static const struct test tests[] = {
  * Comes before the measured cases: with some timings mainline never delivers the first message
  * between two nodes (acknowledged by TCP, no drop counted), and would hang in the first case.
  */
-static const struct test first = { "first", 1, 1, { 64 } };
+static const struct test first = {"first", 1, 1, {64}};
 #define FIRST_TRIES 4
 
 struct perf_case pc;
 struct shared *sh;
 char *mbuf;
-static int offset;	/* other ports, so other paths of mainline's eight */
+static int offset; /* other ports, so other paths of mainline's eight */
 
 static void on_alarm(int s)
 {
@@ -100,9 +97,14 @@ static void run_case(const struct family *f, const struct test *t, size_t size)
 	} else if (!strcmp(t->name, "lat")) {
 		n /= 2;
 	}
-	pc = (struct perf_case){ .fam = f, .test = t, .size = size, .nsend = t->senders,
-				 .window = size > 524288 ? 2 : size > 16384 ? (1 << 20) / size : 64,
-				 .lat = t == &first || !strcmp(t->name, "lat") };
+	pc = (struct perf_case){.fam = f,
+				.test = t,
+				.size = size,
+				.nsend = t->senders,
+				.window = size > 524288	 ? 2
+					  : size > 16384 ? (1 << 20) / size
+							 : 64,
+				.lat = t == &first || !strcmp(t->name, "lat")};
 	memset(sh, 0, sizeof(*sh));
 	sh->port = 4000 + (seqno++ % 60) * 1000 + (offset % 100) * 17;
 	if (pipe(pc.r2s) || pipe(pc.s2r))
@@ -175,12 +177,13 @@ static void list(void)
 	for (t = 0; t < NTEST; t++)
 		for (z = 0; z < 6 && tests[t].size[z]; z++)
 			for (f = 0; f < NFAM; f++)
-				printf("%s:%s:%zu\n", fams[f].name, tests[t].name, tests[t].size[z]);
+				printf("%s:%s:%zu\n", fams[f].name, tests[t].name,
+				       tests[t].size[z]);
 }
 
 int main(int argc, char **argv)
 {
-	struct rlimit rl = { 65536, 65536 };
+	struct rlimit rl = {65536, 65536};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc == 2 && !strcmp(argv[1], "list")) {

@@ -90,9 +90,9 @@ static int write_file(const char *path, const char *v)
 /* veth va here, vb in ns_b */
 static int veth_add(void)
 {
-	struct request b = { .h = { .nlmsg_len = NLMSG_LENGTH(sizeof(struct ifinfomsg)),
-				    .nlmsg_type = RTM_NEWLINK,
-				    .nlmsg_flags = NLM_F_CREATE | NLM_F_EXCL } };
+	struct request b = {.h = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct ifinfomsg)),
+				  .nlmsg_type = RTM_NEWLINK,
+				  .nlmsg_flags = NLM_F_CREATE | NLM_F_EXCL}};
 	struct rtattr *info, *data, *peer;
 
 	/* fixed hardware addresses: nothing random in the measurement */

@@ -22,29 +22,29 @@
 #endif
 
 /* Long no-ops that icprof.c recognises: what is counted is what runs between them. */
-#define MARK(n) \
+#define MARK(n)                                                                                    \
 	__asm__ volatile(".byte 0x66,0x2e,0x0f,0x1f,0x84,0," #n ",0x53,0x44,0x52" ::: "memory")
 #define MARK_BEGIN() MARK(1)
 #define MARK_END() MARK(2)
 
 enum kind { RDS, TCP, UNIX };
 enum topo {
-	LO,	/* 127.0.0.1 */
-	SELF,	/* the node's own interface address */
-	VETH,	/* two network namespaces joined by a veth pair */
+	LO,   /* 127.0.0.1 */
+	SELF, /* the node's own interface address */
+	VETH, /* two network namespaces joined by a veth pair */
 };
 
 struct family {
 	const char *name;
 	enum kind kind;
 	enum topo topo;
-	int credit;	/* nothing but the program holds the sender back (mainline's loop on 127/8) */
+	int credit; /* nothing but the program holds the sender back (mainline's loop on 127/8) */
 };
 
 struct test {
 	const char *name;
 	int senders;
-	int batch;	/* messages per sendmmsg, recvmmsg or writev */
+	int batch; /* messages per sendmmsg, recvmmsg or writev */
 	size_t size[6];
 };
 
@@ -66,15 +66,15 @@ struct perf_case {
 	const struct test *test;
 	size_t size;
 	int nsend;
-	int window;		/* messages per credit */
-	int lat;		/* ping-pong: every message is echoed */
-	int r2s[2], s2r[2];	/* pipes by which the two tell each other to go on */
+	int window;	    /* messages per credit */
+	int lat;	    /* ping-pong: every message is echoed */
+	int r2s[2], s2r[2]; /* pipes by which the two tell each other to go on */
 };
 
 /* One end of a connection, or a datagram socket. */
 struct end {
 	int fd;
-	char *buf;		/* TCP: bytes read, frames not yet taken */
+	char *buf; /* TCP: bytes read, frames not yet taken */
 	size_t beg, fill;
 };
 

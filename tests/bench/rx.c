@@ -17,13 +17,13 @@ static int ev_i, ev_n;
 static struct sockaddr_storage from, credit_to;
 static socklen_t fromlen, credit_tolen;
 static struct end *from_end, *credit_end;
-static uint32_t *next;	/* sequence number that comes next, per sender */
+static uint32_t *next; /* sequence number that comes next, per sender */
 
 static size_t dgram_in(int fd, char **p)
 {
-	struct iovec v = { mbuf, MBUF };
-	struct msghdr m = { .msg_name = &from, .msg_namelen = sizeof(from),
-			    .msg_iov = &v, .msg_iovlen = 1 };
+	struct iovec v = {mbuf, MBUF};
+	struct msghdr m = {
+		.msg_name = &from, .msg_namelen = sizeof(from), .msg_iov = &v, .msg_iovlen = 1};
 	ssize_t r = recvmsg(fd, &m, 0);
 
 	if (r < 0 && (errno == EAGAIN || errno == EINTR) && ep >= 0)
@@ -58,8 +58,8 @@ static size_t rx_msg(char **p)
 	}
 }
 
-static void reply(struct end *e, const struct sockaddr_storage *to, socklen_t tolen,
-		  const char *b, size_t len)
+static void reply(struct end *e, const struct sockaddr_storage *to, socklen_t tolen, const char *b,
+		  size_t len)
 {
 	tx_raw(e->fd, connected() ? NULL : to, connected() ? 0 : tolen, b, len);
 }
@@ -71,7 +71,7 @@ static void credit(void)
 
 static void check(const char *p, size_t got)
 {
-	uint32_t v[2];	/* sequence number, sender */
+	uint32_t v[2]; /* sequence number, sender */
 
 	if (got != pc.size) {
 		errno = EMSGSIZE;
@@ -145,7 +145,7 @@ static void accept_all(int fd)
 	if (re_n > 1)
 		ep = epoll_create1(0);
 	for (i = 0; i < re_n; i++) {
-		struct epoll_event ev = { .events = EPOLLIN, .data.ptr = &re[i] };
+		struct epoll_event ev = {.events = EPOLLIN, .data.ptr = &re[i]};
 
 		c = accept4(fd, NULL, NULL, re_n > 1 ? SOCK_NONBLOCK : 0);
 		if (c < 0)

@@ -98,9 +98,9 @@ int connected(void)
 
 int open_sock(void)
 {
-	static const int domain[] = { AF_RDS, AF_INET, AF_UNIX };
-	int fd = socket(domain[pc.fam->kind],
-			pc.fam->kind == TCP ? SOCK_STREAM : SOCK_SEQPACKET, 0);
+	static const int domain[] = {AF_RDS, AF_INET, AF_UNIX};
+	int fd =
+		socket(domain[pc.fam->kind], pc.fam->kind == TCP ? SOCK_STREAM : SOCK_SEQPACKET, 0);
 	int one = 1;
 
 	if (fd < 0)
@@ -118,7 +118,7 @@ void end_init(struct end *e, int fd)
 	e->buf = malloc(TCPBUF);
 	if (!e->buf)
 		die("malloc");
-	memset(e->buf, 1, TCPBUF);	/* no page faults inside the measurement */
+	memset(e->buf, 1, TCPBUF); /* no page faults inside the measurement */
 }
 
 socklen_t addr_of(struct sockaddr_storage *ss, int sender, int port)
@@ -134,9 +134,9 @@ socklen_t addr_of(struct sockaddr_storage *ss, int sender, int port)
 	}
 	i->sin_family = AF_INET;
 	i->sin_port = htons(port);
-	i->sin_addr.s_addr = inet_addr(pc.fam->topo == LO		 ? "127.0.0.1" :
-				       pc.fam->topo == SELF || sender ? "10.9.0.1" :
-									   "10.9.0.2");
+	i->sin_addr.s_addr = inet_addr(pc.fam->topo == LO		? "127.0.0.1"
+				       : pc.fam->topo == SELF || sender ? "10.9.0.1"
+									: "10.9.0.2");
 	return sizeof(*i);
 }
 
@@ -144,8 +144,8 @@ socklen_t addr_of(struct sockaddr_storage *ss, int sender, int port)
 void tx_raw(int fd, const struct sockaddr_storage *to, socklen_t tolen, const char *b, size_t len)
 {
 	uint32_t h = len;
-	struct iovec v[2] = { { &h, 4 }, { (void *)b, len } };
-	struct msghdr m = { .msg_iov = v, .msg_iovlen = 2 };
+	struct iovec v[2] = {{&h, 4}, {(void *)b, len}};
+	struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};
 	ssize_t r;
 	size_t done;
 

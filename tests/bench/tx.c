@@ -43,8 +43,8 @@ static void tx_batch(long n, long first)
 	int i;
 
 	for (i = 0; i < BATCH; i++) {
-		iv[2 * i] = (struct iovec){ &hdr, 4 };
-		iv[2 * i + 1] = (struct iovec){ mbuf + i * BATCH_STRIDE, pc.size };
+		iv[2 * i] = (struct iovec){&hdr, 4};
+		iv[2 * i + 1] = (struct iovec){mbuf + i * BATCH_STRIDE, pc.size};
 		mm[i].msg_hdr.msg_iov = &iv[2 * i + 1];
 		mm[i].msg_hdr.msg_iovlen = 1;
 		if (!connected()) {
