@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * module.c: rds.ko comes and goes; its namespaces; what it exports to transports.
+ */
+#include <linux/init.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <net/netns/generic.h>
+
+#include "glue.h"
+#include "platform_linux.h"
+
+static unsigned int rds_net_id __read_mostly;
+
+struct rds_linux_net *rds_linux_net(const struct net *net)
+{
+	return net_generic(net, rds_net_id);
+}
+
+struct rds_net *rds_net_of(struct net *net)
+{
+	return rds_linux_net(net)->core;
+}
+
+static int __net_init rds_net_init(struct net *net)
+{
+	struct rds_linux_net *rn = rds_linux_net(net);
+	int err = -ENOMEM;
+
+	spin_lock_init(&rn->socks_lock);
+	INIT_LIST_HEAD(&rn->socks);
+	rn->stats = alloc_percpu(struct rds_stats);
+	if (!rn->stats)
+		return err;
+	rn->core = rds_net_create(rds_os_net(net), (struct rds_stats __force *)rn->stats);
+	if (!rn->core)
+		goto free_stats;
+	err = rds_sysctl_net_init(net, rn);
+	if (err)
+		goto destroy_core;
+	return 0;
+
+destroy_core:
+	rds_net_destroy(rn->core);
+free_stats:
+	free_percpu(rn->stats);
+	return err;
+}
+
+static void __net_exit rds_net_exit(struct net *net)
+{
+	struct rds_linux_net *rn = rds_linux_net(net);
+
+	rds_sysctl_net_exit(rn);
+	rds_net_destroy(rn->core);
+	free_percpu(rn->stats);
+}
+
+static struct pernet_operations rds_net_ops = {
+	.init = rds_net_init,
+	.exit = rds_net_exit,
+	.id = &rds_net_id,
+	.size = sizeof(struct rds_linux_net),
+};
+
+static int __init rds_init(void)
+{
+	int err;
+
+	err = rds_platform_init();
+	if (err)
+		return err;
+	err = rds_core_init();
+	if (err)
+		goto exit_platform;
+	err = register_pernet_subsys(&rds_net_ops);
+	if (err)
+		goto exit_core;
+	err = rds_info_core_init();
+	if (err)
+		goto exit_net;
+	/* Last: from here on there are sockets. */
+	err = rds_family_register();
+	if (err)
+		goto exit_info;
+	return 0;
+
+exit_info:
+	rds_info_core_exit();
+exit_net:
+	unregister_pernet_subsys(&rds_net_ops);
+exit_core:
+	rds_core_exit();
+exit_platform:
+	rds_platform_exit();
+	return err;
+}
+module_init(rds_init);
+
+static void __exit rds_exit(void)
+{
+	rds_family_unregister();
+	rds_info_core_exit();
+	unregister_pernet_subsys(&rds_net_ops);
+	rds_core_exit();
+	rds_platform_exit();
+}
+module_exit(rds_exit);
+
+MODULE_DESCRIPTION("Reliable Datagram Sockets: the family and its core");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("5.0");
+MODULE_ALIAS_NETPROTO(PF_RDS);
+/* Addresses of this host are served by a module of its own. */
+MODULE_SOFTDEP("post: rds_loop");

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * payload_linux.c: payloads in memory of their own, and pinned ones.  What arrived in socket buffers
+ * and stays there is in payload_skb.c.
+ */
+#include "payload_linux.h"
+
+#include <linux/export.h>
+#include <linux/highmem.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+
+#include "payload_skb.h"
+
+/* Biggest pages taken, as an order: eight at a time is what the page allocator caches per CPU. */
+#define MAX_ORDER_USED 3
+
+/* Entries that @len bytes need when memory is not fragmented: whole big pages, and smaller ones so
+ * that less than a page is wasted at the end. */
+static unsigned int inline_segs(u32 len)
+{
+	return (len >> (PAGE_SHIFT + MAX_ORDER_USED)) + MAX_ORDER_USED + 1;
+}
+
+uint32_t rds_payload_footprint(uint32_t len)
+{
+	if (!len)
+		return 0;
+	if (len <= RDS_PAYLOAD_FLAT_MAX)
+		return max_t(u32, RDS_PAYLOAD_FLAT_OFFSET + len, sizeof(struct rds_payload));
+	return sizeof(struct rds_payload) + inline_segs(len) * sizeof(struct bio_vec);
+}
+
+static void init_common(struct rds_payload *p, u32 len, enum rds_payload_kind kind)
+{
+	p->len = len;
+	p->have = 0;
+	p->kind = kind;
+	p->own_bv = 0;
+	p->segs = 0;
+	p->truesize = 0;
+}
+
+static void free_pages_of(struct rds_payload *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->segs; i++)
+		__free_pages(p->bv[i].bv_page, get_order(p->bv[i].bv_len));
+	if (p->own_bv)
+		kfree(p->bv);
+	p->segs = 0;
+	p->own_bv = 0;
+}
+
+/* Memory is fragmented: a table that is enough for single pages. */
+static bool grow_table(struct rds_payload *p, u32 left, gfp_t gfp)
+{
+	unsigned int need = p->segs + DIV_ROUND_UP(left, PAGE_SIZE);
+	struct bio_vec *bv = kmalloc_array(need, sizeof(*bv), gfp | __GFP_NOWARN);
+
+	if (!bv)
+		return false;
+	memcpy(bv, p->bv, p->segs * sizeof(*bv));
+	p->bv = bv;
+	p->own_bv = 1;
+	return true;
+}
+
+/* A page of order *@order or, when there is none, of the next lower one that there is. */
+static struct page *get_page_of(unsigned int *order, gfp_t gfp)
+{
+	struct page *page;
+
+	for (; *order; --*order) {
+		page = alloc_pages((gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | __GFP_NOWARN |
+					   __GFP_NORETRY,
+				   *order);
+		if (page)
+			return page;
+	}
+	return alloc_page(gfp | __GFP_NOWARN);
+}
+
+/* Entries hold their page's size until the last is cut to what is used. */
+static int get_pages_for(struct rds_payload *p, gfp_t gfp)
+{
+	unsigned int cap = MAX_ORDER_USED, room = inline_segs(p->len);
+	u32 left = p->len;
+
+	p->bv = (struct bio_vec *)(p + 1);
+	while (left) {
+		unsigned int fit = ilog2(DIV_ROUND_UP(left, PAGE_SIZE));
+		unsigned int order = min(fit, cap);
+		unsigned int asked = order;
+		struct page *page = get_page_of(&order, gfp);
+
+		if (page && p->segs == room && !p->own_bv && !grow_table(p, left, gfp)) {
+			__free_pages(page, order);
+			page = NULL;
+		}
+		if (!page) {
+			free_pages_of(p);
+			return -ENOMEM;
+		}
+		if (order < asked)
+			cap = order;
+		p->bv[p->segs].bv_page = page;
+		p->bv[p->segs].bv_offset = 0;
+		p->bv[p->segs].bv_len = min_t(u32, left, PAGE_SIZE << order);
+		left -= p->bv[p->segs++].bv_len;
+		p->truesize += PAGE_SIZE << order;
+	}
+	return 0;
+}
+
+int rds_payload_init(struct rds_payload *p, uint32_t len, const struct rds_src *src,
+		     enum rds_ctx ctx)
+{
+	if (len <= RDS_PAYLOAD_FLAT_MAX) {
+		init_common(p, len, RDS_PAYLOAD_FLAT);
+		return 0;
+	}
+	if (src && rds_skb_worth_keeping(src, len)) {
+		init_common(p, len, RDS_PAYLOAD_SKBS);
+		p->head = p->tail = NULL;
+		return 0;
+	}
+	init_common(p, len, RDS_PAYLOAD_PAGES);
+	return get_pages_for(p, ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC);
+}
+
+int rds_payload_from_user(struct rds_payload *p, struct rds_uio *from)
+{
+	struct iov_iter *iter = (struct iov_iter *)from;
+	unsigned int i;
+
+	if (rds_payload_flat(p)) {
+		if (!copy_from_iter_full(rds_payload_data(p), p->len, iter))
+			return -EFAULT;
+	} else {
+		for (i = 0; i < p->segs; i++) {
+			if (copy_page_from_iter(p->bv[i].bv_page, 0, p->bv[i].bv_len, iter) !=
+			    p->bv[i].bv_len)
+				return -EFAULT;
+		}
+	}
+	p->have = p->len;
+	return 0;
+}
+
+/* Adds pinned pages to the table, one entry for each. */
+static void add_pinned(struct rds_payload *p, struct page **pages, size_t off, size_t bytes)
+{
+	unsigned int i;
+
+	for (i = 0; bytes; i++) {
+		size_t n = min_t(size_t, bytes, PAGE_SIZE - off);
+
+		p->bv[p->segs].bv_page = pages[i];
+		p->bv[p->segs].bv_offset = off;
+		p->bv[p->segs].bv_len = n;
+		p->segs++;
+		bytes -= n;
+		off = 0;
+	}
+}
+
+static void unpin_pages_of(struct rds_payload *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->segs; i++)
+		put_page(p->bv[i].bv_page);
+	mm_unaccount_pinned_pages(&p->pin);
+	kvfree(p->bv);
+	p->segs = 0;
+}
+
+static int pin_all(struct rds_payload *p, struct iov_iter *iter)
+{
+	while (p->have < p->len) {
+		struct page *pages[16];
+		size_t off;
+		ssize_t got = iov_iter_get_pages2(iter, pages, p->len - p->have,
+						  ARRAY_SIZE(pages), &off);
+
+		if (got <= 0)
+			return -EFAULT;
+		add_pinned(p, pages, off, got);
+		p->have += got;
+	}
+	return 0;
+}
+
+int rds_payload_pin_user(struct rds_payload *p, uint32_t len, struct rds_uio *from)
+{
+	struct iov_iter *iter = (struct iov_iter *)from;
+	int npages = iov_iter_npages(iter, INT_MAX);
+	int err;
+
+	init_common(p, len, RDS_PAYLOAD_PINNED);
+	/* One entry for each vector's piece of each page; segs is 16 bits wide. */
+	if (npages > U16_MAX)
+		return -ENOMEM;
+	memset(&p->pin, 0, sizeof(p->pin));
+	err = mm_account_pinned_pages(&p->pin, len);
+	if (err)
+		return -ENOMEM;
+	p->bv = kvmalloc_array(npages, sizeof(*p->bv), GFP_KERNEL);
+	err = p->bv ? pin_all(p, iter) : -ENOMEM;
+	if (err)
+		unpin_pages_of(p);
+	return err;
+}
+
+/* Copies of the bytes at @off of PAGES and PINNED payloads. */
+static void bvecs_to_mem(const struct bio_vec *bv, u32 off, u32 n, u8 *to)
+{
+	for (; n; bv++) {
+		u32 piece;
+
+		if (off >= bv->bv_len) {
+			off -= bv->bv_len;
+			continue;
+		}
+		piece = min(n, bv->bv_len - off);
+		/* Only PINNED pages may lie in high memory, and their entries stay within one. */
+		if (PageHighMem(bv->bv_page))
+			memcpy_from_page(to, bv->bv_page, bv->bv_offset + off, piece);
+		else
+			memcpy(to, page_address(bv->bv_page) + bv->bv_offset + off, piece);
+		to += piece;
+		n -= piece;
+		off = 0;
+	}
+}
+
+int rds_payload_unpin(struct rds_payload *p)
+{
+	struct rds_payload pinned = *p;
+	u32 off = 0;
+	unsigned int i;
+
+	if (p->kind != RDS_PAYLOAD_PINNED)
+		return 0;
+	if (rds_payload_init(p, pinned.len, NULL, RDS_MAY_SLEEP)) {
+		*p = pinned;
+		return -ENOMEM;
+	}
+	if (rds_payload_flat(p)) {
+		bvecs_to_mem(pinned.bv, 0, p->len, rds_payload_data(p));
+	} else {
+		for (i = 0; i < p->segs; i++) {
+			bvecs_to_mem(pinned.bv, off, p->bv[i].bv_len,
+				     page_address(p->bv[i].bv_page));
+			off += p->bv[i].bv_len;
+		}
+	}
+	p->have = p->len;
+	unpin_pages_of(&pinned);
+	return 0;
+}
+
+void rds_payload_from_mem(struct rds_payload *p, const void *from)
+{
+	unsigned int i;
+
+	if (rds_payload_flat(p)) {
+		memcpy(rds_payload_data(p), from, p->len);
+	} else {
+		for (i = 0; i < p->segs; i++) {
+			memcpy(page_address(p->bv[i].bv_page), from, p->bv[i].bv_len);
+			from += p->bv[i].bv_len;
+		}
+	}
+	p->have = p->len;
+}
+
+static void append_pages(struct rds_payload *p, const struct sk_buff *skb, u32 off, u32 n)
+{
+	const struct bio_vec *bv = p->bv;
+	u32 at = p->have;
+
+	for (; n; bv++) {
+		u32 piece;
+
+		if (at >= bv->bv_len) {
+			at -= bv->bv_len;
+			continue;
+		}
+		piece = min(n, bv->bv_len - at);
+		skb_copy_bits(skb, off, page_address(bv->bv_page) + at, piece);
+		off += piece;
+		n -= piece;
+		at = 0;
+	}
+}
+
+int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off, uint32_t n,
+		       enum rds_ctx ctx)
+{
+	struct sk_buff *skb = (struct sk_buff *)src;
+	int err = 0;
+
+	switch (p->kind) {
+	case RDS_PAYLOAD_FLAT:
+		skb_copy_bits(skb, off, rds_payload_data(p) + p->have, n);
+		break;
+	case RDS_PAYLOAD_PAGES:
+		append_pages(p, skb, off, n);
+		break;
+	case RDS_PAYLOAD_SKBS:
+		err = rds_skb_append(p, skb, off, n, ctx);
+		break;
+	}
+	if (!err)
+		p->have += n;
+	return err;
+}
+
+static int bvecs_to_iter(const struct bio_vec *bv, u32 off, u32 n, struct iov_iter *to)
+{
+	for (; n; bv++) {
+		u32 piece;
+
+		if (off >= bv->bv_len) {
+			off -= bv->bv_len;
+			continue;
+		}
+		piece = min(n, bv->bv_len - off);
+		if (copy_page_to_iter(bv->bv_page, bv->bv_offset + off, piece, to) != piece)
+			return -EFAULT;
+		n -= piece;
+		off = 0;
+	}
+	return 0;
+}
+
+int rds_payload_to_user(const struct rds_payload *p, uint32_t off, uint32_t n, struct rds_uio *to)
+{
+	struct iov_iter *iter = (struct iov_iter *)to;
+
+	switch (p->kind) {
+	case RDS_PAYLOAD_FLAT:
+		return copy_to_iter(rds_payload_data(p) + off, n, iter) == n ? 0 : -EFAULT;
+	case RDS_PAYLOAD_SKBS:
+		return rds_skb_to_iter(p, off, n, iter);
+	default:
+		return bvecs_to_iter(p->bv, off, n, iter);
+	}
+}
+
+void rds_payload_to_mem(const struct rds_payload *p, uint32_t off, uint32_t n, void *to)
+{
+	switch (p->kind) {
+	case RDS_PAYLOAD_FLAT:
+		memcpy(to, rds_payload_data(p) + off, n);
+		break;
+	case RDS_PAYLOAD_SKBS:
+		rds_skb_to_mem(p, off, n, to);
+		break;
+	default:
+		bvecs_to_mem(p->bv, off, n, to);
+	}
+}
+
+uint32_t rds_payload_truesize(const struct rds_payload *p)
+{
+	return p->truesize;
+}
+
+void rds_payload_destroy(struct rds_payload *p)
+{
+	switch (p->kind) {
+	case RDS_PAYLOAD_FLAT:
+		break;
+	case RDS_PAYLOAD_PAGES:
+		free_pages_of(p);
+		break;
+	case RDS_PAYLOAD_PINNED:
+		unpin_pages_of(p);
+		break;
+	case RDS_PAYLOAD_SKBS:
+		rds_skb_free(p);
+		break;
+	}
+}
+
+void rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n)
+{
+	skb_copy_bits((const struct sk_buff *)src, off, to, n);
+}

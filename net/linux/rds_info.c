@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rds_info.c: getsockopt(RDS_INFO_*): snapshots of tables as arrays of packed structs.
+ *
+ * Success returns the size of one element, a positive number; the length of the whole goes to
+ * *optlen, also with -ENOSPC.  The list is walked into kernel memory and copied out afterwards,
+ * because walking holds locks: once to count, and once more when there is room.
+ */
+#include <linux/mm.h>
+#include <linux/rwsem.h>
+#include <linux/slab.h>
+
+#include "glue.h"
+
+struct rds_info_buf {
+	u8 *at;
+	size_t room; /* bytes left at @at */
+	size_t total; /* bytes that all elements need */
+	unsigned int each;
+};
+
+struct info_source {
+	unsigned int each;
+	bool whole;
+	void (*fn)(struct net *net, struct rds_info_buf *b);
+};
+
+static struct info_source sources[RDS_INFO_LAST - RDS_INFO_FIRST + 1];
+/* Readers call a source, writers come and go with their modules. */
+static DECLARE_RWSEM(sources_sem);
+
+void rds_info_add(struct rds_info_buf *b, const void *element)
+{
+	b->total += b->each;
+	if (b->room < b->each)
+		return;
+	memcpy(b->at, element, b->each);
+	b->at += b->each;
+	b->room -= b->each;
+}
+EXPORT_SYMBOL_GPL(rds_info_add);
+
+int rds_info_register(int optname, unsigned int each, bool whole,
+		      void (*fn)(struct net *net, struct rds_info_buf *b))
+{
+	struct info_source *src;
+	int err = -EEXIST;
+
+	if (optname < RDS_INFO_FIRST || optname > RDS_INFO_LAST)
+		return -EINVAL;
+	src = &sources[optname - RDS_INFO_FIRST];
+	down_write(&sources_sem);
+	if (!src->fn) {
+		*src = (struct info_source){ .each = each, .whole = whole, .fn = fn };
+		err = 0;
+	}
+	up_write(&sources_sem);
+	return err;
+}
+EXPORT_SYMBOL_GPL(rds_info_register);
+
+void rds_info_unregister(int optname)
+{
+	down_write(&sources_sem);
+	sources[optname - RDS_INFO_FIRST].fn = NULL;
+	up_write(&sources_sem);
+}
+EXPORT_SYMBOL_GPL(rds_info_unregister);
+
+/* Walks the list: its size, and into @room bytes at @at as much as fits. */
+static size_t collect(const struct info_source *src, struct net *net, void *at, size_t room)
+{
+	struct rds_info_buf b = { .at = at, .room = room, .each = src->each };
+
+	src->fn(net, &b);
+	return b.total;
+}
+
+/* Copies out what there is room for; *@total is what all needs. */
+static int snapshot(const struct info_source *src, struct net *net, char __user *to, size_t len,
+		    size_t *total)
+{
+	size_t room;
+	void *buf;
+	int err = 0;
+
+	*total = collect(src, net, NULL, 0);
+	if (!len || !*total || (src->whole && len < *total))
+		return 0;
+	/* It may grow meanwhile: some more, but never more than is asked for. */
+	room = min(len, *total + *total / 4 + PAGE_SIZE);
+	buf = kvmalloc(room, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!buf)
+		return -ENOMEM;
+	*total = collect(src, net, buf, room);
+	if (*total > room && len > room)
+		err = -ERESTART; /* grew beyond our guess */
+	else if (!(src->whole && *total > len) &&
+		 copy_to_user(to, buf, min(*total, rounddown(room, src->each))))
+		err = -EFAULT;
+	kvfree(buf);
+	return err;
+}
+
+int rds_info_getsockopt(struct sock *sk, int optname, char __user *optval, int __user *optlen,
+			int len)
+{
+	const struct info_source *src = &sources[optname - RDS_INFO_FIRST];
+	size_t total = 0;
+	int ret;
+
+	if (len < 0 || len > INT_MAX - (int)PAGE_SIZE + 1 ||
+	    (unsigned long)optval + len < (unsigned long)optval)
+		return -EINVAL;
+	down_read(&sources_sem);
+	if (!src->fn) {
+		up_read(&sources_sem);
+		return -ENOPROTOOPT;
+	}
+	do {
+		ret = snapshot(src, sock_net(sk), optval, len, &total);
+		cond_resched();
+	} while (ret == -ERESTART);
+	if (!ret)
+		ret = total > len ? -ENOSPC : src->each;
+	up_read(&sources_sem);
+	if ((ret > 0 || ret == -ENOSPC) && put_user((int)min_t(size_t, total, INT_MAX), optlen))
+		ret = -EFAULT;
+	return ret;
+}

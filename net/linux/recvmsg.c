@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * recvmsg.c: from a socket's receive queue to a system call.
+ *
+ * A message, a notification or a completion is taken off its queue only when everything that tells
+ * of it has been copied: a fault loses nothing.
+ */
+#include <linux/sched/signal.h>
+#include <net/ip.h>
+
+#include "glue.h"
+
+/* Ports of which we were told that they take messages again. */
+static int recv_cong_notice(struct rds_socket *s, struct msghdr *msg, u64 mask)
+{
+	int err = put_cmsg(msg, SOL_RDS, RDS_CMSG_CONG_UPDATE, sizeof(mask), &mask);
+
+	if (!err)
+		rds_socket_cong_notice_done(s, mask);
+	return err;
+}
+
+/* One message; the reader's lock is held. */
+static int recv_message(struct sock *sk, struct msghdr *msg, size_t size, int flags,
+			struct rds_msg *m, const struct rds_recv_info *info)
+{
+	struct rds_socket *s = rds_core(sk);
+	u32 n = min_t(size_t, size, info->len);
+	int err, cookies;
+
+	err = rds_recv_copy(s, m, n, rds_uio(&msg->msg_iter));
+	if (err)
+		return err;
+	err = rds_cmsg_recv(sk, msg, info);
+	if (err)
+		return err;
+	cookies = rds_cmsg_zcopy(sk, msg);
+	if (cookies < 0)
+		return cookies;
+	if (msg->msg_name)
+		msg->msg_namelen = rds_write_name(&info->from, msg->msg_name);
+	if (n < info->len)
+		msg->msg_flags |= MSG_TRUNC;
+	rds_socket_zcopy_done(s, cookies);
+	if (!(flags & MSG_PEEK))
+		rds_recv_pop(s, m);
+	return flags & MSG_TRUNC ? info->len : n;
+}
+
+/* What there is now: 0 or a length, or -EAGAIN when there is nothing. */
+static int recv_now(struct sock *sk, struct msghdr *msg, size_t size, int flags)
+{
+	struct rds_socket *s = rds_core(sk);
+	struct rds_recv_info info;
+	struct rds_msg *m;
+	u64 mask;
+	int ret;
+
+	if (!rds_socket_readable(s))
+		return -EAGAIN;
+	ret = rds_recv_lock(s);
+	if (ret)
+		return ret;
+	mask = rds_socket_cong_notice(s);
+	if (unlikely(mask)) {
+		ret = recv_cong_notice(s, msg, mask);
+	} else {
+		m = rds_recv_head(s, &info);
+		ret = m ? recv_message(sk, msg, size, flags, m, &info) : -EAGAIN;
+	}
+	rds_recv_unlock(s);
+	return ret;
+}
+
+/* Completions alone do not wake a blocking reader; one that does not block gets them. */
+static int recv_completions(struct sock *sk, struct msghdr *msg)
+{
+	int n = rds_cmsg_zcopy(sk, msg);
+
+	if (n <= 0)
+		return n ?: -EAGAIN;
+	rds_socket_zcopy_done(rds_core(sk), n);
+	return 0;
+}
+
+static int wait_to_recv(struct sock *sk, long *timeo)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	int ret = 0;
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	while (!rds_socket_readable(rds_core(sk))) {
+		if (!*timeo) {
+			ret = -ETIMEDOUT;
+			break;
+		}
+		if (signal_pending(current)) {
+			ret = sock_intr_errno(*timeo);
+			break;
+		}
+		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
+	}
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return ret;
+}
+
+int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)
+{
+	struct sock *sk = sock->sk;
+	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
+	bool wait = timeo != 0;
+	int ret;
+
+	if (flags & MSG_OOB)
+		return 0;
+	if (flags & MSG_ERRQUEUE)
+		return sock_recv_errqueue(sk, msg, size, SOL_IP, IP_RECVERR);
+	/* A message without a name, a notification. */
+	msg->msg_namelen = 0;
+	for (;;) {
+		ret = recv_now(sk, msg, size, flags);
+		if (ret == -EINTR)
+			return sock_intr_errno(timeo);
+		if (ret != -EAGAIN)
+			return ret;
+		if (!wait)
+			return recv_completions(sk, msg);
+		ret = wait_to_recv(sk, &timeo);
+		if (ret)
+			return ret;
+	}
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sockopt.c: options of level SOL_RDS.  Which errno comes first is mainline's order.
+ */
+#include "glue.h"
+
+/* A fixed number of bytes, or more, of an option's value. */
+static int get_value(void *to, size_t size, sockptr_t optval, unsigned int optlen)
+{
+	if (optlen < size)
+		return -EINVAL;
+	return copy_from_sockptr(to, optval, size) ? -EFAULT : 0;
+}
+
+/* The family is not looked at, as in mainline, but for a sockaddr_in in a bigger buffer. */
+static int cancel_sent_to(struct rds_socket *s, sockptr_t optval, unsigned int optlen)
+{
+	struct rds_endpoint bound, to = {};
+	struct sockaddr_in6 name = {};
+	struct sockaddr_in *sin = (struct sockaddr_in *)&name;
+	unsigned int size = optlen < sizeof(name) ? sizeof(*sin) : sizeof(name);
+
+	if (!rds_socket_bound(s, &bound))
+		return -ENOTCONN;
+	if (!optlen) {
+		rds_socket_cancel(s, NULL);
+		return 0;
+	}
+	if (optlen < sizeof(*sin))
+		return -EINVAL;
+	if (copy_from_sockptr(&name, optval, size))
+		return -EFAULT;
+	if (size == sizeof(*sin) || name.sin6_family == AF_INET) {
+		to.addr = rds_addr_from_v4(sin->sin_addr.s_addr);
+		to.port = ntohs(sin->sin_port);
+	} else {
+		to.addr = rds_addr_from_in6(&name.sin6_addr);
+		to.port = ntohs(name.sin6_port);
+	}
+	rds_socket_cancel(s, &to);
+	return 0;
+}
+
+/* Memory regions: no transport here has RDMA, so the arguments are read and then refused. */
+static int get_mr(struct rds_socket *s, sockptr_t optval, unsigned int optlen, size_t size)
+{
+	struct rds_get_mr_for_dest_args args; /* the larger of the two */
+	struct rds_endpoint bound;
+
+	if (optlen != size)
+		return -EINVAL;
+	if (copy_from_sockptr(&args, optval, size))
+		return -EFAULT;
+	return rds_socket_bound(s, &bound) ? -EOPNOTSUPP : -ENOTCONN;
+}
+
+static int free_mr(sockptr_t optval, unsigned int optlen)
+{
+	struct rds_free_mr_args args;
+
+	if (optlen != sizeof(args))
+		return -EINVAL;
+	if (copy_from_sockptr(&args, optval, sizeof(args)))
+		return -EFAULT;
+	/* No cookie is known, and there is no pool to flush. */
+	return -EINVAL;
+}
+
+static int set_recverr(struct rds_socket *s, sockptr_t optval, unsigned int optlen)
+{
+	int on, err = get_value(&on, sizeof(on), optval, optlen);
+
+	if (!err)
+		rds_socket_set_recverr(s, on != 0);
+	return err;
+}
+
+/* An int switches the monitor, a u64 says for which ports. */
+static int set_cong_monitor(struct rds_socket *s, sockptr_t optval, unsigned int optlen)
+{
+	u64 mask = 0;
+	int on, err;
+
+	if (optlen >= sizeof(mask)) {
+		err = get_value(&mask, sizeof(mask), optval, optlen);
+		on = mask != 0;
+	} else {
+		err = get_value(&on, sizeof(on), optval, optlen);
+	}
+	if (!err)
+		rds_socket_set_cong_monitor(s, on != 0, mask);
+	return err;
+}
+
+static int set_transport(struct rds_socket *s, sockptr_t optval, unsigned int optlen)
+{
+	int type;
+
+	if (rds_socket_transport(s) != RDS_TRANS_NONE)
+		return -EOPNOTSUPP;
+	if (optlen != sizeof(type))
+		return -EINVAL;
+	if (copy_from_sockptr(&type, optval, sizeof(type)))
+		return -EFAULT;
+	if (type < 0 || type >= RDS_TRANS_COUNT)
+		return -EINVAL;
+	return rds_socket_set_transport(s, type);
+}
+
+static int set_trace(struct sock *sk, sockptr_t optval, unsigned int optlen)
+{
+	struct rds_rx_trace_so want;
+	int i;
+
+	if (optlen != sizeof(want) || copy_from_sockptr(&want, optval, sizeof(want)) ||
+	    want.rx_traces > RDS_MSG_RX_DGRAM_TRACE_MAX)
+		return -EFAULT;
+	for (i = 0; i < want.rx_traces; i++) {
+		if (want.rx_trace_pos[i] >= RDS_MSG_RX_DGRAM_TRACE_MAX)
+			return -EFAULT;
+	}
+	lock_sock(sk);
+	rds_sock(sk)->trace = want;
+	rds_socket_set_trace(rds_core(sk), want.rx_traces != 0);
+	release_sock(sk);
+	return 0;
+}
+
+static int set_timestamp(struct sock *sk, int optname, sockptr_t optval, unsigned int optlen)
+{
+	int on;
+
+	if (optlen != sizeof(on) || copy_from_sockptr(&on, optval, sizeof(on)))
+		return -EFAULT;
+	lock_sock(sk);
+	sock_valbool_flag(sk, SOCK_RCVTSTAMP, on);
+	sock_valbool_flag(sk, SOCK_TSTAMP_NEW, optname == SO_TIMESTAMP_NEW);
+	release_sock(sk);
+	return 0;
+}
+
+int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval,
+		   unsigned int optlen)
+{
+	struct sock *sk = sock->sk;
+	struct rds_socket *s = rds_core(sk);
+
+	if (level != SOL_RDS)
+		return -ENOPROTOOPT;
+	switch (optname) {
+	case RDS_CANCEL_SENT_TO:
+		return cancel_sent_to(s, optval, optlen);
+	case RDS_GET_MR:
+		return get_mr(s, optval, optlen, sizeof(struct rds_get_mr_args));
+	case RDS_GET_MR_FOR_DEST:
+		return get_mr(s, optval, optlen, sizeof(struct rds_get_mr_for_dest_args));
+	case RDS_FREE_MR:
+		return free_mr(optval, optlen);
+	case RDS_RECVERR:
+		return set_recverr(s, optval, optlen);
+	case RDS_CONG_MONITOR:
+		return set_cong_monitor(s, optval, optlen);
+	case SO_RDS_TRANSPORT:
+		return set_transport(s, optval, optlen);
+	case SO_RDS_MSG_RXPATH_LATENCY:
+		return set_trace(sk, optval, optlen);
+	case SO_TIMESTAMP_OLD:
+	case SO_TIMESTAMP_NEW:
+		return set_timestamp(sk, optname, optval, optlen);
+	default:
+		return -ENOPROTOOPT;
+	}
+}
+
+static int put_value(const void *value, int size, char __user *optval, int __user *optlen)
+{
+	if (copy_to_user(optval, value, size) || put_user(size, optlen))
+		return -EFAULT;
+	return 0;
+}
+
+static int get_cong_monitor(struct rds_socket *s, char __user *optval, int __user *optlen,
+			    int len)
+{
+	u64 mask;
+	int on;
+
+	rds_socket_cong_monitor(s, &on, &mask);
+	if (len >= (int)sizeof(mask))
+		return put_value(&mask, sizeof(mask), optval, optlen);
+	return put_value(&on, sizeof(on), optval, optlen);
+}
+
+int rds_getsockopt(struct socket *sock, int level, int optname, char __user *optval,
+		   int __user *optlen)
+{
+	struct rds_socket *s = rds_core(sock->sk);
+	int len, value;
+
+	if (level != SOL_RDS)
+		return -ENOPROTOOPT;
+	if (get_user(len, optlen))
+		return -EFAULT;
+	if (optname >= RDS_INFO_FIRST && optname <= RDS_INFO_LAST)
+		return rds_info_getsockopt(sock->sk, optname, optval, optlen, len);
+	switch (optname) {
+	case RDS_RECVERR:
+		value = rds_socket_recverr(s);
+		break;
+	case RDS_CONG_MONITOR:
+		if (len < (int)sizeof(value))
+			return -EINVAL;
+		return get_cong_monitor(s, optval, optlen, len);
+	case SO_RDS_TRANSPORT:
+		value = rds_socket_transport(s);
+		break;
+	default:
+		return -ENOPROTOOPT;
+	}
+	if (len < (int)sizeof(value))
+		return -EINVAL;
+	return put_value(&value, sizeof(value), optval, optlen);
+}
