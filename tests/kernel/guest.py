@@ -57,7 +57,7 @@ if [ -e /sys/class/net/eth0 ] || [ -e /new/sys/class/net/eth0 ]; then
 	for a in $ADDRS; do ip addr add "$a" dev eth0; done
 	ip link set eth0 up
 fi
-cp /agent /new/run/agent
+cp /agent /bin/busybox /new/run/
 export PATH=$GUEST_PATH
 exec /bin/switch_root /new /run/agent "$DIRECTORY"
 """
@@ -210,13 +210,19 @@ def initramfs(kern, name, addrs, env):
     return base_initramfs(kern).read_bytes() + cpio([("config", 0o100644, text.encode())])
 
 
-def module_tree(kern, modules_dir):
-    """A lib/modules with our modules installed over the kernel's own, as `make install` would
-    leave it; returns its path. Made on the host, where depmod is fast, and kept while it fits."""
+def our_modules(modules_dir):
+    """The files of our modules in the order they are loaded."""
     files = [pathlib.Path(modules_dir) / f"{m}.ko" for m in OURS]
     missing = [str(f) for f in files if not f.exists()]
     if missing:
         raise SetupError(f"not built: {' '.join(missing)}, run: make")
+    return files
+
+
+def module_tree(kern, modules_dir):
+    """A lib/modules with our modules installed over the kernel's own, as `make install` would
+    leave it; returns its path. Made on the host, where depmod is fast, and kept while it fits."""
+    files = our_modules(modules_dir)
     stamps = "".join(f"{f.resolve()} {f.stat().st_mtime_ns}\n" for f in files) + kern.version
     tree = TOP / "build" / f"modtree-{hashlib.sha256(stamps.encode()).hexdigest()[:12]}"
     if tree.exists():

@@ -50,6 +50,7 @@ HARMLESS = re.compile(r"module verification failed|loading out-of-tree module")
 HEAD = struct.Struct("<III")
 RUN, RUN_STDIN, INPUT, INPUT_END, KILL, SYNC = range(1, 7)
 HELLO, _BEAT, OUT, EXIT, LOG = range(16, 21)
+SYNC_NAME = "(sync)"
 
 
 class VMError(Exception):
@@ -123,17 +124,21 @@ class VM:
         self.name, self.kernel, self.mem, self.smp = name, guest.kernel(kernel), mem, smp
         self.logdir = pathlib.Path(logdir or LOGS / "adhoc")
         self.net, self.env = net, env or {}
-        self.console = self.logdir / f"{name}.console.log"
-        self.klog_path = self.logdir / f"{name}.dmesg.log"
         self.deadline = None  # time.monotonic() no wait may pass (the test's own time limit)
         self.cond = threading.Condition()
         self.proc = self.workdir = None
-        self.modules = None
+        self.modules = self.transcript = self.dead = None
+        self.boots = 0
 
     # ---- power ----
 
     def start(self):
         self.logdir.mkdir(parents=True, exist_ok=True)
+        # A later boot leaves the log of the one before: that may be what a failure points to.
+        self.boots += 1
+        nth = f".{self.boots}" if self.boots > 1 else ""
+        self.console = self.logdir / f"{self.name}{nth}.console.log"
+        self.klog_path = self.logdir / f"{self.name}{nth}.dmesg.log"
         self.commands, self.klog, self.mark, self.ids = {}, [], 0, 0
         self.dead, self.hello, self.modules = None, None, None
         self.beat = time.monotonic()
@@ -253,6 +258,8 @@ class VM:
         elif kind == EXIT and cmd:
             cmd.rc = int(text)
             del self.commands[ident]
+            if self.transcript and cmd.text != SYNC_NAME:
+                self.transcript.write(f"{self.name}$ {cmd.text}\n{cmd.output}[{cmd.rc}]\n")
 
     def send(self, kind, ident, text=""):
         self.alive()
@@ -352,7 +359,7 @@ class VM:
     # ---- the kernel's log and modules ----
 
     def sync(self):
-        self.request(SYNC, "sync").wait(30)
+        self.request(SYNC, SYNC_NAME).wait(30)
 
     def dmesg_mark(self):
         self.sync()
@@ -367,9 +374,6 @@ class VM:
         """Lines since the last mark that no good kernel prints."""
         return [line for line in self.dmesg()
                 if PROBLEM.search(line) and not HARMLESS.search(line)]
-
-    def lsmod(self):
-        return set(re.findall(r"^(\S+)", self.check("cat /proc/modules"), re.M))
 
     def use_tree(self, tree):
         """Makes modprobe (and request_module) see this lib/modules."""
@@ -416,14 +420,6 @@ class VM:
             "{ cat /sys/module/$m/refcnt; grep ^rds /proc/modules; exit 1; }; done", timeout)
         self.modules = None
 
-    def leftovers(self):
-        """What an unloaded RDS must not leave behind, as a list of complaints."""
-        out = self.check(
-            "ls -d /sys/kernel/slab/rds* /proc/sys/net/rds 2>/dev/null; "
-            "grep -i '^rds' /proc/net/protocols /proc/modules; "
-            "ss -Hltn 'sport = :16385' | sed 's/^/listener: /'; ip netns list; true")
-        return out.splitlines()
-
 
 class Net:
     """One end of a cable between two guests: datagram sockets in a directory of ours."""
@@ -440,10 +436,11 @@ class Net:
 
 @contextlib.contextmanager
 def pair(names=("a", "b"), kernels=(None, None), v4="10.9.0.{}/24", v6="fd00:9::{}/64",
-         start=True, **options):
+         start=True, smp=1, **options):
     """Two guests on one network, booting side by side."""
     with tempfile.TemporaryDirectory(prefix="pf_rds-net-") as directory:
-        vms = [VM(name, kernel=kern, net=Net(directory, n, [v4.format(n), v6.format(n)]), **options)
+        vms = [VM(name, kernel=kern, smp=smp,
+                  net=Net(directory, n, [v4.format(n), v6.format(n)]), **options)
                for n, (name, kern) in enumerate(zip(names, kernels), 1)]
         try:
             if start:

@@ -19,7 +19,7 @@ def parse(argv):
                      help="mainline, ours[:DIR] or none; two for two guests")
     run.add_argument("--kernel", help="6.1 (default) or 6.12; KERNEL in the environment")
     run.add_argument("--mem", type=int, default=512, help="MiB for each guest")
-    run.add_argument("--smp", type=int, default=2)
+    run.add_argument("--smp", type=int, default=1)
     run.add_argument("--timeout", type=float, default=120)
     run.add_argument("--two", action="store_true", help="two guests, 10.9.0.1 and 10.9.0.2")
     run.add_argument("--a", default="true", help="command of the first guest with --two")

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Runs the tests of tests/kernel/cases in virtual machines.
+
+    run.py                          all of them, on the kernel that KERNEL names (default 6.1)
+    run.py 'load.*' sockets         some of them: file.test, globs, a file's name for all of it
+    run.py --modules mainline       mainline's modules in place of ours (checks the tests)
+    run.py --list
+
+Files run side by side as far as there are CPUs (a guest takes one). The last line is
+`N passed, N failed, N skipped`; the exit status is 0 only if nothing failed and something ran.
+"""
+import argparse
+import fnmatch
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import guest  # noqa: E402
+import suite  # noqa: E402
+
+
+class Report:
+    """Prints results as they come, from several threads, and counts them."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.passed = self.failed = self.skipped = 0
+
+    def line(self, text, seconds=None):
+        with self.lock:
+            print(text if seconds is None else f"{text:<58} {seconds:6.1f} s", flush=True)
+
+    def skip(self, one, why):
+        self.skipped += 1
+        self.line(f"skip  {one.name}: {why}")
+
+    def result(self, one, seconds, errors, notes, log):
+        text = [f"{'FAIL ' if errors else 'ok   '} {one.name:<52} {seconds:6.1f} s"]
+        text += [f"      {note}" for note in notes]
+        for error in errors:
+            text += [f"      {line}" for line in error.splitlines()[:25]]
+        if errors:
+            text.append(f"      log: {log}")
+        with self.lock:
+            self.failed += bool(errors)
+            self.passed += not errors
+            print("\n".join(text), flush=True)
+
+    def summary(self):
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+class Slots:
+    """CPUs to share out. A file waits until all it needs is free."""
+
+    def __init__(self, count):
+        self.free, self.cond = count, threading.Condition()
+
+    def take(self, count):
+        with self.cond:
+            self.cond.wait_for(lambda: self.free >= count)
+            self.free -= count
+
+    def give(self, count):
+        with self.cond:
+            self.free += count
+            self.cond.notify_all()
+
+
+def parse(argv):
+    ap = argparse.ArgumentParser(description=__doc__,
+                                 formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("names", nargs="*", help="file, file.test, or globs of these")
+    ap.add_argument("--kernel", default=os.environ.get("KERNEL") or "6.1")
+    ap.add_argument("--modules", choices=["ours", "mainline"], help="in place of ours")
+    ap.add_argument("--modules-dir", help="where our .ko are (default build/modules-<version>)")
+    ap.add_argument("--jobs", "-j", type=int, default=max(2, os.cpu_count() or 2),
+                    help="CPUs to use (default: all)")
+    ap.add_argument("--repeat", type=int, default=1)
+    ap.add_argument("--list", action="store_true", help="print the names and what they show")
+    return ap.parse_args(argv)
+
+
+def select(options):
+    """[(module, tests)] of what the command line names."""
+    chosen, unused = [], set(options.names)
+    for path in sorted((suite.HERE / "cases").glob("*.py")):
+        module, tests = suite.load_file(path)
+        keep = []
+        for one in tests:
+            hits = {n for n in options.names if n == one.file or fnmatch.fnmatch(one.name, n)}
+            unused -= hits
+            if hits or not options.names:
+                keep.append(one)
+        if keep:
+            chosen.append((module, keep * options.repeat))
+    if unused:
+        sys.exit(f"run.py: no test is called {', '.join(sorted(unused))}")
+    # Long files first: the last one to end decides.
+    return sorted(chosen, key=lambda c: -max(t.vms for t in c[1]) * len(c[1]))
+
+
+def run_files(options, chosen, report):
+    slots = Slots(options.jobs)
+
+    def work(module, tests):
+        need = min(options.jobs, max(t.vms for t in tests) * getattr(module, "SMP", 1))
+        slots.take(need)
+        try:
+            if not options.stop:
+                suite.FileRun(options, module, tests, report).run()
+        except guest.SetupError as error:
+            report.line(f"FAIL  {tests[0].file}: {error}")
+            report.failed += 1
+        finally:
+            slots.give(need)
+
+    threads = [threading.Thread(target=work, args=c) for c in chosen]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    except (KeyboardInterrupt, SystemExit):
+        options.stop = True
+        for machine in options.live:
+            machine.close()
+        for thread in threads:
+            thread.join()
+        raise
+
+
+def main(argv=None):
+    options = parse(argv)
+    options.stop, options.live = False, []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    chosen = select(options)
+    if options.list:
+        for _, tests in chosen:
+            for one in tests:
+                print(f"{one.name:<40} {(one.function.__doc__ or '').strip()}")
+        return 0
+    report, began = Report(), time.monotonic()
+    try:
+        kern = guest.kernel(options.kernel)
+        options.modules_dir = options.modules_dir or guest.TOP / f"build/modules-{kern.version}"
+        if options.modules != "mainline" and any("ours" in t.modules for _, c in chosen for t in c):
+            guest.our_modules(options.modules_dir)
+        report.line(f"kernel {kern.version}, {sum(len(t) for _, t in chosen)} tests, modules: "
+                    f"{options.modules or options.modules_dir}")
+        run_files(options, chosen, report)
+    except guest.SetupError as error:
+        report.line(f"FAIL  {error}")
+        report.failed += 1
+    except KeyboardInterrupt:
+        report.line("interrupted")
+        report.failed += 1
+    report.line(f"{time.monotonic() - began:.0f} s in all, logs: build/logs/vm-{options.kernel}")
+    print(report.summary())
+    return 1 if report.failed or not report.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0
+"""How the tests in cases/ are written, and how one file of them is run.
+
+    from suite import test
+
+    SMP = 2                     # per file: CPUs and memory (MiB) of its guests, optional
+    MEM = 512
+
+    @test(vms=2, modules=("ours", "mainline"), timeout=60)
+    def mainline_answers(t):
+        '''One sentence that says what is shown.'''
+        t.a.check(f"{t.tool('rds-ping')} -c 3 10.9.0.2")
+
+A test fails by raising (assert will do). The guests of a file are booted once; before each test
+the modules are loaded and after it everything its commands left running is killed, the modules
+are unloaded, the kernel log must be clean and the guest's state (state.sh) as before. After a
+failure the guests of the next test are fresh ones.
+"""
+import dataclasses
+import importlib.util
+import pathlib
+import sys
+import time
+import traceback
+
+import guest
+import vm
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.modules.setdefault("suite", sys.modules[__name__])
+_found = []
+
+
+@dataclasses.dataclass
+class Test:
+    function: object
+    vms: int
+    modules: tuple
+    timeout: float
+    only: str
+    file: str = ""
+
+    @property
+    def name(self):
+        return f"{self.file}.{self.function.__name__}"
+
+
+def test(vms=1, modules="ours", timeout=120, only=None):
+    """modules: ours, mainline or none, one for all guests or a tuple. A test with only="ours"
+    shows something that mainline is known not to do; `run.py --modules mainline` skips it."""
+    def mark(function):
+        kinds = (modules,) * vms if isinstance(modules, str) else tuple(modules)
+        assert len(kinds) == vms and set(kinds) <= {"ours", "mainline", "none"}, function
+        _found.append(Test(function, vms, kinds, timeout, only))
+        return function
+    return mark
+
+
+def load_file(path):
+    """The tests of one file in the order they stand there, and the file's module."""
+    _found.clear()
+    spec = importlib.util.spec_from_file_location(f"cases.{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    tests = list(_found)
+    for t in tests:
+        t.file = path.stem
+    return module, tests
+
+
+class Context:
+    """What a test function gets."""
+
+    def __init__(self, options, the_test, vms):
+        self.options, self.test, self.vms = options, the_test, vms
+        self.a, self.b = vms[0], vms[-1]
+        self.modules_dir = pathlib.Path(options.modules_dir)
+        self.notes = []
+
+    def note(self, text):
+        """A finding worth a line beside the result (figures, what mainline did)."""
+        self.notes.append(text)
+
+    def flavour(self, index=0):
+        return kind_of(self.options, self.test.modules[index])
+
+    def _built(self, path):
+        path = guest.TOP / "build" / path
+        if not path.exists():
+            raise guest.SetupError(f"{path} is not built, run: make")
+        return path
+
+    def tool(self, name):
+        return self._built(f"tools/{name}")
+
+    def prog(self, name):
+        return self._built(f"tests/progs/{name}")
+
+
+def kind_of(options, kind):
+    return options.modules if kind == "ours" and options.modules else kind
+
+
+class State:
+    """A guest's state.sh, to compare."""
+
+    @staticmethod
+    def read(guest_vm):
+        return set(guest_vm.check(f". {HERE}/state.sh").splitlines())
+
+    @staticmethod
+    def strays(guest_vm, before):
+        """What is there and was not. Modules that a test's tools pulled in are unloaded first."""
+        new = State.read(guest_vm) - before
+        mods = " ".join(line.split()[1] for line in new if line.startswith("module "))
+        if mods:
+            guest_vm.run(f"for i in 1 2 3 4; do rmmod {mods} 2>/dev/null; done")
+            new = State.read(guest_vm) - before
+        return sorted(new)
+
+
+class FileRun:
+    """Runs tests of one file; the guests live as long as this does."""
+
+    def __init__(self, options, module, tests, report):
+        self.options, self.tests, self.report = options, tests, report
+        self.logdir = vm.LOGS / f"vm-{guest.kernel(options.kernel).name}" / tests[0].file
+        self.machine = {"smp": getattr(module, "SMP", 1), "mem": getattr(module, "MEM", 512)}
+        self.count = max(t.vms for t in tests)
+        self.fresh, self.before = False, {}
+
+    def run(self):
+        kernels = (self.options.kernel,) * 2
+        with vm.pair(kernels=kernels, start=False, logdir=self.logdir, **self.machine) as vms:
+            self.vms = vms[:self.count]
+            if self.count == 1:
+                self.vms[0].net = None
+            self.options.live.extend(self.vms)
+            for one in self.tests:
+                if self.options.stop:
+                    return
+                if one.only and kind_of(self.options, "ours") != one.only:
+                    self.report.skip(one, f"shows what only {one.only} does")
+                    continue
+                self.run_one(one)
+
+    def boot(self):
+        began = time.monotonic()
+        for machine in self.vms:
+            machine.close()
+            machine.deadline = None
+            machine.start()
+        for machine in self.vms:
+            machine.ready()
+            self.before[machine] = State.read(machine)
+        self.fresh = True
+        self.report.line(f"boot  {self.tests[0].file}: {self.count} guest"
+                         f"{'s' * (self.count > 1)}", time.monotonic() - began)
+
+    def run_one(self, one):
+        log = self.logdir / f"{one.function.__name__}.log"
+        self.logdir.mkdir(parents=True, exist_ok=True)
+        began, ctx, errors = time.monotonic(), None, []
+        with open(log, "w", buffering=1) as transcript:
+            try:
+                if not self.fresh:
+                    self.boot()
+                began = time.monotonic()
+                ctx = Context(self.options, one, self.vms[:one.vms])
+                for machine in ctx.vms:
+                    machine.transcript = transcript
+                self.play(one, ctx)
+            except (Exception, SystemExit) as error:  # whatever it was, the suite goes on
+                errors.append(describe(error))
+                transcript.write(f"\n{traceback.format_exc()}")
+            errors += self.clean_up(ctx, one, clean=not errors) if ctx else []
+            for machine in self.vms:
+                machine.transcript = None
+        self.fresh = not errors
+        self.report.result(one, time.monotonic() - began, errors, ctx.notes if ctx else [], log)
+
+    def play(self, one, ctx):
+        for machine, kind in zip(ctx.vms, one.modules):
+            machine.deadline = time.monotonic() + one.timeout
+            machine.dmesg_mark()
+            kind = kind_of(self.options, kind)
+            machine.load(f"ours:{self.options.modules_dir}" if kind == "ours" else kind)
+        one.function(ctx)
+
+    def clean_up(self, ctx, one, clean):
+        """Leaves the guests as they were; returns complaints. After a failed test only the
+        kernel log is of interest: the guests are thrown away."""
+        errors = []
+        for machine in ctx.vms:
+            # The test may have used up its time; cleaning has its own.
+            machine.deadline = time.monotonic() + 60
+            try:
+                if machine.dead and not clean:
+                    continue  # the failure has told it
+                machine.kill_all()
+                if clean:
+                    machine.unload()
+                    strays = State.strays(machine, self.before[machine])
+                    if strays:
+                        errors.append(f"{machine.name}: left behind: {', '.join(strays)}")
+                bad = machine.dmesg_problems()
+                if bad:
+                    errors.append(f"{machine.name}: the kernel complained "
+                                  f"({machine.klog_path}):\n" + "\n".join(bad[:10]))
+            except (vm.VMError, OSError) as error:
+                errors.append(f"after {one.name}: {describe(error)}")
+        return errors
+
+
+def describe(error):
+    """A failure in words, with the line of the test where it happened."""
+    text = str(error) or type(error).__name__
+    if not isinstance(error, (vm.VMError, guest.SetupError, AssertionError)):
+        text = f"{type(error).__name__}: {text}"
+    where = [f for f in traceback.extract_tb(error.__traceback__) if "/cases/" in f.filename]
+    if where:
+        frame = where[-1]
+        text = f"{pathlib.Path(frame.filename).name}:{frame.lineno}: {text}"
+        if isinstance(error, AssertionError):
+            text += f"   [{frame.line}]"
+    return text
