@@ -219,6 +219,13 @@ def our_modules(modules_dir):
     return files
 
 
+def kernel_needs(files):
+    """Names of the kernel's own modules that these modules depend on."""
+    out = subprocess.run(["/sbin/modinfo", "-F", "depends", *files], capture_output=True,
+                         text=True, check=True).stdout
+    return " ".join(sorted(set(out.replace(",", " ").split()) - set(OURS)))
+
+
 def module_tree(kern, modules_dir):
     """A lib/modules with our modules installed over the kernel's own, as `make install` would
     leave it; returns its path. Made on the host, where depmod is fast, and kept while it fits."""

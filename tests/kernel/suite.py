@@ -180,11 +180,15 @@ class FileRun:
         self.report.result(one, time.monotonic() - began, errors, ctx.notes if ctx else [], log)
 
     def play(self, one, ctx):
+        loading = []
         for machine, kind in zip(ctx.vms, one.modules):
             machine.deadline = time.monotonic() + one.timeout
             machine.dmesg_mark()
             kind = kind_of(self.options, kind)
-            machine.load(f"ours:{self.options.modules_dir}" if kind == "ours" else kind)
+            kind = f"ours:{self.options.modules_dir}" if kind == "ours" else kind
+            loading.append(machine.spawn(machine.load_command(kind)))
+        for command in loading:
+            command.check()
         one.function(ctx)
 
     def clean_up(self, ctx, one, clean):

@@ -75,6 +75,7 @@ class Command:
     def __init__(self, vm, ident, text):
         self.vm, self.ident, self.text = vm, ident, text
         self.chunks, self.rc, self.echo = [], None, None
+        self.began = time.monotonic()
 
     @property
     def output(self):
@@ -140,7 +141,7 @@ class VM:
         self.console = self.logdir / f"{self.name}{nth}.console.log"
         self.klog_path = self.logdir / f"{self.name}{nth}.dmesg.log"
         self.commands, self.klog, self.mark, self.ids = {}, [], 0, 0
-        self.dead, self.hello, self.modules = None, None, None
+        self.dead = self.hello = self.modules = self.tree = None
         self.beat = time.monotonic()
         self.klog_file = open(self.klog_path, "w", buffering=1)
         self.workdir = tempfile.mkdtemp(prefix="pf_rds-vm-")
@@ -259,7 +260,8 @@ class VM:
             cmd.rc = int(text)
             del self.commands[ident]
             if self.transcript and cmd.text != SYNC_NAME:
-                self.transcript.write(f"{self.name}$ {cmd.text}\n{cmd.output}[{cmd.rc}]\n")
+                self.transcript.write(f"{self.name}$ {cmd.text}\n{cmd.output}"
+                                      f"[{cmd.rc}, {time.monotonic() - cmd.began:.2f} s]\n")
 
     def send(self, kind, ident, text=""):
         self.alive()
@@ -375,49 +377,54 @@ class VM:
         return [line for line in self.dmesg()
                 if PROBLEM.search(line) and not HARMLESS.search(line)]
 
-    def use_tree(self, tree):
+    def tree_command(self, tree):
         """Makes modprobe (and request_module) see this lib/modules."""
-        self.check("umount /lib/modules 2>/dev/null; mount --bind "
-                   f"{tree} /lib/modules && ls /lib/modules/{self.kernel.version} >/dev/null")
+        if str(tree) == self.tree:
+            return "true"
+        self.tree = str(tree)
+        return ("{ /run/busybox umount /lib/modules 2>/dev/null; "
+                f"/run/busybox mount -o bind {tree} /lib/modules && "
+                f"[ -d /lib/modules/{self.kernel.version} ]; }}")
+
+    def load_command(self, modules):
+        """Shell text that loads modules: mainline, ours, ours:DIR or none. Text, so that two
+        guests can do it at the same time."""
+        kind, _, directory = modules.partition(":")
+        self.modules = kind
+        if kind == "none":
+            return "true"
+        if kind == "mainline":
+            return f"{self.tree_command(self.kernel.modules)} && modprobe -a rds rds_tcp"
+        if kind != "ours":
+            raise SetupError(f"unknown modules '{modules}': mainline, ours, ours:DIR or none")
+        files = guest.our_modules(directory or guest.TOP / f"build/modules-{self.kernel.version}")
+        steps = [self.tree_command(guest.module_tree(self.kernel, files[0].parent))]
+        needs = guest.kernel_needs(files)
+        if needs:
+            steps.append(f"modprobe -a {needs}")
+        return " && ".join(steps + [f"/run/busybox insmod {f.resolve()}" for f in files])
+
+    def load(self, modules):
+        self.check(self.load_command(modules))
+
+    def load_mainline(self):
+        self.load("mainline")
 
     def insmod_ours(self, directory):
         """insmod rds, rds_loop, rds_tcp with full paths, after what they need of the kernel."""
-        directory = pathlib.Path(directory).resolve()
-        self.use_tree(guest.module_tree(self.kernel, directory))
-        needs = " ".join(f"$(modinfo -F depends {directory}/{m}.ko | tr , '\\n')"
-                         for m in guest.OURS)
-        self.check(f"for m in $(echo {needs}); do case $m in rds|rds_loop|rds_tcp) ;; "
-                   "*) modprobe $m || exit 1;; esac; done")
-        for mod in guest.OURS:
-            self.check(f"insmod {directory}/{mod}.ko")
-        self.modules = "ours"
+        self.load(f"ours:{directory}")
 
     def modprobe_ours(self, directory, what="rds_tcp"):
         """modprobe from a tree where our modules are installed over the kernel's."""
-        self.use_tree(guest.module_tree(self.kernel, directory))
-        self.check(f"modprobe {what}")
+        self.check(f"{self.tree_command(guest.module_tree(self.kernel, directory))} && "
+                   f"modprobe {what}")
         self.modules = "ours"
-
-    def load_mainline(self):
-        self.use_tree(self.kernel.modules)
-        self.check("modprobe rds && modprobe rds_tcp")
-        self.modules = "mainline"
-
-    def load(self, modules):
-        """modules: mainline, ours, ours:DIR or none."""
-        kind, _, directory = modules.partition(":")
-        if kind == "mainline":
-            self.load_mainline()
-        elif kind == "ours":
-            self.insmod_ours(directory or guest.TOP / f"build/modules-{self.kernel.version}")
-        elif kind != "none":
-            raise SetupError(f"unknown modules '{modules}': mainline, ours, ours:DIR or none")
 
     def unload(self, timeout=20):
         """rmmod in reverse; a module that stays busy is a failure that says who holds it."""
         self.wait_until(
-            "for m in rds_tcp rds_loop rds; do [ ! -d /sys/module/$m ] || rmmod $m || "
-            "{ cat /sys/module/$m/refcnt; grep ^rds /proc/modules; exit 1; }; done", timeout)
+            "for m in rds_tcp rds_loop rds; do [ ! -d /sys/module/$m ] || /run/busybox rmmod $m ||"
+            " { cat /sys/module/$m/refcnt; grep ^rds /proc/modules; exit 1; }; done", timeout)
         self.modules = None
 
 

@@ -63,8 +63,10 @@ def run(args):
             vms[0].net = None
         for guest in vms:
             guest.start()
-        for guest, mods in zip(vms, modules * 2):
-            guest.ready().load(mods)
+        loading = [guest.ready().spawn(guest.load_command(mods))
+                   for guest, mods in zip(vms, modules * 2)]
+        for command in loading:
+            command.check()
         print(f"vm: {len(vms)} up with {args.modules} after {time.monotonic() - began:.1f} s",
               file=sys.stderr)
         texts = [args.a, args.b] if args.two else [" ".join(args.command) or "true"]
