@@ -114,7 +114,7 @@ std::string Net::show_stats() const
 int laddr_is_local(struct rds_os_net *os, const struct rds_addr *addr, uint32_t scope)
 {
 	(void)scope;
-	return Net::of(os)->is_local(*addr);
+	return Net::of(os)->is_local(*addr) ? 0 : -99;
 }
 
 Socket::Socket(Net &net)
@@ -233,6 +233,21 @@ int rds_payload_pin_user(struct rds_payload *p, uint32_t len, struct rds_uio *fr
 	if (ret)
 		rds_payload_destroy(p);
 	return ret;
+}
+
+int rds_payload_unpin(struct rds_payload *p)
+{
+	if (!p->pinned)
+		rds_bug("unpins what is not pinned");
+
+	/* As the kernel's: the copy needs memory. */
+	void *probe = rds_alloc(p->len, RDS_MAY_SLEEP);
+
+	if (!probe)
+		return -12;
+	rds_free(probe);
+	p->pinned = 0;
+	return 0;
 }
 
 void rds_payload_from_mem(struct rds_payload *p, const void *from)

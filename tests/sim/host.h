@@ -146,7 +146,7 @@ private:
 	struct rds_net *core_;
 };
 
-/* laddr_check() of the user-space transports. */
+/* laddr_check() of the user-space transports: 0 or -EADDRNOTAVAIL. */
 int laddr_is_local(struct rds_os_net *os, const struct rds_addr *addr, uint32_t scope);
 
 using Bytes = std::vector<unsigned char>;

@@ -401,6 +401,19 @@ int rds_mutex_lock_interruptible(struct rds_mutex *m)
 	return 0;
 }
 
+int rds_mutex_trylock(struct rds_mutex *m)
+{
+	preempt_point();
+	must_not_be_hardirq("mutex in hardirq");
+
+	Lock *l = as_lock(m);
+
+	if (l->owner)
+		return 0;
+	take(l, false);
+	return 1;
+}
+
 void rds_mutex_unlock(struct rds_mutex *m)
 {
 	give(as_lock(m), false);

@@ -35,8 +35,8 @@ struct rds_path {
 	int live = 0; /* messages that exist */
 	bool begun_with_src = false;
 
-	/* Refusals to come, counted down; headers with this source port are to be skipped, or are not
-	 * RDS at all. */
+	/* Refusals to come, counted down; headers with this source port are to be skipped, or are
+	 * not RDS at all. */
 	int begin_nomem = 0, append_nomem = 0, incoming_again = 0;
 	int skip_port = -1, bad_port = -1;
 	int refused = 0;

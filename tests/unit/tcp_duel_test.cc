@@ -24,13 +24,26 @@ struct rds_addr addr(const char *text)
 
 /* In ascending order of their 128 bits. */
 const char *const kAscending[] = {
-	"::1",		      "::ffff:0.0.0.1",	 "::ffff:10.0.0.1",
-	"::ffff:10.0.0.2",    "::ffff:10.0.1.1", "::ffff:10.1.0.0",
-	"::ffff:127.0.0.1",   "::ffff:128.0.0.1", "::ffff:192.168.0.255",
-	"::ffff:192.168.1.0", "2001:db8::1",	 "2001:db8::2",
-	"2001:db8::1:0:0:1",  "2001:db8:0:1::",	 "7fff::",
-	"8000::",	      "fd00::ff",	 "fd00::100",
-	"fe80::1",	      "fe80::8000:0:0:0",
+	"::1",
+	"::ffff:0.0.0.1",
+	"::ffff:10.0.0.1",
+	"::ffff:10.0.0.2",
+	"::ffff:10.0.1.1",
+	"::ffff:10.1.0.0",
+	"::ffff:127.0.0.1",
+	"::ffff:128.0.0.1",
+	"::ffff:192.168.0.255",
+	"::ffff:192.168.1.0",
+	"2001:db8::1",
+	"2001:db8::2",
+	"2001:db8::1:0:0:1",
+	"2001:db8:0:1::",
+	"7fff::",
+	"8000::",
+	"fd00::ff",
+	"fd00::100",
+	"fe80::1",
+	"fe80::8000:0:0:0",
 };
 
 TEST(TcpDuel, tables__every_pair)
@@ -108,7 +121,7 @@ TEST(TcpDuel, port_for__any_with_one_path)
 TEST(TcpDuel, port_for__says_the_path_and_stays_in_range)
 {
 	const std::pair<int, int> ranges[] = {
-		{ 32768, 60999 }, { 1, 65535 }, { 1025, 1040 }, { 1024, 1031 }, { 65528, 65535 },
+		{32768, 60999}, {1, 65535}, {1025, 1040}, {1024, 1031}, {65528, 65535},
 	};
 
 	for (auto [low, high] : ranges) {
@@ -132,7 +145,7 @@ TEST(TcpDuel, port_for__another_group_each_time)
 	/* 1024..1055 hold four groups; the fifth attempt is the first again. */
 	for (uint32_t attempt = 0; attempt < 4; attempt++)
 		seen.insert(rds_tcp_port_for(8, 3, 1024, 1055, attempt));
-	EXPECT_EQ(seen, (std::set<uint16_t>{ 1027, 1035, 1043, 1051 }));
+	EXPECT_EQ(seen, (std::set<uint16_t>{1027, 1035, 1043, 1051}));
 	EXPECT_EQ(rds_tcp_port_for(8, 3, 1024, 1055, 4), 1027);
 }
 

@@ -25,7 +25,7 @@ std::string pattern(uint32_t len, uint16_t seed)
 
 class TcpFrame : public testing::Test
 {
-    protected:
+protected:
 	TcpFrame()
 	{
 		fake_path = &path;
@@ -60,7 +60,9 @@ class TcpFrame : public testing::Test
 	/* One piece of a stream, as often as the core wants it again.  The bytes lie at @lead. */
 	void feed_piece(const std::string &bytes, uint32_t lead = 0)
 	{
-		struct rds_src src{std::string(lead, '?') + bytes};
+		struct rds_src src {
+			std::string(lead, '?') + bytes
+		};
 		uint32_t done = 0;
 
 		for (int tries = 0; tries < 100; tries++) {
@@ -81,7 +83,9 @@ class TcpFrame : public testing::Test
 
 	int feed(const std::string &bytes, uint32_t *used)
 	{
-		struct rds_src src{bytes};
+		struct rds_src src {
+			bytes
+		};
 
 		return rds_tcp_frame_feed(&frame, &src, 0, static_cast<uint32_t>(bytes.size()),
 					  RDS_ATOMIC, used);
@@ -206,7 +210,7 @@ TEST_F(TcpFrame, skip__counts_down)
 /* The core refuses at every place in turn, at every cut: nothing is lost, doubled or reordered. */
 TEST_F(TcpFrame, retry__every_cut_and_every_refusal)
 {
-	int *const knobs[] = { &path.begin_nomem, &path.append_nomem, &path.incoming_again };
+	int *const knobs[] = {&path.begin_nomem, &path.append_nomem, &path.incoming_again};
 
 	path.skip_port = 77;
 	add(5, 2);

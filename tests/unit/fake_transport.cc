@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fake_transport.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "net/rds/wire.h"
+#include "sim.h"
+
+namespace fake
+{
+namespace
+{
+
+struct State {
+	std::vector<Wire *> wires;
+	std::vector<void *> discarded;
+	Wire defaults;
+	struct rds_module module;
+};
+
+State &state()
+{
+	static auto *s = new State;
+	return *s;
+}
+
+Wire *as_wire(void *tp)
+{
+	return static_cast<Wire *>(tp);
+}
+
+void *path_alloc(struct rds_path *path)
+{
+	/* Fails when the core's own allocations would. */
+	void *probe = rds_alloc(1, RDS_MAY_SLEEP);
+
+	if (!probe)
+		return nullptr;
+	rds_free(probe);
+
+	auto *w = new Wire(state().defaults);
+
+	w->path = path;
+	state().wires.push_back(w);
+	return w;
+}
+
+void path_free(void *tp)
+{
+	auto &v = state().wires;
+
+	v.erase(std::find(v.begin(), v.end(), tp));
+	delete as_wire(tp);
+}
+
+int initiates(const void *tp)
+{
+	return static_cast<const Wire *>(tp)->initiates;
+}
+
+int connect(void *tp)
+{
+	as_wire(tp)->calls.push_back("connect");
+	as_wire(tp)->sent.clear();
+	return as_wire(tp)->connect_result;
+}
+
+int adopt(void *tp, void *handle)
+{
+	(void)handle;
+	as_wire(tp)->calls.push_back("adopt");
+	as_wire(tp)->sent.clear();
+	return as_wire(tp)->adopt_result;
+}
+
+void discard(void *handle)
+{
+	state().discarded.push_back(handle);
+}
+
+void shutdown(void *tp)
+{
+	as_wire(tp)->calls.push_back("shutdown");
+}
+
+void close(void *tp)
+{
+	if (as_wire(tp)->inside)
+		sim::fail("close() while xmit() runs");
+	as_wire(tp)->calls.push_back("close");
+}
+
+void append(host::Bytes &out, struct rds_msg *m)
+{
+	const unsigned char *h = rds_msg_header(m);
+	size_t at = out.size() + RDS_HEADER_BYTES;
+
+	out.insert(out.end(), h, h + RDS_HEADER_BYTES);
+	out.resize(at + rds_msg_len(m));
+	if (rds_msg_len(m))
+		rds_payload_to_mem(rds_msg_payload(m), 0, rds_msg_len(m), out.data() + at);
+}
+
+long xmit(void *tp, const struct rds_xmit *x)
+{
+	Wire *w = as_wire(tp);
+	host::Bytes all;
+
+	if (w->inside)
+		sim::fail("two callers of xmit()");
+	w->inside = true;
+	w->xmits++;
+	w->last_batch = x->n;
+	w->last_more = x->more;
+	for (unsigned int i = 0; i < x->n; i++)
+		append(all, x->msgs[i]);
+	/* A place to lose the processor, as a real transport has many. */
+	rds_free(rds_alloc(1, RDS_MAY_SLEEP));
+	w->inside = false;
+	if (w->xmit_error)
+		return w->xmit_error;
+
+	size_t n = std::min(all.size() - x->off, w->room);
+
+	if (!n)
+		return -11;
+	w->room -= w->room == SIZE_MAX ? 0 : n;
+	w->sent.insert(w->sent.end(), all.begin() + x->off,
+		       all.begin() + static_cast<long>(x->off + n));
+	return static_cast<long>(n);
+}
+
+void recv_retry(void *tp)
+{
+	as_wire(tp)->calls.push_back("recv_retry");
+}
+
+struct rds_transport table = {
+	.name = "fake",
+	.type = 2,
+	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_TOS_ZERO,
+	.max_paths = 1,
+	.owner = nullptr,
+	.laddr_check = host::laddr_is_local,
+	.path_alloc = path_alloc,
+	.path_free = path_free,
+	.initiates = initiates,
+	.connect = connect,
+	.adopt = adopt,
+	.discard = discard,
+	.shutdown = shutdown,
+	.close = close,
+	.xmit = xmit,
+	.recv_retry = recv_retry,
+	.n_stats = 0,
+	.stat_names = nullptr,
+	.stats = nullptr,
+};
+
+} // namespace
+
+std::string Wire::history() const
+{
+	std::string out;
+
+	for (const auto &c : calls)
+		out += (out.empty() ? "" : " ") + c;
+	return out;
+}
+
+void reset()
+{
+	for (Wire *w : state().wires)
+		delete w;
+	state().wires.clear();
+	state().discarded.clear();
+	state().defaults = Wire();
+	state().module.refs = 0;
+	state().module.dying = false;
+	table.owner = &state().module;
+	table.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_TOS_ZERO;
+}
+
+const struct rds_transport *ops()
+{
+	return &table;
+}
+
+struct rds_module &module()
+{
+	return state().module;
+}
+
+void set_caps(unsigned int caps)
+{
+	table.caps = caps;
+}
+
+Wire &defaults()
+{
+	return state().defaults;
+}
+
+std::vector<Wire *> &wires()
+{
+	return state().wires;
+}
+
+Wire &wire()
+{
+	if (state().wires.size() != 1)
+		sim::fail("not exactly one path");
+	return *state().wires[0];
+}
+
+std::vector<void *> &discarded()
+{
+	return state().discarded;
+}
+
+int arrive(struct rds_path *path, uint64_t seq, uint16_t sport, uint16_t dport,
+	   const host::Bytes &data, uint8_t flags)
+{
+	rds::wire::Header h;
+	struct rds_src src;
+	struct rds_msg *m = nullptr;
+	int ret;
+
+	rds::wire::encode(h, static_cast<uint32_t>(data.size()), sport, dport, flags);
+	rds::wire::put64(h.sequence, seq);
+	src.data = data.data();
+	src.len = data.size();
+	ret = rds_recv_begin(path, h.sequence, &src, RDS_ATOMIC, &m);
+	if (ret)
+		return ret;
+	if (!data.empty() && rds_payload_append(rds_msg_payload(m), &src, 0,
+						static_cast<uint32_t>(data.size()), RDS_ATOMIC))
+		sim::fail("append failed");
+	ret = rds_recv_incoming(path, m);
+	if (ret)
+		rds_msg_put(m);
+	return ret;
+}
+
+std::vector<Frame> frames(const host::Bytes &sent)
+{
+	std::vector<Frame> out;
+	size_t at = 0;
+
+	while (sent.size() - at >= RDS_HEADER_BYTES) {
+		rds::wire::Header h;
+
+		memcpy(static_cast<void *>(&h), sent.data() + at, sizeof(h));
+
+		auto f = rds::wire::decode(h);
+
+		at += RDS_HEADER_BYTES;
+		if (sent.size() - at < f.len)
+			break;
+		out.push_back(Frame{f.seq, f.sport, f.dport, f.flags,
+				    host::Bytes(sent.begin() + static_cast<long>(at),
+						sent.begin() + static_cast<long>(at + f.len))});
+		at += f.len;
+	}
+	return out;
+}
+
+} // namespace fake

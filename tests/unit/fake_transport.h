@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fake_transport.h: a transport whose other end is the test.
+ *
+ * It records what the core asks of it, and answers what the test has told it to.  Registered as
+ * TCP's type, and it serves the addresses that the namespace calls local.
+ */
+#ifndef RDS_TESTS_FAKE_TRANSPORT_H
+#define RDS_TESTS_FAKE_TRANSPORT_H
+
+#include <string>
+#include <vector>
+
+#include "host.h"
+
+namespace fake
+{
+
+/* One path as the transport sees it. */
+struct Wire {
+	struct rds_path *path = nullptr;
+	std::vector<std::string> calls; /* connect adopt shutdown close recv_retry */
+	host::Bytes sent;		/* since the last connect or adopt */
+	size_t room = SIZE_MAX;		/* bytes that xmit still accepts */
+	int connect_result = 0;
+	int adopt_result = 0;
+	long xmit_error = 0; /* returned by xmit when not 0 */
+	bool initiates = true;
+	unsigned int xmits = 0;
+	unsigned int last_batch = 0;
+	bool last_more = false;
+	bool inside = false; /* xmit is running: closing now is a bug of the core */
+
+	/* "connect close ..." of all calls so far. */
+	std::string history() const;
+};
+
+/* Forgets everything; ops() and module() stay the same objects. */
+void reset();
+const struct rds_transport *ops();
+struct rds_module &module();
+/* Before the first path is made. */
+void set_caps(unsigned int caps);
+/* New paths are born with what this has. */
+Wire &defaults();
+
+/* All that were allocated and not freed, oldest first. */
+std::vector<Wire *> &wires();
+/* The only one. */
+Wire &wire();
+/* Handles discarded by the core. */
+std::vector<void *> &discarded();
+
+/* A whole message as a peer would send it, handed in through rds_recv_begin() and _incoming().
+ * Returns what the last of them said. */
+int arrive(struct rds_path *path, uint64_t seq, uint16_t sport, uint16_t dport,
+	   const host::Bytes &data, uint8_t flags = 0);
+
+/* Splits @sent into messages. */
+struct Frame {
+	uint64_t seq;
+	uint16_t sport, dport;
+	uint8_t flags;
+	host::Bytes data;
+};
+std::vector<Frame> frames(const host::Bytes &sent);
+
+} // namespace fake
+#endif

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "net/rds/hash.h"
+
+#include <map>
+#include <random>
+
+#include "fixture.h"
+
+namespace
+{
+
+struct Entry {
+	explicit Entry(uint32_t k) : key(k)
+	{
+	}
+	const uint32_t key;
+	rds::HashNode node;
+};
+using Table = rds::HashTable<Entry, &Entry::node>;
+
+class Hash : public SimTest
+{
+protected:
+	/* Poor on purpose: chains are long. */
+	static uint32_t hash(uint32_t key)
+	{
+		return key & 0x3ff;
+	}
+	Entry *find(Table &t, uint32_t key)
+	{
+		rds::RcuReader rcu;
+
+		return t.find(hash(key), [&](const Entry &e) { return e.key == key; });
+	}
+	Entry *insert(Table &t, Entry *e)
+	{
+		return t.insert(hash(e->key), e, [&](const Entry &o) { return o.key == e->key; });
+	}
+};
+
+TEST_F(Hash, FindsWhatWasInserted)
+{
+	Table t;
+	Entry a(1), b(2), again(1);
+
+	ASSERT_TRUE(t.init().ok());
+	EXPECT_EQ(find(t, 1), nullptr);
+	EXPECT_EQ(insert(t, &a), nullptr);
+	EXPECT_EQ(insert(t, &b), nullptr);
+	EXPECT_EQ(insert(t, &again), &a);
+	EXPECT_EQ(find(t, 1), &a);
+	EXPECT_EQ(t.count(), 2u);
+	EXPECT_TRUE(t.remove(&a));
+	EXPECT_FALSE(t.remove(&a));
+	EXPECT_EQ(find(t, 1), nullptr);
+	EXPECT_TRUE(t.remove(&b));
+}
+
+TEST_F(Hash, SaysSoWithoutMemory)
+{
+	Table t;
+
+	sim::fail_nth(1);
+	EXPECT_TRUE(t.init().is(rds::err::kEnomem));
+}
+
+TEST_F(Hash, GrowsAndKeepsEverything)
+{
+	Table t;
+	std::vector<std::unique_ptr<Entry>> all;
+
+	ASSERT_TRUE(t.init().ok());
+	for (uint32_t k = 0; k < 2000; k++) {
+		all.push_back(std::make_unique<Entry>(k));
+		ASSERT_EQ(insert(t, all.back().get()), nullptr);
+	}
+	EXPECT_GE(t.buckets(), 1024u);
+	for (auto &e : all)
+		ASSERT_EQ(find(t, e->key), e.get());
+
+	size_t seen = 0;
+
+	t.for_each([&](Entry &) { seen++; });
+	EXPECT_EQ(seen, 2000u);
+	for (auto &e : all)
+		ASSERT_TRUE(t.remove(e.get()));
+	EXPECT_EQ(t.count(), 0u);
+}
+
+TEST_F(Hash, StaysUsableWhenItCannotGrow)
+{
+	Table t;
+	std::vector<std::unique_ptr<Entry>> all;
+
+	ASSERT_TRUE(t.init().ok());
+	sim::options().fail_per_1000 = 1000;
+	for (uint32_t k = 0; k < 300; k++) {
+		all.push_back(std::make_unique<Entry>(k));
+		ASSERT_EQ(insert(t, all.back().get()), nullptr);
+	}
+	EXPECT_EQ(t.buckets(), rds::kHashMinBuckets);
+	for (auto &e : all)
+		ASSERT_EQ(find(t, e->key), e.get());
+}
+
+TEST_F(Hash, BehavesLikeAMap)
+{
+	Table t;
+	std::mt19937 rng(4);
+	std::map<uint32_t, std::unique_ptr<Entry>> model;
+
+	ASSERT_TRUE(t.init().ok());
+	for (int i = 0; i < 20000; i++) {
+		uint32_t key = rng() % 4096;
+		auto it = model.find(key);
+
+		if (it == model.end()) {
+			auto e = std::make_unique<Entry>(key);
+
+			ASSERT_EQ(insert(t, e.get()), nullptr);
+			model[key] = std::move(e);
+		} else if (rng() % 2) {
+			ASSERT_TRUE(t.remove(it->second.get()));
+			model.erase(it);
+		} else {
+			ASSERT_EQ(find(t, key), it->second.get());
+		}
+		ASSERT_EQ(t.count(), model.size());
+	}
+}
+
+/* Readers that lose the processor in the middle of a chain while the table grows under them. */
+TEST_F(Hash, ReadersMissNothingWhileItGrows)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		sim::reset(sim::Options{.seed = seed, .preempt_per_1000 = 300});
+
+		auto *t = new Table;
+		std::vector<std::unique_ptr<Entry>> all;
+
+		ASSERT_TRUE(t->init().ok());
+		for (uint32_t k = 0; k < 50; k++) {
+			all.push_back(std::make_unique<Entry>(k));
+			insert(*t, all.back().get());
+		}
+		for (int r = 0; r < 3; r++) {
+			sim::spawn("reader", [&] {
+				for (int i = 0; i < 30; i++) {
+					rds::RcuReader rcu;
+					size_t n = 0;
+
+					t->for_each([&](Entry &e) {
+						if (n++ % 16 == 0)
+							sim::yield();
+						EXPECT_LT(e.key, 1000u);
+					});
+					EXPECT_GE(n, 50u);
+				}
+			});
+		}
+		sim::spawn("writer", [&] {
+			for (uint32_t k = 50; k < 400; k++) {
+				all.push_back(std::make_unique<Entry>(k));
+				insert(*t, all.back().get());
+			}
+		});
+		sim::run_ready();
+		EXPECT_EQ(t->count(), 400u);
+		delete t;
+	}
+}
+
+} // namespace

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The simulator's own checks: each of them must be able to fail. */
+#include "net/rds/lock.h"
+#include "net/rds/ref.h"
+
+#include "fixture.h"
+
+namespace
+{
+
+class Sim : public SimTest
+{
+protected:
+	Sim()
+	{
+		::testing::FLAGS_gtest_death_test_style = "fast";
+	}
+};
+
+using Outer = rds::Spinlock<RDS_RANK_CONG>;
+using Inner = rds::Spinlock<RDS_RANK_RECV>;
+using AMutex = rds::Mutex<RDS_RANK_TABLE>;
+
+TEST_F(Sim, AllowsLocksInRankOrder)
+{
+	Outer a;
+	Inner b;
+
+	rds::Guard g(a);
+	rds::Guard h(b);
+}
+
+TEST_F(Sim, StopsLocksOutOfRankOrder)
+{
+	EXPECT_DEATH(
+		{
+			Outer a;
+			Inner b;
+			rds::Guard g(b);
+			rds::Guard h(a);
+		},
+		"out of rank order");
+}
+
+TEST_F(Sim, StopsALockTakenTwice)
+{
+	EXPECT_DEATH(
+		{
+			Outer a;
+			a.lock();
+			a.lock();
+		},
+		"locked twice");
+}
+
+TEST_F(Sim, StopsSleepingUnderASpinLock)
+{
+	EXPECT_DEATH(
+		{
+			Outer a;
+			rds::Guard g(a);
+			rds_free(rds_alloc(8, RDS_MAY_SLEEP));
+		},
+		"sleeps under a spin lock");
+	EXPECT_DEATH(
+		{
+			Outer a;
+			AMutex m;
+			rds::Guard g(a);
+			m.lock();
+		},
+		"sleeps under a spin lock");
+}
+
+TEST_F(Sim, StopsSleepingInAnRcuSection)
+{
+	EXPECT_DEATH(
+		{
+			rds::RcuReader rcu;
+			rds_rcu_sync();
+		},
+		"sleeps inside an RCU section");
+}
+
+TEST_F(Sim, StopsFreesAndWakeupsUnderASpinLock)
+{
+	EXPECT_DEATH(
+		{
+			Outer a;
+			void *p = rds_alloc(8, RDS_MAY_SLEEP);
+			rds::Guard g(a);
+			rds_free(p);
+		},
+		"frees under a spin lock");
+	EXPECT_DEATH(
+		{
+			Outer a;
+			host::Sock *s = static_cast<host::Sock *>(calloc(1, sizeof(*s)));
+			rds::Guard g(a);
+			rds_socket_wake(s->core(), RDS_WAKE_READ);
+		},
+		"wakes under a spin lock");
+}
+
+TEST_F(Sim, StopsLocksInHardirq)
+{
+	EXPECT_DEATH(
+		{
+			static Outer a;
+			sim::after(
+				1, "irq", [] { a.lock(); }, sim::Context::kHardirq);
+			sim::run_for(10);
+		},
+		"spin lock in hardirq");
+}
+
+TEST_F(Sim, StopsSleepingInSoftirq)
+{
+	EXPECT_DEATH(
+		{
+			sim::after(1, "softirq", [] { rds_rcu_sync(); });
+			sim::run_for(10);
+		},
+		"sleeps in a context");
+}
+
+struct Box {
+	struct rds_work work;
+	struct rds_timer timer;
+};
+
+TEST_F(Sim, StopsFreeingQueuedWorkAndArmedTimers)
+{
+	EXPECT_DEATH(
+		{
+			auto *b = static_cast<Box *>(rds_alloc(sizeof(Box), RDS_MAY_SLEEP));
+			rds_work_init(&b->work, [](struct rds_work *) {});
+			rds_work_queue(&b->work);
+			rds_free(b);
+		},
+		"work that is pending");
+	EXPECT_DEATH(
+		{
+			auto *b = static_cast<Box *>(rds_alloc(sizeof(Box), RDS_MAY_SLEEP));
+			rds_timer_init(&b->timer, [](struct rds_timer *) {});
+			rds_timer_arm(&b->timer, 5);
+			rds_free(b);
+		},
+		"timer that is armed");
+}
+
+TEST_F(Sim, StopsFreeingTwice)
+{
+	EXPECT_DEATH(
+		{
+			static uint64_t mem[8];
+			rds_free(&mem[4]);
+		},
+		"was not allocated");
+}
+
+TEST_F(Sim, CountsLeaksAndBugs)
+{
+	void *p = rds_alloc(8, RDS_MAY_SLEEP);
+
+	EXPECT_NE(sim::leftovers().find("1 allocations of 8 bytes"), std::string::npos);
+	rds_free(p);
+	rds_bug("only a test");
+	EXPECT_NE(sim::leftovers().find("only a test"), std::string::npos);
+	host::bugs = 0;
+}
+
+TEST_F(Sim, FailsTheNthAllocation)
+{
+	sim::fail_nth(2);
+
+	void *a = rds_alloc(8, RDS_MAY_SLEEP), *b = rds_alloc(8, RDS_MAY_SLEEP);
+
+	EXPECT_NE(a, nullptr);
+	EXPECT_EQ(b, nullptr);
+	EXPECT_EQ(sim::failed_allocs(), 1u);
+	rds_free(a);
+}
+
+TEST_F(Sim, DefersUntilTheReadersHaveLeft)
+{
+	static bool freed;
+	struct rds_rcu_head h;
+	bool go = false;
+
+	freed = false;
+	sim::spawn("reader", [&] {
+		rds::RcuReader rcu;
+
+		while (!go)
+			sim::yield();
+		EXPECT_FALSE(freed);
+	});
+	EXPECT_TRUE(sim::step());
+	rds_rcu_defer(&h, [](struct rds_rcu_head *) { freed = true; });
+	for (int i = 0; i < 20; i++)
+		sim::step();
+	EXPECT_FALSE(freed);
+	go = true;
+	sim::run_ready();
+	EXPECT_TRUE(freed);
+}
+
+TEST_F(Sim, RunsWorkOnceMoreWhenQueuedWhileItRuns)
+{
+	static int runs;
+	struct rds_work w;
+
+	runs = 0;
+	rds_work_init(&w, [](struct rds_work *w) {
+		if (++runs == 1)
+			rds_work_queue(w);
+		sim::yield();
+	});
+	rds_work_queue(&w);
+	rds_work_queue(&w);
+	sim::run_ready();
+	EXPECT_EQ(runs, 2);
+}
+
+TEST_F(Sim, CancelWaitsForTheRunningItem)
+{
+	static bool stop, ended;
+	struct rds_work w;
+
+	stop = ended = false;
+	rds_work_init(&w, [](struct rds_work *) {
+		while (!stop)
+			sim::yield();
+		ended = true;
+	});
+	rds_work_queue(&w);
+	sim::spawn("canceller", [&] {
+		while (w.opaque[0] && sim::now_ns() < 500)
+			sim::yield();
+		rds_work_cancel_sync(&w);
+		EXPECT_TRUE(ended);
+	});
+	sim::after(1000, "stop", [] { stop = true; });
+	sim::run_until([] { return false; }, 5000);
+	EXPECT_TRUE(ended);
+}
+
+TEST_F(Sim, TimersFireOnceAtTheirTime)
+{
+	static uint64_t fired_at;
+	static int fired;
+	struct rds_timer t;
+
+	fired = 0;
+	rds_timer_init(&t, [](struct rds_timer *) {
+		fired++;
+		fired_at = sim::now_ns();
+	});
+	uint64_t start = sim::now_ns();
+
+	rds_timer_arm(&t, 1000);
+	rds_timer_arm(&t, 3000);
+	sim::run_for(10000);
+	EXPECT_EQ(fired, 1);
+	EXPECT_EQ(fired_at, start + 3000);
+	rds_timer_arm(&t, 1000);
+	rds_timer_cancel_sync(&t);
+	sim::run_for(10000);
+	EXPECT_EQ(fired, 1);
+}
+
+/* The same seed gives the same schedule, another one another. */
+TEST_F(Sim, SchedulesBySeed)
+{
+	auto run = [](uint64_t seed) {
+		std::string order;
+
+		sim::reset(sim::Options{.seed = seed});
+		for (char c = 'a'; c < 'k'; c++) {
+			sim::spawn("letter", [&order, c] {
+				order += c;
+				sim::yield();
+				order += c;
+			});
+		}
+		sim::run_ready();
+		return order;
+	};
+	std::string one = run(1);
+
+	EXPECT_EQ(run(1), one);
+	EXPECT_NE(run(2), one);
+}
+
+} // namespace

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "net/rds/wire.h"
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace
+{
+
+using namespace rds::wire;
+
+Header with_ext(std::vector<uint8_t> bytes)
+{
+	Header h;
+
+	encode(h, 0, 0, 0, 0);
+	bytes.resize(kExtBytes);
+	memcpy(h.ext, bytes.data(), kExtBytes);
+	return h;
+}
+
+std::vector<Ext> types(const Header &h, bool *bad = nullptr)
+{
+	std::vector<Ext> out;
+	ExtReader r(h);
+	ExtView e;
+
+	while (r.next(e))
+		out.push_back(e.type);
+	if (bad)
+		*bad = r.bad();
+	return out;
+}
+
+TEST(WireGetPut, IsBigEndian)
+{
+	uint8_t b[8];
+
+	put16(b, 0x1234);
+	EXPECT_EQ(b[0], 0x12);
+	EXPECT_EQ(get16(b), 0x1234);
+	put32(b, 0x12345678);
+	EXPECT_EQ(b[0], 0x12);
+	EXPECT_EQ(get32(b), 0x12345678u);
+	put64(b, 0x0102030405060708);
+	EXPECT_EQ(b[0], 1);
+	EXPECT_EQ(b[7], 8);
+	EXPECT_EQ(get64(b), 0x0102030405060708u);
+}
+
+TEST(WireEncode, WritesEveryFieldAtItsPlace)
+{
+	Header h;
+
+	memset(&h, 0xff, sizeof(h));
+	encode(h, 0x01020304, 0x1112, 0x2122, kAckRequired);
+	put64(h.sequence, 7);
+
+	const auto *b = reinterpret_cast<const uint8_t *>(&h);
+	const uint8_t want[kHeaderBytes] = {0, 0, 0, 0, 0, 0, 0, 7,    0,    0,	   0,	 0, 0,
+					    0, 0, 0, 1, 2, 3, 4, 0x11, 0x12, 0x21, 0x22, 2};
+
+	EXPECT_EQ(memcmp(b, want, sizeof(want)), 0);
+}
+
+TEST(WireDecode, ReadsBackWhatWasWritten)
+{
+	std::mt19937 rng(1);
+
+	for (int i = 0; i < 1000; i++) {
+		Header h;
+		uint32_t len = rng();
+		auto sport = static_cast<uint16_t>(rng()), dport = static_cast<uint16_t>(rng());
+		auto flags = static_cast<uint8_t>(rng());
+
+		encode(h, len, sport, dport, flags);
+		put64(h.sequence, i);
+		put64(h.ack, i + 1);
+		h.credit = 9;
+
+		Fields f = decode(h);
+
+		ASSERT_EQ(f.len, len);
+		ASSERT_EQ(f.sport, sport);
+		ASSERT_EQ(f.dport, dport);
+		ASSERT_EQ(f.flags, flags);
+		ASSERT_EQ(f.seq, static_cast<uint64_t>(i));
+		ASSERT_EQ(f.ack, static_cast<uint64_t>(i) + 1);
+		ASSERT_EQ(f.credit, 9);
+	}
+}
+
+TEST(WireExtPayloadBytes, KnowsEveryType)
+{
+	const int want[18] = {0, 4, 4, 8, 8, 2, 4, 4, 1, 8, 0, 0, 0, 0, 0, 0, -1, -1};
+
+	for (uint8_t t = 0; t < 18; t++)
+		EXPECT_EQ(ext_payload_bytes(t), want[t]) << int{t};
+	EXPECT_EQ(ext_payload_bytes(255), -1);
+}
+
+TEST(WireExtReader, FindsNothingInAnEmptyHeader)
+{
+	bool bad = true;
+
+	EXPECT_TRUE(types(with_ext({}), &bad).empty());
+	EXPECT_FALSE(bad);
+}
+
+TEST(WireExtReader, WalksSeveralInOrder)
+{
+	bool bad = true;
+	auto t = types(with_ext({5, 0, 1, 6, 1, 2, 3, 4, 8, 0}), &bad);
+
+	EXPECT_EQ(t, (std::vector<Ext>{Ext::kNpaths, Ext::kGenNum, Ext::kSportIdx}));
+	EXPECT_FALSE(bad);
+}
+
+TEST(WireExtReader, StepsOverUndefinedTypesByteByByte)
+{
+	bool bad = true;
+	auto t = types(with_ext({12, 5, 0, 8}), &bad);
+
+	ASSERT_EQ(t.size(), 2u);
+	EXPECT_EQ(t[1], Ext::kNpaths);
+	EXPECT_FALSE(bad);
+}
+
+TEST(WireExtReader, CallsAHeaderCutShortBad)
+{
+	bool bad = false;
+
+	/* Three of 5 bytes, then one of 9 in 1 byte. */
+	types(with_ext({6, 0, 0, 0, 0, 6, 0, 0, 0, 0, 6, 0, 0, 0, 0, 3}), &bad);
+	EXPECT_TRUE(bad);
+}
+
+TEST(WireExtReader, EndsAtTypesBeyondTheLimit)
+{
+	bool bad = false;
+
+	EXPECT_TRUE(types(with_ext({16, 5, 0, 1}), &bad).empty());
+	EXPECT_TRUE(bad);
+}
+
+/* Whatever the 16 bytes are: the walk ends, stays inside, and every view lies inside whole. */
+TEST(WireExtReader, StaysInsideForAnyBytes)
+{
+	std::mt19937 rng(2);
+
+	for (int i = 0; i < 200000; i++) {
+		std::vector<uint8_t> bytes(kExtBytes);
+
+		for (auto &b : bytes)
+			b = static_cast<uint8_t>(i % 2 ? rng() % 20 : rng());
+
+		Header h = with_ext(bytes);
+		ExtReader r(h);
+		ExtView e;
+		unsigned int n = 0;
+
+		while (r.next(e)) {
+			int len = ext_payload_bytes(static_cast<uint8_t>(e.type));
+
+			ASSERT_GE(len, 0);
+			ASSERT_GT(e.data, h.ext);
+			ASSERT_LE(e.data + len, h.ext + kExtBytes);
+			ASSERT_LE(++n, kExtBytes);
+		}
+		ASSERT_FALSE(r.next(e));
+	}
+}
+
+TEST(WireExtWriter, WritesPathsAndRefusesWhatDoesNotFit)
+{
+	Header h = with_ext({});
+	ExtWriter w(h);
+
+	for (int i = 0; i < 5; i++)
+		EXPECT_TRUE(w.npaths(static_cast<uint16_t>(i + 1)));
+	EXPECT_FALSE(w.npaths(9));
+
+	ExtReader r(h);
+	ExtView e;
+
+	for (int i = 0; i < 5; i++) {
+		ASSERT_TRUE(r.next(e));
+		EXPECT_EQ(e.type, Ext::kNpaths);
+		EXPECT_EQ(get16(e.data), i + 1);
+	}
+	EXPECT_FALSE(r.next(e));
+	EXPECT_FALSE(r.bad());
+}
+
+} // namespace
