@@ -99,7 +99,12 @@ void declare(CLI::App &app, CommandLine &line)
 		->required();
 	app.add_option("-c,--count", line.options.count, "end after N pings")
 		->type_name("N")
-		->check(CLI::PositiveNumber);
+		->check(checked_by(
+			[](const std::string &text) {
+				if (parse_size(text) == 0)
+					throw Error("the count must be at least 1");
+			},
+			""));
 	app.add_option("-i,--interval", line.interval,
 		       "time between pings: seconds, or with ms, us")
 		->type_name("TIME")

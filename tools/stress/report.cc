@@ -177,8 +177,11 @@ void Reporter::print_line(const Totals &delta, double seconds, double cpu)
 	double rx = rate(delta.received, seconds);
 	double kbytes = rate(delta.sent_bytes + delta.received_bytes, seconds) / 1024;
 	double tx_us = ratio(usec(delta.send_ns), static_cast<double>(delta.send_calls));
-	double rtt = ratio(usec(delta.rtt_ns), static_cast<double>(delta.rtts));
+	/* No ack in this interval, or one way: there is no time to tell. */
+	Cell rtt;
 
+	if (delta.rtts)
+		rtt = ratio(usec(delta.rtt_ns), static_cast<double>(delta.rtts));
 	if (json_) {
 		Json line = {{"type", "interval"},
 			     {"seconds", seconds},
@@ -186,9 +189,11 @@ void Reporter::print_line(const Totals &delta, double seconds, double cpu)
 			     {"rx_rate", rx},
 			     {"kbytes_rate", kbytes},
 			     {"tx_usec", tx_us},
-			     {"rtt_usec", rtt},
+			     {"rtt_usec", nullptr},
 			     {"cpu_percent", cpu},
 			     {"congested", delta.congested}};
+		if (delta.rtts)
+			line["rtt_usec"] = std::get<double>(rtt);
 		std::cout << line.dump() << '\n' << std::flush;
 		return;
 	}
@@ -197,8 +202,8 @@ void Reporter::print_line(const Totals &delta, double seconds, double cpu)
 		std::cout << "tsks   tx/s   rx/s  tx+rx K/s    mbi K/s    mbo K/s tx us/c   rtt us "
 			     "cpu %\n";
 	heading_done_ = true;
-	std::cout << format("%4u %6.0f %6.0f %10.2f %10.2f %10.2f %7.2f %8.2f %5.2f\n", plan_.tasks,
-			    tx, rx, kbytes, 0.0, 0.0, tx_us, rtt, cpu)
+	std::cout << format("%4u %6.0f %6.0f %10.2f %10.2f %10.2f %7.2f %8s %5.2f\n", plan_.tasks,
+			    tx, rx, kbytes, 0.0, 0.0, tx_us, cell_text(rtt, 2).c_str(), cpu)
 		  << std::flush;
 }
 

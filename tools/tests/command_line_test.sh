@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# command_line_test.sh DIR: what the tools in DIR answer without any RDS: help, version, and
+# usage errors with status 2 and one reason on stderr. Runs with or without the modules loaded.
+dir=$1
+failed=0
+err=$(mktemp) || exit 1
+trap 'rm -f "$err"' EXIT
+
+# expect STATUS PATTERN COMMAND...: the exit status, and a pattern in what it prints.
+expect()
+{
+	want=$1
+	pattern=$2
+	shift 2
+	"$dir/$@" >"$err" 2>&1
+	got=$?
+	if [ "$got" -ne "$want" ] || ! grep -q -e "$pattern" "$err"; then
+		echo "FAILED: $*: status $got (want $want), '$pattern' wanted in:"
+		cat "$err"
+		failed=1
+	fi
+}
+
+for tool in rds-ping rds-info rds-stress; do
+	expect 0 "Usage: $tool" $tool --help
+	expect 0 "^$tool (pf_rds) [0-9]" $tool --version
+	done
+expect 2 "--no-such" rds-ping --no-such 127.0.0.1
+expect 2 "--no-such" rds-info --no-such
+expect 2 "--no-such" rds-stress --no-such
+expect 2 "destination" rds-ping
+expect 2 "not a number" rds-ping -i soon 127.0.0.1
+expect 2 "300" rds-ping -Q 300 127.0.0.1
+expect 2 "at least 1" rds-ping -c 0 127.0.0.1
+expect 2 "not an address" rds-ping 10.9.0.999
+expect 2 "link-local" rds-ping fe80::1
+expect 2 "watch" rds-info --samples 3
+expect 2 "at least 1ms" rds-info --watch 0
+expect 2 "no RDMA on this transport" rds-stress -D 4096
+expect 2 "32 to 1048576" rds-stress -q 31
+expect 2 "tasks must be" rds-stress -t 0
+exit $failed

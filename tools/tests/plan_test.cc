@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <gtest/gtest.h>
+
+#include "../lib/error.h"
+#include "../stress/plan.h"
+
+using namespace rdstools;
+
+TEST(Plan, crosses_the_control_connection_unchanged)
+{
+	Plan plan;
+
+	plan.tasks = 32;
+	plan.depth = 32;
+	plan.request_bytes = 8448;
+	plan.verify = true;
+	plan.congestion_monitor = true;
+	plan.run = 0xffffffff;
+	Json json = Json::parse(plan.json().dump());
+	EXPECT_EQ(Plan::from_json(json).json(), plan.json());
+}
+
+TEST(Plan, refuses_what_is_out_of_range)
+{
+	auto broken = [](auto change) {
+		Plan plan;
+		change(plan);
+		EXPECT_THROW(plan.validate(), Error);
+	};
+
+	broken([](Plan &p) { p.tasks = 0; });
+	broken([](Plan &p) { p.tasks = most_tasks + 1; });
+	broken([](Plan &p) { p.depth = 0; });
+	broken([](Plan &p) { p.tasks = most_tasks, p.depth = most_depth; });
+	broken([](Plan &p) { p.request_bytes = header_bytes - 1; });
+	broken([](Plan &p) { p.request_bytes = largest_message + 1; });
+	broken([](Plan &p) { p.ack_bytes = 0; });
+	broken([](Plan &p) { p.tos = 256; });
+	broken([](Plan &p) { p.send_buffer = UINT64_MAX; });
+}
+
+TEST(Plan, trusts_no_peer)
+{
+	auto broken = [](const char *name, Json value) {
+		Json json = Plan().json();
+		json[name] = std::move(value);
+		EXPECT_THROW(Plan::from_json(json), Error) << name;
+	};
+
+	/* 2^32 + 1 must not wrap to 1. */
+	broken("tasks", std::uint64_t{4294967297});
+	broken("depth", -1);
+	broken("depth", "7");
+	broken("oneway", 1);
+	broken("run", nullptr);
+	EXPECT_THROW(Plan::from_json(Json::object()), Error);
+	EXPECT_THROW(Plan::from_json(Json::array()), Error);
+}
