@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The command line of vm.py: one command in one guest, or one in each of two."""
 import argparse
+import os
+import shutil
 import signal
 import sys
 import time
@@ -53,8 +55,16 @@ def report(guest, dmesg):
     return bool(bad)
 
 
+def own_logs():
+    """A directory for this run's logs; several people may be at it. Old ones go."""
+    for old in vm.LOGS.glob("adhoc-*"):
+        if old.stat().st_mtime < time.time() - 86400:
+            shutil.rmtree(old)
+    return vm.LOGS / f"adhoc-{os.getpid()}"
+
+
 def run(args):
-    options = {"mem": args.mem, "smp": args.smp}
+    options = {"mem": args.mem, "smp": args.smp, "logdir": own_logs()}
     modules = args.modules.split(",")
     began = time.monotonic()
     with vm.pair(kernels=(args.kernel, args.kernel), start=False, **options) as vms:

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The harness itself: what it must notice, it notices. Every other test rests on this."""
+import time
+
+import suite
+import vm
+from suite import test
+
+
+@test(modules="none")
+def kernel_complaints_are_seen(t):
+    """A BUG line in the kernel log is a problem, and is forgotten after a mark."""
+    t.a.check("echo 'BUG: the harness tests itself' >/dev/kmsg")
+    assert any("tests itself" in line for line in t.a.dmesg_problems())
+    t.a.dmesg_mark()
+    assert t.a.dmesg_problems() == []
+
+
+@test(modules="none")
+def strays_are_seen(t):
+    """A namespace left behind is told by name; a module is unloaded, its interface goes too."""
+    before = suite.State.read(t.a)
+    t.a.check("modprobe dummy && ip link add x0 type dummy && ip netns add x1")
+    assert {"module dummy", "object /sys/class/net/x0"} <= suite.State.read(t.a)
+    assert suite.State.strays(t.a, before) == ["object /run/netns/x1"]
+    t.a.check("ip netns del x1")
+    assert suite.State.strays(t.a, before) == []
+
+
+@test(modules="none")
+def commands_end_as_told(t):
+    """Exit status, output, input, a killed command, one that takes too long."""
+    assert t.a.run("echo out; echo err >&2; exit 3") == (3, "out\nerr\n")
+    cat = t.a.spawn("cat", stdin=True)
+    cat.write("through\n")
+    cat.wait_output("^through$")
+    cat.write("", close=True)
+    assert cat.wait() == (0, "through\n")
+    slow = t.a.spawn("sleep 1000")
+    slow.kill(15)
+    assert slow.wait() == (143, "")
+    try:
+        t.a.run("echo before; sleep 1000", timeout=2)
+    except vm.CommandTimeout as error:
+        assert "before" in str(error), error
+    else:
+        raise AssertionError("sleep 1000 ended within two seconds")
+
+
+@test(modules="none")
+def a_panic_is_told_at_once(t):
+    """A panic ends the waiting command with the reason from the console, and a reboot helps."""
+    began = time.monotonic()
+    try:
+        t.a.run("echo c >/proc/sysrq-trigger; sleep 1000", timeout=1000)
+    except vm.GuestDead as error:
+        assert "sysrq triggered crash" in str(error), error
+    else:
+        raise AssertionError("the guest survived a panic")
+    assert time.monotonic() - began < 60
+    t.a.power_cycle()
+    assert t.a.run("echo back") == (0, "back\n")
