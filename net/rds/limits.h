@@ -33,10 +33,11 @@ inline constexpr unsigned int kXmitBatch = 16;
 /* Messages that one caller transmits before it leaves the rest to the worker. */
 inline constexpr unsigned int kSendBatchDefault = 1024;
 
-/* Holding back small messages of a stream (path.cc): more than kBurst messages within a window make
- * a stream; its messages go out together at the end of the window or when kHoldBytes wait. */
+/* Holding back small messages of a stream (path.h): more than kHoldBurst messages within a window,
+ * beyond those received in it, make a stream; its messages go out together at the end of the window
+ * or when kHoldBytes wait. */
 inline constexpr uint64_t kHoldWindowNs = 50 * 1000;
-inline constexpr unsigned int kHoldBurst = 4;
+inline constexpr unsigned int kHoldBurst = 2;
 inline constexpr uint32_t kHoldBytes = 16 * 1024;
 
 /* An own connect attempt that got no answer is given up, ns (TCP alone would try for two minutes

@@ -21,9 +21,10 @@
  * Completion.  A message taken off the queue is finished outside the lock, in the RCU section in which
  * it was taken off: its socket's memory is then still there, even if the socket was released meanwhile.
  *
- * Holding back.  On a transport with RDS_CAP_COALESCE, more than kHoldBurst messages within
- * kHoldWindowNs make a stream.  A stream's messages wait on the queue until the window ends or
- * kHoldBytes are together, and then go out in one call (docs/decisions/005-coalescing.md).
+ * Holding back.  On a transport with RDS_CAP_COALESCE, more than kHoldBurst messages sent within
+ * kHoldWindowNs, beyond those received, make a stream.  A stream's messages wait on the queue until
+ * the window ends or kHoldBytes are together, and then go out in one call
+ * (docs/decisions/005-coalescing.md).
  */
 #ifndef RDS_PATH_H
 #define RDS_PATH_H
@@ -199,6 +200,7 @@ struct rds_path final {
 	bool dead_ RDS_GUARDED_BY(lock) = false;
 	uint32_t window_count_ RDS_GUARDED_BY(lock) = 0;
 	uint64_t window_ns_ RDS_GUARDED_BY(lock) = 0;
+	uint64_t window_rx_ RDS_GUARDED_BY(lock) = 0;	  /* next_rx_seq when it began */
 	rds::Atomic<uint64_t> tx_seq_;		/* next number; written under lock */
 	rds::Atomic<uint32_t> sending_flag_;	/* sending_, for rds-info */
 	bool cong_due_ = true;			/* token holder */

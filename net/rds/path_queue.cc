@@ -49,8 +49,9 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_
 }
 
 /*
- * Shall the message that was just queued wait for company?  Only while the path is a stream, and
- * never longer than until flush_ fires.
+ * Shall the message that was just queued wait for company?  Only while the path is a one-way stream,
+ * and never longer than until flush_ fires.  What was heard in a window is taken off what was said:
+ * question and answer never wait, however fast they are.
  */
 bool rds_path::hold_locked(bool more)
 {
@@ -60,12 +61,18 @@ bool rds_path::hold_locked(bool more)
 		uint64_t now = rds_now_ns();
 		uint64_t age = now - window_ns_;
 
+		window_count_++;
 		if (age >= rds::kHoldWindowNs) {
-			stream_ = age < 2 * rds::kHoldWindowNs && window_count_ > rds::kHoldBurst;
+			uint64_t rx = rds::relaxed_read(next_rx_seq);
+			uint64_t heard = rx - window_rx_;
+
+			stream_ = age < 2 * rds::kHoldWindowNs &&
+				  window_count_ > heard + rds::kHoldBurst;
 			window_ns_ = now;
+			window_rx_ = rx;
 			window_count_ = 0;
 		}
-		if (++window_count_ <= rds::kHoldBurst && !stream_)
+		if (!stream_)
 			return false;
 	}
 	if (!held_) {
