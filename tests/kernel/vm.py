@@ -141,7 +141,8 @@ class VM:
         self.console = self.logdir / f"{self.name}{nth}.console.log"
         self.klog_path = self.logdir / f"{self.name}{nth}.dmesg.log"
         self.commands, self.klog, self.mark, self.ids = {}, [], 0, 0
-        self.dead = self.hello = self.modules = self.tree = None
+        self.dead = self.hello = self.modules = None
+        self.tree = str(self.kernel.modules)  # what init mounted on /lib/modules
         self.beat = time.monotonic()
         self.klog_file = open(self.klog_path, "w", buffering=1)
         self.workdir = tempfile.mkdtemp(prefix="pf_rds-vm-")
@@ -391,8 +392,8 @@ class VM:
         guests can do it at the same time."""
         kind, _, directory = modules.partition(":")
         self.modules = kind
-        if kind == "none":
-            return "true"
+        if kind == "none":  # and none of ours installed, where socket() could find it
+            return self.tree_command(self.kernel.modules)
         if kind == "mainline":
             return f"{self.tree_command(self.kernel.modules)} && modprobe -a rds rds_tcp"
         if kind != "ours":

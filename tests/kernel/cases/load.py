@@ -82,7 +82,7 @@ def modprobe_pulls_what_it_needs(t):
 
 @test(modules="none")
 def no_module_no_socket(t):
-    """Without the modules socket() says EAFNOSUPPORT (97)."""
+    """Where only the kernel's own modules are installed and not loaded: EAFNOSUPPORT (97)."""
     rc, out = t.a.run(f"{TALK} open")
     assert rc and "Errno 97" in out, f"{rc} {out}"
 
