@@ -145,7 +145,8 @@ uint32_t rds_path::step_connecting(uint32_t ev)
 	}
 	if (ev & rds::kEvConnected) {
 		come_up();
-		return ev & rds::kEvAccepted;
+		/* Receiving may have begun, and paused, before we got here. */
+		return step_up(ev & (rds::kEvAccepted | rds::kEvRecvRetry));
 	}
 	if (ev & rds::kEvAccepted) {
 		/* Both called: the accepted one wins, see tcp_duel.h. */
