@@ -22,10 +22,10 @@ kbuild = $(MAKE) -C $(KDIR) M=$(top) CONFIG_DEBUG_INFO_BTF_MODULES= $(kbuild-qui
 kbuild-quiet := $(if $(V),V=$(V),--no-print-directory)
 jobs := $(shell nproc)
 
-.PHONY: all modules user deps test test-user test-vm demo bench tidy install uninstall clean help \
+.PHONY: all modules user tests deps test test-user test-vm demo bench tidy install uninstall clean help \
 	need-headers
 
-all: modules user ## modules and user space (default)
+all: modules user ## modules and tools (default)
 
 need-headers:
 	@[ -f "$(KDIR)/Module.symvers" ] || { \
@@ -41,11 +41,11 @@ build/CMakeCache.txt: CMakeLists.txt
 	@mkdir -p build
 	cmake -S . -B build $(CMAKE_FLAGS) > build/cmake.log || { cat build/cmake.log; exit 1; }
 
-user: build/CMakeCache.txt ## tools and the tests that run in user space, into build/
-	@$(MAKE) --no-print-directory -C build -j$(jobs)
-
-build/tools/rds-ping: build/CMakeCache.txt FORCE
+user: build/CMakeCache.txt ## rds-ping, rds-info, rds-stress, into build/tools/
 	@$(MAKE) --no-print-directory -C build -j$(jobs) rds-ping rds-info rds-stress
+
+tests: build/CMakeCache.txt ## what the tests consist of, without running them
+	@$(MAKE) --no-print-directory -C build -j$(jobs)
 
 deps: ## installs what is missing (apt; asks for root only then)
 	@scripts/deps.sh --kernel $(KERNEL)
@@ -53,7 +53,7 @@ deps: ## installs what is missing (apt; asks for root only then)
 test: deps ## everything; last line: N passed, N failed, N skipped
 	@mkdir -p $(logs)
 	@rm -f $(logs)/test-user.log $(logs)/test-vm.log
-	@$(MAKE) --no-print-directory modules user 2>&1 | tee $(logs)/build.log
+	@$(MAKE) --no-print-directory modules tests 2>&1 | tee $(logs)/build.log
 	@! grep -E 'warning:|WARNING:' $(logs)/build.log || { echo "make: warnings in the build" >&2; exit 1; }
 	@$(MAKE) --no-print-directory test-user; $(MAKE) --no-print-directory test-vm; \
 	scripts/summary.py $(logs)/test-user.log $(logs)/test-vm.log
@@ -67,8 +67,7 @@ test-vm: ## the VM suite on KERNEL
 	@tests/kernel/run.py 2>&1 | tee $(logs)/test-vm.log
 
 demo: deps ## two virtual hosts talk RDS, and you see it
-	@$(MAKE) --no-print-directory modules
-	@$(MAKE) --no-print-directory build/tools/rds-ping
+	@$(MAKE) --no-print-directory modules user
 	@tests/kernel/demo.py
 
 bench: modules ## instructions per message beside mainline's, into docs/performance.md
@@ -89,6 +88,3 @@ clean: ## everything built
 
 help: ## this
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
-
-FORCE:
-.PHONY: FORCE
