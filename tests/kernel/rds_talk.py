@@ -44,8 +44,8 @@ def bound(addr=None):
     return sock
 
 
-def send(sock, text, name):
-    checked(libc.sendto(sock.fileno(), text.encode(), len(text), 0, name, len(name)))
+def send(sock, text, name, flags=0):
+    checked(libc.sendto(sock.fileno(), text.encode(), len(text), flags, name, len(name)))
 
 
 def receive(sock):
@@ -99,4 +99,5 @@ def main(what, me=None, peer=None, text="hello"):
         print(receive(sock)[0])
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

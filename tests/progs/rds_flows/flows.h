@@ -42,6 +42,7 @@ struct FlowOptions {
 	uint64_t messages = 100; /* of each flow; 0: no limit but the time */
 	double seconds = 0;	 /* 0: no limit but the number */
 	double rate = 0;	 /* messages a second over all flows; 0: as fast as it goes */
+	bool untilEof = false;	 /* until standard input ends */
 	bool blocking = false;
 	std::chrono::seconds drain{30}; /* how long to wait for acknowledgements */
 

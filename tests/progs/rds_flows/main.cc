@@ -45,6 +45,7 @@ int main(int argc, char **argv)
 	send->add_option("--to", texts.peer, "address of the receiver")->required();
 	send->add_option("--messages", options.messages, "per flow; 0 for no limit");
 	send->add_option("--seconds", options.seconds, "how long to send; 0 for no limit");
+	send->add_flag("--until-eof", options.untilEof, "send until standard input ends");
 	send->add_option("--rate", options.rate, "messages per second, all flows together");
 	send->add_option("--drain", texts.drain, "seconds to wait for acknowledgements at the end");
 	send->add_flag("--blocking", options.blocking, "blocking sockets, a thread per flow");
@@ -54,8 +55,8 @@ int main(int argc, char **argv)
 	app.require_subcommand(1);
 	CLI11_PARSE(app, argc, argv);
 	try {
-		if (*send && !options.messages && !options.seconds)
-			throw std::runtime_error("--messages 0 needs --seconds");
+		if (*send && !options.messages && !options.seconds && !options.untilEof)
+			throw std::runtime_error("--messages 0 needs --seconds or --until-eof");
 		options.timeout = std::chrono::seconds(texts.timeout);
 		options.drain = std::chrono::seconds(texts.drain);
 		options.self = Address::parse(texts.self);

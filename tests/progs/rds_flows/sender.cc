@@ -5,6 +5,7 @@
 #include "../lib/tcp.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <iostream>
@@ -33,6 +34,7 @@ public:
 
 private:
 	Fd control();
+	void watchInput();
 	void sendAll();
 	bool more(uint64_t number) const;
 	void blockingFlow(uint32_t flow);
@@ -48,6 +50,7 @@ private:
 	std::atomic<uint64_t> total_ = 0;
 	std::atomic<uint64_t> noRoom_ = 0, congested_ = 0, timedOut_ = 0;
 	std::atomic<int> error_ = 0;
+	std::atomic<bool> inputEnded_ = false;
 	Clock::time_point start_;
 };
 
@@ -62,9 +65,21 @@ bool Sender::more(uint64_t number) const
 
 	if (options_.messages && number >= options_.messages)
 		return false;
-	if (error_ || passed > options_.timeout)
+	if (error_ || inputEnded_ || passed > options_.timeout)
 		return false;
 	return !options_.seconds || passed.count() < options_.seconds;
+}
+
+/* Whoever runs us closes our standard input to say that it is enough. */
+void Sender::watchInput()
+{
+	std::thread([this] {
+		char room[100];
+
+		while (read(STDIN_FILENO, room, sizeof(room)) > 0)
+			;
+		inputEnded_ = true;
+	}).detach();
 }
 
 /* Sends the next message of a flow; false when it has to wait. */
@@ -194,7 +209,10 @@ int Sender::run()
 		    readLine(connection, options_.timeout) != "READY")
 			fail("the receiver does not answer", -EPROTO);
 	}
+	std::cout << "sending" << std::endl;
 	start_ = Clock::now();
+	if (options_.untilEof)
+		watchInput();
 	sendAll();
 	if (error_)
 		fail("send", -error_);

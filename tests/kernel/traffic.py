@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What tests of two hosts have in common: flows with every message accounted for, counters, pings."""
+import json
+import re
+
+import suite
+
+A, B = "10.9.0.1", "10.9.0.2"
+A6, B6 = "fd00:9::1", "fd00:9::2"
+PYTHON = "python3 -I -S"
+
+
+def counters(t, machine, prefix=""):
+    """rds-info's counters as a dictionary; prefix is a command in front (ip netns exec X)."""
+    out = machine.check(f"{prefix} {t.tool('rds-info')} -c")
+    return {name: int(value) for name, value in re.findall(r"^\s*(\w+)\s+(\d+)\s*$", out, re.M)}
+
+
+def ping(t, machine, source, target, count=3, prefix=""):
+    """Every ping must be answered."""
+    out = machine.check(f"{prefix} {t.tool('rds-ping')} -q -c {count} -i 1ms -w 20 -I {source}"
+                        f" {target}")
+    assert f"{count} answered" in out, out
+
+
+class Flows:
+    """rds_flows from one host (or namespace) to another. `options` are for both ends.
+
+    Without `messages` it goes on until stop(). wait_progress() waits for deliveries.
+    """
+
+    def __init__(self, t, sender, source, receiver, target, options="", messages=0,
+                 send_options="", prefixes=("", ""), start=True):
+        self.t, self.sender, self.receiver = t, sender, receiver
+        self.source, self.target, self.options = source, target, options
+        self.prefixes = prefixes
+        how = f"--messages {messages}" if messages else "--messages 0 --until-eof"
+        self.send_options = f"{how} {send_options}"
+        self.receive()
+        if start:
+            self.send()
+
+    def receive(self, extra=""):
+        """Starts the receiving end (anew)."""
+        self.sink = self.receiver.spawn(
+            f"{self.prefixes[1]} {self.t.prog('rds_flows')} receive --bind {self.target}"
+            f" --report-only --timeout 100 {self.options} {extra}")
+        self.sink.wait_output("^ready$")
+
+    def send(self):
+        self.source_end = self.sender.spawn(
+            f"{self.prefixes[0]} {self.t.prog('rds_flows')} send --bind {self.source}"
+            f" --to {self.target} --report-only --timeout 100 {self.options} {self.send_options}",
+            stdin=True)
+        self.source_end.wait_output("^sending$")
+
+    def delivered(self):
+        return counters(self.t, self.receiver, self.prefixes[1])["recv_delivered"]
+
+    def wait_progress(self, messages=50, timeout=30):
+        """Until so many more messages were delivered."""
+        wanted = self.delivered() + messages
+        for _ in range(1000):
+            now = self.delivered()
+            if now >= wanted:
+                return
+            if self.source_end.done:
+                break
+        raise AssertionError(f"the traffic has stopped, {wanted - now} messages short:\n"
+                             + self.source_end.output)
+
+    def stop(self):
+        self.source_end.write("", close=True)
+        return self.result()
+
+    def result(self, timeout=90):
+        """The receiver's account when everything sent has arrived or is known to be lost."""
+        said = self.source_end.check(timeout)
+        found = json.loads([line for line in said.splitlines() if line.startswith("{")][-1])
+        self.sink.check(30)
+        return found
+
+
+def tell(found):
+    """The account in a few words."""
+    return (f"{found['sent']} sent: {found['lost']} lost, {found['duplicates']} duplicates, "
+            f"{found['reordered']} out of order, {found['corrupted']} corrupted")
+
+
+def exact(found):
+    """Every message exactly once, in order, unchanged, and acknowledged."""
+    assert found["clean"] and found["delivered"] == found["sent"] > 0, found
+    return tell(found)
+
+
+def ordered(found):
+    """Nothing out of order or changed; losses are told, not judged."""
+    assert found["delivered"] > 0, found
+    assert found["reordered"] == found["corrupted"] == found["strangers"] == 0, found
+    return tell(found)
+
+
+def stress(t, active, passive, target, options, prefixes=("", "")):
+    """rds-stress between two hosts; both ends must be content. Returns the messages verified."""
+    tool = t.tool("rds-stress")
+    waiting = passive.spawn(f"{prefixes[1]} {tool} -r {target} -p 4000")
+    passive.wait_until(f"{prefixes[1]} ss -Hltn 'sport = :4000' | grep -q .")
+    said = active.check(f"{prefixes[0]} {tool} -s {target} -p 4000 -z -v {options}")
+    waiting.check(30)
+    verified = re.search(r"^verified: (\d+) messages", said, re.M)
+    assert verified and int(verified[1]) > 0, said
+    return int(verified[1])
+
+
+def load_again(t, machine):
+    """Our modules, on a machine that has none."""
+    machine.check(machine.load_command(f"ours:{t.modules_dir}"))
+
+
+def helper(name):
+    return f"{PYTHON} {suite.HERE}/{name}"
