@@ -11,6 +11,8 @@
 #
 #   scripts/kernel-env.sh --get KDIR [6.1|6.12]     one value only
 #   scripts/kernel-env.sh --check [6.1|6.12]        silent, exit status only
+#   scripts/kernel-env.sh --headers [6.1|6.12]      KDIR, even if there is no image to boot;
+#                                                   no version: the running kernel's if installed
 #
 # 6.1 builds against the installed headers; what is missing is fetched by scripts/deps.sh.
 set -euo pipefail
@@ -21,9 +23,27 @@ case ${1-} in
 --check) check=1; shift ;;
 --get) get=${2:?--get needs a name}; shift 2 ;;
 esac
-kernel=${1:-${KERNEL:-6.1}}
-
 newest() { sort -V | tail -n 1; }
+
+# Headers installed for a version, or for any; else those in the cache; else nothing.
+headers() {
+	local dir=/lib/modules/$(uname -r)/build
+	if [ -z "${1-}" ] && [ -f "$dir/Module.symvers" ]; then
+		readlink -f "$dir"
+		return
+	fi
+	dir=$(ls -d /usr/src/linux-headers-"${1:+$1.}"[0-9]*-amd64 2>/dev/null |
+		grep -v -e -rt- -e -cloud- | newest) || true
+	[ -n "$dir" ] || dir=$(ls -d "$cache/kernels/${1:-6.1}".*-amd64/usr/src/linux-headers-*-amd64 \
+		2>/dev/null | newest) || true
+	echo "$dir"
+}
+
+if [ "${1-}" = --headers ]; then
+	headers "${2-}"
+	exit 0
+fi
+kernel=${1:-${KERNEL:-6.1}}
 
 find_kernel() {
 	if [ "$kernel" = 6.1 ]; then
