@@ -177,6 +177,8 @@ class FileRun:
             for machine in self.vms:
                 machine.transcript = None
         self.fresh = not errors
+        if self.options.stop:
+            return  # interrupted: that the guests were switched off is no finding
         self.report.result(one, time.monotonic() - began, errors, ctx.notes if ctx else [], log)
 
     def play(self, one, ctx):

@@ -36,7 +36,7 @@ import guest  # noqa: E402
 SetupError = guest.SetupError
 LOGS = guest.TOP / "build/logs"
 SILENCE = float(os.environ.get("PF_RDS_SILENCE", 25))  # s without a beat: the guest hangs
-BOOT_TIMEOUT = 90  # s until the agent says hello; it takes 3 on a quiet machine
+BOOT_TIMEOUT = 180  # s until the agent says hello; it takes 3 on a quiet machine
 PROBLEM = re.compile(
     r"\bBUG\b|WARNING|Oops|Call Trace|refcount|lockdep|possible (recursive|circular|irq|deadlock)"
     r"|possible deadlock|general protection|soft lockup|hung task|blocked for more than"

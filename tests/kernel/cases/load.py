@@ -26,7 +26,7 @@ def kernel_memory(machine):
                for field in ("SUnreclaim", "Percpu", "VmallocUsed", "KernelStack"))
 
 
-@test(timeout=240)
+@test(timeout=600)
 def load_and_unload(t):
     """50 rounds of insmod in order and rmmod in reverse, and memory does not grow."""
     files = paths(t)
@@ -37,7 +37,7 @@ def load_and_unload(t):
            + "".join(f" && /run/busybox rmmod {m}" for m in reversed(names(files))))
 
     def rounds(n):
-        t.a.check(f"i=0; while [ $i -lt {n} ]; do {one} || exit 1; i=$((i+1)); done", timeout=200)
+        t.a.check(f"i=0; while [ $i -lt {n} ]; do {one} || exit 1; i=$((i+1)); done", timeout=500)
     rounds(ROUNDS // 5)
     before = kernel_memory(t.a)
     rounds(ROUNDS)
