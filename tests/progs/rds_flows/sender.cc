@@ -20,6 +20,9 @@ namespace
 
 using Clock = std::chrono::steady_clock;
 
+/* Outlives the Sender, because the thread that sets it does. */
+std::atomic<bool> inputEnded = false;
+
 class Sender
 {
 public:
@@ -34,7 +37,6 @@ public:
 
 private:
 	Fd control();
-	void watchInput();
 	void sendAll();
 	bool more(uint64_t number) const;
 	void blockingFlow(uint32_t flow);
@@ -50,7 +52,6 @@ private:
 	std::atomic<uint64_t> total_ = 0;
 	std::atomic<uint64_t> noRoom_ = 0, congested_ = 0, timedOut_ = 0;
 	std::atomic<int> error_ = 0;
-	std::atomic<bool> inputEnded_ = false;
 	Clock::time_point start_;
 };
 
@@ -65,20 +66,20 @@ bool Sender::more(uint64_t number) const
 
 	if (options_.messages && number >= options_.messages)
 		return false;
-	if (error_ || inputEnded_ || passed > options_.timeout)
+	if (error_ || inputEnded || passed > options_.timeout)
 		return false;
 	return !options_.seconds || passed.count() < options_.seconds;
 }
 
 /* Whoever runs us closes our standard input to say that it is enough. */
-void Sender::watchInput()
+void watchInput()
 {
-	std::thread([this] {
+	std::thread([] {
 		char room[100];
 
 		while (read(STDIN_FILENO, room, sizeof(room)) > 0)
 			;
-		inputEnded_ = true;
+		inputEnded = true;
 	}).detach();
 }
 
