@@ -25,6 +25,7 @@ bool same_pair(const Conn &c, const struct rds_transport &t, const struct rds_ad
 void free_conn(struct rds_rcu_head *h)
 {
 	Conn *c = container_of(h, &Conn::rcu);
+	Atomic<uint32_t> &alive = c->net.conns.alive[c->trans.type];
 
 	for (Path *p : c->paths) {
 		if (!p)
@@ -34,6 +35,7 @@ void free_conn(struct rds_rcu_head *h)
 		destroy(p);
 	}
 	destroy(c);
+	alive.fetch_sub(1);
 }
 
 /* Gives @c its maps and its first path. */
@@ -99,6 +101,8 @@ Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 	if (!c)
 		return Status::fail(err::kEnomem);
 
+	alive[t.type].fetch_add(1);
+
 	Status st = furnish(*c);
 
 	if (!st.ok()) {
@@ -140,10 +144,25 @@ void ConnTable::kill_all(const struct rds_transport *t)
 			});
 		}
 		if (!victim)
-			return;
+			break;
 		kill_one(victim);
 		victim->put();
 	}
+	/* A sender that had the token, or the other end of loopback, may have the last reference. */
+	while (any_alive(t)) {
+		rds_rcu_sync();
+		rds_rcu_barrier();
+	}
+}
+
+bool ConnTable::any_alive(const struct rds_transport *t) const
+{
+	uint32_t n = 0;
+
+	for (unsigned int type = 0; type < kTransCount; type++)
+		if (!t || type == t->type)
+			n += alive[type].load_acquire();
+	return n != 0;
 }
 
 void ConnTable::kick_laddr(const struct rds_addr &laddr)

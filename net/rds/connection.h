@@ -14,6 +14,7 @@
 #define RDS_CONNECTION_H
 
 #include "path.h"
+#include "transports.h"
 
 struct rds_conn final {
 	rds_conn(rds::Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
@@ -65,7 +66,8 @@ class ConnTable final
 	/* As find(), but made when missing, and with a reference.  Process. */
 	Result<Conn *> get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
 			   const struct rds_addr &faddr, uint32_t scope, uint8_t tos);
-	/* Kills every connection, or those of @t.  Process; no new ones come. */
+	/* Kills every connection, or those of @t, and waits until their memory is free: after it
+	 * nothing calls into @t or points to the namespace.  Process; no new ones come. */
 	void kill_all(const struct rds_transport *t);
 	/* Posts a transmission on every connection from @laddr that sends congestion maps. */
 	void kick_laddr(const struct rds_addr &laddr);
@@ -81,11 +83,15 @@ class ConnTable final
 		table_.for_each(fn);
 	}
 
+	/* Connections that have memory, by transport type: made and not yet freed. */
+	Atomic<uint32_t> alive[kTransCount];
+
     private:
 	Result<Conn *> make(Net &net, const struct rds_transport &t,
 			    const struct rds_addr &laddr, const struct rds_addr &faddr,
 			    uint32_t scope, uint8_t tos);
 	void kill_one(Conn *c);
+	bool any_alive(const struct rds_transport *t) const;
 
 	HashTable<Conn, &Conn::node> table_;
 	Atomic<uint64_t> gen_;

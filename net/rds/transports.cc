@@ -158,14 +158,11 @@ void rds_transport_unregister(const struct rds_transport *t)
 
 	for (Net *n = registry->nets.front(); n; n = registry->nets.next(n))
 		n->conns.kill_all(t);
-	/* Freed by RCU callbacks that call into the transport: they must have run. */
-	rds_rcu_barrier();
 }
 
 void rds_transport_net_exit(struct rds_net *net, const struct rds_transport *t)
 {
 	net->conns.kill_all(t);
-	rds_rcu_barrier();
 }
 
 void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t)
@@ -206,7 +203,6 @@ void rds_net_destroy(struct rds_net *net)
 		registry->nets.remove(net);
 	}
 	net->conns.kill_all(nullptr);
-	rds_rcu_barrier();
 	destroy(net);
 }
 
