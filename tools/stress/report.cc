@@ -328,11 +328,12 @@ void Reporter::print_final_text(const Table &table, SharedMemory &shared,
 				    static_cast<unsigned long long>(plan_.ack_bytes));
 	table.print(std::cout);
 	std::cout << format("queue full %llu, congested %llu, congestion updates %llu, "
-			    "late wakeups %llu\n",
+			    "late wakeups %llu, foreign messages %llu\n",
 			    static_cast<unsigned long long>(all.queue_full),
 			    static_cast<unsigned long long>(all.congested),
 			    static_cast<unsigned long long>(all.updates),
-			    static_cast<unsigned long long>(all.late_wakeups));
+			    static_cast<unsigned long long>(all.late_wakeups),
+			    static_cast<unsigned long long>(all.stale));
 	std::cout << format("verified: %llu messages, %s; lost %llu, unanswered %llu\n",
 			    static_cast<unsigned long long>(all.received),
 			    plan_.verify ? "addresses, ports, sequence, length, payload"

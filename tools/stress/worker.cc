@@ -54,8 +54,14 @@ Worker::Worker(const Plan &plan, const Ends &ends, unsigned index, RdsSocket &so
 
 void Worker::wrong(unsigned peer, const std::string &what) const
 {
-	throw Error(format("task %u (%s), peer task %u (%s): %s", index_, local_.text().c_str(),
-			   peer, peers_[peer].text().c_str(), what.c_str()));
+	std::uint64_t stale = state_.stale;
+	/* What we dropped ourselves as not ours may be what seems to be missing. */
+	std::string dropped = stale ? format(" (%llu foreign messages dropped so far)",
+					     static_cast<unsigned long long>(stale))
+				    : "";
+
+	throw Error(format("task %u (%s), peer task %u (%s): %s%s", index_, local_.text().c_str(),
+			   peer, peers_[peer].text().c_str(), what.c_str(), dropped.c_str()));
 }
 
 void Worker::run()
