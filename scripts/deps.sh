@@ -61,7 +61,7 @@ missing_packages() {
 }
 
 apt_install() {
-	can_be_root || die "missing packages: $* (become root, or install sudo, or run: apt-get install $*)"
+	can_be_root || die "neither root nor sudo; as root run: apt-get install $*"
 	say "installing $* (output: $log)"
 	[ "$(id -u)" = 0 ] || ! [ -t 2 ] || sudo -v
 	quietly "apt-get update" as_root apt-get -q update

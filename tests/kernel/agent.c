@@ -31,22 +31,31 @@
 #include <unistd.h>
 
 enum frame {
-	RUN = 1, RUN_STDIN, INPUT, INPUT_END, KILL, SYNC,
-	HELLO = 16, BEAT, OUT, EXIT, LOG,
+	RUN = 1,
+	RUN_STDIN,
+	INPUT,
+	INPUT_END,
+	KILL,
+	SYNC,
+	HELLO = 16,
+	BEAT,
+	OUT,
+	EXIT,
+	LOG,
 };
 
 struct head {
 	uint32_t type;
-	uint32_t id;	/* of the command, chosen by the host */
+	uint32_t id; /* of the command, chosen by the host */
 	uint32_t len;
 };
 
 /* A running command; its process group has the number of its process. */
 struct job {
 	uint32_t id;
-	pid_t pid;	/* 0: the slot is free */
-	int out;	/* -1: at its end */
-	int in;		/* -1: none */
+	pid_t pid; /* 0: the slot is free */
+	int out;   /* -1: at its end */
+	int in;	   /* -1: none */
 };
 
 enum { MAX_JOBS = 256, MAX_FRAME = 1 << 20, CHUNK = 1 << 16 };
@@ -82,7 +91,7 @@ static void put(const void *data, size_t len)
 
 static void frame(enum frame type, uint32_t id, const void *data, size_t len)
 {
-	struct head head = { type, id, len };
+	struct head head = {type, id, len};
 
 	put(&head, sizeof(head));
 	put(data, len);
@@ -147,11 +156,12 @@ static void child(const char *text, int in, int out)
 static void run(uint32_t id, const char *text, int with_input)
 {
 	struct job *job = free_job();
-	int out[2], in[2] = { -1, -1 };
+	int out[2], in[2] = {-1, -1};
 
 	if (!job || pipe2(out, O_CLOEXEC))
 		die("too many commands");
-	if (with_input ? pipe2(in, O_CLOEXEC) : (in[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+	if (with_input ? pipe2(in, O_CLOEXEC)
+		       : (in[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
 		die("input of a command");
 	job->pid = fork();
 	if (job->pid < 0)
@@ -195,7 +205,8 @@ static int copy_output(struct job *job)
 
 static void finish(struct job *job, int status)
 {
-	/* A background child may hold the pipe open: take what is there, do not wait for its end. */
+	/* A background child may hold the pipe open: take what is there, do not wait for its end.
+	 */
 	while (job->out >= 0 && copy_output(job))
 		;
 	if (job->out >= 0)
@@ -275,7 +286,7 @@ static void from_host(void)
 	struct head head;
 
 	if (n <= 0) {
-		usleep(10000);	/* the host's end is closed: it will switch us off */
+		usleep(10000); /* the host's end is closed: it will switch us off */
 		return;
 	}
 	inlen += n;
@@ -298,8 +309,8 @@ static void from_host(void)
 
 static void setup(void)
 {
-	struct itimerspec second = { { 1, 0 }, { 1, 0 } };
-	struct sched_param prio = { .sched_priority = 10 };
+	struct itimerspec second = {{1, 0}, {1, 0}};
+	struct sched_param prio = {.sched_priority = 10};
 	sigset_t chld;
 
 	sigemptyset(&chld);
@@ -330,7 +341,7 @@ int main(int argc, char **argv)
 	frame(HELLO, 0, NULL, 0);
 	for (;;) {
 		for (int i = 0; i < MAX_JOBS; i++)
-			fds[FIXED + i] = (struct pollfd){ jobs[i].pid ? jobs[i].out : -1, POLLIN, 0 };
+			fds[FIXED + i] = (struct pollfd){jobs[i].pid ? jobs[i].out : -1, POLLIN, 0};
 		if (poll(fds, FIXED + MAX_JOBS, -1) < 0 && errno != EINTR)
 			die("poll");
 		for (int i = 0; i < MAX_JOBS; i++)

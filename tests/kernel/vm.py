@@ -160,7 +160,8 @@ class VM:
         return self
 
     def qemu(self, initrd, port, qmp):
-        args = ["qemu-system-x86_64", "-name", f"pf_rds-{self.name}", "-M", "q35", "-accel", "tcg,thread=multi",
+        args = ["qemu-system-x86_64", "-name", f"pf_rds-{self.name}",
+                "-M", "q35", "-accel", "tcg,thread=multi",
                 "-cpu", "max,erms=off,fsrm=off", "-m", str(self.mem), "-smp", str(self.smp),
                 "-nodefaults", "-display", "none", "-no-reboot",
                 "-kernel", str(guest.uncompressed(self.kernel)), "-initrd", str(initrd),
