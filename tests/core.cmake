@@ -9,9 +9,10 @@ file(GLOB rds_tcp_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/transports/tcp/*
 set(RDS_CORE_FLAGS -std=gnu++20 -ffreestanding -fno-exceptions -fno-rtti -fno-strict-aliasing
 	-fno-strict-overflow -fno-delete-null-pointer-checks -Werror -Wnon-virtual-dtor
 	-Woverloaded-virtual -Wsuggest-override -Wmissing-declarations)
-set(RDS_SIM_SANITIZE -fsanitize=address,undefined -fno-sanitize-recover=all
+# -O1 -g1: the tests are built more often than they run.
+set(RDS_SIM_SANITIZE -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 	-fno-omit-frame-pointer)
-set(RDS_THREAD_SANITIZE -fsanitize=thread -fno-omit-frame-pointer)
+set(RDS_THREAD_SANITIZE -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer)
 
 # core_<name>: objects of the core and of the pure transport parts, with more flags.
 function(rds_core_objects name)

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "check_states.h"
+
+#include <map>
+
+#include "host.h"
+#include "net/rds/net.h"
+
+namespace check
+{
+namespace
+{
+
+constexpr unsigned int kEdges = sizeof(rds::kPathEdges) / sizeof(rds::kPathEdges[0]);
+
+struct Watch {
+	std::map<const struct rds_path *, unsigned int> last;
+	std::string complaint;
+	unsigned int taken = 0;
+};
+
+Watch &watch()
+{
+	static auto *w = new Watch;
+	return *w;
+}
+
+void changed(const struct rds_path *p, unsigned int from, unsigned int to, unsigned int why)
+{
+	Watch &w = watch();
+	auto it = w.last.find(p);
+	unsigned int was = it == w.last.end() ? 0 : it->second; /* born down */
+	bool legal = false;
+
+	for (unsigned int i = 0; i < kEdges; i++) {
+		const rds::PathEdge &e = rds::kPathEdges[i];
+
+		if (static_cast<unsigned int>(e.from) == from &&
+		    static_cast<unsigned int>(e.to) == to) {
+			legal = true;
+			w.taken |= 1u << i;
+		}
+	}
+	if ((!legal || was != from) && w.complaint.empty())
+		w.complaint = "path went from state " + std::to_string(from) + " (last seen in " +
+			      std::to_string(was) + ") to " + std::to_string(to) + " because " +
+			      std::to_string(why);
+	if (to == static_cast<unsigned int>(rds::PathState::kDead))
+		w.last.erase(p); /* the address may come again */
+	else
+		w.last[p] = to;
+}
+
+} // namespace
+
+void watch_states()
+{
+	watch() = Watch();
+	host::on_state = changed;
+}
+
+const std::string &states_complaint()
+{
+	return watch().complaint;
+}
+
+unsigned int edges_taken()
+{
+	return watch().taken;
+}
+
+unsigned int edges_known()
+{
+	return kEdges;
+}
+
+} // namespace check

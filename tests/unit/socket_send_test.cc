@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+
+namespace
+{
+
+using fake::wire;
+using host::endpoint;
+using host::Socket;
+
+class SocketSend : public CoreTest
+{
+protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		s = std::make_unique<Socket>(*net);
+		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+	}
+	void TearDown() override
+	{
+		s.reset();
+		CoreTest::TearDown();
+	}
+	/* Has the path to @remote up, everything queued sent. */
+	void bring_up()
+	{
+		sim::run_ready();
+		rds_path_connected(wire().path);
+		sim::run_ready();
+	}
+	std::unique_ptr<Socket> s;
+	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
+};
+
+TEST_F(SocketSend, NeedsABoundSocket)
+{
+	Socket t(*net);
+
+	EXPECT_EQ(t.send(to, pattern(10)), -107);
+}
+
+TEST_F(SocketSend, ConnectsAndSendsInOrder)
+{
+	for (unsigned int i = 0; i < 5; i++)
+		EXPECT_EQ(s->send(to, pattern(i * 100, i)), 0);
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect");
+	EXPECT_TRUE(wire().sent.empty());
+	bring_up();
+
+	auto f = fake::frames(wire().sent);
+
+	ASSERT_EQ(f.size(), 6u); /* the congestion map comes first */
+	EXPECT_EQ(f[0].flags, 1);
+	EXPECT_EQ(f[0].data.size(), 8192u);
+	for (unsigned int i = 0; i < 5; i++) {
+		EXPECT_EQ(f[i + 1].seq, i + 1);
+		EXPECT_EQ(f[i + 1].sport, 4000);
+		EXPECT_EQ(f[i + 1].dport, 5000);
+		EXPECT_EQ(f[i + 1].data, pattern(i * 100, i));
+	}
+	rds_path_acked(wire().path, wire().sent.size());
+}
+
+TEST_F(SocketSend, CopiesAtOnceWhenUp)
+{
+	EXPECT_EQ(s->send(to, pattern(10)), 0);
+	bring_up();
+
+	size_t before = wire().sent.size();
+
+	EXPECT_EQ(s->send(to, pattern(20)), 0);
+	EXPECT_EQ(wire().sent.size(), before + 48 + 20);
+}
+
+TEST_F(SocketSend, KeepsTheLimitOfItsBufferUntilAcked)
+{
+	s->sock().sndbuf = 1000;
+	EXPECT_TRUE(rds_socket_writable(s->core()));
+	EXPECT_EQ(s->send(to, pattern(900)), 0);
+	EXPECT_EQ(s->send(to, pattern(900)), 0); /* the last one may overshoot */
+	EXPECT_EQ(s->send(to, pattern(1)), -11);
+	EXPECT_FALSE(rds_socket_writable(s->core()));
+	bring_up();
+	EXPECT_EQ(s->send(to, pattern(1)), -11);
+	EXPECT_EQ(s->sock().woken_write.load(), 0u);
+	rds_path_acked(wire().path, 48 + 8192 + 948);
+	EXPECT_EQ(s->sock().woken_write.load(), 1u);
+	EXPECT_TRUE(rds_socket_writable(s->core()));
+	EXPECT_EQ(s->send(to, pattern(1)), 0);
+}
+
+TEST_F(SocketSend, BoundsMessagesWithoutBytes)
+{
+	unsigned int n = 0;
+
+	s->sock().sndbuf = 1000;
+	while (n < 100000 && s->send(to, {}) == 0)
+		n++;
+	EXPECT_LT(n, 1000u);
+	EXPECT_EQ(s->send(to, {}), -11);
+}
+
+TEST_F(SocketSend, PartialWritesGoOnWhereTheyStopped)
+{
+	EXPECT_EQ(s->send(to, pattern(3000)), 0);
+	fake::wires()[0]->room = 0;
+	bring_up();
+	for (int i = 0; i < 400; i++) {
+		wire().room = static_cast<size_t>(i % 60 + 1);
+		rds_path_writable(wire().path);
+		sim::run_ready();
+	}
+
+	auto f = fake::frames(wire().sent);
+
+	ASSERT_EQ(f.size(), 2u);
+	EXPECT_EQ(f[1].data, pattern(3000));
+}
+
+TEST_F(SocketSend, CountsEveryFailureToAllocate)
+{
+	for (unsigned int nth = 1; nth < 30; nth++) {
+		uint64_t before = sim::failed_allocs();
+
+		sim::fail_nth(nth);
+
+		int ret = s->send(to, pattern(1000));
+
+		sim::fail_nth(0);
+		if (sim::failed_allocs() == before) {
+			EXPECT_EQ(ret, 0);
+			EXPECT_GT(nth, 4u);
+			return;
+		}
+		EXPECT_EQ(ret, -12);
+	}
+	FAIL() << "send never ran out of allocations";
+}
+
+TEST_F(SocketSend, SaysSoWhenUserMemoryFaults)
+{
+	auto data = pattern(1000);
+	struct rds_uio from = {data.data(), data.size(), 0, 999};
+	struct rds_msg *m;
+
+	EXPECT_EQ(rds_msg_create(s->core(), 1000, &from, 0, 0, &m), -14);
+	EXPECT_EQ(rds_msg_create(s->core(), 1000, &from, 1, 0, &m), -14);
+}
+
+TEST_F(SocketSend, ReportsZerocopyCookiesInOrder)
+{
+	auto data = pattern(1000);
+	uint32_t cookies[8];
+
+	for (uint32_t i = 0; i < 3; i++) {
+		struct rds_uio from = {data.data(), data.size(), 0, SIZE_MAX};
+		struct rds_msg *m;
+
+		ASSERT_EQ(rds_msg_create(s->core(), 1000, &from, 1, 70 + i, &m), 0);
+		ASSERT_EQ(rds_socket_send(s->core(), &to, m, 0), 0);
+	}
+	bring_up();
+	EXPECT_EQ(rds_socket_zcopy(s->core(), cookies, 8), 0u);
+	rds_path_acked(wire().path, wire().sent.size());
+	ASSERT_EQ(rds_socket_zcopy(s->core(), cookies, 2), 2u);
+	EXPECT_EQ(cookies[0], 70u);
+	EXPECT_EQ(cookies[1], 71u);
+	EXPECT_TRUE(rds_socket_poll(s->core()) & RDS_POLL_IN);
+	rds_socket_zcopy_done(s->core(), 2);
+	ASSERT_EQ(rds_socket_zcopy(s->core(), cookies, 8), 1u);
+	EXPECT_EQ(cookies[0], 72u);
+}
+
+TEST_F(SocketSend, CancelTakesBackWhatIsNotHalfSent)
+{
+	const auto other = endpoint(host::addr4(99), 5001);
+
+	EXPECT_EQ(s->send(to, pattern(100, 1)), 0);
+	EXPECT_EQ(s->send(other, pattern(100, 2)), 0);
+	EXPECT_EQ(s->send(to, pattern(100, 3)), 0);
+	rds_socket_cancel(s->core(), &to);
+	bring_up();
+
+	auto f = fake::frames(wire().sent);
+
+	ASSERT_EQ(f.size(), 2u);
+	EXPECT_EQ(f[1].data, pattern(100, 2));
+	EXPECT_EQ(net->stat(RDS_S_send_cancelled), 2u);
+	rds_socket_cancel(s->core(), nullptr);
+	EXPECT_EQ(net->stat(RDS_S_send_cancelled), 3u);
+}
+
+TEST_F(SocketSend, CancelFinishesAMessageThatIsHalfOut)
+{
+	EXPECT_EQ(s->send(to, pattern(1000, 1)), 0);
+	EXPECT_EQ(s->send(to, pattern(1000, 2)), 0);
+	fake::wires()[0]->room = 48 + 8192 + 48 + 500;
+	bring_up();
+	rds_socket_cancel(s->core(), &to);
+	EXPECT_EQ(s->send(to, pattern(10, 3)), 0);
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+
+	auto f = fake::frames(wire().sent);
+
+	ASSERT_EQ(f.size(), 3u);
+	EXPECT_EQ(f[1].data, pattern(1000, 1));
+	EXPECT_EQ(f[2].data, pattern(10, 3));
+}
+
+TEST_F(SocketSend, ReleaseCancelsWhatWasSent)
+{
+	EXPECT_EQ(s->send(to, pattern(1000, 1)), 0);
+	s.reset();
+	bring_up();
+	EXPECT_EQ(fake::frames(wire().sent).size(), 1u);
+}
+
+TEST_F(SocketSend, ReportsCongestionAndWakesWhenItClears)
+{
+	host::Bytes map(8192);
+
+	EXPECT_EQ(s->send(to, pattern(10)), 0);
+	bring_up();
+	map[5000 / 8] = 1 << (5000 % 8);
+	EXPECT_EQ(fake::arrive(wire().path, 0, 0, 0, map, 1), 0);
+	EXPECT_TRUE(rds_socket_congested(s->core(), &to));
+	EXPECT_EQ(s->send(to, pattern(10)), -105);
+	EXPECT_EQ(s->send(endpoint(remote, 5001), pattern(10)), 0);
+	EXPECT_EQ(s->sock().woken_cong.load(), 0u);
+	map[5000 / 8] = 0;
+	EXPECT_EQ(fake::arrive(wire().path, 0, 0, 0, map, 1), 0);
+	EXPECT_EQ(s->sock().woken_cong.load(), 1u);
+	EXPECT_TRUE(rds_socket_poll(s->core()) & RDS_POLL_CONG);
+	EXPECT_FALSE(rds_socket_poll(s->core()) & RDS_POLL_CONG); /* told once */
+	EXPECT_EQ(s->send(to, pattern(10)), 0);
+}
+
+TEST_F(SocketSend, RemembersTheConnectionOfEachPeer)
+{
+	const auto other = endpoint(host::addr4(98), 5000);
+
+	EXPECT_EQ(s->send(to, pattern(10)), 0);
+	EXPECT_EQ(s->send(other, pattern(10)), 0);
+	EXPECT_EQ(s->send(to, pattern(10)), 0);
+	EXPECT_EQ(fake::wires().size(), 2u);
+}
+
+} // namespace
