@@ -6,8 +6,9 @@
                                           how many were answered and how long the slowest took
     rds_first.py burst ME PEER N          the same, all at once and answering: both sides call
 
-ME and PEER are the first of N addresses each. An answer proves the message: nothing else is sent
-that could have pushed it. `python3 -I -S` runs it in a guest.
+All three bind, print "ready", and begin when a line comes in. ME and PEER are the first of N
+addresses each. An answer proves the message: nothing else is sent that could have pushed it.
+`python3 -I -S` runs it in a guest.
 """
 import ipaddress
 import os
@@ -70,6 +71,7 @@ def main(role, me, peer, count, flags=""):
     count = int(count)
     host = Host(me, peer, count)
     print("ready", flush=True)
+    sys.stdin.readline()
     slowest = 0
     groups = [[i] for i in range(count)] if role == "ask" else [range(count)]
     for group in groups if role != "answer" else []:

@@ -1,17 +1,164 @@
 # SPDX-License-Identifier: GPL-2.0
 """What goes wrong between two hosts: links, connections, hosts, frames, modules."""
+import json
+
 from suite import test
-from traffic import A, B, Flows, exact
+from traffic import A, B, Flows, counters, exact, helper, load_again, ordered, tell
+from vm import VMError
 
 LOAD = "--flows 16 --max-payload 8192"
+ROUNDS = 6
+RDS_TCP = "'( sport = :16385 or dport = :16385 )'"
 
 
 @test(vms=2)
 def link_goes_down(t):
     """Six times the link is down for half a second under traffic: nothing lost, all in order."""
     flows = Flows(t, t.a, A, t.b, B, LOAD)
-    for _ in range(6):
+    for machine in (t.a, t.b) * (ROUNDS // 2):
         flows.wait_progress()
-        t.b.check("ip link set eth0 down; sleep 0.5; ip link set eth0 up")
+        machine.check("ip link set eth0 down; sleep 0.5; ip link set eth0 up")
     flows.wait_progress()
     t.note(exact(flows.stop()))
+
+
+def kill_sockets(t, machine):
+    """Ends RDS' TCP connections from outside, as an administrator would."""
+    killed = machine.check(f"ss -HtnK {RDS_TCP}")
+    assert killed.strip(), "there was no connection to kill"
+
+
+def inject_resets(t, machine):
+    """What the other host sends is answered by a RST until the other host has noticed."""
+    other = t.b if machine is t.a else t.a
+    before = counters(t, other)["conn_reset"]
+    machine.check("nft -f - <<'EOF'\ntable inet cut { chain in { type filter hook input priority 0;"
+                  "\ntcp dport 16385 reject with tcp reset\ntcp sport 16385 reject with tcp reset\n"
+                  "} }\nEOF")
+    for _ in range(300):
+        if counters(t, other)["conn_reset"] > before:
+            break
+    else:
+        raise AssertionError("no connection was reset")
+    machine.check("nft delete table inet cut")
+
+
+def broken_stream(t, cut):
+    """Traffic goes on however often its connection is cut; returns the account."""
+    flows = Flows(t, t.a, A, t.b, B, LOAD, send_options="--drain 15")
+    for machine in (t.a, t.b) * (ROUNDS // 2):
+        flows.wait_progress()
+        cut(t, machine)
+    flows.wait_progress()
+    return flows.stop()
+
+
+def beside_mainline(t, cut):
+    """The same done to mainline's modules, for the record: it loses, and may even stop."""
+    try:
+        t.note(f"mainline: {tell(broken_stream(t, cut))}")
+    except (AssertionError, VMError) as error:
+        t.note(f"mainline: {str(error).splitlines()[0]}")
+
+
+@test(vms=2)
+def sockets_are_killed(t):
+    """`ss -K` in mid-stream: it reconnects, all in order and unchanged; losses are told."""
+    t.note(ordered(broken_stream(t, kill_sockets)))
+
+
+@test(vms=2, modules="mainline")
+def sockets_are_killed_mainline(t):
+    """The same with mainline's modules on both hosts, to compare the figures."""
+    beside_mainline(t, kill_sockets)
+
+
+@test(vms=2)
+def resets_are_injected(t):
+    """RSTs in mid-stream: it reconnects, all in order and unchanged; losses are told."""
+    t.note(ordered(broken_stream(t, inject_resets)))
+
+
+@test(vms=2, modules="mainline")
+def resets_are_injected_mainline(t):
+    """The same with mainline's modules on both hosts, to compare the figures."""
+    beside_mainline(t, inject_resets)
+
+
+def goes_on(flows):
+    """To a receiver that came later: from its first message on nothing is missing."""
+    flows.receive("--from-first")
+    flows.wait_progress()
+    found = flows.stop()
+    ordered(found)
+    assert found["lost"] == found["duplicates"] == 0, found
+    return f"{tell(found)}, {found['before_first']} before the first that came"
+
+
+@test(vms=2)
+def peer_is_switched_off(t):
+    """One host loses power under traffic and boots again: the flows go on to its new self."""
+    flows = Flows(t, t.a, A, t.b, B, LOAD)
+    flows.wait_progress()
+    assert not t.b.dmesg_problems()
+    t.b.power_cycle()
+    load_again(t, t.b)
+    t.note(goes_on(flows))
+
+
+@test(vms=2)
+def modules_go_under_load(t):
+    """rmmod is refused while sockets are open; then clean, and the other host finds the new ones."""
+    flows = Flows(t, t.a, A, t.b, B, LOAD)
+    flows.wait_progress()
+    for module in ("rds_tcp", "rds"):
+        rc, said = t.b.run(f"rmmod {module}")
+        assert rc and "in use" in said, f"rmmod {module}: {rc} {said}"
+    flows.sink.kill()
+    flows.sink.wait()
+    t.b.unload()
+    load_again(t, t.b)
+    t.note(goes_on(flows))
+    # And the host that sends: its queues are full when the sockets and the modules go.
+    flows = Flows(t, t.a, A, t.b, B, LOAD)
+    flows.wait_progress()
+    flows.source_end.kill()
+    flows.source_end.wait()
+    t.a.unload()
+    flows.sink.kill()
+    flows.sink.wait()
+    t.b.unload()
+
+
+# Frames after which no other can follow: the path is reset, or waits for the rest.
+FATAL = {"too_long", "huge", "huge_map"}
+COUNTED = {"recv_drop_bad_length": 3, "recv_drop_bad_cong": 3, "recv_drop_bad_port": 1,
+           "recv_bad_flags": 2, "recv_bad_exthdr": 2, "recv_foreign_exthdr": 3,
+           "recv_drop_no_sock": 1, "recv_drop_old_seq": 1}
+
+
+@test(vms=2, modules=("none", "ours"))
+def malformed_frames(t):
+    """Everything a bad peer may send is counted, dropped or answered by a reset; the host lives."""
+    names = [line.partition(":")[0]
+             for line in t.a.check(f"{t.prog('rds_peer')} --list").splitlines()]
+    sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
+    sink.wait_output("^ready$")
+    before = counters(t, t.b)
+    said = t.a.check(f"{t.prog('rds_peer')} --connect {B} --each --wait 3000", 100)
+    results = {line["frame"]: line for line in map(json.loads, said.splitlines())}
+    assert list(results) == names, set(names) ^ set(results)
+    for name, line in results.items():
+        assert line["recovers"], line
+        if name in FATAL:
+            assert line["outcome"] in ("closed", "reset"), line
+        elif not line["partial"]:
+            assert line["outcome"] == "pong", line
+    after = counters(t, t.b)
+    for name, least in COUNTED.items():
+        assert after[name] - before[name] >= least, f"{name}: {before[name]} then {after[name]}"
+    assert not sink.done, sink.output
+    sink.write("", close=True)
+    lengths = [int(line.split()[0]) for line in sink.check().splitlines()[1:]]
+    assert {0, 5, 65536, 1 << 20} <= set(lengths), lengths
+    t.note(f"{len(names)} kinds of frames, {len(lengths)} messages among them delivered")

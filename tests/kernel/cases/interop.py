@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Two hosts: ours with ours and with mainline, whoever has the smaller address, IPv4 and IPv6."""
+import re
+
 from suite import test
-from traffic import A, A6, B, B6, PYTHON, Flows, counters, exact, helper, ping, stress
+from traffic import A, A6, B, B6, Flows, exact, helper, ping, stress
 
 MIXED = "--flows 16"  # lengths from 0 to 64 KiB
 FIRSTS = 20
@@ -41,3 +43,86 @@ def ours_is_the_smaller(t):
 def mainline_is_the_smaller(t):
     """The same with mainline's modules on the host with the smaller address."""
     together(t)
+
+
+@test(vms=2)
+def a_mebibyte(t):
+    """Messages of up to exactly 1 MiB, as flows and in rds-stress."""
+    for machine in (t.a, t.b):
+        machine.check("cd /proc/sys/net/core && for f in [rw]mem_default [rw]mem_max; do"
+                      " cat $f; echo 8388608 >$f || exit 1; done >/run/mem")
+    t.note(exact(Flows(t, t.a, A, t.b, B, "--flows 4 --max-payload 1048544", messages=8).result()))
+    t.note(f"1 MiB both ways: {stress(t, t.a, t.b, B, '-T 2 -t 1 -d 2 -q 1m -a 1m')} messages")
+    for machine in (t.a, t.b):
+        machine.check("cd /proc/sys/net/core && for f in [rw]mem_default [rw]mem_max; do"
+                      " read v && echo $v >$f || exit 1; done </run/mem")
+
+
+@test(vms=2)
+def stress_ours(t):
+    """rds-stress checks address, port, sequence and payload of everything, IPv4 and IPv6."""
+    for active, passive, target in ((t.a, t.b, B), (t.b, t.a, A6)):
+        seen = stress(t, active, passive, target, "-T 2 -t 2 -d 4 -q 8k -a 256")
+        t.note(f"rds-stress to {target}: {seen} messages verified")
+
+
+@test(vms=2, modules=("none", "ours"))
+def one_path_is_offered(t):
+    """A peer that offers eight paths is told one; a ping is answered."""
+    said = t.a.check(f"{t.prog('rds_peer')} --connect {B} --frame map_zero --frame probe8"
+                     " --expect NPATHS=1")
+    answers = [line for line in said.splitlines() if re.search(r'"NPATHS":', line)]
+    assert answers and all('"NPATHS":1' in line for line in answers), said
+
+
+def add_addresses(t):
+    """Addresses that have never met: a pair of them is a connection that never was."""
+    for machine, net in ((t.a, 1), (t.b, 2)):
+        lines = "".join(f"addr add 10.9.{net}.{i}/16 dev eth0\n"
+                        f"addr add fd00:a::{net}:{i:x}/64 dev eth0\n"
+                        for i in range(1, 1 + 5 * FIRSTS))
+        machine.check(f"ip -batch - <<'EOF'\n{lines}EOF")
+
+
+def first_contacts(t, starts, at, family=4, flags=""):
+    """FIRSTS cold connections, the hosts named in `starts` send first."""
+    first = {4: "10.9.{}.{}", 6: "fd00:a::{}:{:x}"}[family]
+    ends = {name: first.format(net, at) for name, net in (("a", 1), ("b", 2))}
+    role = "burst" if len(starts) == 2 else "ask"
+    running = {}
+    for name in "ab":
+        me, peer = ends[name], ends["b" if name == "a" else "a"]
+        machine = t.a if name == "a" else t.b
+        running[name] = machine.spawn(
+            f"{helper('rds_first.py')} {role if name in starts else 'answer'} {me} {peer} {FIRSTS}"
+            f" {flags}", stdin=True)
+    for one in running.values():
+        one.wait_output("^ready$")
+    for one in running.values():
+        one.write("go\n")
+    slowest = []
+    for name in starts:
+        said = running[name].wait_output(r"^answered (\d+) of .* (\d+) ms, missing (.*)$", 60)
+        assert int(said[1]) == FIRSTS, f"{starts} first, {flags or 'blocking'}: {said[0]}"
+        slowest.append(int(said[2]))
+    for one in running.values():
+        one.write("", close=True)
+        one.check()
+    return max(slowest)
+
+
+@test(vms=2)
+def first_contact(t):
+    """20 cold connections for each: blocking, non-blocking, either host first, both at once."""
+    add_addresses(t)
+    rounds = (("a", 4, ""), ("a", 4, "dontwait"), ("b", 4, ""), ("b", 4, "dontwait"),
+              ("ab", 4, "dontwait"), ("a", 6, ""), ("b", 6, "dontwait"), ("ab", 6, ""))
+    slow = {}
+    for number, (starts, family, flags) in enumerate(rounds):
+        at = 1 + number % 5 * FIRSTS
+        slow[f"{starts}/{family}"] = first_contacts(t, starts, at, family, flags)
+    for machine, net in ((t.a, 1), (t.b, 2)):
+        machine.check(f"ip addr flush dev eth0 to 10.9.{net}.0/24 &&"
+                      " ip addr flush dev eth0 to fd00:a::/64")
+    t.note(f"{FIRSTS * len(rounds)} first messages arrived; the slowest answers: "
+           + ", ".join(f"{name} {ms} ms" for name, ms in slow.items()))
