@@ -9,9 +9,9 @@
  */
 #include "table.h"
 
+#include "../lib/command_line.h"
 #include "../lib/tap.h"
 
-#include <CLI/CLI.hpp>
 #include <fnmatch.h>
 #include <unistd.h>
 
@@ -79,20 +79,18 @@ Env makeEnv(const Options &options)
 
 int main(int argc, char **argv)
 {
-	CLI::App app("Errno table of the RDS socket interface");
+	CommandLine line("Errno table of the RDS socket interface");
 	Options options;
-	Table table;
 
-	app.add_option("--flavour", options.flavour, "whose answers are wanted")
-		->check(CLI::IsMember({"mainline", "ours"}));
-	app.add_option("--only", options.only, "rows whose name matches this glob");
-	app.add_flag("--list", options.list, "print the table and run nothing");
-	app.add_option("--local", options.local, "a local IPv4 address that rds_tcp serves");
-	app.add_option("--local6", options.local6, "a local IPv6 address that rds_tcp serves");
-	app.add_option("--link-local", options.linkLocal, "a local fe80:: address with %device");
-	CLI11_PARSE(app, argc, argv);
-	try {
+	line.choice("--flavour", options.flavour, "whose answers are wanted", {"mainline", "ours"});
+	line.option("--only", options.only, "rows whose name matches this glob");
+	line.flag("--list", options.list, "print the table and run nothing");
+	line.option("--local", options.local, "a local IPv4 address that rds_tcp serves");
+	line.option("--local6", options.local6, "a local IPv6 address that rds_tcp serves");
+	line.option("--link-local", options.linkLocal, "a local fe80:: address with %device");
+	return line.run(argc, argv, [&] {
 		const Env env = makeEnv(options);
+		Table table;
 
 		addNames(table, env);
 		addSendmsg(table, env);
@@ -101,8 +99,5 @@ int main(int argc, char **argv)
 		addControl(table, env);
 		addInfo(table, env);
 		return runTable(table, options);
-	} catch (const std::exception &error) {
-		std::cerr << "rds_errno: " << error.what() << "\n";
-		return 2;
-	}
+	});
 }

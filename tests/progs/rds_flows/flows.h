@@ -36,6 +36,7 @@ struct FlowOptions {
 	uint32_t flows = 64;
 	uint64_t seed = 1;
 	uint32_t maxPayload = 65536;
+	uint32_t length = 0;		   /* of every message; 0: mixed */
 	std::chrono::seconds timeout{120}; /* of the whole run */
 
 	/* The sender's. */

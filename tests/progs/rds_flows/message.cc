@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "flows.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -13,6 +14,10 @@ FlowMessage::FlowMessage(const FlowOptions &options, uint32_t flow, uint64_t num
 	Random random(options.seed * 1000003 + flow * 4294967311 + number);
 
 	seed_ = random.next();
+	if (options.length) {
+		length_ = options.length - std::min<uint32_t>(options.length, sizeof(FlowHeader));
+		return;
+	}
 	/* Half are small, a quarter fits into a few pages, a quarter is anything. */
 	const uint64_t kind = random.below(4);
 	const uint64_t limit = kind < 2 ? 256 : kind == 2 ? 8192 : options.maxPayload;

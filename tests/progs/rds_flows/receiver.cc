@@ -121,7 +121,8 @@ void Receiver::readFlow(uint32_t flow)
 {
 	for (int i = 0; i < 16; ++i) {
 		const Received got =
-			receive(sockets_[flow], options_.maxPayload + sizeof(FlowHeader) + 1);
+			receive(sockets_[flow], std::max(options_.maxPayload, options_.length) +
+							sizeof(FlowHeader) + 1);
 
 		if (got.result == -EAGAIN)
 			return;

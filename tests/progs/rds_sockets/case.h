@@ -5,43 +5,18 @@
  */
 #pragma once
 
+#include "../lib/check.h"
 #include "../lib/payload.h"
 #include "../lib/socket.h"
 
 #include <poll.h>
 
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace rdstest
 {
-
-class Failed : public std::runtime_error
-{
-public:
-	using std::runtime_error::runtime_error;
-};
-
-/* Throw Failed unless the condition holds, or the two are equal. */
-inline void want(bool condition, const std::string &what)
-{
-	if (!condition)
-		throw Failed(what);
-}
-
-inline void same(long got, long wanted, const std::string &what)
-{
-	if (got != wanted)
-		throw Failed(what + ": got " + describe(got) + " want " + describe(wanted));
-}
-
-inline void same(const std::string &got, const std::string &wanted, const std::string &what)
-{
-	if (got != wanted)
-		throw Failed(what + ": got '" + got + "' want '" + wanted + "'");
-}
 
 struct Place {
 	std::string name;  /* "v4 loop" */

@@ -5,7 +5,8 @@
  * loopback takes everything until there is no memory left).
  */
 #include "case.h"
-#include "sleeper.h"
+
+#include "../lib/sleeper.h"
 
 #include <linux/rds.h>
 

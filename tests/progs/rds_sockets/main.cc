@@ -9,9 +9,9 @@
  */
 #include "case.h"
 
+#include "../lib/command_line.h"
 #include "../lib/tap.h"
 
-#include <CLI/CLI.hpp>
 #include <fnmatch.h>
 #include <unistd.h>
 
@@ -106,21 +106,20 @@ int runCases(const Cases &cases, const Options &options)
 
 int main(int argc, char **argv)
 {
-	CLI::App app("Behaviour of RDS sockets");
+	CommandLine line("Behaviour of RDS sockets");
 	Options options;
-	Cases cases;
 
-	app.add_option("--flavour", options.flavour, "whose modules are loaded")
-		->check(CLI::IsMember({"mainline", "ours"}));
-	app.add_option("--only", options.only, "cases whose name matches this glob");
-	app.add_flag("--list", options.list, "print the names of the cases and run nothing");
-	app.add_option("--local", options.local, "a local IPv4 address that rds_tcp serves");
-	app.add_option("--local6", options.local6, "a local IPv6 address that rds_tcp serves");
-	app.add_option("--remote", options.remote, "IPv4 address of another host with RDS");
-	app.add_option("--remote6", options.remote6, "IPv6 address of another host with RDS");
-	app.add_flag("--all-ports", options.allPorts, "also use up all 65534 ports (200 MiB)");
-	CLI11_PARSE(app, argc, argv);
-	try {
+	line.choice("--flavour", options.flavour, "whose modules are loaded", {"mainline", "ours"});
+	line.option("--only", options.only, "cases whose name matches this glob");
+	line.flag("--list", options.list, "print the names of the cases and run nothing");
+	line.option("--local", options.local, "a local IPv4 address that rds_tcp serves");
+	line.option("--local6", options.local6, "a local IPv6 address that rds_tcp serves");
+	line.option("--remote", options.remote, "IPv4 address of another host with RDS");
+	line.option("--remote6", options.remote6, "IPv6 address of another host with RDS");
+	line.flag("--all-ports", options.allPorts, "also use up all 65534 ports (200 MiB)");
+	return line.run(argc, argv, [&] {
+		Cases cases;
+
 		addData(cases);
 		addWaiting(cases);
 		addLife(cases);
@@ -129,8 +128,5 @@ int main(int argc, char **argv)
 		if (options.allPorts)
 			cases.add("all ports in use", Where::anywhere, allPorts);
 		return runCases(cases, options);
-	} catch (const std::exception &error) {
-		std::cerr << "rds_sockets: " << error.what() << "\n";
-		return 2;
-	}
+	});
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Waiting for messages: poll, epoll, select, timeouts, signals. */
 #include "case.h"
-#include "sleeper.h"
+
+#include "../lib/sleeper.h"
 
 #include <poll.h>
 #include <pthread.h>

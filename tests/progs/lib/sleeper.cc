@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "sleeper.h"
 
+#include "check.h"
+#include "socket.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>

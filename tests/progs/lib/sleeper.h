@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #pragma once
 
-#include "case.h"
-
 #include <sys/types.h>
 
 #include <atomic>
