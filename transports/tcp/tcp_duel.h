@@ -5,8 +5,9 @@
  * The rule that every RDS/TCP follows: the numerically smaller address (128 bits, big-endian, IPv4
  * mapped) is the caller.  It connects from a port of its choice to RDS_TCP_PORT of the other.  The
  * larger one may connect too, path 0 only, to say "please call me": a knock.  A knock carries no
- * bytes.  The caller refuses it with a reset and calls; the knocker, once it sees its own connection
- * established, gives it up and waits.  So the two never use different connections, whoever begins.
+ * bytes.  The caller refuses it with a reset and calls; the knocker, once it sees its own
+ * connection established, gives it up and waits.  So the two never use different connections,
+ * whoever begins.
  *
  * Pure functions: every decision of the transport that depends on addresses or ports is here.
  */
@@ -48,8 +49,8 @@ enum rds_tcp_meaning rds_tcp_established_is(const struct rds_addr *laddr,
 unsigned int rds_tcp_path_of_port(uint16_t sport, unsigned int paths);
 /*
  * The port that path @index calls from in attempt @attempt, within @low..@high; 0 means any port
- * does.  With one path any does.  With several the ports come in groups of RDS_TCP_MAX_PATHS, one of
- * them for each path, and another group is tried each time (the former may be taken).
+ * does.  With one path any does.  With several the ports come in groups of RDS_TCP_MAX_PATHS, one
+ * of them for each path, and another group is tried each time (the former may be taken).
  */
 uint16_t rds_tcp_port_for(unsigned int paths, unsigned int index, uint16_t low, uint16_t high,
 			  uint32_t attempt);

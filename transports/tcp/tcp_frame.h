@@ -2,13 +2,14 @@
 /*
  * tcp_frame.h: cuts a TCP byte stream into RDS messages.
  *
- * The stream is header (48 bytes), h_len bytes of payload, header, ...; nothing marks a boundary, and
- * TCP delivers it cut anywhere.  A frame keeps what is known of the message under way.  It allocates
- * nothing and judges nothing itself: rds_recv_begin() sees every header and says what becomes of its
- * payload, rds_recv_incoming() takes every whole message (congestion updates are messages too).
+ * The stream is header (48 bytes), h_len bytes of payload, header, ...; nothing marks a boundary,
+ * and TCP delivers it cut anywhere.  A frame keeps what is known of the message under way.  It
+ * allocates nothing and judges nothing itself: rds_recv_begin() sees every header and says what
+ * becomes of its payload, rds_recv_incoming() takes every whole message (congestion updates are
+ * messages too).
  *
- * Pure: runs in the simulator as it runs in the kernel.  One caller at a time; in the kernel that is
- * whoever owns the TCP socket's lock.
+ * Pure: runs in the simulator as it runs in the kernel.  One caller at a time; in the kernel that
+ * is whoever owns the TCP socket's lock.
  */
 #ifndef RDS_TCP_FRAME_H
 #define RDS_TCP_FRAME_H
@@ -44,8 +45,8 @@ void rds_tcp_frame_init(struct rds_tcp_frame *f, struct rds_path *path);
  * Takes bytes of the stream: @len of them at @off in @src.  *@used says how many were taken.
  * 0: all.  -EAGAIN: the core has no room or no memory for what is under way; the caller keeps the
  * rest and comes again later (rds_recv_later()).  -EPROTO: the stream makes no sense, the path is
- * being dropped, nothing more is ever taken.  With @len 0 (@src may then be NULL) it only tries again
- * what was refused before.
+ * being dropped, nothing more is ever taken.  With @len 0 (@src may then be NULL) it only tries
+ * again what was refused before.
  */
 int rds_tcp_frame_feed(struct rds_tcp_frame *f, struct rds_src *src, uint32_t off, uint32_t len,
 		       enum rds_ctx ctx, uint32_t *used);

@@ -42,8 +42,8 @@ static void rds_tcp_info_v6(struct rds_info_buf *b, const struct rds_tcp_path *t
 	rds_info_add(b, &i);
 }
 
-/* Snapshots without the sockets' locks: numbers may be a moment apart.  A socket that is on the list
- * is not released before it has left it. */
+/* Snapshots without the sockets' locks: numbers may be a moment apart.  A socket that is on the
+ * list is not released before it has left it. */
 static void rds_tcp_info_socks(struct net *net, struct rds_info_buf *b)
 {
 	struct rds_tcp_net *tn = rds_tcp_net_of(net);

@@ -14,17 +14,17 @@
  *	tcp_recv_linux.c	from the receive queue to the frame
  *
  * Locking.  Everything of a path that changes while its socket is open is guarded by that socket's
- * own lock (lock_sock in process context, the spin lock in softirq): the kernel holds it around every
- * callback of a TCP connection, so callbacks, ops->xmit and ops->recv_retry exclude each other.
- * sk_user_data and the callback pointers change under it and sk_callback_lock.  So once close() has
- * taken the lock, put the old callbacks back and cleared sk_user_data, no callback of ours runs on
- * that socket or ever will: one that had begun has ended, a later one is the kernel's.
- * rds_tcp_net.lock (the list of sockets) is taken inside a socket's lock; the core's locks are inside
- * of both.
+ * own lock (lock_sock in process context, the spin lock in softirq): the kernel holds it around
+ * every callback of a TCP connection, so callbacks, ops->xmit and ops->recv_retry exclude each
+ * other. sk_user_data and the callback pointers change under it and sk_callback_lock.  So once
+ * close() has taken the lock, put the old callbacks back and cleared sk_user_data, no callback of
+ * ours runs on that socket or ever will: one that had begun has ended, a later one is the
+ * kernel's. rds_tcp_net.lock (the list of sockets) is taken inside a socket's lock; the core's
+ * locks are inside of both.
  *
  * Namespaces.  Our sockets hold no reference on theirs, or it could never end: the namespace's exit
- * closes them all.  Therefore a socket is never left to TCP to finish by itself: it is closed with a
- * linger time of 0, after what had to be said was said (rds_tcp_release()).
+ * closes them all.  Therefore a socket is never left to TCP to finish by itself: it is closed
+ * with a linger time of 0, after what had to be said was said (rds_tcp_release()).
  */
 #ifndef RDS_TCP_LINUX_H
 #define RDS_TCP_LINUX_H
@@ -38,7 +38,8 @@
 #include "tcp_duel.h"
 #include "tcp_frame.h"
 
-/* Paths in one namespace: any host that reaches the port can make one, and each costs some 20 kB. */
+/* Paths in one namespace: any host that reaches the port can make one, and each costs some 20 kB.
+ * */
 #define RDS_TCP_MAX_NET_PATHS 65536
 
 /* Counters, in the order of rds-info; the first five have mainline's names. */
@@ -108,7 +109,7 @@ struct rds_tcp_path {
 	bool blocked;	/* xmit came out short: rds_path_writable() is owed */
 	u32 una;	/* snd_una that @acked was last brought up to */
 	u64 sent;	/* bytes that TCP took since the connection is up */
-	u64 acked;	/* of them, acknowledged by the peer's TCP */
+	u64 acked;	/* acknowledged by the peer's TCP; may run ahead of @sent */
 
 	struct delayed_work nudge; /* see rds_tcp_xmit() */
 	struct list_head link;	   /* rds_tcp_net.socks */

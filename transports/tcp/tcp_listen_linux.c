@@ -11,9 +11,9 @@
 #define RDS_TCP_BACKLOG 64
 
 /*
- * The listener's children begin with this callback too, but without its user data (NOCOPY): they are
- * none of our business before accept_work has them.  Unlike a connection's, this one comes without
- * the socket's lock; stop() excludes it by sk_callback_lock.
+ * The listener's children begin with this callback too, but without its user data (NOCOPY): they
+ * are none of our business before accept_work has them.  Unlike a connection's, this one comes
+ * without the socket's lock; stop() excludes it by sk_callback_lock.
  */
 static void rds_tcp_listen_data_ready(struct sock *sk)
 {
@@ -100,7 +100,8 @@ static void rds_tcp_accept_work(struct work_struct *work)
 	struct socket *sock;
 
 	while (!kernel_accept(tn->listener, &sock, O_NONBLOCK)) {
-		/* Not the listener's any more; nobody hears of what comes until a path adopts it. */
+		/* Not the listener's any more; nobody hears of what comes until a path adopts it.
+		 * */
 		lock_sock(sock->sk);
 		write_lock_bh(&sock->sk->sk_callback_lock);
 		sock->sk->sk_data_ready = tn->plain_data_ready;

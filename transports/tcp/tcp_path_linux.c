@@ -58,10 +58,10 @@ static void rds_tcp_established(struct rds_tcp_path *tp)
 {
 	if (tp->phase != RDS_TCP_CONNECTING)
 		return;
+	rds_tcp_send_start(tp);
 	if (rds_tcp_established_is(rds_path_laddr(tp->path), rds_path_faddr(tp->path)) ==
 	    RDS_TCP_USE) {
 		tp->phase = RDS_TCP_OPEN;
-		rds_tcp_send_start(tp);
 		rds_path_connected(tp->path);
 	} else {
 		tp->phase = RDS_TCP_ENDED;

@@ -7,7 +7,9 @@
  * Instead of corking, every piece but the last of a call says MSG_MORE.
  *
  * Acks.  TCP calls write_space() for every ack while SOCK_NOSPACE is set; that is how we hear of
- * them, so it stays set as long as anything is unacknowledged.
+ * them, so it stays set as long as anything is unacknowledged.  A long tcp_sendmsg_locked() may
+ * take in acks of its own first bytes (sk_flush_backlog) before it returns and we know what was
+ * sent.
  */
 #include "tcp_linux.h"
 
@@ -85,8 +87,8 @@ static bool rds_tcp_send_pages(struct rds_tcp_push *p, const struct rds_payload 
 }
 #else
 /*
- * TCP takes a reference on the page it is given, so a piece may not run over into the next page, but
- * where the pages of a piece are one compound page and share their count.
+ * TCP takes a reference on the page it is given, so a piece may not run over into the next page,
+ * but where the pages of a piece are one compound page and share their count.
  */
 static size_t rds_tcp_piece(const struct bio_vec *bv, u32 skip, struct page **page, u32 *off)
 {
@@ -149,10 +151,24 @@ static bool rds_tcp_push_msg(struct rds_tcp_push *p, struct rds_msg *m, u32 skip
 	return rds_tcp_flush(p, true) && rds_tcp_send_pages(p, payload, len, skip, more);
 }
 
+/* Tells the core what was acknowledged since.  Socket locked. */
+static void rds_tcp_note_acks(struct rds_tcp_path *tp)
+{
+	u32 una = tcp_sk(tp->sock->sk)->snd_una;
+
+	if (una == tp->una)
+		return;
+	/* May be one more than was sent (our FIN counts), or more than we know of yet. */
+	tp->acked += (u32)(una - tp->una);
+	tp->una = una;
+	rds_path_acked(tp->path, tp->acked);
+}
+
 /* Books what TCP took; the value of xmit.  Socket locked. */
 static long rds_tcp_settle(struct rds_tcp_path *tp, const struct rds_tcp_push *p)
 {
 	tp->sent += p->sent;
+	rds_tcp_note_acks(tp);
 	set_bit(SOCK_NOSPACE, &tp->sock->flags);
 	if (!p->err)
 		return p->sent;
@@ -168,8 +184,9 @@ static long rds_tcp_settle(struct rds_tcp_path *tp, const struct rds_tcp_push *p
 }
 
 /*
- * Called by the holder of the path's token, so tp->sock stays.  Once the connection has ended, or is
- * dead but not read to its end, there is no room: the core hears of the end by rds_path_drop().
+ * Called by the holder of the path's token, so tp->sock stays.  Once the connection has ended, or
+ * is dead but not read to its end, there is no room: the core hears of the end by
+ * rds_path_drop().
  */
 long rds_tcp_xmit(void *priv, const struct rds_xmit *x)
 {
@@ -206,30 +223,24 @@ void rds_tcp_send_start(struct rds_tcp_path *tp)
 }
 
 /*
- * An ack came, or room in some other way.  Socket locked: by softirq, or by a process that leaves the
- * lock (our own xmit too; it is done by then and holds nothing of the core's).
+ * An ack came, or room in some other way.  Socket locked: by softirq, or by a process that leaves
+ * the lock (our own xmit too; it is done by then and holds nothing of the core's).
  */
 void rds_tcp_write_space(struct sock *sk)
 {
 	struct rds_tcp_path *tp = sk->sk_user_data;
-	u32 una = tcp_sk(sk)->snd_una;
 
 	rds_tcp_count(tp->tn, RDS_TCP_S_write_space_calls);
 	if (tp->phase == RDS_TCP_CONNECTING)
 		return;
-	if (una != tp->una) {
-		/* Our FIN counts as a byte too. */
-		tp->acked = min(tp->acked + (u32)(una - tp->una), tp->sent);
-		tp->una = una;
-		rds_path_acked(tp->path, tp->acked);
-	}
+	rds_tcp_note_acks(tp);
 	if (tp->blocked) {
 		if (!sk_stream_is_writeable(sk))
 			return;
 		tp->blocked = false;
 		rds_path_writable(tp->path);
 	}
-	if (tp->acked == tp->sent)
+	if (tp->acked >= tp->sent)
 		clear_bit(SOCK_NOSPACE, &tp->sock->flags);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tcp_sysctl_linux.c: net.rds.tcp.rds_tcp_sndbuf and rds_tcp_rcvbuf, and the set-up of every socket.
+ * tcp_sysctl_linux.c: net.rds.tcp.rds_tcp_sndbuf and rds_tcp_rcvbuf, and the set-up of every
+ * socket.
  */
 #include <linux/slab.h>
 
