@@ -2,8 +2,8 @@
 /*
  * exports.c: what transports may use, in the order of the headers that declare it.
  *
- * C++ cannot export, so everything is named here; the checksums of these prototypes are what refuses
- * a transport that was built for another rds.ko.
+ * C++ cannot export, so everything is named here; the checksums of these prototypes are what
+ * refuses a transport that was built for another rds.ko.
  */
 #include <linux/export.h>
 

@@ -3,8 +3,8 @@
  * payload_skb.c: payloads that stay in the socket buffers they arrived in.
  *
  * A payload of kind SKBS is a list of clones, each with the part of it that is ours.  A clone keeps
- * the whole buffer: to hold down what a message pins, a small piece of a big buffer is copied instead,
- * into a buffer of our own at the end of the list.
+ * the whole buffer: to hold down what a message pins, a small piece of a big buffer is copied
+ * instead, into a buffer of our own at the end of the list.
  */
 #include "payload_skb.h"
 

@@ -19,7 +19,8 @@ extern "C" {
 #endif
 
 /* ---- memory ---- */
-/* @size bytes, not zeroed, 8-aligned; NULL when there are none.  Any context that @ctx is true of. */
+/* @size bytes, not zeroed, 8-aligned; NULL when there are none.  Any context that @ctx is true
+ * of. */
 void *rds_alloc(size_t size, enum rds_ctx ctx);
 /* Gives memory of rds_alloc() back; NULL is allowed.  Any context. */
 void rds_free(void *p);

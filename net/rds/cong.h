@@ -3,14 +3,14 @@
  * cong.h: congestion maps: which ports of an address have a full receive queue.
  *
  * One map per address and namespace.  For an address of ours its bits are set and cleared by the
- * sockets bound there (socket_recv.cc), and every connection from that address carries the whole map
- * to its peer: each change raises the map's version, each path remembers the version it sent last
- * (path.cc).  For a peer's address the bits are what the peer sent.  Over a transport with
+ * sockets bound there (socket_recv.cc), and every connection from that address carries the whole
+ * map to its peer: each change raises the map's version, each path remembers the version it sent
+ * last (path.cc).  For a peer's address the bits are what the peer sent.  Over a transport with
  * RDS_CAP_SHARED_CONG both are the same map, and nothing is sent.
  *
- * A sender that meets a set bit becomes a waiter of (map, port); when the bit clears, the waiters of
- * that port are woken and nobody else.  Sockets with a congestion monitor are told about every port
- * of their mask.
+ * A sender that meets a set bit becomes a waiter of (map, port); when the bit clears, the waiters
+ * of that port are woken and nobody else.  Sockets with a congestion monitor are told about every
+ * port of their mask.
  *
  * Bits are atomic words without a lock: set and clear happen under the lock of the socket that owns
  * the port.  Waiters and monitors are guarded by CongTable::lock; wakeups happen outside it.

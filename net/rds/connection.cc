@@ -148,7 +148,8 @@ void ConnTable::kill_all(const struct rds_transport *t)
 		kill_one(victim);
 		victim->put();
 	}
-	/* A sender that had the token, or the other end of loopback, may have the last reference. */
+	/* A sender that had the token, or the other end of loopback, may have the last reference.
+	 * */
 	while (any_alive(t)) {
 		rds_rcu_sync();
 		rds_rcu_barrier();

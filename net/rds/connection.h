@@ -2,13 +2,13 @@
 /*
  * connection.h: the connection of a pair of addresses, and the table of them.
  *
- * A connection is found under RCU by every send that missed its socket's cache and made by the first
- * that finds none.  The table holds one reference; a sender that transmits and a transport that
- * accepts hold others for the time.  Sockets cache a plain pointer with the table's generation, which
- * every removal raises: an old generation means "look it up again".
+ * A connection is found under RCU by every send that missed its socket's cache and made by the
+ * first that finds none.  The table holds one reference; a sender that transmits and a transport
+ * that accepts hold others for the time.  Sockets cache a plain pointer with the table's
+ * generation, which every removal raises: an old generation means "look it up again".
  *
- * End: kill() takes it out of the table, raises the generation, drives every path to kDead, and drops
- * the table's reference; the memory goes a grace period after the last one.
+ * End: kill() takes it out of the table, raises the generation, drives every path to kDead, and
+ * drops the table's reference; the memory goes a grace period after the last one.
  */
 #ifndef RDS_CONNECTION_H
 #define RDS_CONNECTION_H

@@ -126,7 +126,8 @@ class HashTable final
 		return false;
 	}
 
-	/* Calls @fn for every object; one that comes or goes meanwhile is met or not.  RCU reader. */
+	/* Calls @fn for every object; one that comes or goes meanwhile is met or not.  RCU
+	 * reader. */
 	template <typename F>
 	void for_each(F fn) const
 	{

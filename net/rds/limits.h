@@ -10,8 +10,8 @@
 namespace rds
 {
 
-/* Payload of one message, bytes: what mainline accepts from sendmsg.  A longer h_len resets the path
- * before anything is allocated. */
+/* Payload of one message, bytes: what mainline accepts from sendmsg.  A longer h_len resets the
+ * path before anything is allocated. */
 inline constexpr uint32_t kMaxMessageBytes = 1u << 20;
 /* Congestion map: one bit for each port. */
 inline constexpr uint32_t kCongMapBytes = 65536 / 8;

@@ -6,9 +6,9 @@
  * for a socket's receive queue, and on loopback it moves from one to the other without a copy.  The
  * payload is the platform's and trails the object, so that a small message is one allocation.
  *
- * Life: created with one reference.  Sending: the path's queue owns that reference until the message
- * is acknowledged, cancelled or dropped (path.cc).  Receiving: the socket's queue owns it until
- * recvmsg has copied everything.  Loopback holds one for each side.
+ * Life: created with one reference.  Sending: the path's queue owns that reference until the
+ * message is acknowledged, cancelled or dropped (path.cc).  Receiving: the socket's queue owns it
+ * until recvmsg has copied everything.  Loopback holds one for each side.
  */
 #ifndef RDS_MESSAGE_H
 #define RDS_MESSAGE_H

@@ -2,24 +2,28 @@
 /*
  * path.h: one path of a connection: its state, its queue, and the one sender.
  *
- * States (docs/connection-states.md).  state_ is changed by run() alone, the path's worker; everybody
- * else posts events (bits of events_, then the work item):
+ * States (docs/connection-states.md).  state_ is changed by run() alone, the path's worker;
+ * everybody else posts events (bits of events_, then the work item):
  *
- *	kDown --want/timer--> kConnecting --connected--> kUp --drop--> kDisconnecting --drained--> kDown
- *	kDown, kConnecting --accepted--> kUp		kConnecting --drop--> kDown
- *	kUp --drop (connection already dead)--> kDown	any --die--> kDead
+ *	kDown --want, timer, knocked--> kConnecting --connected--> kUp
+ *	kUp --drop--> kDisconnecting --drained--> kDown
+ *	kDown, kConnecting --accepted--> kUp
+ *	kConnecting, kUp (already dead) --drop--> kDown
+ *	any --die--> kDead
  *
  * Queue.  One list in sequence order with a cursor: what lies before unsent_ was accepted by the
- * transport and waits for its ack, unsent_ and what follows was not; cursor_ bytes of *unsent_ were.
- * A reset moves the cursor to the front and marks what had been sent as retransmitted.
+ * transport and waits for its ack, unsent_ and what follows was not; cursor_ bytes of *unsent_
+ * were. A reset moves the cursor to the front and marks what had been sent as retransmitted.
  *
  * XmitToken.  sending_ is a capability: who turned it from false to true under lock_ is the one
- * sender of the path until he turns it back.  He marks up to kXmitBatch messages kMsgInXmit, leaves the
- * lock, and calls ops->xmit; nobody unlinks marked messages meanwhile.  Only a path that is open_ gives
- * the token away, and the worker closes it and waits for the token before it touches the transport.
+ * sender of the path until he turns it back.  He marks up to kXmitBatch messages kMsgInXmit,
+ * leaves the lock, and calls ops->xmit; nobody unlinks marked messages meanwhile.  Only a path
+ * that is open_ gives the token away, and the worker closes it and waits for the token before it
+ * touches the transport.
  *
- * Completion.  A message taken off the queue is finished outside the lock, in the RCU section in which
- * it was taken off: its socket's memory is then still there, even if the socket was released meanwhile.
+ * Completion.  A message taken off the queue is finished outside the lock, in the RCU section in
+ * which it was taken off: its socket's memory is then still there, even if the socket was
+ * released meanwhile.
  *
  * Holding back.  On a transport with RDS_CAP_COALESCE, more than kHoldBurst messages sent within
  * kHoldWindowNs, beyond those received, make a stream.  A stream's messages wait on the queue until
@@ -79,7 +83,8 @@ struct rds_path final {
 
 	/* -- queueing (path_queue.cc).  Any context -- */
 	/* Numbers and queues @m.  Fails with -ENETUNREACH when the path is dead; @m stays the
-	 * caller's.  @more: no need to transmit at once.  @may_send false: leave it to the worker. */
+	 * caller's.  @more: no need to transmit at once.  @may_send false: leave it to the
+	 * worker. */
 	rds::Result<rds::Queued> enqueue(rds::Message *m, bool more, bool may_send)
 		RDS_EXCLUDES(lock);
 	/* Takes back what @s sent (@to_port < 0: to any port). */

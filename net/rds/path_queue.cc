@@ -49,9 +49,9 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_
 }
 
 /*
- * Shall the message that was just queued wait for company?  Only while the path is a one-way stream,
- * and never longer than until flush_ fires.  What was heard in a window is taken off what was said:
- * question and answer never wait, however fast they are.
+ * Shall the message that was just queued wait for company?  Only while the path is a one-way
+ * stream, and never longer than until flush_ fires.  What was heard in a window is taken off what
+ * was said: question and answer never wait, however fast they are.
  */
 bool rds_path::hold_locked(bool more)
 {
@@ -192,9 +192,9 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 }
 
 /*
- * The connection is gone.  Everything goes out again from its first byte, what was (or may have been)
- * sent before with the retransmit flag; the kernel's own one-time messages do not.  @purge: nothing
- * will ever go out again.
+ * The connection is gone.  Everything goes out again from its first byte, what was (or may have
+ * been) sent before with the retransmit flag; the kernel's own one-time messages do not.  @purge:
+ * nothing will ever go out again.
  */
 void rds_path::reset_queue(bool purge)
 {

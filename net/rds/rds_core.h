@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * rds_core.h: what the core offers to the glue (net/linux, and the simulator's applications): network
- * namespaces, sockets, and snapshots for rds-info.  Transports use transport.h.
+ * rds_core.h: what the core offers to the glue (net/linux, and the simulator's applications):
+ * network namespaces, sockets, and snapshots for rds-info.  Transports use transport.h.
  *
- * The glue translates: user memory, sockaddrs, cmsgs and options end there.  Everything returns 0 or
- * a negative errno; nothing here blocks for a peer: where a system call may wait (full queue,
- * congestion, nothing to read) the core says -EAGAIN or -ENOBUFS, the glue sleeps and asks again, and
- * rds_socket_wake() of the seam ends the sleep.
+ * The glue translates: user memory, sockaddrs, cmsgs and options end there.  Everything returns 0
+ * or a negative errno; nothing here blocks for a peer: where a system call may wait (full queue,
+ * congestion, nothing to read) the core says -EAGAIN or -ENOBUFS, the glue sleeps and asks again,
+ * and rds_socket_wake() of the seam ends the sleep.
  */
 #ifndef RDS_CORE_H
 #define RDS_CORE_H

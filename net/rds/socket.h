@@ -3,14 +3,15 @@
  * socket.h: one PF_RDS socket: its names, what it has sent and not heard of, what it has received
  * and not read, and what it waits for.
  *
- * Sending: snd_bytes_ and snd_mem_ are charged when a message is queued on a path and given back when
- * it is acknowledged, cancelled or dropped; messages themselves live on the path's queue.  A message
- * is admitted while less than the limit is charged, so the last one may overshoot (mainline's rule).
+ * Sending: snd_bytes_ and snd_mem_ are charged when a message is queued on a path and given back
+ * when it is acknowledged, cancelled or dropped; messages themselves live on the path's queue.  A
+ * message is admitted while less than the limit is charged, so the last one may overshoot
+ * (mainline's rule).
  *
  * Receiving: paths push to arrived_ under recv_lock_ (softirq); the one reader that holds reader_
- * moves everything to reading_ at once and takes messages from there without a lock.  recvmsg pops a
- * message only after all of it was copied, so a fault loses nothing.  Beyond the limit the port is
- * congested (cong.h) until half is read.
+ * moves everything to reading_ at once and takes messages from there without a lock.  recvmsg
+ * pops a message only after all of it was copied, so a fault loses nothing.  Beyond the limit the
+ * port is congested (cong.h) until half is read.
  *
  * Life: storage belongs to the glue.  rds_socket_release() runs once, when no other call is inside;
  * softirqs may still look at the memory until an RCU grace period later.
@@ -72,8 +73,8 @@ struct rds_socket final {
 	bool writable();
 	bool congested_to(const struct rds_endpoint &to);
 	void cancel(const struct rds_endpoint *to);
-	/* A message with @bytes payload and @mem memory left its queue; @note (may be nullptr) is to
-	 * be reported.  Any context, RCU reader, no lock. */
+	/* A message with @bytes payload and @mem memory left its queue; @note (may be nullptr) is
+	 * to be reported.  Any context, RCU reader, no lock. */
 	void sent_done(uint32_t bytes, uint32_t mem, rds::ZcopyNote *note);
 
 	/* -- receiving (socket_recv.cc) -- */
@@ -83,8 +84,8 @@ struct rds_socket final {
 	void recv_pop(rds::Message *m) RDS_REQUIRES(reader);
 	bool readable() const;
 	unsigned int poll();
-	/* Everything that arrived and was not read, oldest first; what a reader has at hand this very
-	 * moment may be missing.  Any context that may take mutexes, RCU reader. */
+	/* Everything that arrived and was not read, oldest first; what a reader has at hand this
+	 * very moment may be missing.  Any context that may take mutexes, RCU reader. */
 	template <typename F>
 	void for_each_received(F fn);
 	rds::HashNode bind_node;

@@ -47,9 +47,9 @@ Deliver rds_socket::deliver(Message *m)
 }
 
 /*
- * Sets our port's bit.  The reader gives bytes back without our lock: (1) we say "congested", (2) we
- * look at the bytes again; it (1) takes bytes away, (2) looks at "congested".  One of us sees the
- * other, so the bit never stays set over an empty queue.
+ * Sets our port's bit.  The reader gives bytes back without our lock: (1) we say "congested", (2)
+ * we look at the bytes again; it (1) takes bytes away, (2) looks at "congested".  One of us sees
+ * the other, so the bit never stays set over an empty queue.
  */
 bool rds_socket::congest()
 {

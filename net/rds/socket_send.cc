@@ -127,7 +127,8 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 		Status st = try_send(to, m, more);
 
 		if (st.is(err::kEopnotsupp) && m->flags & rds::kMsgPinned) {
-			/* A local receiver would read the caller's pages after we gave them back. */
+			/* A local receiver would read the caller's pages after we gave them back.
+			 * */
 			Status copied(rds_payload_unpin(m->payload()));
 
 			if (!copied.ok())

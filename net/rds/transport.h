@@ -9,9 +9,9 @@
  * time, process context, and only while the path is up (the worker takes the token before it calls
  * shutdown or close, so xmit never runs beside them).
  *
- * The transport tells the core what happened by the rds_path_*() calls below, from any context.  They
- * only post events; a path's state changes in its worker alone.  After close() returns the transport
- * makes no further rds_path_*() or rds_recv_*() call for what it closed.
+ * The transport tells the core what happened by the rds_path_*() calls below, from any context.
+ * They only post events; a path's state changes in its worker alone.  After close() returns the
+ * transport makes no further rds_path_*() or rds_recv_*() call for what it closed.
  */
 #ifndef RDS_TRANSPORT_H
 #define RDS_TRANSPORT_H

@@ -2,9 +2,9 @@
 /*
  * wire.h: the RDS header (48 bytes, big-endian) and its extension headers.
  *
- * Pure: nothing here allocates, locks or trusts.  Offsets are those of the wire specification and of
- * every mainline version (docs/wire.md); the specification's "40 bytes" is a slip, its fields add up
- * to 48.
+ * Pure: nothing here allocates, locks or trusts.  Offsets are those of the wire specification and
+ * of every mainline version (docs/wire.md); the specification's "40 bytes" is a slip, its fields
+ * add up to 48.
  */
 #ifndef RDS_WIRE_H
 #define RDS_WIRE_H
@@ -146,8 +146,8 @@ struct ExtView {
 };
 
 /*
- * Walks the extension headers in order.  Never leaves the 16 bytes: a header cut short ends the walk
- * and bad() becomes true, as does a type of 16 and more.
+ * Walks the extension headers in order.  Never leaves the 16 bytes: a header cut short ends the
+ * walk and bad() becomes true, as does a type of 16 and more.
  */
 class ExtReader final
 {

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# House rules that a script can check; `make tidy`, and one of the tests.
+set -u
+cd "$(dirname "$0")/.."
+bad=0
+complain() { [ -z "$2" ] || { printf '%s\n%s\n' "$1" "$2"; bad=1; }; }
+
+# As in a clone: what git tracks, and is still there.
+mapfile -t tracked < <(git ls-files 2>/dev/null | while read -r f; do [ ! -f "$f" ] || echo "$f"; done)
+[ ${#tracked[@]} -gt 0 ] || mapfile -t tracked < <(find . -type f -not -path './build/*' -printf '%P\n')
+only() { printf '%s\n' "${tracked[@]}" | grep -E "$1"; }
+
+mapfile -t code < <(only '^(net|transports|include|tools|tests)/.*\.(c|cc|h)$')
+mapfile -t product < <(only '^(net|transports)/.*\.(c|cc|h)$')
+
+complain 'no SPDX line in the first three lines:' "$(only '.' | grep -vE '^(LICENSE|\.gitignore)$' |
+	grep -vE '/corpus/' | while read -r f; do head -n 3 "$f" | grep -q SPDX-License-Identifier || echo "  $f"; done)"
+complain 'left for later in the text:' "$(printf '%s\n' "${code[@]}" |
+	xargs grep -nE '\b(TODO|FIXME|XXX|HACK)\b' 2>/dev/null)"
+complain 'lines over 100 columns (tabs are 8):' "$(for f in "${product[@]}"; do
+	expand "$f" | awk -v f="$f" 'length($0) > 100 { print "  " f ":" NR }'; done)"
+complain 'files over 600 lines:' "$(wc -l "${product[@]}" | awk '$1 > 600 && $2 != "total" { print "  " $2, $1 }')"
+complain 'functions over 70 lines:' "$(ctags -x --_xformat='%{line} %{end} %{input} %{name}' \
+	--fields=+ne --kinds-c=f --kinds-c++=f "${product[@]}" 2>/dev/null |
+	awk '$2 && $2 - $1 > 71 { print "  " $3 ":" $1, $4, $2 - $1 }')"
+complain 'kernel headers in the core:' "$(only '^(net/rds|transports)/.*\.(cc|h)$' | grep -v _linux |
+	xargs grep -nE '#include *<(linux|net|asm|rdma)/' 2>/dev/null)"
+complain 'kernel versions outside compat.h:' "$(printf '%s\n' "${product[@]}" | grep -v 'compat\.h$' |
+	xargs grep -nE 'LINUX_VERSION_CODE|KERNEL_VERSION *\(' 2>/dev/null)"
+complain 'test conditionals in product code:' "$(printf '%s\n' "${product[@]}" |
+	xargs grep -nE '#if(def|ndef)? .*(TEST|GTEST|SIM\b|FUZZ)' 2>/dev/null)"
+[ $bad = 0 ] && echo "tidy: ${#tracked[@]} files keep the rules"
+exit $bad
