@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "check_states.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 
 #include "host.h"
@@ -41,6 +43,11 @@ void changed(const struct rds_path *p, unsigned int from, unsigned int to, unsig
 			w.taken |= 1u << i;
 		}
 	}
+	if (getenv("SIM_TRACE"))
+		fprintf(stderr, "%12llu path %p %s: %u -> %u because %u\n",
+			static_cast<unsigned long long>(rds_now_ns()),
+			static_cast<const void *>(p), host::show(*rds_path_laddr(p)).c_str(),
+			from, to, why);
 	if ((!legal || was != from) && w.complaint.empty())
 		w.complaint = "path went from state " + std::to_string(from) + " (last seen in " +
 			      std::to_string(was) + ") to " + std::to_string(to) + " because " +

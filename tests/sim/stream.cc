@@ -290,6 +290,7 @@ void established(const std::shared_ptr<Pipe> &p)
 	if (rds_tcp_established_is(&p->addr[0], &p->addr[1]) == RDS_TCP_USE) {
 		e.phase = Phase::kOpen;
 		rds_path_connected(e.wire->path);
+		receive(p, 0, RDS_ATOMIC); /* the network may have overtaken this */
 	} else {
 		e.phase = Phase::kEnded;
 		rds_path_drop(e.wire->path, RDS_DROP_KNOCKED);

@@ -61,7 +61,7 @@ std::optional<Name> read(const host::Bytes &data)
 
 bool Sender::send(uint32_t count, size_t min, size_t max)
 {
-	auto stopped = [this] { return stop && *stop; };
+	auto stopped = [this] { return *stop; };
 
 	for (uint32_t i = 0; i < count;) {
 		auto data = make(flow, sent, min + sim::random_below(max - min + 1));

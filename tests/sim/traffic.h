@@ -32,9 +32,9 @@ struct Sender {
 	struct rds_endpoint to;
 	uint32_t flow;
 	check::Order *order;
+	const bool *stop; /* gives up when true */
 	uint32_t sent = 0;
 	uint32_t no_memory = 0;
-	const bool *stop = nullptr; /* gives up when true; may be nullptr */
 
 	/* Sends @count messages of @min..@max bytes; waits where sendmsg would.  False: stopped. */
 	bool send(uint32_t count, size_t min, size_t max);
