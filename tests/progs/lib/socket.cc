@@ -159,6 +159,21 @@ Received receive(int fd, size_t room, int flags, size_t controlRoom)
 	return got;
 }
 
+Received receiveSoon(int fd, size_t room, std::chrono::milliseconds timeout)
+{
+	const auto end = std::chrono::steady_clock::now() + timeout;
+
+	for (;;) {
+		Received got = receive(fd, room);
+		const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+			end - std::chrono::steady_clock::now());
+
+		if (got.result != -EAGAIN || left.count() <= 0)
+			return got;
+		waitFor(fd, POLLIN, left);
+	}
+}
+
 std::string pollEvents(int fd)
 {
 	static const std::pair<int, const char *> names[] = {

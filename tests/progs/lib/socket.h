@@ -75,6 +75,13 @@ struct Received {
 };
 Received receive(int fd, size_t room = 4096, int flags = MSG_DONTWAIT, size_t controlRoom = 1024);
 
+/*
+ * Waits for something to receive; -EAGAIN when nothing came in time. Poll alone is not enough
+ * for that: it also reports once that congestion of some port has changed.
+ */
+Received receiveSoon(int fd, size_t room = 4096,
+		     std::chrono::milliseconds timeout = std::chrono::seconds(10));
+
 /* The events that poll() reports at once for a socket, as "IN+OUT+RDNORM+WRNORM". */
 std::string pollEvents(int fd);
 
