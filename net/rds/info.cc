@@ -51,7 +51,7 @@ void rds_info_conns(struct rds_net *net, void (*fn)(void *arg, const struct rds_
 		struct rds_conn_info i = { .laddr = c.laddr,
 					   .faddr = c.faddr,
 					   .next_tx_seq = p.next_tx_seq(),
-					   .next_rx_seq = p.next_rx_seq,
+					   .next_rx_seq = p.next_rx_seq.load(),
 					   .transport = c.trans.name,
 					   .flags = static_cast<unsigned char>(flags),
 					   .tos = c.tos };

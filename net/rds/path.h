@@ -110,7 +110,7 @@ struct rds_path final {
 	void kill();
 
 	/* -- receiving (recv.cc): one caller at a time -- */
-	uint64_t next_rx_seq = 0;
+	rds::Atomic<uint64_t> next_rx_seq;
 	uint64_t trace_head_ns = 0;  /* when the header of the current message came */
 	uint64_t trace_whole_ns = 0; /* when its last byte came */
 
@@ -170,6 +170,7 @@ struct rds_path final {
 	bool take_token() RDS_EXCLUDES(lock);
 	void take_token_locked() RDS_REQUIRES(lock);
 	bool collect(Batch &b) RDS_EXCLUDES(lock);
+	bool mark_batch(Batch &b) RDS_REQUIRES(lock);
 	bool settle(Batch &b, long n) RDS_EXCLUDES(lock);
 	void settle_batch(Batch &b, uint64_t bytes,
 			  rds::List<rds::Message, &rds::Message::path_link> &done)
@@ -199,7 +200,7 @@ struct rds_path final {
 	bool open_ RDS_GUARDED_BY(lock) = false;	  /* up: the token may be taken */
 	bool sending_ RDS_GUARDED_BY(lock) = false;	  /* the token is out */
 	bool blocked_ RDS_GUARDED_BY(lock) = false;	  /* the transport has no room */
-	bool room_came_ RDS_GUARDED_BY(lock) = false;	  /* writable() while a send was on */
+	bool room_came_ RDS_GUARDED_BY(lock) = false;	  /* room, or a wish to send, came meanwhile */
 	bool held_ RDS_GUARDED_BY(lock) = false;	  /* flush_ is armed */
 	bool stream_ RDS_GUARDED_BY(lock) = false;	  /* the last window was busy */
 	bool dead_ RDS_GUARDED_BY(lock) = false;

@@ -63,7 +63,7 @@ bool rds_path::hold_locked(bool more)
 
 		window_count_++;
 		if (age >= rds::kHoldWindowNs) {
-			uint64_t rx = rds::relaxed_read(next_rx_seq);
+			uint64_t rx = next_rx_seq.load();
 			uint64_t heard = rx - window_rx_;
 
 			stream_ = age < 2 * rds::kHoldWindowNs &&

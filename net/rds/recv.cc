@@ -54,7 +54,7 @@ int check_header(Path &p, const wire::Fields &f)
 	}
 	if (f.flags & ~wire::kKnownFlags)
 		net.count(RDS_S_recv_bad_flags);
-	if (is_duplicate(f, p.next_rx_seq)) {
+	if (is_duplicate(f, p.next_rx_seq.load())) {
 		net.count(RDS_S_recv_drop_old_seq);
 		return RDS_RECV_SKIP;
 	}
@@ -173,7 +173,7 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 		return verdict;
 	if (f.flags != wire::kCongBitmap && consume_control(p, h, f)) {
 		if (f.seq)
-			p.next_rx_seq = f.seq + 1;
+			p.next_rx_seq.store(f.seq + 1);
 		return RDS_RECV_SKIP;
 	}
 
@@ -204,7 +204,7 @@ int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
 	}
 	/* Loopback hands over messages without rds_recv_begin(). */
 	if (!m->fresh && consume_control(p, m->hdr, f)) {
-		p.next_rx_seq = f.seq + 1;
+		p.next_rx_seq.store(f.seq + 1);
 		message_put(m);
 		return 0;
 	}
@@ -219,7 +219,7 @@ int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
 	int verdict = deliver(p, m, f);
 
 	if (!verdict)
-		p.next_rx_seq = f.seq + 1;
+		p.next_rx_seq.store(f.seq + 1);
 	return verdict;
 }
 

@@ -74,13 +74,6 @@ class Atomic final
 	T v_{};
 };
 
-/* A plain field that one context writes and others may glance at. */
-template <typename T>
-RDS_INLINE T relaxed_read(const T &v)
-{
-	return __atomic_load_n(&v, __ATOMIC_RELAXED);
-}
-
 /* Orders a store before a later load of something else (store, full_fence, load). */
 RDS_INLINE void full_fence()
 {
