@@ -123,10 +123,12 @@ Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 
 void ConnTable::kill_one(Conn *c)
 {
+	/* It stays in the table until its queue is empty: a socket that closes meanwhile finds
+	 * its messages there and takes them back.  Two may do this at once. */
+	c->kill();
 	if (!table_.remove(c))
 		return;
 	gen_.fetch_add(1);
-	c->kill();
 	c->put();
 }
 
