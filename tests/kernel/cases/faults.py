@@ -7,6 +7,8 @@ from traffic import A, B, Flows, counters, exact, helper, load_again, ordered, t
 from vm import VMError
 
 LOAD = "--flows 16 --max-payload 8192"
+# A stream that is always there, but leaves an emulated host time for other things.
+STEADY = "--rate 1000 --drain 15"
 ROUNDS = 6
 RDS_TCP = "'( sport = :16385 or dport = :16385 )'"
 
@@ -14,7 +16,7 @@ RDS_TCP = "'( sport = :16385 or dport = :16385 )'"
 @test(vms=2)
 def link_goes_down(t):
     """Six times the link is down for half a second under traffic: nothing lost, all in order."""
-    flows = Flows(t, t.a, A, t.b, B, LOAD)
+    flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
     for machine in (t.a, t.b) * (ROUNDS // 2):
         flows.wait_progress()
         machine.check("ip link set eth0 down; sleep 0.5; ip link set eth0 up")
@@ -34,7 +36,7 @@ def inject_resets(t, machine):
     before = counters(t, other)["conn_reset"]
     machine.check("nft -f - <<'EOF'\ntable inet cut { chain in { type filter hook input priority 0;"
                   "\ntcp dport 16385 reject with tcp reset\ntcp sport 16385 reject with tcp reset\n"
-                  "} }\nEOF")
+                  "}\n}\nEOF")
     for _ in range(300):
         if counters(t, other)["conn_reset"] > before:
             break
@@ -45,7 +47,9 @@ def inject_resets(t, machine):
 
 def broken_stream(t, cut):
     """Traffic goes on however often its connection is cut; returns the account."""
-    flows = Flows(t, t.a, A, t.b, B, LOAD, send_options="--drain 15")
+    for machine in (t.a, t.b):
+        machine.check("modprobe -a tcp_diag nft_reject_inet")  # slow, not to be done under load
+    flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
     for machine in (t.a, t.b) * (ROUNDS // 2):
         flows.wait_progress()
         cut(t, machine)
@@ -58,6 +62,8 @@ def beside_mainline(t, cut):
     try:
         t.note(f"mainline: {tell(broken_stream(t, cut))}")
     except (AssertionError, VMError) as error:
+        if "rds_flows" not in str(error) and "the traffic has stopped" not in str(error):
+            raise  # a fault of the test
         t.note(f"mainline: {str(error).splitlines()[0]}")
 
 
@@ -98,7 +104,7 @@ def goes_on(flows):
 @test(vms=2)
 def peer_is_switched_off(t):
     """One host loses power under traffic and boots again: the flows go on to its new self."""
-    flows = Flows(t, t.a, A, t.b, B, LOAD)
+    flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
     flows.wait_progress()
     assert not t.b.dmesg_problems()
     t.b.power_cycle()
@@ -109,7 +115,7 @@ def peer_is_switched_off(t):
 @test(vms=2)
 def modules_go_under_load(t):
     """rmmod is refused while sockets are open; then clean, and the other host finds the new ones."""
-    flows = Flows(t, t.a, A, t.b, B, LOAD)
+    flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
     flows.wait_progress()
     for module in ("rds_tcp", "rds"):
         rc, said = t.b.run(f"rmmod {module}")
