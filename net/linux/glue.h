@@ -54,6 +54,9 @@ struct rds_stats {
 
 struct rds_linux_net *rds_linux_net(const struct net *net);
 
+/* The core's (path_xmit.cc); module parameter send_batch_count, set when the module is loaded. */
+extern unsigned int rds_send_batch_count;
+
 /* ---- af_rds.c ---- */
 extern struct proto rds_proto;
 int rds_family_register(void);

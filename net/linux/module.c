@@ -63,10 +63,15 @@ static struct pernet_operations rds_net_ops = {
 	.size = sizeof(struct rds_linux_net),
 };
 
+module_param_named(send_batch_count, rds_send_batch_count, uint, 0444);
+MODULE_PARM_DESC(send_batch_count, "messages that one caller transmits before a worker goes on");
+
 static int __init rds_init(void)
 {
 	int err;
 
+	if (!rds_send_batch_count)
+		rds_send_batch_count = 1;
 	err = rds_platform_init();
 	if (err)
 		return err;
