@@ -355,10 +355,12 @@ int rds_module_get(struct rds_module *m)
 {
 	if (!m)
 		return 0;
-	if (m->dying.load())
-		return -2;
+	/* Counted first, looked second: an unload says that it dies and then looks at the count. */
 	m->refs.fetch_add(1);
-	return 0;
+	if (!m->dying.load())
+		return 0;
+	m->refs.fetch_sub(1);
+	return -2;
 }
 
 void rds_module_put(struct rds_module *m)
