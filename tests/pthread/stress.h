@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* stress.h: the parts of pthread_stress.  Each returns the exit status, or aborts and says why. */
+#ifndef RDS_PTHREAD_STRESS_H
+#define RDS_PTHREAD_STRESS_H
+
+/* hash_stress.cc */
+int hash_stress();
+
+#endif
