@@ -1,20 +1,192 @@
 # SPDX-License-Identifier: GPL-2.0
 """Network namespaces: each has RDS of its own, and takes it along when it goes."""
+import re
+
 from suite import test
-from traffic import helper, ping
+from traffic import Flows, counters, exact, helper, load_again, ping
+
+ROUNDS = 20
+X, Y = "10.8.0.1", "10.8.0.2"
+X6, Y6 = "fd00:8::1", "fd00:8::2"
+IN_X, IN_Y = "ip netns exec x", "ip netns exec y"
+
+# Two namespaces, x and y, joined by a cable. Batches, because every process takes its time here.
+PAIR = f"""
+batch() {{ ip -n "$1" -batch - <<EOF
+link set lo up
+addr add $2/24 dev cable
+addr add $3/64 dev cable nodad
+link set cable up
+EOF
+}}
+pair() {{ ip -batch - <<EOF && batch x {X} {X6} && batch y {Y} {Y6}
+netns add x
+netns add y
+link add cable netns x type veth peer name cable netns y
+EOF
+}}
+unpair() {{ ip -batch - <<EOF
+netns del x
+netns del y
+EOF
+}}
+"""
+
+
+def pair(t):
+    t.a.check(f"{PAIR} pair")
+
+
+def unpair(t):
+    t.a.check(f"{PAIR} unpair")
 
 
 @test()
 def same_address_twice(t):
-    """Two namespaces bind the same address and port, each for itself."""
-    t.a.check("for n in x y; do ip netns add $n && ip -n $n link set lo up || exit 1; done")
-    holders = [t.a.spawn(f"ip netns exec {n} {helper('rds_talk.py')} open 127.0.0.1", stdin=True)
-               for n in "xy"]
-    for holder in holders:
-        holder.wait_output("^open$")
+    """Two namespaces bind the same address and port; each gets its own messages only."""
+    pair(t)
+    t.a.check(f"ip -n y addr add {X}/32 dev lo")
+    sinks = [t.a.spawn(f"{prefix} {helper('rds_sink.py')} {X}", stdin=True)
+             for prefix in (IN_X, IN_Y)]
+    for sink in sinks:
+        sink.wait_output("^ready$")
+    rc, said = t.a.run(f"{IN_X} {helper('rds_talk.py')} open {X}")
+    assert rc and "Errno 98" in said, f"a second bind in the same namespace: {rc} {said}"
+    for prefix, length in ((IN_X, 3), (IN_Y, 7)):
+        t.a.check(f"{prefix} {t.prog('rds_hold')} --bind {X} --to {X} --messages {length}"
+                  f" --length {length} </dev/null")
+    for sink, length in zip(sinks, (3, 7)):
+        sink.wait_output(rf"ready\n({length}\n){{{length}}}")
+        sink.write("", close=True)
+        assert set(sink.check().split()) == {"ready", str(length)}, sink.output
+    unpair(t)
+
+
+@test()
+def settings_and_counters(t):
+    """A setting made, and a message counted, in one namespace is not seen in another."""
+    pair(t)
+    t.a.check(f"{IN_X} sh -c 'cd /proc/sys/net/rds && echo 77 >reconnect_min_delay_ms &&"
+              " echo 7 >max_unacked_packets && echo 50000 >tcp/rds_tcp_sndbuf'")
+    values = ("cat /proc/sys/net/rds/reconnect_min_delay_ms"
+              " /proc/sys/net/rds/max_unacked_packets /proc/sys/net/rds/tcp/rds_tcp_sndbuf")
+    assert t.a.check(f"{IN_X} {values}").split() == ["77", "7", "50000"]
+    assert t.a.check(f"{IN_Y} {values}") == t.a.check(values) != t.a.check(f"{IN_X} {values}")
+    ping(t, t.a, X, Y, prefix=IN_X)
+    # Each side probes the other when they meet; the three pings were answered by one.
+    assert counters(t, t.a, IN_X)["send_pong"] <= 1 < 3 <= counters(t, t.a, IN_Y)["send_pong"]
+    assert not any(counters(t, t.a).values()), counters(t, t.a)
+    for prefix, mine in ((IN_X, X), (IN_Y, Y)):
+        said = t.a.check(f"{prefix} {t.tool('rds-info')} -n")
+        assert re.search(rf"^\s*{re.escape(mine)}\s", said, re.M), said
+    assert X not in t.a.check(f"{t.tool('rds-info')} -n")
+    # Nobody answers pings where it is switched off, and only there.
+    t.a.check(f"{IN_Y} sh -c 'echo 0 >/proc/sys/net/rds/ping_enable'")
+    rc, said = t.a.run(f"{IN_X} {t.tool('rds-ping')} -c 1 -w 500ms -I {X} {Y}")
+    assert rc == 1, said
+    ping(t, t.a, Y, X, prefix=IN_Y)
+    unpair(t)
+
+
+@test(timeout=180)
+def bad_cable(t):
+    """Over a cable that loses, corrupts, doubles and delays: exactly once, in order."""
+    pair(t)
     for n in "xy":
-        ping(t, t.a, "127.0.0.1", "127.0.0.1", prefix=f"ip netns exec {n}")
+        t.a.check(f"tc -n {n} qdisc add dev cable root netem loss 2% corrupt 1% duplicate 2%"
+                  " delay 2ms 1ms limit 10000")
+    for ends in ((X, Y, IN_X, IN_Y), (Y6, X6, IN_Y, IN_X)):
+        flows = Flows(t, t.a, ends[0], t.a, ends[1], "--flows 16 --max-payload 8192",
+                      messages=25, prefixes=ends[2:])
+        t.note(exact(flows.result()))
+    said = t.a.check("tc -n x -s qdisc show dev cable")
+    assert int(re.search(r"dropped (\d+)", said)[1]) > 0, said
+    unpair(t)
+
+
+def loaded_pair(t):
+    """Two namespaces full of traffic between them, over TCP and over loopback."""
+    pair(t)
+    holders = [t.a.spawn(f"exec {prefix} {t.prog('rds_hold')} --bind {me} --bind 127.0.0.1"
+                         f" --count 3 --to {peer} --traffic", stdin=True)
+               for prefix, me, peer in ((IN_X, X, Y), (IN_Y, Y, X))]
     for holder in holders:
-        holder.write("", close=True)
-        holder.check()
-    t.a.check("ip netns del x; ip netns del y")
+        holder.wait_output("^ready$")
+    return holders
+
+
+def kill(holders):
+    for holder in holders:
+        holder.kill()
+    for holder in holders:
+        holder.wait()
+
+
+def kept(t):
+    """What the kernel still keeps: namespaces, sockets, references of our modules; and memory."""
+    said = t.a.check("cd /sys; grep . kernel/slab/net_namespace/objects module/rds*/refcnt;"
+                     " cat /proc/net/sockstat /proc/meminfo")
+
+    def number(pattern):
+        return int(re.search(pattern, said, re.M)[1])
+    things = {"namespaces": number(r"net_namespace/objects:(\d+)"),
+              "sockets": number(r"^sockets: used (\d+)"),
+              "TCP sockets": number(r"^TCP: .* alloc (\d+)")}
+    for module, count in re.findall(r"^module/(\w+)/refcnt:(\d+)", said, re.M):
+        things[f"references of {module}"] = int(count)
+    memory = sum(number(rf"^{field}: *(\d+)") for field in ("SUnreclaim", "Percpu", "KernelStack"))
+    return things, memory
+
+
+def settled(t, before):
+    """Waits until nothing more is kept than before; namespaces die in the background."""
+    # The slab counts the free objects that a CPU has at hand: a few more are none of ours.
+    room = {"namespaces": 8}
+    for _ in range(200):
+        things, memory = kept(t)
+        more = {name: f"{before[name]} before, {count} now" for name, count in things.items()
+                if count > before[name] + room.get(name, 0)}
+        if not more:
+            return memory
+        t.a.check("sleep 0.1")
+    raise AssertionError(f"still kept: {more}")
+
+
+@test(timeout=240)
+def exit_under_load(t):
+    """20 times two namespaces go under traffic, by name or by process first: nothing is kept."""
+    def one_round(number):
+        holders = loaded_pair(t)
+        if number % 2:
+            unpair(t)
+            kill(holders)
+        else:
+            kill(holders)
+            unpair(t)
+    before, _ = kept(t)
+    for number in range(4):
+        one_round(number)
+    start = settled(t, before)
+    for number in range(ROUNDS):
+        one_round(number)
+    grown = settled(t, before) - start
+    t.note(f"kernel memory after {ROUNDS} rounds: {grown:+d} kB")
+    assert grown < 50 * ROUNDS, f"kernel memory grew by {grown} kB"
+
+
+@test(timeout=180)
+def rmmod_under_load(t):
+    """The modules go while two namespaces have connections and full queues, and come again."""
+    for number in range(4):
+        holders = loaded_pair(t)
+        rc, said = t.a.run("rmmod rds_tcp")
+        assert rc and "in use" in said, f"{rc} {said}"
+        kill(holders)
+        t.a.unload()
+        if number % 2:  # namespaces that were there before the modules are served, too
+            load_again(t, t.a)
+            ping(t, t.a, X, Y, prefix=IN_X)
+            unpair(t)
+        else:
+            unpair(t)
+            load_again(t, t.a)
