@@ -10,6 +10,29 @@
 #include "glue.h"
 #include "platform_linux.h"
 
+/* The core sees no errno.h: its numbers (result.h) and types (transports.h) must be Linux's. */
+static_assert(ENOENT == 2);
+static_assert(EINTR == 4);
+static_assert(EAGAIN == 11);
+static_assert(ENOMEM == 12);
+static_assert(EFAULT == 14);
+static_assert(EEXIST == 17);
+static_assert(EINVAL == 22);
+static_assert(EPROTO == 71);
+static_assert(ENOPROTOOPT == 92);
+static_assert(EOPNOTSUPP == 95);
+static_assert(EADDRINUSE == 98);
+static_assert(EADDRNOTAVAIL == 99);
+static_assert(ENETDOWN == 100);
+static_assert(ENETUNREACH == 101);
+static_assert(ENOBUFS == 105);
+static_assert(ENOTCONN == 107);
+static_assert(ENOIOCTLCMD == 515);
+static_assert(RDS_TRANS_IB == 0);
+static_assert(RDS_TRANS_GAP == 1);
+static_assert(RDS_TRANS_TCP == 2);
+static_assert(RDS_TRANS_LOOP == 3);
+
 static unsigned int rds_net_id __read_mostly;
 
 struct rds_linux_net *rds_linux_net(const struct net *net)

@@ -8,6 +8,7 @@
  */
 #include <linux/mm.h>
 #include <linux/rwsem.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "glue.h"
@@ -120,7 +121,7 @@ int rds_info_getsockopt(struct sock *sk, int optname, char __user *optval, int _
 	do {
 		ret = snapshot(src, sock_net(sk), optval, len, &total);
 		cond_resched();
-	} while (ret == -ERESTART);
+	} while (ret == -ERESTART && !fatal_signal_pending(current));
 	if (!ret)
 		ret = total > len ? -ENOSPC : src->each;
 	up_read(&sources_sem);
