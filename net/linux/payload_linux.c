@@ -12,16 +12,14 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 
+#include "payload_pool.h"
 #include "payload_skb.h"
-
-/* Biggest pages taken, as an order: eight at a time is what the page allocator caches per CPU. */
-#define MAX_ORDER_USED 3
 
 /* Entries that @len bytes need when memory is not fragmented: whole big pages, and smaller ones so
  * that less than a page is wasted at the end. */
 static unsigned int inline_segs(u32 len)
 {
-	return (len >> (PAGE_SHIFT + MAX_ORDER_USED)) + MAX_ORDER_USED + 1;
+	return (len >> (PAGE_SHIFT + RDS_POOL_MAX_ORDER)) + RDS_POOL_MAX_ORDER + 1;
 }
 
 uint32_t rds_payload_footprint(uint32_t len)
@@ -48,7 +46,7 @@ static void free_pages_of(struct rds_payload *p)
 	unsigned int i;
 
 	for (i = 0; i < p->segs; i++)
-		__free_pages(p->bv[i].bv_page, get_order(p->bv[i].bv_len));
+		rds_pool_put(p->bv[i].bv_page, get_order(p->bv[i].bv_len));
 	if (p->own_bv)
 		kfree(p->bv);
 	p->segs = 0;
@@ -69,11 +67,14 @@ static bool grow_table(struct rds_payload *p, u32 left, gfp_t gfp)
 	return true;
 }
 
-/* A page of order *@order or, when there is none, of the next lower one that there is. */
+/* A page of order *@order or, when there is none, of the next lower one that there is.  Not always
+ * cleared. */
 static struct page *get_page_of(unsigned int *order, gfp_t gfp)
 {
-	struct page *page;
+	struct page *page = rds_pool_take(*order);
 
+	if (page)
+		return page;
 	for (; *order; --*order) {
 		page = alloc_pages((gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | __GFP_NOWARN |
 					   __GFP_NORETRY,
@@ -87,7 +88,7 @@ static struct page *get_page_of(unsigned int *order, gfp_t gfp)
 /* Entries hold their page's size until the last is cut to what is used. */
 static int get_pages_for(struct rds_payload *p, gfp_t gfp)
 {
-	unsigned int cap = MAX_ORDER_USED, room = inline_segs(p->len);
+	unsigned int cap = RDS_POOL_MAX_ORDER, room = inline_segs(p->len);
 	u32 left = p->len;
 
 	p->bv = (struct bio_vec *)(p + 1);

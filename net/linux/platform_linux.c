@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "glue.h"
+#include "payload_pool.h"
 #include "trace.h"
 
 /* Everything that may sleep and is nobody's system call: connect, shutdown, retries. */
@@ -27,6 +28,7 @@ void rds_platform_exit(void)
 {
 	rcu_barrier();
 	destroy_workqueue(rds_wq);
+	rds_pool_exit();
 }
 
 /* ---- memory ---- */

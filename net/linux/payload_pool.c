@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "payload_pool.h"
+
+#include <linux/mm.h>
+#include <linux/spinlock.h>
+#include <linux/topology.h>
+
+/* Pages of each order kept, a power of two: with orders 0 to 3 no more than 4 MiB lie idle, and two
+ * messages of the longest kind find all their pages here. */
+#define POOL_PAGES 64
+
+/* Pages that are of no use looked at before a new one is asked for. */
+#define POOL_TRIES 4
+
+/* First in, first out: the oldest has had most time to be given up by others. */
+struct pool {
+	spinlock_t lock;
+	unsigned int first;
+	unsigned int n;
+	struct page *page[POOL_PAGES];
+};
+
+#define POOL_INIT(i) [i] = { .lock = __SPIN_LOCK_UNLOCKED(pools[i].lock) }
+
+static struct pool pools[RDS_POOL_MAX_ORDER + 1] = {
+	POOL_INIT(0),
+	POOL_INIT(1),
+	POOL_INIT(2),
+	POOL_INIT(3),
+};
+
+static struct page *pop(struct pool *p)
+{
+	struct page *page = NULL;
+
+	spin_lock_bh(&p->lock);
+	if (p->n) {
+		page = p->page[p->first];
+		p->first = (p->first + 1) % POOL_PAGES;
+		p->n--;
+	}
+	spin_unlock_bh(&p->lock);
+	return page;
+}
+
+/*
+ * A count of one is ours, and nobody can raise it: the page is in no table from which it could be
+ * found.  The last other user's put orders his reads before our writes.
+ */
+static bool is_ours_alone(struct page *page)
+{
+	return page_ref_count(page) == 1 && page_to_nid(page) == numa_mem_id();
+}
+
+struct page *rds_pool_take(unsigned int order)
+{
+	unsigned int i;
+
+	for (i = 0; i < POOL_TRIES; i++) {
+		struct page *page = pop(&pools[order]);
+
+		if (!page || is_ours_alone(page))
+			return page;
+		__free_pages(page, order);
+	}
+	return NULL;
+}
+
+void rds_pool_put(struct page *page, unsigned int order)
+{
+	struct pool *p = &pools[order];
+	bool full;
+
+	/* An emergency reserve's page goes back to where it is needed. */
+	if (page_is_pfmemalloc(page)) {
+		__free_pages(page, order);
+		return;
+	}
+	spin_lock_bh(&p->lock);
+	full = p->n == POOL_PAGES;
+	if (!full)
+		p->page[(p->first + p->n++) % POOL_PAGES] = page;
+	spin_unlock_bh(&p->lock);
+	if (full)
+		__free_pages(page, order);
+}
+
+void rds_pool_exit(void)
+{
+	struct page *page;
+	unsigned int order;
+
+	for (order = 0; order <= RDS_POOL_MAX_ORDER; order++) {
+		while ((page = pop(&pools[order])))
+			__free_pages(page, order);
+	}
+}
