@@ -15,8 +15,8 @@
 
 #include "../../net/linux/payload_linux.h"
 
-/* Header and payload of this many messages go into one call. */
-#define RDS_TCP_KVECS 32
+/* Headers and small payloads that go into one call: those of all messages of one xmit. */
+#define RDS_TCP_KVECS 64
 
 /* How long to wait when TCP had no memory for the very first byte, jiffies. */
 #define RDS_TCP_NUDGE_DELAY msecs_to_jiffies(10)
@@ -101,14 +101,18 @@ static size_t rds_tcp_piece(const struct bio_vec *bv, u32 skip, struct page **pa
 	return min_t(size_t, bv->bv_len - skip, PAGE_SIZE - *off);
 }
 
+/*
+ * NOTLAST: TCP must not cut a segment behind each piece.  Where it has no room for one, it pushes
+ * what it has by itself.
+ */
 static bool rds_tcp_send_pages(struct rds_tcp_push *p, const struct rds_payload *payload, u32 len,
 			       u32 skip, bool more)
 {
 	const struct bio_vec *bv = rds_payload_bvecs(payload);
 	struct page *page;
+	int r, flags;
 	size_t n;
 	u32 off;
-	int r;
 
 	for (; skip >= bv->bv_len; bv++) {
 		skip -= bv->bv_len;
@@ -116,12 +120,11 @@ static bool rds_tcp_send_pages(struct rds_tcp_push *p, const struct rds_payload 
 	}
 	for (len -= skip; len; len -= n) {
 		n = rds_tcp_piece(bv, skip, &page, &off);
+		flags = n < len ? rds_tcp_flags(true) | MSG_SENDPAGE_NOTLAST : rds_tcp_flags(more);
 		if (sendpage_ok(page))
-			r = tcp_sendpage_locked(p->sk, page, off, n,
-						rds_tcp_flags(more || n < len));
+			r = tcp_sendpage_locked(p->sk, page, off, n, flags);
 		else
-			r = sock_no_sendpage_locked(p->sk, page, off, n,
-						    rds_tcp_flags(more || n < len));
+			r = sock_no_sendpage_locked(p->sk, page, off, n, flags);
 		if (!rds_tcp_took(p, r, n))
 			return false;
 		skip += n;
