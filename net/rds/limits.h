@@ -29,7 +29,7 @@ inline constexpr uint32_t kMemFactor = 8;
 inline constexpr uint32_t kHardMemFactor = 32;
 
 /* Messages handed to one ops->xmit call. */
-inline constexpr unsigned int kXmitBatch = 16;
+inline constexpr unsigned int kXmitBatch = 32;
 /* Messages that one caller transmits before it leaves the rest to the worker. */
 inline constexpr unsigned int kSendBatchDefault = 1024;
 
@@ -38,6 +38,9 @@ inline constexpr unsigned int kSendBatchDefault = 1024;
  * or when kHoldBytes wait. */
 inline constexpr uint64_t kHoldWindowNs = 50 * 1000;
 inline constexpr unsigned int kHoldBurst = 2;
+/* A window older than this before it has its messages ends the stream.  Longer than a window and
+ * the time in which its messages are transmitted and read, on one processor. */
+inline constexpr uint64_t kHoldPauseNs = 5 * kHoldWindowNs;
 inline constexpr uint32_t kHoldBytes = 16 * 1024;
 
 /* An own connect attempt that got no answer is given up, ns (TCP alone would try for two minutes

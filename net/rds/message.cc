@@ -27,7 +27,8 @@ Message *message_create(uint32_t len, const struct rds_src *src, enum rds_ctx ct
 
 void message_free_raw(Message *m)
 {
-	rds_free(m->zcopy);
+	if (RDS_UNLIKELY(m->zcopy))
+		rds_free(m->zcopy);
 	rds_free(m);
 }
 

@@ -159,6 +159,7 @@ struct rds_path final {
 	void send_probe();
 
 	/* path_queue.cc */
+	bool stream_locked() RDS_REQUIRES(lock);
 	bool hold_locked(bool more) RDS_REQUIRES(lock);
 	void unlink_locked(rds::Message *m) RDS_REQUIRES(lock);
 	void collect_acked(rds::List<rds::Message, &rds::Message::path_link> &done)

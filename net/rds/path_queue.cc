@@ -49,32 +49,43 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_
 }
 
 /*
- * Shall the message that was just queued wait for company?  Only while the path is a one-way
- * stream, and never longer than until flush_ fires.  What was heard in a window is taken off what
- * was said: question and answer never wait, however fast they are.
+ * Counts the message that was just queued: is the path a one-way stream?  What was heard in a
+ * window is taken off what was said: question and answer are none, however fast they are.
+ */
+bool rds_path::stream_locked()
+{
+	uint64_t now = rds_now_ns();
+	uint64_t age = now - window_ns_;
+
+	window_count_++;
+	if (age < rds::kHoldWindowNs)
+		return stream_;
+
+	uint64_t rx = next_rx_seq.load();
+	uint64_t heard = rx - window_rx_;
+	bool busy = window_count_ > heard + rds::kHoldBurst;
+
+	/* Its flush may take the processor from the sender when a window has just begun: a stream's
+	 * window goes on until it has its messages. */
+	if (stream_ && !busy && !heard && age < rds::kHoldPauseNs)
+		return true;
+	stream_ = busy && age < rds::kHoldPauseNs;
+	window_ns_ = now;
+	window_rx_ = rx;
+	window_count_ = 0;
+	return stream_;
+}
+
+/*
+ * Shall the message that was just queued wait for company?  Only while the path is a stream, or
+ * when the caller says that more follows, and never longer than until flush_ fires.
  */
 bool rds_path::hold_locked(bool more)
 {
 	if (!(conn.trans.caps & RDS_CAP_COALESCE) || unsent_bytes_ >= rds::kHoldBytes)
 		return false;
-	if (!more) {
-		uint64_t now = rds_now_ns();
-		uint64_t age = now - window_ns_;
-
-		window_count_++;
-		if (age >= rds::kHoldWindowNs) {
-			uint64_t rx = next_rx_seq.load();
-			uint64_t heard = rx - window_rx_;
-
-			stream_ = age < 2 * rds::kHoldWindowNs &&
-				  window_count_ > heard + rds::kHoldBurst;
-			window_ns_ = now;
-			window_rx_ = rx;
-			window_count_ = 0;
-		}
-		if (!stream_)
-			return false;
-	}
+	if (!more && !stream_locked())
+		return false;
 	if (!held_) {
 		held_ = true;
 		rds_timer_arm(&flush_, rds::kHoldWindowNs);

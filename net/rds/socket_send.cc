@@ -185,7 +185,8 @@ void rds_socket::sent_done(uint32_t bytes, uint32_t mem, rds::ZcopyNote *note)
 			note = nullptr;
 		}
 	}
-	rds_free(note);
+	if (RDS_UNLIKELY(note))
+		rds_free(note);
 	if (RDS_UNLIKELY(snd_waiting.load()) && has_room() && snd_waiting.exchange(0))
 		wake |= RDS_WAKE_WRITE;
 	if (wake)
