@@ -76,6 +76,10 @@ static int wait_to_send(struct sock *sk, const struct rds_endpoint *to, int err,
 			break;
 		}
 		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
+		/* The wakeup took us off the port's waiters: only another send enters us again,
+		 * should the port have filled up meanwhile. */
+		if (err == -ENOBUFS && *timeo)
+			break;
 	}
 	remove_wait_queue(sk_sleep(sk), &wait);
 	return ret;

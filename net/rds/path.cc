@@ -188,8 +188,11 @@ uint32_t rds_path::step_disconnecting(uint32_t ev)
 {
 	if (ev & rds::kEvRecvRetry)
 		conn.trans.recv_retry(priv);
-	if (!(ev & (rds::kEvDrained | rds::kEvTimer | rds::kEvDrop | rds::kEvAccepted)))
-		return 0; /* connected, knocked, want, send: after the end */
+	/* Asked again for an orderly end: we are at it. */
+	if (ev & rds::kEvDrop && drop_reason_.load() == RDS_DROP_ADMIN)
+		ev &= ~uint32_t{rds::kEvDrop};
+	if (!(ev & (rds::kEvDrained | rds::kEvTimer | rds::kEvDrop)))
+		return 0; /* connected, knocked, want, send: after the end; accepted: go_down() */
 	if (ev & rds::kEvTimer)
 		conn.net.count(RDS_S_conn_drain_timeout);
 	conn.trans.close(priv);

@@ -30,8 +30,11 @@ bool rds_path::take_token()
 {
 	rds::Guard g(lock);
 
-	if (!open_ || sending_ || blocked_)
+	if (!open_ || sending_ || blocked_) {
+		/* Whoever sends may have passed what the caller wants sent: once more. */
+		room_came_ = true;
 		return false;
+	}
 	take_token_locked();
 	return true;
 }
@@ -70,19 +73,10 @@ void rds_path::transmit()
 	}
 }
 
-/* Marks the next messages; false when there are none: then the token is given back. */
-bool rds_path::collect(Batch &b)
+bool rds_path::mark_batch(Batch &b)
 {
-	queue_cong_update();
-
-	rds::Guard g(lock);
 	rds::Message *m = unsent_;
 
-	held_ = false;
-	if (!open_ || !m) {
-		release_token();
-		return false;
-	}
 	b.n = 0;
 	b.off = cursor_;
 	b.bytes = 0;
@@ -95,6 +89,26 @@ bool rds_path::collect(Batch &b)
 	b.more = m != nullptr;
 	room_came_ = false;
 	return true;
+}
+
+/* Marks the next messages; false when there are none: then the token is given back. */
+bool rds_path::collect(Batch &b)
+{
+	for (;;) {
+		queue_cong_update();
+
+		rds::Guard g(lock);
+
+		held_ = false;
+		if (open_ && unsent_)
+			return mark_batch(b);
+		/* What was asked for after the look at the map above: look again (take_token). */
+		if (!open_ || !room_came_) {
+			release_token();
+			return false;
+		}
+		room_came_ = false;
+	}
 }
 
 /* The transport took @n bytes of @b, or said why not.  False: the token was given back. */
@@ -182,11 +196,25 @@ void rds_path::queue_cong_update()
 	cong_sent_ = version;
 	cong_due_ = false;
 
-	rds::Guard g(lock);
+	rds::RcuReader rcu;
+	rds::MsgList done;
+	{
+		rds::Guard g(lock);
+		/* Never into the middle of a message.  It has no sequence number, so it may
+		 * overtake; but not an older map, which would then be the last word. */
+		rds::Message *at = cursor_ ? queue_.next(unsent_) : unsent_;
 
-	/* Never into the middle of a message.  It has no sequence number, so it may overtake. */
-	queue_.insert_before(cursor_ ? queue_.next(unsent_) : unsent_, m);
-	if (!cursor_)
-		unsent_ = m;
-	unsent_bytes_ += rds::wire::kHeaderBytes + m->len;
+		while (at && at->hdr.flags == rds::wire::kCongBitmap) {
+			rds::Message *old = at;
+
+			at = queue_.next(old);
+			unlink_locked(old);
+			done.push_back(old);
+		}
+		queue_.insert_before(at, m);
+		if (!cursor_)
+			unsent_ = m;
+		unsent_bytes_ += rds::wire::kHeaderBytes + m->len;
+	}
+	finish(done);
 }
