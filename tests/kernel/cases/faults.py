@@ -83,6 +83,9 @@ def sockets_are_killed_mainline(t):
 def resets_are_injected(t):
     """RSTs in mid-stream: it reconnects, all in order and unchanged; losses are told."""
     t.note(ordered(broken_stream(t, inject_resets)))
+    again = counters(t, t.a)["send_retransmitted"]
+    assert again > 0
+    t.note(f"{again} messages were sent again")
 
 
 @test(vms=2, modules="mainline")
