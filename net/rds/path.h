@@ -201,7 +201,7 @@ struct rds_path final {
 	bool open_ RDS_GUARDED_BY(lock) = false;	  /* up: the token may be taken */
 	bool sending_ RDS_GUARDED_BY(lock) = false;	  /* the token is out */
 	bool blocked_ RDS_GUARDED_BY(lock) = false;	  /* the transport has no room */
-	bool room_came_ RDS_GUARDED_BY(lock) = false;	  /* room, or a wish to send, came meanwhile */
+	bool room_came_ RDS_GUARDED_BY(lock) = false;	  /* room or a wish came meanwhile */
 	bool held_ RDS_GUARDED_BY(lock) = false;	  /* flush_ is armed */
 	bool stream_ RDS_GUARDED_BY(lock) = false;	  /* the last window was busy */
 	bool dead_ RDS_GUARDED_BY(lock) = false;
