@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tests of two hosts have in common: flows with every message accounted for, counters, pings."""
+"""What tests of two hosts have in common: flows that are accounted for, counters, pings."""
 import json
 import re
 
@@ -44,8 +44,8 @@ class Flows:
     def receive(self, extra=""):
         """Starts the receiving end (anew)."""
         self.sink = self.receiver.spawn(
-            f"{self.prefixes[1]} {self.nice} {self.t.prog('rds_flows')} receive --bind {self.target}"
-            f" --report-only --timeout 100 {self.options} {extra}")
+            f"{self.prefixes[1]} {self.nice} {self.t.prog('rds_flows')} receive"
+            f" --bind {self.target} --report-only --timeout 100 {self.options} {extra}")
         self.sink.wait_output("^ready$")
 
     def send(self):

@@ -117,7 +117,7 @@ def peer_is_switched_off(t):
 
 @test(vms=2)
 def modules_go_under_load(t):
-    """rmmod is refused while sockets are open; then clean, and the other host finds the new ones."""
+    """rmmod is refused while sockets are open, clean after; the other host finds the new ones."""
     flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
     flows.wait_progress()
     for module in ("rds_tcp", "rds"):
