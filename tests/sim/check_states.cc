@@ -45,9 +45,8 @@ void changed(const struct rds_path *p, unsigned int from, unsigned int to, unsig
 	}
 	if (getenv("SIM_TRACE"))
 		fprintf(stderr, "%12llu path %p %s: %u -> %u because %u\n",
-			static_cast<unsigned long long>(rds_now_ns()),
-			static_cast<const void *>(p), host::show(*rds_path_laddr(p)).c_str(),
-			from, to, why);
+			static_cast<unsigned long long>(rds_now_ns()), static_cast<const void *>(p),
+			host::show(*rds_path_laddr(p)).c_str(), from, to, why);
 	if ((!legal || was != from) && w.complaint.empty())
 		w.complaint = "path went from state " + std::to_string(from) + " (last seen in " +
 			      std::to_string(was) + ") to " + std::to_string(to) + " because " +

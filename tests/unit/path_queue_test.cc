@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+using fake::wire;
+using host::endpoint;
+using host::Socket;
+
+class PathQueue : public CoreTest {
+    protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		fake::set_caps(0);
+		s = std::make_unique<Socket>(*net);
+		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+	}
+	void TearDown() override
+	{
+		s.reset();
+		CoreTest::TearDown();
+	}
+	void send(unsigned int i)
+	{
+		ASSERT_EQ(s->send(to, pattern(100, i)), 0);
+	}
+	void bring_up()
+	{
+		sim::run_ready();
+		rds_path_connected(wire().path);
+		sim::run_ready();
+	}
+	void reconnect()
+	{
+		rds_path_drop(wire().path, RDS_DROP_ERROR);
+		sim::run_ready();
+		sim::run_for(1000 * 1000 * 1000ull);
+		rds_path_connected(wire().path);
+		sim::run_ready();
+	}
+	static constexpr uint64_t kMap = 48 + 8192;
+	static constexpr uint64_t kMsg = 48 + 100;
+	std::unique_ptr<Socket> s;
+	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
+};
+
+unsigned int count(host::Net &net, enum rds_info_queue q)
+{
+	unsigned int n = 0;
+
+	rds_info_messages(
+		net.core(), q,
+		[](void *arg, const struct rds_msg_info *) { ++*static_cast<unsigned int *>(arg); },
+		&n);
+	return n;
+}
+
+TEST_F(PathQueue, NumbersFromOne)
+{
+	send(1);
+	send(2);
+	bring_up();
+
+	auto f = fake::frames(wire().sent);
+
+	ASSERT_EQ(f.size(), 3u);
+	EXPECT_EQ(f[1].seq, 1u);
+	EXPECT_EQ(f[2].seq, 2u);
+}
+
+TEST_F(PathQueue, AckFreesWholeMessagesOnly)
+{
+	send(1);
+	send(2);
+	send(3);
+	EXPECT_EQ(count(*net, RDS_QUEUE_SEND), 3u);
+	bring_up();
+	EXPECT_EQ(count(*net, RDS_QUEUE_SEND), 0u);
+	EXPECT_EQ(count(*net, RDS_QUEUE_RETRANS), 4u);
+	rds_path_acked(wire().path, kMap + kMsg - 1);
+	EXPECT_EQ(count(*net, RDS_QUEUE_RETRANS), 3u);
+	rds_path_acked(wire().path, kMap + kMsg);
+	EXPECT_EQ(count(*net, RDS_QUEUE_RETRANS), 2u);
+	rds_path_acked(wire().path, 1); /* older news */
+	EXPECT_EQ(count(*net, RDS_QUEUE_RETRANS), 2u);
+	rds_path_acked(wire().path, kMap + 3 * kMsg);
+	EXPECT_EQ(count(*net, RDS_QUEUE_RETRANS), 0u);
+}
+
+TEST_F(PathQueue, ResetSendsAgainWhatWasNotAcknowledged)
+{
+	send(1);
+	send(2);
+	send(3);
+	bring_up();
+	rds_path_acked(wire().path, kMap + kMsg);
+	reconnect();
+
+	auto f = fake::frames(wire().sent);
+
+	ASSERT_EQ(f.size(), 3u);
+	EXPECT_EQ(f[0].flags, rds::wire::kCongBitmap);
+	EXPECT_EQ(f[1].data, pattern(100, 2));
+	EXPECT_EQ(f[1].seq, 2u);
+	EXPECT_EQ(f[1].flags, rds::wire::kRetransmitted);
+	EXPECT_EQ(f[2].data, pattern(100, 3));
+	EXPECT_EQ(net->stat(RDS_S_send_retransmitted), 2u);
+}
+
+TEST_F(PathQueue, ResetMarksTheHalfSentOne)
+{
+	send(1);
+	send(2);
+	fake::wires()[0]->room = kMap + kMsg / 2;
+	bring_up();
+	wire().room = SIZE_MAX;
+	reconnect();
+
+	auto f = fake::frames(wire().sent);
+
+	ASSERT_EQ(f.size(), 3u);
+	EXPECT_EQ(f[1].flags, rds::wire::kRetransmitted);
+	EXPECT_EQ(f[2].flags, 0);
+}
+
+TEST_F(PathQueue, ResetForgetsACancelledHalf)
+{
+	send(1);
+	send(2);
+	fake::wires()[0]->room = kMap + kMsg / 2;
+	bring_up();
+	rds_socket_cancel(s->core(), &to);
+	wire().room = SIZE_MAX;
+	reconnect();
+	EXPECT_EQ(fake::frames(wire().sent).size(), 1u);
+	EXPECT_TRUE(rds_socket_writable(s->core()));
+}
+
+TEST_F(PathQueue, CancelDuringXmitLosesOnlyTheSocket)
+{
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		sim::options().preempt_per_1000 = 100;
+		if (!seed) {
+			send(1);
+			bring_up();
+		}
+		sim::spawn("send", [&] {
+			for (unsigned int i = 0; i < 4; i++)
+				(void)s->send(to, pattern(100, i));
+		});
+		sim::spawn("cancel", [&] { rds_socket_cancel(s->core(), nullptr); });
+		sim::run_ready();
+		rds_socket_cancel(s->core(), nullptr);
+		rds_path_acked(wire().path, wire().sent.size());
+		ASSERT_EQ(count(*net, RDS_QUEUE_RETRANS), 0u);
+		ASSERT_EQ(count(*net, RDS_QUEUE_SEND), 0u);
+		ASSERT_EQ(s->core()->snd_bytes.load(), 0u);
+		ASSERT_EQ(s->core()->snd_mem.load(), 0u);
+	}
+}
+
+/* Under COALESCE a stream of small messages goes out in few calls, and never late. */
+TEST_F(PathQueue, HoldsAStreamBackForAMoment)
+{
+	fake::set_caps(RDS_CAP_COALESCE);
+	send(0);
+	bring_up();
+
+	unsigned int before = wire().xmits;
+
+	for (unsigned int i = 0; i < 200; i++) {
+		send(i);
+		sim::run_for(2000);
+	}
+	EXPECT_LT(wire().xmits - before, 60u);
+	EXPECT_GT(net->stat(RDS_S_send_held), 100u);
+	sim::run_for(2 * rds::kHoldWindowNs);
+	EXPECT_EQ(fake::frames(wire().sent).size(), 202u);
+}
+
+TEST_F(PathQueue, SendsALoneMessageAtOnce)
+{
+	fake::set_caps(RDS_CAP_COALESCE);
+	send(0);
+	bring_up();
+	for (unsigned int i = 0; i < 20; i++) {
+		size_t had = wire().sent.size();
+
+		send(i);
+		EXPECT_EQ(wire().sent.size(), had + kMsg);
+		sim::run_for(1000 * 1000);
+	}
+	EXPECT_EQ(net->stat(RDS_S_send_held), 0u);
+}
+
+TEST_F(PathQueue, TellsTheCallerWhenThePathIsDead)
+{
+	struct rds_endpoint dst = to;
+
+	send(1);
+	bring_up();
+	rds_transport_net_exit(net->core(), fake::ops());
+	EXPECT_TRUE(fake::wires().empty());
+	/* The next send makes a new connection. */
+	EXPECT_EQ(s->send(dst, pattern(10)), 0);
+	EXPECT_EQ(fake::wires().size(), 1u);
+}
+
+} // namespace

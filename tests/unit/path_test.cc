@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "check_states.h"
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+using fake::wire;
+using host::endpoint;
+using host::Socket;
+using rds::PathState;
+
+constexpr uint64_t kMs = 1000 * 1000;
+
+/* One path from 10.0.0.1 to a remote host. */
+class PathStates : public CoreTest {
+    protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		check::watch_states();
+		fake::set_caps(0);
+		s = std::make_unique<Socket>(*net);
+		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+	}
+	void TearDown() override
+	{
+		s.reset();
+		CoreTest::TearDown();
+		EXPECT_EQ(check::states_complaint(), "");
+	}
+	rds_path &path()
+	{
+		return *wire().path;
+	}
+	void send(size_t n = 10)
+	{
+		ASSERT_EQ(s->send(to, pattern(n)), 0);
+	}
+	void bring_up()
+	{
+		send();
+		sim::run_ready();
+		rds_path_connected(wire().path);
+		sim::run_ready();
+		ASSERT_EQ(path().state(), PathState::kUp);
+		rds_path_acked(wire().path, wire().sent.size());
+	}
+	void drop(enum rds_drop_reason why)
+	{
+		rds_path_drop(wire().path, why);
+		sim::run_ready();
+	}
+	std::unique_ptr<Socket> s;
+	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
+};
+
+TEST_F(PathStates, StaysDownUntilSomebodySends)
+{
+	int err;
+	struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &a1, &remote, 0, 0, &err);
+
+	ASSERT_NE(c, nullptr);
+	sim::run_for(1000 * kMs);
+	EXPECT_EQ(wire().history(), "");
+	EXPECT_EQ(path().state(), PathState::kDown);
+	send();
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect");
+	rds_conn_put(c);
+}
+
+TEST_F(PathStates, ConnectsAtOnceThenBacksOff)
+{
+	send();
+	fake::wires()[0]->connect_result = -111;
+	sim::run_for(10 * 1000 * kMs);
+
+	size_t tries = wire().calls.size() / 2; /* each is followed by close */
+
+	/* At most one pause of a second after the first doublings, at least half of it on average. */
+	EXPECT_GE(tries, 12u);
+	EXPECT_LE(tries, 80u);
+}
+
+TEST_F(PathStates, GivesUpAConnectWithoutAnswer)
+{
+	send();
+	sim::run_for(4900 * kMs);
+	EXPECT_EQ(wire().history(), "connect");
+	sim::run_for(200 * kMs);
+	EXPECT_EQ(wire().history(), "connect close connect");
+}
+
+TEST_F(PathStates, WaitsAfterAKnock)
+{
+	fake::defaults().initiates = false;
+	send();
+	sim::run_ready();
+	drop(RDS_DROP_KNOCKED);
+	EXPECT_EQ(wire().history(), "connect close");
+	sim::run_for(rds::kKnockPauseNs / 2);
+	EXPECT_EQ(wire().history(), "connect close");
+	sim::run_for(rds::kKnockPauseNs);
+	EXPECT_EQ(wire().history(), "connect close connect");
+}
+
+TEST_F(PathStates, ReconnectsByItselfOnlyWhenItInitiates)
+{
+	bring_up();
+	drop(RDS_DROP_ERROR);
+	EXPECT_EQ(wire().history(), "connect close connect");
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	wire().initiates = false;
+	drop(RDS_DROP_ERROR);
+	sim::run_for(5000 * kMs);
+	EXPECT_EQ(wire().history(), "connect close connect close");
+	send();
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect close connect close connect");
+}
+
+TEST_F(PathStates, CallsWhenKnockedUpon)
+{
+	int err;
+	struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &a1, &remote, 0, 0, &err);
+
+	ASSERT_NE(c, nullptr);
+	rds_path_knocked(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect");
+	EXPECT_EQ(net->stat(RDS_S_conn_knock), 1u);
+	rds_conn_put(c);
+}
+
+TEST_F(PathStates, AdoptsWhatWasAccepted)
+{
+	int err, handle;
+	struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &a1, &remote, 0, 0, &err);
+
+	ASSERT_NE(c, nullptr);
+	rds_path_accepted(wire().path, &handle);
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "adopt");
+	EXPECT_EQ(path().state(), PathState::kUp);
+	EXPECT_TRUE(fake::discarded().empty());
+	rds_conn_put(c);
+}
+
+TEST_F(PathStates, AnAcceptedOneWinsOverItsOwnConnect)
+{
+	int handle;
+
+	send();
+	sim::run_ready();
+	rds_path_accepted(wire().path, &handle);
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect close adopt");
+	EXPECT_EQ(path().state(), PathState::kUp);
+}
+
+TEST_F(PathStates, TakesTheNewestOfSeveralAccepted)
+{
+	int err, older, newer;
+	struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &a1, &remote, 0, 0, &err);
+
+	ASSERT_NE(c, nullptr);
+	rds_path_accepted(wire().path, &older);
+	rds_path_accepted(wire().path, &newer);
+	sim::run_ready();
+	ASSERT_EQ(fake::discarded().size(), 1u);
+	EXPECT_EQ(fake::discarded()[0], &older);
+	rds_conn_put(c);
+}
+
+TEST_F(PathStates, ReplacesAConnectionThatThePeerHasLeft)
+{
+	int handle;
+
+	bring_up();
+	rds_path_accepted(wire().path, &handle);
+	sim::run_ready();
+	/* What the old one brought is read before it is closed. */
+	EXPECT_EQ(wire().history(), "connect recv_retry close adopt");
+	EXPECT_EQ(net->stat(RDS_S_conn_replaced), 1u);
+	EXPECT_EQ(path().state(), PathState::kUp);
+}
+
+TEST_F(PathStates, GoesOnWhenTheAcceptedOneIsDead)
+{
+	int handle;
+
+	bring_up();
+	wire().adopt_result = -104;
+	rds_path_accepted(wire().path, &handle);
+	sim::run_for(2000 * kMs);
+	EXPECT_EQ(wire().history(), "connect recv_retry close adopt connect");
+}
+
+TEST_F(PathStates, EndsInOrderWhenAskedTo)
+{
+	bring_up();
+	rds_transport_net_reset(net->core(), fake::ops());
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect shutdown");
+	EXPECT_EQ(path().state(), PathState::kDisconnecting);
+	rds_path_drained(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect shutdown close connect");
+	EXPECT_EQ(net->stat(RDS_S_conn_drain_timeout), 0u);
+}
+
+TEST_F(PathStates, DoesNotWaitForEverForThePeersEnd)
+{
+	bring_up();
+	rds_transport_net_reset(net->core(), fake::ops());
+	sim::run_for(rds::kDrainTimeoutNs + 10 * kMs);
+	EXPECT_EQ(wire().history(), "connect shutdown close connect");
+	EXPECT_EQ(net->stat(RDS_S_conn_drain_timeout), 1u);
+}
+
+/* Each of these cut the draining short, and what had arrived and was not read yet was lost. */
+TEST_F(PathStates, DrainsToTheEndWhenAskedTwice)
+{
+	bring_up();
+	rds_transport_net_reset(net->core(), fake::ops());
+	sim::run_ready();
+	rds_transport_net_reset(net->core(), fake::ops());
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect shutdown");
+	rds_path_drained(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect shutdown close connect");
+}
+
+TEST_F(PathStates, DrainsToTheEndBeforeItAdoptsTheNext)
+{
+	int handle;
+
+	bring_up();
+	rds_transport_net_reset(net->core(), fake::ops());
+	sim::run_ready();
+	rds_path_accepted(wire().path, &handle);
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect shutdown");
+	rds_path_drained(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect shutdown close adopt");
+	EXPECT_EQ(path().state(), PathState::kUp);
+}
+
+TEST_F(PathStates, ForgetsTheBackoffOnceThePeerWasHeard)
+{
+	bring_up();
+	for (int i = 0; i < 12; i++) {
+		drop(RDS_DROP_ERROR);
+		sim::run_for(1100 * kMs);
+		rds_path_connected(wire().path);
+		sim::run_ready();
+		ASSERT_EQ(path().state(), PathState::kUp);
+	}
+	/* The pause is long by now, unless something comes. */
+	EXPECT_EQ(fake::arrive(wire().path, 1, 5000, 4000, {}), 0);
+	size_t before = wire().calls.size();
+
+	drop(RDS_DROP_ERROR);
+	EXPECT_EQ(wire().calls.size(), before + 2); /* close connect, at once */
+	EXPECT_TRUE(s->recv());
+}
+
+TEST_F(PathStates, RetriesReceivingAfterAPause)
+{
+	bring_up();
+	rds_recv_later(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect");
+	sim::run_for(rds::kRetryNs + kMs);
+	EXPECT_EQ(wire().history(), "connect recv_retry");
+}
+
+TEST_F(PathStates, EventsOfAnEarlierConnectionAreVoid)
+{
+	bring_up();
+	drop(RDS_DROP_ERROR);
+	EXPECT_EQ(path().state(), PathState::kConnecting);
+	rds_path_drained(wire().path);
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(path().state(), PathState::kConnecting);
+}
+
+TEST_F(PathStates, ProbesWhenTheTransportWantsIt)
+{
+	fake::set_caps(RDS_CAP_PROBE);
+	send();
+	sim::run_ready();
+	rds_path_connected(wire().path);
+	sim::run_ready();
+
+	auto f = fake::frames(wire().sent);
+
+	ASSERT_EQ(f.size(), 3u); /* map, message, probe */
+	EXPECT_EQ(f[2].sport, 1);
+	EXPECT_EQ(f[2].dport, 0);
+}
+
+/* Dies in every state, with whatever is queued. */
+TEST_F(PathStates, DiesInEveryState)
+{
+	for (int state = 0; state < 4; state++) {
+		host::Net other({ a1 });
+		Socket t(other);
+
+		ASSERT_EQ(t.bind(endpoint(a1, 4000)), 0);
+		ASSERT_EQ(t.send(to, pattern(100)), 0);
+		if (state > 0)
+			sim::run_ready();
+		if (state > 1) {
+			rds_path_connected(wire().path);
+			sim::run_ready();
+		}
+		if (state > 2)
+			rds_transport_net_reset(other.core(), fake::ops());
+		t.close();
+	}
+	EXPECT_TRUE(fake::wires().empty());
+}
+
+} // namespace

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+using fake::wire;
+using host::endpoint;
+using host::Socket;
+
+class PathXmit : public CoreTest {
+    protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		fake::set_caps(0);
+		s = std::make_unique<Socket>(*net);
+		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+		s->sock().sndbuf = 1 << 20;
+	}
+	void TearDown() override
+	{
+		s.reset();
+		CoreTest::TearDown();
+	}
+	void bring_up(size_t room = SIZE_MAX)
+	{
+		ASSERT_EQ(s->send(to, pattern(10)), 0);
+		sim::run_ready();
+		rds_path_connected(wire().path);
+		sim::run_ready();
+		wire().room = room;
+	}
+	rds::CongMap &map()
+	{
+		return *net->core()->cong.get(a1, net->core()->seed);
+	}
+	void congest(uint16_t port, bool on)
+	{
+		(void)map().ensure_bits(RDS_MAY_SLEEP);
+		if (on ? map().set(port) : map().clear(port))
+			rds::CongTable::local_changed(*net->core(), map(), port, on);
+	}
+	/* Does the last map on the wire have @port set? */
+	bool peer_sees(uint16_t port)
+	{
+		bool bit = false;
+
+		for (const auto &f : fake::frames(wire().sent))
+			if (f.flags == rds::wire::kCongBitmap)
+				bit = f.data[port / 8] >> (port % 8) & 1;
+		return bit;
+	}
+	unsigned int maps_sent()
+	{
+		unsigned int n = 0;
+
+		for (const auto &f : fake::frames(wire().sent))
+			n += f.flags == rds::wire::kCongBitmap;
+		return n;
+	}
+	std::unique_ptr<Socket> s;
+	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
+};
+
+TEST_F(PathXmit, HandsOverBatches)
+{
+	for (unsigned int i = 0; i < 40; i++)
+		ASSERT_EQ(s->send(to, pattern(10, i)), 0);
+	sim::run_ready();
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(fake::frames(wire().sent).size(), 41u);
+	EXPECT_EQ(wire().xmits, (41 + rds::kXmitBatch - 1) / rds::kXmitBatch);
+	EXPECT_FALSE(wire().last_more);
+}
+
+TEST_F(PathXmit, StopsWhenThereIsNoRoomUntilItIsTold)
+{
+	bring_up(0);
+	ASSERT_EQ(s->send(to, pattern(10, 2)), 0);
+
+	unsigned int xmits = wire().xmits;
+
+	ASSERT_EQ(s->send(to, pattern(10, 3)), 0);
+	EXPECT_EQ(wire().xmits, xmits);
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(fake::frames(wire().sent).back().data, pattern(10, 3));
+}
+
+TEST_F(PathXmit, DropsThePathWhenTheTransportFails)
+{
+	bring_up();
+	wire().xmit_error = -32;
+	ASSERT_EQ(s->send(to, pattern(10, 2)), 0);
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect close connect");
+	wire().xmit_error = 0;
+	rds_path_connected(wire().path);
+	sim::run_ready();
+
+	auto f = fake::frames(wire().sent);
+
+	ASSERT_EQ(f.size(), 3u);
+	EXPECT_EQ(f[1].flags, rds::wire::kRetransmitted);
+	EXPECT_EQ(f[2].flags, 0) << "it never left";
+	EXPECT_EQ(f[2].data, pattern(10, 2));
+}
+
+TEST_F(PathXmit, LeavesTheRestToTheWorkerAfterItsBudget)
+{
+	bring_up(0);
+	for (unsigned int i = 0; i < 3 * rds::kSendBatchDefault; i++)
+		ASSERT_EQ(s->send(to, pattern(1)), 0);
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_GE(net->stat(RDS_S_send_delayed_retry), 2u);
+	EXPECT_EQ(fake::frames(wire().sent).size(), 3 * rds::kSendBatchDefault + 2);
+}
+
+TEST_F(PathXmit, SendsTheMapFirstAndWhenItChanges)
+{
+	bring_up();
+	EXPECT_EQ(maps_sent(), 1u);
+	congest(77, true);
+	sim::run_ready();
+	EXPECT_EQ(maps_sent(), 2u);
+	EXPECT_TRUE(peer_sees(77));
+	ASSERT_EQ(s->send(to, pattern(1)), 0);
+	EXPECT_EQ(maps_sent(), 2u);
+}
+
+TEST_F(PathXmit, SendsTheMapAgainAfterAReset)
+{
+	bring_up();
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_ready();
+	congest(77, true);
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(maps_sent(), 1u);
+	EXPECT_TRUE(peer_sees(77));
+}
+
+/* The older map used to go out behind the newer one, and was the last that the peer heard. */
+TEST_F(PathXmit, ANewerMapTakesTheOldersPlace)
+{
+	bring_up(0);
+	congest(77, true);
+	sim::run_ready();
+	congest(77, false);
+	sim::run_ready();
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(maps_sent(), 2u);
+	EXPECT_FALSE(peer_sees(77));
+}
+
+TEST_F(PathXmit, ANewerMapFollowsTheOlderThatIsHalfOut)
+{
+	bring_up(100);
+	congest(77, true);
+	sim::run_ready();
+	congest(77, false);
+	sim::run_ready();
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(maps_sent(), 3u);
+	EXPECT_FALSE(peer_sees(77));
+}
+
+TEST_F(PathXmit, TriesTheMapAgainWithoutMemory)
+{
+	bring_up();
+	sim::options().fail_per_1000 = 1000;
+	congest(77, true);
+	sim::run_ready();
+	EXPECT_EQ(net->stat(RDS_S_cong_send_error), 1u);
+	EXPECT_FALSE(peer_sees(77));
+	sim::options().fail_per_1000 = 0;
+	sim::run_for(rds::kRetryNs * 2);
+	EXPECT_TRUE(peer_sees(77));
+}
+
+/* A change between the sender's look at the map and its giving back the token used to be lost. */
+TEST_F(PathXmit, TheLastMapIsTheTruthWhateverTheTiming)
+{
+	bring_up();
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		sim::options().preempt_per_1000 = 50 + static_cast<unsigned int>(seed);
+		sim::spawn("sender", [&] {
+			for (int i = 0; i < 5; i++)
+				EXPECT_EQ(s->send(to, pattern(10)), 0);
+		});
+		sim::spawn("port", [&] {
+			for (int i = 0; i < 5; i++)
+				congest(77, i % 2 == 0);
+			congest(77, seed % 2);
+		});
+		sim::run_ready();
+		ASSERT_EQ(peer_sees(77), seed % 2 != 0) << "seed " << seed;
+		rds_path_acked(wire().path, UINT64_MAX);
+	}
+}
+
+} // namespace
