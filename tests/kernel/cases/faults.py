@@ -67,7 +67,7 @@ def beside_mainline(t, cut):
         t.note(f"mainline: {str(error).splitlines()[0]}")
 
 
-@test(vms=2)
+@test(vms=2, only="ours")
 def sockets_are_killed(t):
     """`ss -K` in mid-stream: it reconnects, all in order and unchanged; losses are told."""
     t.note(ordered(broken_stream(t, kill_sockets)))
@@ -79,7 +79,7 @@ def sockets_are_killed_mainline(t):
     beside_mainline(t, kill_sockets)
 
 
-@test(vms=2)
+@test(vms=2, only="ours")
 def resets_are_injected(t):
     """RSTs in mid-stream: it reconnects, all in order and unchanged; losses are told."""
     t.note(ordered(broken_stream(t, inject_resets)))
@@ -104,7 +104,7 @@ def goes_on(flows):
     return f"{tell(found)}, {found['before_first']} before the first that came"
 
 
-@test(vms=2)
+@test(vms=2, only="ours")
 def peer_is_switched_off(t):
     """One host loses power under traffic and boots again: the flows go on to its new self."""
     flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
@@ -115,7 +115,7 @@ def peer_is_switched_off(t):
     t.note(goes_on(flows))
 
 
-@test(vms=2)
+@test(vms=2, only="ours")
 def modules_go_under_load(t):
     """rmmod is refused while sockets are open, clean after; the other host finds the new ones."""
     flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
@@ -146,7 +146,7 @@ COUNTED = {"recv_drop_bad_length": 3, "recv_drop_bad_cong": 3, "recv_drop_bad_po
            "recv_drop_no_sock": 1, "recv_drop_old_seq": 1}
 
 
-@test(vms=2, modules=("none", "ours"))
+@test(vms=2, modules=("none", "ours"), only="ours")
 def malformed_frames(t):
     """Everything a bad peer may send is counted, dropped or answered by a reset; the host lives."""
     names = [line.partition(":")[0]

@@ -66,7 +66,7 @@ def stress_ours(t):
         t.note(f"rds-stress to {target}: {seen} messages verified")
 
 
-@test(vms=2, modules=("none", "ours"))
+@test(vms=2, modules=("none", "ours"), only="ours")
 def one_path_is_offered(t):
     """A peer that offers eight paths is told one; a ping is answered."""
     said = t.a.check(f"{t.prog('rds_peer')} --connect {B} --frame map_zero --frame probe8"
@@ -111,7 +111,7 @@ def first_contacts(t, starts, at, family=4, flags=""):
     return max(slowest)
 
 
-@test(vms=2)
+@test(vms=2, only="ours")
 def first_contact(t):
     """20 cold connections for each: blocking, non-blocking, either host first, both at once."""
     add_addresses(t)

@@ -41,7 +41,7 @@ def unpair(t):
     t.a.check(f"{PAIR} unpair")
 
 
-@test()
+@test(only="ours")
 def same_address_twice(t):
     """Two namespaces bind the same address and port; each gets its own messages only."""
     pair(t)
@@ -62,7 +62,7 @@ def same_address_twice(t):
     unpair(t)
 
 
-@test()
+@test(only="ours")
 def settings_and_counters(t):
     """A setting made, and a message counted, in one namespace is not seen in another."""
     pair(t)
