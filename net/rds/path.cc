@@ -290,6 +290,7 @@ void rds_path::come_up()
 void rds_path::go_down(unsigned int why)
 {
 	reset_queue(false);
+	disarm(); /* the connect's or the drain's: down, it would mean "call" */
 	enter(PathState::kDown, why);
 	if (heard.load())
 		backoff_ms_ = 0;
@@ -299,11 +300,16 @@ void rds_path::go_down(unsigned int why)
 		schedule_retry(why);
 }
 
-void rds_path::arm(uint64_t ns)
+/* A timer event of an earlier state must not be taken for this one's. */
+void rds_path::disarm()
 {
-	/* A timer event of an earlier state must not be taken for this one's. */
 	rds_timer_cancel_sync(&timer_);
 	events_.fetch_and(~uint32_t{rds::kEvTimer});
+}
+
+void rds_path::arm(uint64_t ns)
+{
+	disarm();
 	rds_timer_arm(&timer_, ns);
 }
 

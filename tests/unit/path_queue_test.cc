@@ -9,8 +9,9 @@ using fake::wire;
 using host::endpoint;
 using host::Socket;
 
-class PathQueue : public CoreTest {
-    protected:
+class PathQueue : public CoreTest
+{
+protected:
 	void SetUp() override
 	{
 		CoreTest::SetUp();

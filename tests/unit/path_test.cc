@@ -14,8 +14,9 @@ using rds::PathState;
 constexpr uint64_t kMs = 1000 * 1000;
 
 /* One path from 10.0.0.1 to a remote host. */
-class PathStates : public CoreTest {
-    protected:
+class PathStates : public CoreTest
+{
+protected:
 	void SetUp() override
 	{
 		CoreTest::SetUp();
@@ -79,7 +80,8 @@ TEST_F(PathStates, ConnectsAtOnceThenBacksOff)
 
 	size_t tries = wire().calls.size() / 2; /* each is followed by close */
 
-	/* At most one pause of a second after the first doublings, at least half of it on average. */
+	/* At most one pause of a second after the first doublings, at least half of it on average.
+	 */
 	EXPECT_GE(tries, 12u);
 	EXPECT_LE(tries, 80u);
 }
@@ -310,7 +312,7 @@ TEST_F(PathStates, ProbesWhenTheTransportWantsIt)
 TEST_F(PathStates, DiesInEveryState)
 {
 	for (int state = 0; state < 4; state++) {
-		host::Net other({ a1 });
+		host::Net other({a1});
 		Socket t(other);
 
 		ASSERT_EQ(t.bind(endpoint(a1, 4000)), 0);

@@ -9,8 +9,9 @@ using fake::wire;
 using host::endpoint;
 using host::Socket;
 
-class PathXmit : public CoreTest {
-    protected:
+class PathXmit : public CoreTest
+{
+protected:
 	void SetUp() override
 	{
 		CoreTest::SetUp();
