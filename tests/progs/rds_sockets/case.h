@@ -88,7 +88,7 @@ struct Pair {
 };
 
 /* Receives one message, which must have come or come soon, and returns its bytes. */
-inline std::string take(int fd, size_t room = 2 << 20)
+inline std::string take(int fd, size_t room = 4096)
 {
 	Received got = receiveSoon(fd, room);
 	want(got.result != -EAGAIN, "no message within 10 s");

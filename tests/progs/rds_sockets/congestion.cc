@@ -38,7 +38,7 @@ int fill(Pair &pair, size_t length, int limit = 100000)
 void drain(Pair &pair, size_t length, int count)
 {
 	for (int i = 0; i < count; ++i)
-		want(take(pair.to) == makePayload(length, i),
+		want(take(pair.to, length) == makePayload(length, i),
 		     "message " + std::to_string(i) + " is wrong");
 	same(receive(pair.to).result, -EAGAIN, "messages that were refused must not come");
 }
@@ -75,6 +75,16 @@ void otherPortsAreFree(const Place &place)
 	same(take(other), "hello", "message");
 }
 
+/*
+ * Mainline also reports congestion that has nothing to do with the port: maps of other hosts,
+ * whenever one of their eight paths comes up. Ours must be silent until something changes.
+ */
+void silentSoFar(const Place &place, const Fd &fd)
+{
+	if (place.ours)
+		want(!waitFor(fd, POLLIN, milliseconds(0)), "readable although nothing changed");
+}
+
 void pollTellsWithoutMonitor(const Place &place)
 {
 	Pair pair(place);
@@ -82,10 +92,31 @@ void pollTellsWithoutMonitor(const Place &place)
 
 	pollEvents(pair.from);
 	pollEvents(pair.from);
-	want(!waitFor(pair.from, POLLIN, milliseconds(0)), "readable although nothing changed");
+	silentSoFar(place, pair.from);
 	drain(pair, 4000, sent);
 	want(waitFor(pair.from, POLLIN), "poll is not told that congestion is over");
 	sendSoon(pair, "again");
+}
+
+/* Reads notifications until one has the bit of the port. */
+void notified(Pair &pair)
+{
+	uint64_t seen = 0;
+	const bool told = eventually([&] {
+		waitFor(pair.from, POLLIN, milliseconds(1000));
+		const Received got = receive(pair.from);
+		const ControlMessage *message = got.find(SOL_RDS, RDS_CMSG_CONG_UPDATE);
+
+		if (got.result == -EAGAIN)
+			return false;
+		same(got.result, 0, "recvmsg of the notification");
+		want(message, "no RDS_CMSG_CONG_UPDATE");
+		same(message->data.size(), sizeof(uint64_t), "size of the mask");
+		seen |= message->as<uint64_t>();
+		return (seen & RDS_CONG_MONITOR_MASK(pair.target.port())) != 0;
+	});
+
+	want(told, seen ? "the bit of the port is never in the mask" : "no notification");
 }
 
 void monitorTells(const Place &place)
@@ -94,17 +125,11 @@ void monitorTells(const Place &place)
 
 	same(setOption(pair.from, SOL_RDS, RDS_CONG_MONITOR, 1), 0, "CONG_MONITOR");
 	const int sent = fill(pair, 4000);
-	same(receive(pair.from).result, -EAGAIN, "a notification although nothing changed");
+	silentSoFar(place, pair.from);
 	drain(pair, 4000, sent);
 	want(waitFor(pair.from, POLLIN), "poll is not told that congestion is over");
-	const Received got = receive(pair.from);
-	same(got.result, 0, "recvmsg of the notification");
-	const ControlMessage *message = got.find(SOL_RDS, RDS_CMSG_CONG_UPDATE);
-	want(message, "no RDS_CMSG_CONG_UPDATE");
-	same(message->data.size(), sizeof(uint64_t), "size of the mask");
-	want(message->as<uint64_t>() & RDS_CONG_MONITOR_MASK(pair.target.port()),
-	     "the bit of the port is not in the mask");
-	same(receive(pair.from).result, -EAGAIN, "a second notification");
+	notified(pair);
+	silentSoFar(place, pair.from);
 	sendSoon(pair, "again");
 }
 
@@ -116,8 +141,15 @@ void notificationBeforeData(const Place &place)
 	const int sent = fill(pair, 4000);
 	sendText(pair.to, "data", localAddress(pair.from));
 	drain(pair, 4000, sent);
-	same(receive(pair.from).result, 0, "the notification goes first");
-	same(take(pair.from), "data", "then the data");
+	notified(pair);
+	while (true) {
+		const Received got = receiveSoon(pair.from);
+
+		if (got.find(SOL_RDS, RDS_CMSG_CONG_UPDATE))
+			continue; /* of another host */
+		same(got.data, "data", "then the data");
+		return;
+	}
 }
 
 void maskSelectsPorts(const Place &place)
@@ -211,7 +243,8 @@ void flood(const Place &place, size_t length, int limit)
 	const long grown = usedMemory() - before;
 	want(grown < 32 * 1024, "memory grew by " + std::to_string(grown) + " KiB");
 	for (int i = 0; i < sent; ++i)
-		want(take(pair.to) == payload, "message " + std::to_string(i) + " is wrong");
+		want(take(pair.to, length) == payload,
+		     "message " + std::to_string(i) + " is wrong");
 	same(receive(pair.to).result, -EAGAIN, "no more than what was accepted");
 	sendSoon(pair, "again");
 }

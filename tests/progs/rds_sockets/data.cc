@@ -54,7 +54,7 @@ void sizes(const Place &place)
 			      4047,  4048,  4049,  4095,  4096,	 4097,	8191,  8192,   8193,  16384,
 			      32767, 32768, 65487, 65488, 65535, 65536, 65537, 100000, 106496}) {
 		pair.send(makePayload(length, length));
-		const std::string got = take(pair.to);
+		const std::string got = take(pair.to, 106496);
 
 		same(got.size(), length, "length");
 		want(isPayload(got.data(), length, length),
@@ -71,7 +71,7 @@ void oneMebibyte(const Place &place)
 	same(setOption(pair.to, SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20), 0, "SO_RCVBUFFORCE");
 	for (uint64_t seed = 1; seed <= 3; ++seed) {
 		pair.send(makePayload(length, seed));
-		const std::string got = take(pair.to);
+		const std::string got = take(pair.to, length);
 
 		same(got.size(), length, "length");
 		want(isPayload(got.data(), length, seed), "payload is corrupted");

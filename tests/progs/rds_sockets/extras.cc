@@ -9,6 +9,7 @@
 #include <sys/time.h>
 #include <linux/sockios.h>
 
+#include <cstdlib>
 #include <set>
 
 namespace rdstest
@@ -95,7 +96,11 @@ void rxTrace(const Place &place)
 	same(all.rx_traces, 3, "points");
 	for (int i = 0; i < 3; ++i) {
 		same(all.rx_trace_pos[i], i, "position");
-		want(all.rx_trace[i] < 60000000000, "a minute to receive a message");
+		/* Mainline's loopback counts from the boot. Clocks of two CPUs may differ a little.
+		 */
+		const auto span = static_cast<int64_t>(all.rx_trace[i]);
+		want(!place.ours || std::llabs(span) < 60000000000,
+		     "a minute to receive a message");
 	}
 	const rds_cmsg_rx_trace one = traceFor(place, {1, {2, 0, 0}});
 	same(one.rx_traces, 1, "points");

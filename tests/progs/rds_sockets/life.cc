@@ -154,10 +154,11 @@ void killedProcess(const Place &place)
 class Crowd
 {
 public:
-	explicit Crowd(const Place &place)
-		: place_(place), to_(bindRds(place.any)), target_(localAddress(to_))
+	explicit Crowd(const Place &place) : to_(bindRds(place.any)), target_(localAddress(to_))
 	{
 		setTimeout(to_, SO_RCVTIMEO, std::chrono::milliseconds(200));
+		for (int i = 0; i < 4; ++i)
+			senders_.push_back(bindRds(place.any));
 	}
 
 	void run()
@@ -165,7 +166,7 @@ public:
 		std::vector<std::thread> threads;
 
 		for (int i = 0; i < 4; ++i)
-			threads.emplace_back([this, i] { sender(i); });
+			threads.emplace_back([this, i] { sender(i, senders_[i]); });
 		for (int i = 0; i < 3; ++i)
 			threads.emplace_back([this] { reader(); });
 		for (std::thread &thread : threads)
@@ -178,19 +179,18 @@ public:
 private:
 	static constexpr int each = 1500;
 
-	void sender(int who)
+	void sender(int who, int fd)
 	{
-		const Fd fd = bindRds(place_.any);
-
 		for (int i = 0; i < each; ++i) {
 			/* Never more than a few on the way: mainline's loopback has no limit. */
-			while (sent_ - read_ > 100)
+			while (sent_ - read_ > 100 && !hopeless_)
 				std::this_thread::yield();
 			const std::string text = std::to_string(who) + "/" + std::to_string(i);
 			long result;
 			do
-				result = sendText(fd, text, target_);
-			while (result == -ENOBUFS || result == -EAGAIN);
+				if ((result = sendText(fd, text, target_)) < 0)
+					refusal_ = result;
+			while ((result == -ENOBUFS || result == -EAGAIN) && !hopeless_);
 			if (result < 0)
 				complain("send: " + describe(result));
 			++sent_;
@@ -200,6 +200,8 @@ private:
 
 	void reader()
 	{
+		int silent = 0, before = 0;
+
 		for (;;) {
 			const Received got = receive(to_, 100, 0);
 
@@ -209,15 +211,22 @@ private:
 				++read_;
 				if (!seen_.insert(got.data).second)
 					problem_ = "read twice: " + got.data;
-			} else if (got.result != -ETIMEDOUT) {
-				complain("recvmsg: " + describe(got.result));
-				return;
-			} else if (finished_ == 4 && read_ >= 4 * each) {
-				return;
-			} else if (++timeouts_ > 300) {
-				complain("messages are missing");
-				return;
+				continue;
 			}
+			if (got.result != -ETIMEDOUT)
+				complain("recvmsg: " + describe(got.result));
+			/* 20 s in which no reader got anything. */
+			silent = read_ == before ? silent + 1 : 0;
+			before = read_;
+			if (silent > 100)
+				complain("messages are missing: " + std::to_string(sent_) +
+					 " sent, " + std::to_string(read_) + " read, " +
+					 std::to_string(finished_) +
+					 " senders finished, last refusal " + describe(refusal_));
+			if (finished_ == 4 && read_ >= 4 * each)
+				return;
+			if (hopeless_)
+				return;
 		}
 	}
 
@@ -226,15 +235,19 @@ private:
 		const std::lock_guard<std::mutex> lock(mutex_);
 
 		problem_ = text;
+		hopeless_ = true;
 	}
 
-	const Place &place_;
 	Fd to_;
+	/* Open to the end: close() may take back what another thread has not sent yet. */
+	std::vector<Fd> senders_;
 	Address target_;
 	std::mutex mutex_;
 	std::set<std::string> seen_;
 	std::string problem_;
-	std::atomic<int> sent_ = 0, read_ = 0, finished_ = 0, timeouts_ = 0;
+	std::atomic<int> sent_ = 0, read_ = 0, finished_ = 0;
+	std::atomic<bool> hopeless_ = false;
+	std::atomic<long> refusal_ = 0;
 };
 
 void crowd(const Place &place)

@@ -71,6 +71,7 @@ bool belongs(const Case &one, const Place &place)
 void runCase(const Case &one, const Place &place, Tap &tap)
 {
 	const std::string name = one.name + ", " + place.name;
+	const auto start = std::chrono::steady_clock::now();
 
 	try {
 		alarm(secondsPerCase);
@@ -80,6 +81,9 @@ void runCase(const Case &one, const Place &place, Tap &tap)
 		tap.ok(false, name, error.what());
 	}
 	alarm(0);
+	const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+	if (took.count() > 2)
+		tap.note("took " + std::to_string(took.count()) + " s");
 }
 
 int runCases(const Cases &cases, const Options &options)
