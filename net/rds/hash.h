@@ -127,12 +127,14 @@ class HashTable final
 	}
 
 	/* Calls @fn for every object; one that comes or goes meanwhile is met or not.  RCU
-	 * reader. */
+	 * reader.  A table whose init() failed has none: owners clean up the same way. */
 	template <typename F>
 	void for_each(F fn) const
 	{
 		const Buckets *b = t_.load_acquire();
 
+		if (!b)
+			return;
 		for (uint32_t i = 0; i <= b->mask; i++) {
 			HashNode *n = b->head[i].load_acquire();
 
