@@ -145,14 +145,15 @@ void ConnTable::kill_all(const struct rds_transport *t)
 				victim = &c;
 			});
 		}
-		if (!victim)
-			break;
-		kill_one(victim);
-		victim->put();
-	}
-	/* A sender that had the token, or the other end of loopback, may have the last reference.
-	 * */
-	while (any_alive(t)) {
+		if (victim) {
+			kill_one(victim);
+			victim->put();
+			continue;
+		}
+		if (!any_alive(t))
+			return;
+		/* A sender that had the token, or the other end of loopback, may have the last
+		 * reference; and one who was about to enter a new one may have done so. */
 		rds_rcu_sync();
 		rds_rcu_barrier();
 	}
