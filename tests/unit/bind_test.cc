@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+using host::endpoint;
+using host::Socket;
+
+class Bind : public CoreTest
+{
+protected:
+	rds::Socket *find(const struct rds_addr &a, uint16_t port, uint32_t scope = 0)
+	{
+		rds::RcuReader rcu;
+
+		return net->core()->bind.find(a, scope, port, net->core()->seed);
+	}
+};
+
+TEST_F(Bind, FindsByAddressScopeAndPort)
+{
+	Socket s(*net), t(*net);
+
+	ASSERT_EQ(s.bind(endpoint(a1, 7)), 0);
+	ASSERT_EQ(t.bind(endpoint(a1, 7, 3)), 0);
+	EXPECT_EQ(find(a1, 7), s.core());
+	EXPECT_EQ(find(a1, 7, 3), t.core());
+	EXPECT_EQ(find(a1, 8), nullptr);
+	EXPECT_EQ(find(a2, 7), nullptr);
+	EXPECT_EQ(find(a1, 7, 4), nullptr);
+	s.close();
+	EXPECT_EQ(find(a1, 7), nullptr);
+	EXPECT_EQ(find(a1, 7, 3), t.core());
+}
+
+/* Every port of an address, so that picking one has to look at all; then there is none. */
+TEST_F(Bind, PicksEveryFreePortAndThenSaysSo)
+{
+	rds_net &n = *net->core();
+	std::vector<std::unique_ptr<rds::Socket>> all;
+	std::vector<bool> seen(65536);
+	struct rds_endpoint ep;
+
+	for (uint32_t i = rds::kFirstPort; i < 65536; i++) {
+		all.push_back(std::make_unique<rds::Socket>(&n));
+		ep = endpoint(a1, 0);
+		ASSERT_TRUE(n.bind.add(*all.back(), ep, n.seed).ok());
+		ASSERT_GE(ep.port, rds::kFirstPort);
+		ASSERT_FALSE(seen[ep.port]);
+		seen[ep.port] = true;
+	}
+
+	rds::Socket extra(&n);
+
+	ep = endpoint(a1, 0);
+	EXPECT_TRUE(n.bind.add(extra, ep, n.seed).is(rds::err::kEaddrinuse));
+	ep = endpoint(a2, 0);
+	EXPECT_TRUE(n.bind.add(extra, ep, n.seed).ok());
+	n.bind.remove(extra);
+	for (auto &s : all)
+		n.bind.remove(*s);
+	EXPECT_EQ(n.bind.count(), 0u);
+}
+
+} // namespace

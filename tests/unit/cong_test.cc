@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+using host::endpoint;
+using host::Socket;
+using rds::CongMap;
+using rds::CongTable;
+
+class Cong : public CoreTest
+{
+protected:
+	CongMap &map(const struct rds_addr &a)
+	{
+		CongMap *m = net->core()->cong.get(a, net->core()->seed);
+
+		EXPECT_NE(m, nullptr);
+		EXPECT_TRUE(m->ensure_bits(RDS_MAY_SLEEP).ok());
+		return *m;
+	}
+	CongTable &table()
+	{
+		return net->core()->cong;
+	}
+};
+
+TEST_F(Cong, BitsAreOneAPort)
+{
+	CongMap &m = map(remote);
+	uint32_t v = m.version();
+
+	EXPECT_FALSE(m.test(0));
+	for (uint32_t port : {0u, 1u, 63u, 64u, 4000u, 65535u}) {
+		auto p = static_cast<uint16_t>(port);
+
+		EXPECT_TRUE(m.set(p));
+		EXPECT_FALSE(m.set(p));
+		EXPECT_TRUE(m.test(p));
+		EXPECT_FALSE(m.test(static_cast<uint16_t>(p ^ 2)));
+		EXPECT_TRUE(m.clear(p));
+		EXPECT_FALSE(m.clear(p));
+	}
+	EXPECT_EQ(m.version(), v + 12);
+}
+
+TEST_F(Cong, AMapWithoutBitsIsAllClear)
+{
+	CongMap *m = net->core()->cong.get(remote, net->core()->seed);
+	host::Bytes words(8192, 0xff);
+
+	EXPECT_FALSE(m->test(5));
+	EXPECT_FALSE(m->set(5));
+	m->snapshot(reinterpret_cast<uint64_t *>(words.data()));
+	EXPECT_EQ(words, host::Bytes(8192));
+	sim::fail_nth(1);
+	EXPECT_TRUE(m->ensure_bits(RDS_MAY_SLEEP).is(rds::err::kEnomem));
+}
+
+/* On the wire port p is bit p % 8 of byte p / 8. */
+TEST_F(Cong, SnapshotIsTheWiresOrder)
+{
+	CongMap &m = map(remote);
+	host::Bytes words(8192);
+
+	m.set(4001);
+	m.snapshot(reinterpret_cast<uint64_t *>(words.data()));
+	for (size_t i = 0; i < words.size(); i++)
+		ASSERT_EQ(words[i], i == 4001 / 8 ? 1 << (4001 % 8) : 0) << i;
+}
+
+TEST_F(Cong, ReplaceTellsWhatCleared)
+{
+	CongMap &m = map(remote);
+	host::Bytes words(8192);
+
+	m.set(10);
+	m.set(20);
+	words[20 / 8] = 1 << (20 % 8);
+	words[30 / 8] = 1 << (30 % 8);
+	ASSERT_TRUE(m.replace(reinterpret_cast<uint64_t *>(words.data())).ok());
+	EXPECT_FALSE(m.test(10));
+	EXPECT_TRUE(m.test(20));
+	EXPECT_TRUE(m.test(30));
+	EXPECT_EQ(words[10 / 8], 1 << (10 % 8));
+	EXPECT_EQ(words[20 / 8], 0);
+	EXPECT_EQ(words[30 / 8], 0);
+}
+
+TEST_F(Cong, OneMapAnAddress)
+{
+	EXPECT_EQ(&map(remote), &map(remote));
+	EXPECT_NE(&map(remote), &map(a1));
+
+	host::Net other({a1});
+
+	EXPECT_NE(other.core()->cong.get(remote, other.core()->seed), &map(remote));
+}
+
+TEST_F(Cong, WakesWhoWaitsForThePortAndNobodyElse)
+{
+	Socket w(*net), x(*net);
+	CongMap &m = map(remote);
+
+	m.set(10);
+	m.set(11);
+	EXPECT_TRUE(table().wait(*w.core(), m, 10).is(rds::err::kEnobufs));
+	EXPECT_TRUE(table().wait(*w.core(), m, 10).is(rds::err::kEnobufs));
+	EXPECT_TRUE(table().wait(*x.core(), m, 11).is(rds::err::kEnobufs));
+	m.clear(10);
+	CongTable::local_changed(*net->core(), m, 10, false);
+	EXPECT_EQ(w.sock().woken_cong.load(), 1u);
+	EXPECT_EQ(x.sock().woken_cong.load(), 0u);
+	/* Woken once: it has to ask again. */
+	CongTable::local_changed(*net->core(), m, 10, false);
+	EXPECT_EQ(w.sock().woken_cong.load(), 1u);
+}
+
+TEST_F(Cong, DoesNotWaitForAPortThatIsClear)
+{
+	Socket w(*net);
+
+	EXPECT_TRUE(table().wait(*w.core(), map(remote), 10).ok());
+	sim::fail_nth(1);
+	EXPECT_TRUE(table().wait(*w.core(), map(remote), 11).is(rds::err::kEnomem));
+}
+
+TEST_F(Cong, WaitsForAnyPortBeyondItsLimit)
+{
+	Socket w(*net);
+	CongMap &m = map(remote);
+
+	for (uint16_t p = 0; p < rds::kMaxCongWaits + 5; p++) {
+		m.set(p);
+		EXPECT_TRUE(table().wait(*w.core(), m, p).is(rds::err::kEnobufs));
+	}
+	EXPECT_LE(w.core()->n_waits, rds::kMaxCongWaits + 1);
+	m.clear(rds::kMaxCongWaits + 3);
+	CongTable::local_changed(*net->core(), m, rds::kMaxCongWaits + 3, false);
+	EXPECT_GE(w.sock().woken_cong.load(), 1u);
+}
+
+TEST_F(Cong, WakesMoreWaitersThanOneBatch)
+{
+	std::vector<std::unique_ptr<Socket>> all;
+	CongMap &m = map(remote);
+
+	m.set(10);
+	for (int i = 0; i < 100; i++) {
+		all.push_back(std::make_unique<Socket>(*net));
+		rds_socket_set_cong_monitor(all.back()->core(), 1, 1ull << 10);
+		EXPECT_TRUE(table().wait(*all.back()->core(), m, 10).is(rds::err::kEnobufs));
+	}
+	m.clear(10);
+	CongTable::local_changed(*net->core(), m, 10, false);
+	for (auto &s : all) {
+		EXPECT_EQ(s->sock().woken_cong.load(), 1u);
+		EXPECT_EQ(rds_socket_cong_notice(s->core()), 1ull << 10);
+	}
+}
+
+/* A wait and a clear at the same time: woken, or told at once. */
+TEST_F(Cong, NeverMissesAClear)
+{
+	CongMap &m = map(remote);
+
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		auto w = std::make_unique<Socket>(*net);
+		bool told = false;
+
+		m.set(10);
+		sim::options().preempt_per_1000 = 300;
+		sim::spawn("waiter",
+			   [&] { told = !table().wait(*w->core(), m, 10).is(rds::err::kEnobufs); });
+		sim::spawn("clearer", [&] {
+			m.clear(10);
+			CongTable::local_changed(*net->core(), m, 10, false);
+		});
+		sim::run_ready();
+		ASSERT_TRUE(told || w->sock().woken_cong.load()) << "seed " << seed;
+	}
+}
+
+TEST_F(Cong, UpdatesAreWholeMaps)
+{
+	CongMap &m = map(a1);
+
+	m.set(9);
+
+	rds::Message *u = CongTable::make_update(m);
+
+	ASSERT_NE(u, nullptr);
+	EXPECT_EQ(u->len, 8192u);
+	EXPECT_EQ(u->hdr.flags, rds::wire::kCongBitmap);
+	EXPECT_EQ(rds::wire::get64(u->hdr.sequence), 0u);
+	rds::message_put(u);
+	for (unsigned int nth = 1; nth <= 3; nth++) {
+		sim::fail_nth(nth);
+		EXPECT_EQ(CongTable::make_update(m), nullptr);
+	}
+}
+
+} // namespace

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+using host::endpoint;
+using host::Socket;
+
+class Connections : public CoreTest
+{
+protected:
+	struct rds_conn *get(const struct rds_addr &faddr, int *err, uint32_t scope = 0)
+	{
+		return rds_conn_get(net->core(), fake::ops(), &a1, &faddr, scope, 0, err);
+	}
+};
+
+TEST_F(Connections, OneForEachPair)
+{
+	int err;
+	struct rds_conn *a = get(remote, &err), *b = get(remote, &err);
+	struct rds_conn *c = get(host::addr4(98), &err), *d = get(remote, &err, 3);
+
+	EXPECT_EQ(a, b);
+	EXPECT_NE(a, c);
+	EXPECT_NE(a, d);
+	EXPECT_EQ(rds_conn_path(a, 0), rds_conn_path(b, 0));
+	EXPECT_EQ(rds_conn_path(a, 1), nullptr);
+	EXPECT_EQ(rds_conn_path(a, 99), nullptr);
+	EXPECT_EQ(*rds_path_faddr(rds_conn_path(a, 0))->w, *remote.w);
+	for (struct rds_conn *x : {a, b, c, d})
+		rds_conn_put(x);
+	EXPECT_EQ(fake::wires().size(), 3u);
+}
+
+TEST_F(Connections, LocalDestinationsGoOverLoopback)
+{
+	int err;
+	struct rds_conn *c = get(a2, &err);
+
+	ASSERT_NE(c, nullptr);
+	EXPECT_EQ(rds_path_transport(rds_conn_path(c, 0)), loop);
+	rds_conn_put(c);
+}
+
+TEST_F(Connections, EveryAllocationMayFail)
+{
+	for (unsigned int nth = 1; nth < 20; nth++) {
+		uint64_t before = sim::failed_allocs();
+		int err = 0;
+
+		sim::fail_nth(nth);
+
+		struct rds_conn *c = get(remote, &err);
+
+		sim::fail_nth(0);
+		if (c) {
+			rds_conn_put(c);
+			EXPECT_EQ(sim::failed_allocs(), before);
+			EXPECT_GT(nth, 3u);
+			return;
+		}
+		EXPECT_EQ(err, -12);
+	}
+	FAIL() << "never ran out of allocations";
+}
+
+TEST_F(Connections, ManyWhoMakeItAtOnceGetTheSame)
+{
+	for (unsigned int round = 0; round < 50; round++) {
+		std::vector<struct rds_conn *> got;
+		struct rds_addr faddr = host::addr4(100 + round);
+
+		sim::options().preempt_per_1000 = 300;
+		for (int i = 0; i < 4; i++) {
+			sim::spawn("get", [&] {
+				int err;
+
+				got.push_back(get(faddr, &err));
+			});
+		}
+		sim::run_ready();
+		ASSERT_EQ(got.size(), 4u);
+		for (struct rds_conn *c : got) {
+			ASSERT_EQ(c, got[0]);
+			rds_conn_put(c);
+		}
+	}
+	EXPECT_EQ(fake::wires().size(), 50u);
+}
+
+TEST_F(Connections, GenerationVoidsWhatSocketsRemember)
+{
+	Socket s(*net);
+	const auto to = endpoint(remote, 5000);
+
+	ASSERT_EQ(s.bind(endpoint(a1, 4000)), 0);
+	ASSERT_EQ(s.send(to, pattern(10)), 0);
+
+	uint64_t before = net->core()->conns.generation();
+
+	rds_transport_net_exit(net->core(), fake::ops());
+	EXPECT_GT(net->core()->conns.generation(), before);
+	EXPECT_TRUE(fake::wires().empty());
+	ASSERT_EQ(s.send(to, pattern(10)), 0);
+	EXPECT_EQ(fake::wires().size(), 1u);
+}
+
+/* Senders in the middle of everything while their connection is killed, again and again. */
+TEST_F(Connections, AreKilledUnderSenders)
+{
+	for (unsigned int round = 0; round < 100; round++) {
+		Socket s(*net), local(*net);
+		const auto to = endpoint(remote, 5000), to_local = endpoint(a2, 5000);
+		auto port = static_cast<uint16_t>(1000 + round);
+
+		ASSERT_EQ(s.bind(endpoint(a1, port)), 0);
+		sim::options().preempt_per_1000 = 200;
+		for (int i = 0; i < 2; i++) {
+			sim::spawn("send", [&] {
+				for (int k = 0; k < 6; k++) {
+					int ret = s.send(k % 2 ? to : to_local, pattern(10));
+
+					EXPECT_TRUE(ret == 0 || ret == -101) << ret;
+				}
+			});
+		}
+		sim::spawn("connect", [&] {
+			for (auto *w : std::vector<fake::Wire *>(fake::wires()))
+				rds_path_connected(w->path);
+		});
+		sim::spawn("kill", [&] {
+			rds_transport_net_exit(net->core(), fake::ops());
+			rds_transport_net_exit(net->core(), loop);
+		});
+		sim::run_ready();
+	}
+}
+
+} // namespace

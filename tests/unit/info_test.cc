@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+using fake::wire;
+using host::endpoint;
+using host::Socket;
+
+class Info : public CoreTest
+{
+protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		fake::set_caps(RDS_CAP_PREFER_LOOP);
+		s = std::make_unique<Socket>(*net);
+		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+	}
+	void TearDown() override
+	{
+		s.reset();
+		CoreTest::TearDown();
+	}
+	template <typename T>
+	static void collect(void *arg, const T *i)
+	{
+		static_cast<std::vector<T> *>(arg)->push_back(*i);
+	}
+	std::vector<struct rds_msg_info> messages(enum rds_info_queue q)
+	{
+		std::vector<struct rds_msg_info> v;
+
+		rds_info_messages(net->core(), q, collect<struct rds_msg_info>, &v);
+		return v;
+	}
+	std::unique_ptr<Socket> s;
+};
+
+TEST_F(Info, NamesEveryCounter)
+{
+	EXPECT_STREQ(rds_stat_name(0), "conn_reset");
+	EXPECT_STREQ(rds_stat_name(RDS_S_recv_drop_bad_length), "recv_drop_bad_length");
+	EXPECT_EQ(rds_stat_name(RDS_STAT_COUNT), nullptr);
+	for (unsigned int i = 0; i < RDS_STAT_COUNT; i++)
+		EXPECT_NE(rds_stat_name(i), nullptr);
+}
+
+TEST_F(Info, ShowsConnectionsAndTheirState)
+{
+	std::vector<struct rds_conn_info> v;
+
+	ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(9)), 0);
+	sim::run_ready();
+	rds_info_conns(net->core(), collect<struct rds_conn_info>, &v);
+	ASSERT_EQ(v.size(), 1u);
+	EXPECT_EQ(v[0].flags, 2);
+	EXPECT_STREQ(v[0].transport, "fake");
+	EXPECT_EQ(v[0].next_tx_seq, 2u);
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	ASSERT_EQ(fake::arrive(wire().path, 41, 5000, 4000, {}), 0);
+	v.clear();
+	rds_info_conns(net->core(), collect<struct rds_conn_info>, &v);
+	EXPECT_EQ(v[0].flags, 4);
+	EXPECT_EQ(v[0].next_rx_seq, 42u);
+}
+
+TEST_F(Info, ShowsMessagesWhereTheyAre)
+{
+	ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(9)), 0);
+
+	auto v = messages(RDS_QUEUE_SEND);
+
+	ASSERT_EQ(v.size(), 1u);
+	EXPECT_EQ(v[0].lport, 4000);
+	EXPECT_EQ(v[0].fport, 5000);
+	EXPECT_EQ(v[0].len, 9u);
+	EXPECT_EQ(v[0].seq, 1u);
+	EXPECT_TRUE(messages(RDS_QUEUE_RETRANS).empty());
+	sim::run_ready();
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	EXPECT_TRUE(messages(RDS_QUEUE_SEND).empty());
+	EXPECT_EQ(messages(RDS_QUEUE_RETRANS).size(), 2u);
+	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4000, pattern(3)), 0);
+	ASSERT_EQ(fake::arrive(wire().path, 2, 5000, 4000, pattern(4)), 0);
+	v = messages(RDS_QUEUE_RECV);
+	ASSERT_EQ(v.size(), 2u);
+	EXPECT_EQ(v[1].len, 4u);
+}
+
+TEST_F(Info, ShowsBoundSockets)
+{
+	std::vector<struct rds_socket_info> v;
+	Socket t(*net), unbound(*net);
+
+	ASSERT_EQ(t.bind(endpoint(a2, 4001)), 0);
+	ASSERT_EQ(t.connect(endpoint(remote, 8)), 0);
+	rds_info_sockets(net->core(), collect<struct rds_socket_info>, &v);
+	ASSERT_EQ(v.size(), 2u);
+
+	const auto &i = v[0].bound.port == 4001 ? v[0] : v[1];
+
+	EXPECT_EQ(i.s, t.core());
+	EXPECT_EQ(i.peer.port, 8);
+}
+
+} // namespace

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+#include "net/rds/message.h"
+
+namespace
+{
+
+using namespace rds;
+
+class Messages : public SimTest
+{
+};
+
+TEST_F(Messages, SmallOnesAreOneAllocation)
+{
+	size_t before = host::usage().blocks;
+	Message *m = message_create(64, nullptr, RDS_MAY_SLEEP);
+
+	ASSERT_NE(m, nullptr);
+	EXPECT_EQ(host::usage().blocks, before + 1);
+	EXPECT_EQ(m->len, 64u);
+	EXPECT_NE(m->payload(), nullptr);
+	message_put(m);
+	EXPECT_EQ(host::usage().blocks, before);
+}
+
+TEST_F(Messages, WithoutBytesThereIsNoPayload)
+{
+	Message *m = message_create(0, nullptr, RDS_MAY_SLEEP);
+
+	ASSERT_NE(m, nullptr);
+	EXPECT_EQ(m->payload(), nullptr);
+	EXPECT_GT(m->charge, 0u);
+	message_put(m);
+}
+
+TEST_F(Messages, ChargeIsTheMemoryThatTheyHold)
+{
+	Message *m = message_create(5000, nullptr, RDS_MAY_SLEEP);
+
+	ASSERT_NE(m, nullptr);
+	message_charge_payload(*m);
+	EXPECT_EQ(m->charge, host::usage().bytes);
+	message_put(m);
+}
+
+TEST_F(Messages, LastReferenceFreesEverything)
+{
+	Message *m = message_create(5000, nullptr, RDS_MAY_SLEEP);
+
+	m->zcopy = create<ZcopyNote>(RDS_MAY_SLEEP);
+	rds_msg_get(m);
+	rds_msg_put(m);
+	EXPECT_GT(host::usage().blocks, 0u);
+	rds_msg_put(m);
+	EXPECT_EQ(host::usage().blocks, 0u);
+}
+
+TEST_F(Messages, EveryAllocationMayFail)
+{
+	for (unsigned int nth = 1; nth <= 2; nth++) {
+		sim::fail_nth(nth);
+		EXPECT_EQ(message_create(5000, nullptr, RDS_MAY_SLEEP), nullptr);
+	}
+	sim::fail_nth(1);
+	EXPECT_EQ(message_alloc(0, RDS_ATOMIC), nullptr);
+}
+
+TEST_F(Messages, AccessorsShowTheWire)
+{
+	Message *m = message_create(10, nullptr, RDS_MAY_SLEEP);
+
+	wire::encode(m->hdr, 10, 1, 2, 0);
+	EXPECT_EQ(rds_msg_header(m), m->hdr.sequence);
+	EXPECT_EQ(rds_msg_len(m), 10u);
+	EXPECT_EQ(rds_msg_payload(m), m->payload());
+	message_put(m);
+}
+
+} // namespace

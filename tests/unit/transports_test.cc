@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+#include "net/rds/net.h"
+#include "net/rds/transports.h"
+
+namespace
+{
+
+using host::endpoint;
+using host::Socket;
+
+class Transports : public CoreTest
+{
+};
+
+struct rds_addr parse(std::initializer_list<unsigned char> bytes)
+{
+	struct rds_addr a = {};
+
+	memcpy(&a, std::data(bytes), std::min(bytes.size(), sizeof(a)));
+	return a;
+}
+
+TEST_F(Transports, KnowsLoopbackAddresses)
+{
+	EXPECT_TRUE(
+		rds::is_loopback(parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1})));
+	EXPECT_TRUE(
+		rds::is_loopback(parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 9, 9, 9})));
+	EXPECT_TRUE(rds::is_loopback(parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1})));
+	EXPECT_FALSE(rds::is_loopback(parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2})));
+	EXPECT_FALSE(rds::is_loopback(parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 127, 0, 0, 1})));
+	EXPECT_FALSE(rds::is_loopback(a1));
+}
+
+TEST_F(Transports, OneOfEachType)
+{
+	struct rds_transport copy = *fake::ops();
+
+	EXPECT_EQ(rds_transport_register(&copy), -17);
+	copy.type = 77;
+	EXPECT_EQ(rds_transport_register(&copy), -17);
+}
+
+TEST_F(Transports, OneThatIsBeingUnloadedIsNotFound)
+{
+	Socket s(*net);
+
+	fake::module().dying = true;
+	EXPECT_EQ(s.bind(endpoint(a1, 4000)), -99);
+	EXPECT_EQ(rds_socket_set_transport(s.core(), 2), -92);
+	fake::module().dying = false;
+	EXPECT_EQ(s.bind(endpoint(a1, 4000)), 0);
+}
+
+TEST_F(Transports, UnregisterTakesTheConnectionsWithIt)
+{
+	int err;
+	struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &a1, &remote, 0, 0, &err);
+
+	ASSERT_NE(c, nullptr);
+	rds_conn_put(c);
+	EXPECT_EQ(fake::wires().size(), 1u);
+	rds_transport_unregister(fake::ops());
+	EXPECT_TRUE(fake::wires().empty());
+	ASSERT_EQ(rds_transport_register(fake::ops()), 0);
+}
+
+TEST_F(Transports, ResetDropsEveryPathOfOneNamespace)
+{
+	host::Net other({a1});
+	Socket s(*net), t(other);
+
+	ASSERT_EQ(s.bind(endpoint(a1, 1)), -22);
+	ASSERT_EQ(s.bind(endpoint(a1, 10)), 0);
+	ASSERT_EQ(t.bind(endpoint(a1, 10)), 0);
+	ASSERT_EQ(s.send(endpoint(remote, 1), pattern(1)), 0);
+	ASSERT_EQ(t.send(endpoint(remote, 1), pattern(1)), 0);
+	sim::run_ready();
+	for (auto *w : fake::wires())
+		rds_path_connected(w->path);
+	sim::run_ready();
+	rds_transport_net_reset(other.core(), fake::ops());
+	sim::run_ready();
+	EXPECT_EQ(fake::wires()[0]->history(), "connect");
+	EXPECT_EQ(fake::wires()[1]->history(), "connect shutdown");
+}
+
+TEST_F(Transports, NamespacesNeedMemory)
+{
+	for (unsigned int nth = 1; nth <= 4; nth++) {
+		struct rds_stats st;
+
+		sim::fail_nth(nth);
+		EXPECT_EQ(rds_net_create(net->os(), &st), nullptr);
+	}
+}
+
+TEST_F(Transports, DefaultsOfTheTunables)
+{
+	const struct rds_tunables &t = *rds_net_tunables(net->core());
+
+	EXPECT_EQ(t.reconnect_min_ms, 1u);
+	EXPECT_EQ(t.reconnect_max_ms, 1000u);
+	EXPECT_EQ(t.max_unacked_packets, 8u);
+	EXPECT_EQ(t.max_unacked_bytes, 16u << 20);
+	EXPECT_EQ(t.ping_enable, 1u);
+}
+
+} // namespace
