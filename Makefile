@@ -51,13 +51,18 @@ modules-now:
 		[ $(moddir)/$${ko##*/} -nt $$ko ] || \
 		objcopy --strip-debug $$ko $(moddir)/$${ko##*/} || exit; done
 
+# $(call configure,FLAGS)
+configure = $(locked) cmake -S . -B build $1 >$(logs)/cmake.log 2>&1 || { cat $(logs)/cmake.log >&2; exit 1; }
+
+# Whoever only uses RDS needs no Google Test.
 build/CMakeCache.txt: CMakeLists.txt | need-cmake
-	@$(locked) cmake -S . -B build >$(logs)/cmake.log 2>&1 || { cat $(logs)/cmake.log >&2; exit 1; }
+	@$(call configure,-DRDS_TESTS=OFF)
 
 user: build/CMakeCache.txt ## rds-ping, rds-info, rds-stress, into build/tools/
 	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) $(tools)
 
-tests: build/CMakeCache.txt ## what the tests consist of, without running them
+tests: need-cmake ## what the tests consist of, without running them
+	@$(call configure,-DRDS_TESTS=ON)
 	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS)
 
 deps: ## installs what is missing (apt; asks for root only then)
