@@ -28,6 +28,11 @@ struct Over {
 	unsigned int preempt_per_1000;
 };
 
+inline void PrintTo(const Over &o, std::ostream *out)
+{
+	*out << o.name;
+}
+
 constexpr uint64_t kSecond = 1000 * 1000 * 1000ull;
 
 class Contract : public ::testing::TestWithParam<Over>
