@@ -25,8 +25,8 @@ locked := mkdir -p $(logs) && flock build/.lock
 again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
-.PHONY: all modules modules-now user tests deps test test-user test-vm demo bench tidy install \
-	uninstall clean help need-headers need-cmake
+.PHONY: all modules modules-now user tests deps test test-user test-vm demo bench scale mutation tidy \
+	install uninstall clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
 
@@ -91,6 +91,13 @@ demo: deps ## two virtual hosts talk RDS, and you see it
 bench: deps ## instructions per message beside mainline's, into docs/performance.md
 	@$(again) modules
 	@KERNEL=$(test_kernel) tests/bench/run.py $(BENCH_FLAGS)
+
+scale: build/CMakeCache.txt ## cost with 10^2 to 10^5 peers, into docs/performance.md
+	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) scale
+	@tests/sim/scale/scale.py build --check --write
+
+mutation: need-cmake ## breaks the core in many ways; the simulator must see it; into docs/testing.md
+	@tests/sim/mutate/mutate.py --write
 
 tidy: ## formatting, function and file length, licence lines
 	@scripts/tidy.sh

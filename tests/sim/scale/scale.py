@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What a message and an idle connection cost with 10^2 .. 10^5 peers, as log-log slopes.
+
+    scale.py BUILD [--sizes 100,1000,10000,100000] [--write] [--check]
+
+Runs the program `scale` of the build directory BUILD once for each size.  Calls of the seam come
+from its output; what the core's own lines did comes from gcov, so nothing in the core counts:
+hash probes and list steps are the executions of the lines named in MARKS.
+
+--check fails when a message's cost is not flat; --write puts the table into docs/performance.md.
+"""
+import argparse
+import json
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+DOC = ROOT / "docs/performance.md"
+MESSAGES = 300000  # about, in each run: rounds are fewer when hosts are more
+OBJECTS = "tests/sim/scale/CMakeFiles/core_scale.dir"
+FLAT = 0.03  # what a message costs may differ by this much between the sizes
+IDLE_GOAL = 256
+
+# file: what its lines do.  Each must be found, or the measurement is void.
+MARKS = {
+    "hash probes": ("net/rds/hash.h", [r"T \*t = container_of\(n, M\);", r"fn\(\*container_of\(n, M\)\)",
+                                       r"while \(\(n = at->load\(\)\)\)"]),
+    "list steps": ("net/rds/list.h", [r"return container_of\(n, M\);"]),
+}
+SEAM = {"locks": "lock operations", "rcu": "RCU sections", "allocs": "allocations",
+        "alloc_bytes": "bytes allocated", "timers": "timers armed", "works": "work items queued",
+        "wakes": "wakeups", "stats": "counters bumped"}
+
+
+def marked_lines():
+    """{kind: {(file, line)}}"""
+    out = {}
+    for kind, (name, patterns) in MARKS.items():
+        lines = (ROOT / name).read_text().splitlines()
+        out[kind] = set()
+        for p in patterns:
+            hits = [i + 1 for i, text in enumerate(lines) if re.search(p, text)]
+            if not hits:
+                sys.exit(f"{name}: no line matches {p!r}; adapt MARKS in {__file__}")
+            out[kind] |= {(name, i) for i in hits}
+    return out
+
+
+def executed(build):
+    """{(file, line): times} for the core, from what the last run left."""
+    objects = sorted((build / OBJECTS).rglob("*.gcda"))
+    if not objects:
+        sys.exit(f"no coverage data below {build}")
+    p = subprocess.run(["gcov", "--json-format", "--stdout", *map(str, objects)], cwd=build,
+                       capture_output=True, text=True, check=True)
+    times = {}
+    for doc in p.stdout.splitlines():
+        for f in json.loads(doc)["files"]:
+            path = (build / f["file"]).resolve()
+            if not path.is_relative_to(ROOT):
+                continue
+            name = str(path.relative_to(ROOT))
+            for line in f["lines"]:
+                key = name, line["line_number"]
+                times[key] = times.get(key, 0) + line["count"]
+    return times
+
+
+def measure(build, size, marks):
+    """Figures per message and per connection."""
+    for old in (build / OBJECTS).rglob("*.gcda"):
+        old.unlink()
+    rounds = max(1, MESSAGES // 3 // size)
+    p = subprocess.run([build / "tests/sim/scale/scale", str(size), str(rounds)],
+                       capture_output=True, text=True)
+    if p.returncode:
+        sys.exit(f"scale {size} {rounds} failed:\n{p.stderr}")
+    r = json.loads(p.stdout)
+    times = executed(build)
+    n = r["messages"]
+    out = {"peers": size}
+    for kind, lines in marks.items():
+        out[kind] = sum(times.get(k, 0) for k in lines) / n
+    out["lines of the core"] = sum(times.values()) / n
+    for key, name in SEAM.items():
+        out[name] = r[key] / n
+    out["linux"] = {k: r[f"linux_{k}"] for k in ("conn", "path", "map")}
+    out["idle bytes in the simulator"] = r["idle_bytes"] / r["connections"]
+    return out
+
+
+def slope(points):
+    """Of log(y) over log(x) by least squares; 0 for what does not occur at all."""
+    if any(y <= 0 for _, y in points) or len(points) < 2:
+        return 0.0
+    xs, ys = [math.log(x) for x, _ in points], [math.log(y) for _, y in points]
+    mx, my = sum(xs) / len(xs), sum(ys) / len(ys)
+    return (sum((x - mx) * (y - my) for x, y in zip(xs, ys)) /
+            sum((x - mx) ** 2 for x in xs))
+
+
+def table(runs):
+    kinds = [k for k in runs[0] if k not in ("peers", "linux")]
+    out = ["| per message | " + " | ".join(f"{r['peers']:,} peers" for r in runs) + " | slope |",
+           "|---|" + "--:|" * (len(runs) + 1)]
+    for k in kinds:
+        if k.startswith("idle"):
+            out += ["| **per idle connection** |" + " |" * (len(runs) + 1)]
+        values = " | ".join(f"{r[k]:.2f}" if r[k] < 100 else f"{r[k]:.0f}" for r in runs)
+        out.append(f"| {k} | {values} | {slope([(r['peers'], r[k]) for r in runs]):+.3f} |")
+    return out
+
+
+def slab(size):
+    """What kmalloc() takes for it."""
+    return next(s for s in (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048) if s >= size)
+
+
+def idle(runs):
+    linux = runs[-1]["linux"]
+    core = linux["conn"] + linux["path"]
+    return (f"An idle connection in the kernel: connection {linux['conn']} + path {linux['path']} = "
+            f"{core} bytes ({slab(linux['conn']) + slab(linux['path'])} of kmalloc's), goal "
+            f"{IDLE_GOAL}. Beside it, once for each remote address whatever the number of "
+            f"connections: congestion map {linux['map']} bytes (8 KiB more once a bit of it was "
+            "set).")
+
+
+def uneven(runs):
+    """Costs of a message that are not flat."""
+    bad = []
+    for k in ["lines of the core", *SEAM.values()]:
+        ys = [r[k] for r in runs]
+        if max(ys) > min(ys) * (1 + FLAT) and max(ys) - min(ys) > 0.01:
+            bad.append(f"{k}: {min(ys):.2f} .. {max(ys):.2f}")
+    # Chains get longer and shorter with the fill of the buckets: no trend is what counts.
+    for k in MARKS:
+        s = slope([(r["peers"], r[k]) for r in runs])
+        if abs(s) > FLAT:
+            bad.append(f"{k}: slope {s:+.3f}")
+    return bad
+
+
+def write(lines):
+    text = DOC.read_text()
+    begin, end = "<!-- scale:begin (written by `make scale`) -->", "<!-- scale:end -->"
+    if begin not in text:
+        sys.exit(f"{DOC} has no place for the table")
+    DOC.write_text(text[:text.index(begin)] + "\n".join([begin, "", *lines, ""]) + "\n" +
+                   text[text.index(end):])
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("build", type=Path)
+    p.add_argument("--sizes", default="100,1000,10000,100000")
+    p.add_argument("--write", action="store_true")
+    p.add_argument("--check", action="store_true")
+    args = p.parse_args()
+    build, marks = args.build.resolve(), marked_lines()
+    runs = [measure(build, int(s), marks) for s in args.sizes.split(",")]
+    lines = [*table(runs), "", idle(runs)]
+    print("\n".join(lines))
+    if args.write:
+        write(lines)
+    bad = uneven(runs)
+    if bad:
+        print("not flat: " + "; ".join(bad))
+    return 1 if args.check and bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
