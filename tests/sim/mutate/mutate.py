@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Breaks the core on purpose, one way at a time, and shows that the simulator notices.
+
+    mutate.py                 every mutant of mutants.py; table on stdout
+    mutate.py --only A,B      some of them
+    mutate.py --write         also writes the table into docs/testing.md
+    mutate.py --check         only: does every mutant still apply?
+
+Each mutant is built in a copy of the tree (two copies, each with a build of its own that is kept),
+then run against simulator seeds and, if those pass, the scenario and contract tests. Unit tests
+are not asked. A mutant that survives is a hole in the simulator; the exit status says so.
+"""
+import argparse
+import concurrent.futures
+import queue
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from mutants import MUTANTS  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[3]
+DOC = ROOT / "docs/testing.md"
+WORK = ROOT / "build/mutation"
+# What the simulator is built from.
+ROOMS = ["CMakeLists.txt", "include", "net", "transports", "tests/core.cmake", "tests/sim",
+         "tests/contract"]
+GTESTS = ["tests/sim/scenario_test", "tests/contract/contract_test"]
+BLOCKS = [5, 15, 40, 80, 160, 300]  # seeds per run of sim_run, until one fails
+# Processor seconds for one run: what the unbroken core took, times PATIENCE, and a few.
+PATIENCE = 5
+FEW = 4
+
+# What a failing run says, the most telling first.
+SAYS = [
+    r"FAILED: (.*)",
+    r"^sim: (?!seed |holds )(.*)",
+    r"AddressSanitizer: ([\w-]+)",
+    r"(LeakSanitizer): detected",
+    r"runtime error: (.*)",
+    r"Failure\n(.*\n.*)",
+]
+
+
+class Stale(Exception):
+    """A mutant's text is not in the product, or more than once."""
+
+
+def pattern(text):
+    """@text with any white space between its words."""
+    return re.compile(r"\s+".join(re.escape(w) for w in text.split()))
+
+
+def mutate(mutant, text):
+    found = list(pattern(mutant.old).finditer(text))
+    if len(found) != 1:
+        raise Stale(f"mutant '{mutant.name}' does not apply: its text is {len(found)} times in "
+                    f"{mutant.file}; adapt tests/sim/mutate/mutants.py")
+    return text[:found[0].start()] + mutant.new + text[found[0].end():]
+
+
+def check():
+    stale = []
+    for m in MUTANTS:
+        try:
+            mutate(m, (ROOT / m.file).read_text())
+        except (Stale, OSError) as e:
+            stale.append(str(e))
+    twice = {m.name for m in MUTANTS if [o.name for o in MUTANTS].count(m.name) > 1}
+    stale += [f"two mutants are called '{n}'" for n in twice]
+    print("\n".join(stale) or f"{len(MUTANTS)} mutants apply")
+    return not stale
+
+
+class Tree:
+    """A copy of the sources with a build of its own."""
+
+    enough = {}  # processor seconds for each kind of run
+
+    def __init__(self, number):
+        self.src = WORK / f"w{number}" / "src"
+        self.build = WORK / f"w{number}" / "build"
+        self.fresh()
+        self.build.mkdir(parents=True, exist_ok=True)
+        # Mutants may leave something unused.
+        self.tool("cmake", "-S", self.src, "-B", self.build, "-DCMAKE_CXX_FLAGS=-w")
+        out = self.tool("make", "-C", self.build, "help")
+        have = set(re.findall(r"^\.\.\. (\S+)", out, re.M))
+        self.gtests = [t for t in GTESTS if Path(t).name in have]
+
+    def fresh(self):
+        """Brings the copy up to date; what did not change keeps its time stamp."""
+        files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "--", *ROOMS],
+                               cwd=ROOT, capture_output=True, text=True, check=True)
+        wanted = set(files.stdout.splitlines())
+        for name in wanted:
+            to = self.src / name
+            data = (ROOT / name).read_bytes()
+            if not to.exists() or to.read_bytes() != data:
+                to.parent.mkdir(parents=True, exist_ok=True)
+                to.write_bytes(data)
+                shutil.copymode(ROOT / name, to)
+        for old in [p for p in self.src.rglob("*") if p.is_file()]:
+            if str(old.relative_to(self.src)) not in wanted:
+                old.unlink()
+
+    def tool(self, *cmd):
+        p = subprocess.run(["nice", "-n", "5", *map(str, cmd)], stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True)
+        if p.returncode:
+            raise RuntimeError(f"{' '.join(map(str, cmd))}:\n{p.stdout[-3000:]}")
+        return p.stdout
+
+    def make(self):
+        self.tool("make", "-C", self.build, "sim_run", *[Path(t).name for t in self.gtests])
+
+    def run(self, what, *args):
+        """Exit status and output.  The first run of @what, of the unbroken core, says how much
+        processor time is enough."""
+        limit = self.enough.get(what, 3600)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        p = subprocess.run(["nice", "-n", "5", self.build / what[0], *map(str, args)],
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           errors="replace", preexec_fn=lambda: resource.setrlimit(
+                               resource.RLIMIT_CPU, (limit, limit + 5)))
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        self.enough.setdefault(what, FEW + int(PATIENCE * used))
+        return p.returncode, p.stdout
+
+    def seeds(self, first, count):
+        return self.run(("tests/sim/sim_run", count), "--seed", first, "--seeds", count)
+
+    def judge(self):
+        """(who caught it, seeds run, what was said), or None when nobody did."""
+        first = 1
+        for count in BLOCKS:
+            status, out = self.seeds(first, count)
+            if status:
+                return self.which_seed(first, count, status, out)
+            first += count
+        for path in self.gtests:
+            status, out = self.run((path,), "--gtest_fail_fast")
+            if status:
+                tests = re.findall(r"\[ RUN      \] (\S+)", out)
+                return tests[-1] if tests else path, first - 1, said(status, out)
+        return None
+
+    def which_seed(self, first, count, status, out):
+        for seed in range(first, first + count):
+            alone, text = self.seeds(seed, 1)
+            if alone:
+                return "seed", seed, said(alone, text)
+        return "seeds together", first + count - 1, said(status, out)
+
+
+def said(status, out):
+    for p in SAYS:
+        m = re.search(p, out, re.M)
+        if m:
+            return " ".join(m.group(1).split())
+    if status == -signal.SIGXCPU:
+        return "does not end"
+    return f"exit status {status}"
+
+
+def one(mutant, trees):
+    tree = trees.get()
+    file = tree.src / mutant.file
+    whole = file.read_text()
+    start = time.monotonic()
+    try:
+        file.write_text(mutate(mutant, whole))
+        tree.make()
+        verdict = tree.judge()
+    finally:
+        file.write_text(whole)
+        trees.put(tree)
+    return mutant, verdict, time.monotonic() - start
+
+
+def row(mutant, verdict):
+    who, seeds, what = verdict or ("**nobody**", sum(BLOCKS), "")
+    what = what.replace("|", "/")
+    what = what if len(what) < 90 else what[:87] + "..."
+    return f"| `{mutant.name}` | {mutant.what} | {who} | {seeds} | {what} |"
+
+
+HEAD = ["| mutant | what is broken | caught by | seeds | what was said |", "|---|---|---|--:|---|"]
+
+
+def write(rows, caught):
+    text = DOC.read_text()
+    begin, end = "<!-- mutation:begin (written by `make mutation`) -->", "<!-- mutation:end -->"
+    if begin not in text:
+        sys.exit(f"{DOC} has no place for the table")
+    body = [begin, "", f"{caught} of {len(rows)} caught.", "", *HEAD, *rows, "", end]
+    DOC.write_text(text[:text.index(begin)] + "\n".join(body) + text[text.index(end) + len(end):])
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--only", help="names, separated by commas")
+    p.add_argument("--check", action="store_true")
+    p.add_argument("--write", action="store_true")
+    p.add_argument("--workers", type=int, default=2)
+    args = p.parse_args()
+    if not check():
+        return 1
+    if args.check:
+        return 0
+    wanted = args.only.split(",") if args.only else [m.name for m in MUTANTS]
+    unknown = set(wanted) - {m.name for m in MUTANTS}
+    if unknown:
+        sys.exit(f"no such mutant: {', '.join(sorted(unknown))}")
+    mutants = [m for m in MUTANTS if m.name in wanted]
+
+    trees = queue.Queue()
+    for i in range(min(args.workers, len(mutants))):
+        tree = Tree(i)
+        tree.make()
+        trees.put(tree)
+    verdict = trees.queue[0].judge()
+    if verdict:
+        sys.exit(f"the core fails as it is, nothing can be said about mutants: {verdict}")
+    rows = {}
+    start = time.monotonic()
+    print("\n".join(HEAD), flush=True)
+    with concurrent.futures.ThreadPoolExecutor(len(trees.queue)) as pool:
+        for f in concurrent.futures.as_completed([pool.submit(one, m, trees) for m in mutants]):
+            mutant, verdict, seconds = f.result()
+            rows[mutant.name] = row(mutant, verdict), verdict
+            print(rows[mutant.name][0], f"{seconds:.0f} s", flush=True)
+    caught = sum(1 for r in rows.values() if r[1])
+    print(f"{caught} of {len(rows)} caught in {(time.monotonic() - start) / 60:.0f} minutes")
+    if args.write:
+        write([rows[m.name][0] for m in mutants], caught)
+    return 0 if caught == len(rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
