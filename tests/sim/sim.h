@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "call.h"
 #include "host.h"
 
 namespace sim
@@ -51,15 +52,32 @@ bool chance(unsigned int per_1000);
 uint64_t now_ns();
 
 /* ---- tasks ---- */
-void spawn(const char *name, std::function<void()> fn, Context ctx = Context::kProcess);
+void spawn(const char *name, Call fn, Context ctx = Context::kProcess);
 /* Runs @fn @ns from now. */
-void after(uint64_t ns, const char *name, std::function<void()> fn,
-	   Context ctx = Context::kSoftirq);
+void after(uint64_t ns, const char *name, Call fn, Context ctx = Context::kSoftirq);
 /* Gives others the processor.  In a task. */
 void yield();
-/* Sleeps until @ready (without side effects) is true.  In a task, or outside of all: then tasks run
- * meanwhile.  Process context. */
-void wait_until(std::function<bool()> ready);
+/*
+ * Sleeps until @ready is true.  In a task, or outside of all: then tasks run meanwhile.  Process
+ * context.  wait_until() looks at @ready (which has no side effects) after every step of anybody;
+ * wait_on() only after a wake(@channel), as a sleeper in the kernel does: where a wakeup is
+ * forgotten it sleeps for ever.
+ */
+void sleep_until(bool (*ready)(void *arg), void *arg, const void *channel);
+template <typename F>
+void wait_on(const void *channel, F &&ready)
+{
+	sleep_until(
+		[](void *f) -> bool { return (*static_cast<std::remove_reference_t<F> *>(f))(); },
+		&ready, channel);
+}
+template <typename F>
+void wait_until(F &&ready)
+{
+	wait_on(nullptr, std::forward<F>(ready));
+}
+/* Whoever sleeps on @channel looks again. */
+void wake(const void *channel);
 
 /* ---- the scheduler; called outside of tasks ---- */
 /* One decision.  False when nothing can run and nothing is scheduled. */
@@ -70,6 +88,13 @@ void run_ready();
 bool run_until(const std::function<bool()> &done, uint64_t ns);
 /* Runs for @ns of virtual time. */
 void run_for(uint64_t ns);
+/* Lets the clock jump ahead: what was due meanwhile is late. */
+void jump(uint64_t ns);
+/* Draws from here on depend on @seed alone, whatever was drawn before. */
+void reseed(uint64_t seed);
+/* A digest of everything that happened: every decision of the scheduler and every note(). */
+uint64_t history();
+void note(uint64_t what);
 
 /* ---- faults ---- */
 /* The @nth allocation from now fails (1: the next one); 0: none. */
@@ -83,6 +108,8 @@ uint64_t failed_allocs();
 std::string leftovers();
 /* Ends the process with @why, the seed and the current task. */
 [[noreturn]] void fail(const char *why);
+/* Told of it before the end. */
+extern void (*on_fail)(const char *why);
 
 } // namespace sim
 #endif

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "check_states.h"
 #include "scenario.h"
@@ -84,9 +85,11 @@ int main(int argc, char **argv)
 		sum.edges |= r.edges;
 	}
 	printf("%llu seeds passed: %llu messages received, %llu lost in %llu cuts; state edges "
-	       "taken: %x of %x\n",
+	       "taken: %x of %x; %.0f messages a second\n",
 	       static_cast<ull>(a.seeds), static_cast<ull>(sum.received),
-	       static_cast<ull>(sum.lost), static_cast<ull>(sum.cuts), sum.edges, all_edges);
+	       static_cast<ull>(sum.lost), static_cast<ull>(sum.cuts), sum.edges, all_edges,
+	       static_cast<double>(sum.received) * CLOCKS_PER_SEC /
+		       static_cast<double>(clock() + 1));
 	/* Many stories together visit every edge of the state table. */
 	if (a.seeds >= 100 && sum.edges != all_edges) {
 		printf("FAILED: some edges of the state table were never taken\n");

@@ -1,80 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "task.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <execinfo.h>
-#include <map>
 #include <memory>
-#include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
+#include <unordered_map>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SIM_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SIM_ASAN 1
-#endif
-#endif
-#ifdef SIM_ASAN
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
-#endif
+#include "fiber.h"
 
 namespace sim
 {
+
+Task *the_task;
+uint64_t preempt_countdown;
+void (*on_fail)(const char *why);
+
 namespace
 {
 
-constexpr size_t kStackBytes = 256 * 1024;
 /* Virtual cost of one scheduling decision. */
 constexpr uint64_t kStepNs = 50;
 /* A task that never comes to an end is a livelock of ours. */
-constexpr uint64_t kMaxSteps = 200 * 1000 * 1000;
+constexpr uint64_t kMaxSteps = 2000ull * 1000 * 1000;
 
-/* A stack with an unmapped page below it. */
-class Stack final
-{
-public:
-	Stack()
-	{
-		base_ = static_cast<char *>(mmap(nullptr, kStackBytes + kGuard,
-						 PROT_READ | PROT_WRITE,
-						 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-		if (base_ == MAP_FAILED || mprotect(base_, kGuard, PROT_NONE))
-			fail("no memory for a stack");
-	}
-	~Stack()
-	{
-		munmap(base_, kStackBytes + kGuard);
-	}
-	Stack(const Stack &) = delete;
-	Stack &operator=(const Stack &) = delete;
-	char *bottom() const
-	{
-		return base_ + kGuard;
-	}
+enum class State { kIdle, kReady, kRunning, kPolling, kSleeping };
 
-private:
-	static constexpr size_t kGuard = 4096;
-	char *base_;
-};
+struct Thread : Task {
+	Thread() : fiber([](void *t) { static_cast<Thread *>(t)->main(); }, this)
+	{
+	}
+	[[noreturn]] void main();
 
-struct Fiber : Task {
-	ucontext_t uc;
-	std::unique_ptr<Stack> stack;
-	std::function<void()> fn;
-	std::function<bool()> wait; /* empty: ready */
-	bool done = false;
-	void *fake_stack = nullptr;
+	Fiber fiber;
+	Call fn;
+	State state = State::kIdle;
+	size_t at = 0;	       /* in its list: ready or polling */
+	size_t in_all = 0;     /* in the list of all */
+	bool enlisted = false; /* waits for a wake(), or is about to */
+	bool (*ready)(void *) = nullptr;
+	void *arg = nullptr;
 };
 
 struct Event {
-	const char *name;
-	std::function<void()> fn;
-	Context ctx;
+	const char *name = nullptr;
+	Call fn;
+	Context ctx = Context::kProcess;
+};
+
+/* Order of events: by time, then in the order in which they were made. */
+struct Due {
+	uint64_t at;
+	uint64_t serial;
+	uint32_t slot;
+
+	bool operator<(const Due &o) const
+	{
+		return at != o.at ? at > o.at
+				  : serial > o.serial; /* the heap's top is the largest */
+	}
 };
 
 struct World {
@@ -82,49 +68,49 @@ struct World {
 	uint64_t rng = 0;
 	uint64_t now = 1;
 	uint64_t steps = 0;
-	uint64_t rcu_serials = 0;
+	uint64_t history = 0;
 	Task outside; /* the test */
-	ucontext_t outside_uc;
-	void *outside_fake = nullptr;
-	const void *outside_bottom = nullptr;
-	size_t outside_bytes = 0;
-	Fiber *running = nullptr;
-	std::vector<std::unique_ptr<Fiber>> fibers;
-	std::multimap<uint64_t, Event> events;
+	Thread *running = nullptr;
+	std::vector<Thread *> threads; /* all that are not idle */
+	std::vector<Thread *> ready, polling;
+	std::unordered_multimap<const void *, Thread *> sleeping;
+	std::vector<Due> due; /* a heap */
+	std::vector<Event> events;
+	std::vector<uint32_t> free_events;
+	uint64_t event_serial = 0;
 };
 
-World *world()
+World *make_world()
 {
-	static World *w = new World;
+	auto *w = new World;
+
+	the_task = &w->outside;
 	return w;
 }
 
-std::vector<std::unique_ptr<Stack>> &spare_stacks()
+World *const w = make_world();
+/* Threads of all worlds that have nothing to do: a stack is expensive to make. */
+std::vector<std::unique_ptr<Thread>> pool;
+
+uint64_t mix(uint64_t x)
 {
-	static auto *v = new std::vector<std::unique_ptr<Stack>>;
-	return *v;
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	return x ^ (x >> 31);
 }
 
-void enter_switch(void **save, const void *bottom, size_t bytes)
+void put(std::vector<Thread *> &list, Thread *t, State s)
 {
-#ifdef SIM_ASAN
-	__sanitizer_start_switch_fiber(save, bottom, bytes);
-#else
-	(void)save;
-	(void)bottom;
-	(void)bytes;
-#endif
+	t->state = s;
+	t->at = list.size();
+	list.push_back(t);
 }
 
-void leave_switch(void *saved, const void **bottom, size_t *bytes)
+void take(std::vector<Thread *> &list, Thread *t)
 {
-#ifdef SIM_ASAN
-	__sanitizer_finish_switch_fiber(saved, bottom, bytes);
-#else
-	(void)saved;
-	(void)bottom;
-	(void)bytes;
-#endif
+	list[t->at] = list.back();
+	list[t->at]->at = t->at;
+	list.pop_back();
 }
 
 void check_left(const Task &t)
@@ -135,130 +121,150 @@ void check_left(const Task &t)
 		fail("task ended inside an RCU section");
 }
 
-/* First and last function on a task's stack. */
-void fiber_main()
+[[noreturn]] void Thread::main()
 {
-	World *w = world();
-	Fiber *f = w->running;
-
-	leave_switch(nullptr, &w->outside_bottom, &w->outside_bytes);
-	f->fn();
-	f->fn = nullptr;
-	check_left(*f);
-	f->done = true;
-	enter_switch(nullptr, w->outside_bottom, w->outside_bytes);
-	swapcontext(&f->uc, &w->outside_uc);
-	abort();
-}
-
-void resume(Fiber *f)
-{
-	World *w = world();
-
-	w->running = f;
-	enter_switch(&w->outside_fake, f->stack->bottom(), kStackBytes);
-	swapcontext(&w->outside_uc, &f->uc);
-	leave_switch(w->outside_fake, nullptr, nullptr);
-	w->running = nullptr;
+	for (;;) {
+		fn();
+		fn.reset();
+		check_left(*this);
+		state = State::kIdle;
+		fiber.leave();
+	}
 }
 
 /* Back to the scheduler; returns when somebody resumes this task. */
-void suspend()
+void suspend(Thread *t)
 {
-	World *w = world();
-	Fiber *f = w->running;
-
-	enter_switch(&f->fake_stack, w->outside_bottom, w->outside_bytes);
-	swapcontext(&f->uc, &w->outside_uc);
-	leave_switch(f->fake_stack, nullptr, nullptr);
+	t->fiber.leave();
 }
 
-void run_fiber(size_t i)
+void retire(Thread *t)
 {
-	World *w = world();
-	Fiber *f = w->fibers[i].get();
+	w->threads[t->in_all] = w->threads.back();
+	w->threads[t->in_all]->in_all = t->in_all;
+	w->threads.pop_back();
+	pool.emplace_back(t);
+}
 
-	f->wait = nullptr;
-	resume(f);
-	if (!f->done)
-		return;
-	spare_stacks().push_back(std::move(f->stack));
-	w->fibers[i] = std::move(w->fibers.back());
-	w->fibers.pop_back();
+void renew_countdown()
+{
+	unsigned int p = w->opt.preempt_per_1000;
+
+	/* Any number up to twice the mean is as likely. */
+	preempt_countdown = p ? 1 + random_below(2000 / p) : 0;
+}
+
+void run_thread(Thread *t)
+{
+	take(w->ready, t);
+	t->state = State::kRunning;
+	if (!preempt_countdown)
+		renew_countdown();
+	w->running = t;
+	the_task = t;
+	t->fiber.enter();
+	w->running = nullptr;
+	the_task = &w->outside;
+	if (t->state == State::kIdle)
+		retire(t);
+}
+
+void run_hardirq(Event &e)
+{
+	w->outside.ctx = Context::kHardirq;
+	w->outside.name = e.name;
+	e.fn();
+	w->outside.ctx = Context::kProcess;
+	w->outside.name = "test";
 }
 
 /* Events that are due become tasks; hardirq ones run at once, nothing can interrupt them. */
 void start_due()
 {
-	World *w = world();
+	while (!w->due.empty() && w->due.front().at <= w->now) {
+		uint32_t slot = w->due.front().slot;
+		Event e = std::move(w->events[slot]);
 
-	while (!w->events.empty() && w->events.begin()->first <= w->now) {
-		Event e = std::move(w->events.begin()->second);
-
-		w->events.erase(w->events.begin());
-		if (e.ctx != Context::kHardirq) {
+		std::pop_heap(w->due.begin(), w->due.end());
+		w->due.pop_back();
+		w->free_events.push_back(slot);
+		if (e.ctx == Context::kHardirq)
+			run_hardirq(e);
+		else
 			spawn(e.name, std::move(e.fn), e.ctx);
+	}
+}
+
+void poll_all()
+{
+	for (size_t i = 0; i < w->polling.size();) {
+		Thread *t = w->polling[i];
+
+		if (!t->ready(t->arg)) {
+			i++;
 			continue;
 		}
-		w->outside.ctx = Context::kHardirq;
-		w->outside.name = e.name;
-		e.fn();
-		w->outside.ctx = Context::kProcess;
-		w->outside.name = "test";
+		take(w->polling, t);
+		put(w->ready, t, State::kReady);
 	}
 }
 
 /* Runs one thing that can run now. */
 bool run_one()
 {
-	World *w = world();
-	std::vector<size_t> ready;
-
 	if (w->running)
 		fail("scheduler called inside a task");
 	start_due();
-	for (size_t i = 0; i < w->fibers.size(); i++)
-		if (!w->fibers[i]->wait || w->fibers[i]->wait())
-			ready.push_back(i);
+	if (!w->polling.empty())
+		poll_all();
 
-	size_t more = platform_ready();
+	size_t more = deferred_ready();
+	size_t n = w->ready.size() + more;
 
-	if (ready.empty() && !more)
+	if (!n)
 		return false;
 	w->now += kStepNs;
 	if (++w->steps > kMaxSteps)
 		fail("too many steps");
 
-	size_t pick = random_below(ready.size() + more);
+	size_t pick = random_below(n);
 
-	if (pick < ready.size())
-		run_fiber(ready[pick]);
+	note(w->now << 16 | pick);
+	if (pick < w->ready.size())
+		run_thread(w->ready[pick]);
 	else
-		platform_start(pick - ready.size());
+		deferred_start(pick - w->ready.size());
 	return true;
+}
+
+void clear_world()
+{
+	for (Thread *t : w->threads)
+		delete t; /* in the middle of something: its stack is of no use */
+	*w = World();
+	the_task = &w->outside;
+	preempt_countdown = 0;
+	platform_reset();
+	deferred_reset();
+	host::bugs = 0;
 }
 
 } // namespace
 
 void discard()
 {
-	*world() = World();
-	platform_reset();
-	host::bugs = 0;
+	clear_world();
 }
 
 void reset(const Options &opt)
 {
-	World *w = world();
 	std::string left = leftovers();
 
 	if (!left.empty())
 		fail(left.c_str());
-	*w = World();
+	clear_world();
 	w->opt = opt;
-	w->rng = opt.seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull;
-	platform_reset();
-	host::bugs = 0;
+	reseed(opt.seed);
 	host::logged = 0;
 	host::on_wake = nullptr;
 	host::on_state = nullptr;
@@ -267,22 +273,25 @@ void reset(const Options &opt)
 
 Options &options()
 {
-	return world()->opt;
+	return w->opt;
+}
+
+void reseed(uint64_t seed)
+{
+	w->rng = seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull;
+	renew_countdown();
 }
 
 /* splitmix64 */
 uint64_t random()
 {
-	uint64_t x = world()->rng += 0x9e3779b97f4a7c15ull;
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return x ^ (x >> 31);
+	return mix(w->rng += 0x9e3779b97f4a7c15ull);
 }
 
 uint64_t random_below(uint64_t n)
 {
-	return n > 1 ? random() % n : 0;
+	return n > 1 ? static_cast<uint64_t>((static_cast<unsigned __int128>(random()) * n) >> 64)
+		     : 0;
 }
 
 bool chance(unsigned int per_1000)
@@ -292,76 +301,141 @@ bool chance(unsigned int per_1000)
 
 uint64_t now_ns()
 {
-	return world()->now;
+	return w->now;
 }
 
-void spawn(const char *name, std::function<void()> fn, Context ctx)
+uint64_t history()
 {
-	World *w = world();
-	auto f = std::make_unique<Fiber>();
+	return w->history;
+}
 
-	f->name = name;
-	f->ctx = ctx;
-	f->fn = std::move(fn);
-	if (spare_stacks().empty()) {
-		f->stack = std::make_unique<Stack>();
+void note(uint64_t what)
+{
+	w->history = mix(w->history + 0x9e3779b97f4a7c15ull + what);
+}
+
+void spawn(const char *name, Call fn, Context ctx)
+{
+	Thread *t;
+
+	if (pool.empty()) {
+		t = new Thread;
 	} else {
-		f->stack = std::move(spare_stacks().back());
-		spare_stacks().pop_back();
+		t = pool.back().release();
+		pool.pop_back();
 	}
-#ifdef SIM_ASAN
-	/* What the former owner left behind is no trespass of the new one. */
-	__asan_unpoison_memory_region(f->stack->bottom(), kStackBytes);
-#endif
-	getcontext(&f->uc);
-	f->uc.uc_stack.ss_sp = f->stack->bottom();
-	f->uc.uc_stack.ss_size = kStackBytes;
-	f->uc.uc_link = nullptr;
-	makecontext(&f->uc, fiber_main, 0);
-	/* Or AddressSanitizer clears the shadow of the whole stack at every switch. */
-	f->uc.uc_stack.ss_size = 0;
-	w->fibers.push_back(std::move(f));
+	t->name = name;
+	t->ctx = ctx;
+	t->fn = std::move(fn);
+	t->in_all = w->threads.size();
+	w->threads.push_back(t);
+	put(w->ready, t, State::kReady);
 }
 
-void after(uint64_t ns, const char *name, std::function<void()> fn, Context ctx)
+void after(uint64_t ns, const char *name, Call fn, Context ctx)
 {
-	World *w = world();
+	uint32_t slot;
 
-	w->events.emplace(w->now + ns, Event{name, std::move(fn), ctx});
+	if (w->free_events.empty()) {
+		slot = static_cast<uint32_t>(w->events.size());
+		w->events.emplace_back();
+	} else {
+		slot = w->free_events.back();
+		w->free_events.pop_back();
+	}
+	w->events[slot] = Event{name, std::move(fn), ctx};
+	w->due.push_back(Due{w->now + ns, w->event_serial++, slot});
+	std::push_heap(w->due.begin(), w->due.end());
 }
 
 void yield()
 {
-	if (!world()->running)
+	if (!w->running)
 		fail("yield() outside of tasks");
-	suspend();
+	put(w->ready, w->running, State::kReady);
+	suspend(w->running);
 }
 
-void wait_until(std::function<bool()> ready)
+namespace
 {
-	World *w = world();
 
-	if (w->running) {
-		while (!ready()) {
-			w->running->wait = ready;
-			suspend();
+void forget_sleeper(Thread *t, const void *channel)
+{
+	auto [it, to] = w->sleeping.equal_range(channel);
+
+	while (it != to && it->second != t)
+		++it;
+	w->sleeping.erase(it);
+	t->enlisted = false;
+}
+
+/* Enlists first and looks second, as everybody has to who sleeps: a wakeup in between is not lost.
+ */
+void sleep_on(Thread *t, const void *channel)
+{
+	for (;;) {
+		w->sleeping.emplace(channel, t);
+		t->enlisted = true;
+
+		bool ready = t->ready(t->arg);
+
+		if (!ready && t->enlisted) {
+			t->state = State::kSleeping;
+			suspend(t);
+			ready = t->ready(t->arg);
 		}
-		return;
+		if (t->enlisted)
+			forget_sleeper(t, channel);
+		if (ready)
+			return;
 	}
-	while (!ready())
+}
+
+} // namespace
+
+void sleep_until(bool (*ready)(void *), void *arg, const void *channel)
+{
+	Thread *t = w->running;
+
+	while (!t && !ready(arg))
 		if (!step())
 			fail("deadlock: the test waits and nothing can run");
+	if (!t || ready(arg))
+		return;
+	t->ready = ready;
+	t->arg = arg;
+	if (channel) {
+		sleep_on(t, channel);
+		return;
+	}
+	do {
+		put(w->polling, t, State::kPolling);
+		suspend(t);
+	} while (!ready(arg));
+}
+
+void wake(const void *channel)
+{
+	if (w->sleeping.empty())
+		return;
+
+	auto [from, to] = w->sleeping.equal_range(channel);
+
+	for (auto it = from; it != to; ++it) {
+		it->second->enlisted = false;
+		if (it->second->state == State::kSleeping)
+			put(w->ready, it->second, State::kReady);
+	}
+	w->sleeping.erase(from, to);
 }
 
 bool step()
 {
-	World *w = world();
-
 	if (run_one())
 		return true;
-	if (w->events.empty())
+	if (w->due.empty())
 		return false;
-	w->now = w->events.begin()->first;
+	w->now = w->due.front().at;
 	start_due();
 	return true;
 }
@@ -374,22 +448,20 @@ void run_ready()
 
 bool run_until(const std::function<bool()> &done, uint64_t ns)
 {
-	World *w = world();
 	uint64_t end = w->now + ns;
 
 	while (!done()) {
 		if (run_one())
 			continue;
-		if (w->events.empty() || w->events.begin()->first > end)
+		if (w->due.empty() || w->due.front().at > end)
 			break;
-		w->now = w->events.begin()->first;
+		w->now = w->due.front().at;
 	}
 	return done();
 }
 
 void run_for(uint64_t ns)
 {
-	World *w = world();
 	uint64_t end = w->now + ns;
 
 	run_until([] { return false; }, ns);
@@ -397,16 +469,14 @@ void run_for(uint64_t ns)
 		w->now = end;
 }
 
-Task &current()
+void jump(uint64_t ns)
 {
-	World *w = world();
-
-	return w->running ? *w->running : w->outside;
+	w->now += ns;
 }
 
 bool in_task()
 {
-	return world()->running;
+	return w->running;
 }
 
 bool step_ready()
@@ -414,34 +484,25 @@ bool step_ready()
 	return run_one();
 }
 
-void preempt_point()
+void preempt()
 {
-	World *w = world();
-
-	if (w->running && !w->running->spins && chance(w->opt.preempt_per_1000))
-		suspend();
-}
-
-uint64_t oldest_reader()
-{
-	World *w = world();
-	uint64_t oldest = w->outside.rcu_depth ? w->outside.rcu_serial : UINT64_MAX;
-
-	for (const auto &f : w->fibers)
-		if (f->rcu_depth && f->rcu_serial < oldest)
-			oldest = f->rcu_serial;
-	return oldest;
+	renew_countdown();
+	if (!preempt_countdown || !w->running)
+		return;
+	if (w->running->spins)
+		preempt_countdown = 1; /* at the next place without a spin lock */
+	else
+		yield();
 }
 
 std::string leftovers()
 {
-	World *w = world();
-	std::string out = platform_leftovers();
+	std::string out = platform_leftovers() + deferred_leftovers();
 
 	if (host::bugs.load())
 		out += "rds_bug called: " + std::string(host::last_bug.load()) + "; ";
-	for (const auto &f : w->fibers)
-		out += std::string("task '") + f->name + "' has not ended; ";
+	for (const Thread *t : w->threads)
+		out += std::string("task '") + t->name + "' has not ended; ";
 	if (!w->outside.held.empty())
 		out += "the test holds a lock; ";
 	if (w->outside.rcu_depth)
@@ -456,13 +517,14 @@ void fail(const char *why)
 	Task &t = current();
 
 	fprintf(stderr, "\nsim: %s\nsim: seed %llu, task '%s', time %llu ns, step %llu\n", why,
-		static_cast<unsigned long long>(world()->opt.seed), t.name,
-		static_cast<unsigned long long>(world()->now),
-		static_cast<unsigned long long>(world()->steps));
+		static_cast<unsigned long long>(w->opt.seed), t.name,
+		static_cast<unsigned long long>(w->now), static_cast<unsigned long long>(w->steps));
 	for (const Held &h : t.held)
 		fprintf(stderr, "sim: holds %s lock of rank %d\n", h.spin ? "spin" : "mutex",
 			h.rank);
 	backtrace_symbols_fd(frames, n, STDERR_FILENO);
+	if (on_fail)
+		on_fail(why);
 	abort();
 }
 

@@ -2,6 +2,7 @@
 #include "traffic.h"
 
 #include <cstring>
+#include <vector>
 
 #include "sim.h"
 
@@ -10,19 +11,27 @@ namespace traffic
 namespace
 {
 
-uint32_t mix(uint32_t flow, uint32_t number, uint32_t word)
+constexpr size_t kMaxBytes = 1 << 20;
+constexpr size_t kOffsets = 4096;
+/* What fills all messages: random bytes, from a place that follows from the message's name. */
+const unsigned char *pattern(uint32_t flow, uint32_t number)
 {
-	uint32_t x = flow * 0x9e3779b9u ^ number * 0x85ebca6bu ^ word * 0xc2b2ae35u;
+	static const std::vector<uint32_t> words = [] {
+		std::vector<uint32_t> w((kMaxBytes + kOffsets) / 4);
+		uint32_t x = 1;
 
-	x ^= x >> 15;
-	return x * 0x2c1b3c6du;
+		for (uint32_t &word : w)
+			word = x = x * 1664525u + 1013904223u;
+		return w;
+	}();
+	uint32_t x = flow * 0x9e3779b9u ^ number * 0x85ebca6bu;
+
+	return reinterpret_cast<const unsigned char *>(words.data()) + (x >> 20);
 }
 
 void put(host::Bytes &b, size_t at, uint32_t v)
 {
-	size_t n = std::min(sizeof(v), b.size() - at);
-
-	memcpy(b.data() + at, &v, n);
+	memcpy(b.data() + at, &v, sizeof(v));
 }
 
 uint32_t get(const host::Bytes &b, size_t at)
@@ -42,19 +51,18 @@ host::Bytes make(uint32_t flow, uint32_t number, size_t size)
 	put(b, 0, flow);
 	put(b, 4, number);
 	put(b, 8, static_cast<uint32_t>(b.size()));
-	for (size_t at = 12; at < b.size(); at += 4)
-		put(b, at, mix(flow, number, static_cast<uint32_t>(at)));
+	memcpy(b.data() + 12, pattern(flow, number), b.size() - 12);
 	return b;
 }
 
 std::optional<Name> read(const host::Bytes &data)
 {
-	if (data.size() < kMinBytes || get(data, 8) != data.size())
+	if (data.size() < kMinBytes || data.size() > kMaxBytes || get(data, 8) != data.size())
 		return std::nullopt;
 
 	Name n = {get(data, 0), get(data, 4)};
 
-	if (make(n.flow, n.number, data.size()) != data)
+	if (memcmp(data.data() + 12, pattern(n.flow, n.number), data.size() - 12))
 		return std::nullopt;
 	return n;
 }

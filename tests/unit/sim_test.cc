@@ -225,18 +225,19 @@ TEST_F(Sim, RunsWorkOnceMoreWhenQueuedWhileItRuns)
 
 TEST_F(Sim, CancelWaitsForTheRunningItem)
 {
-	static bool stop, ended;
+	static bool started, stop, ended;
 	struct rds_work w;
 
-	stop = ended = false;
+	started = stop = ended = false;
 	rds_work_init(&w, [](struct rds_work *) {
+		started = true;
 		while (!stop)
 			sim::yield();
 		ended = true;
 	});
 	rds_work_queue(&w);
 	sim::spawn("canceller", [&] {
-		while (w.opaque[0] && sim::now_ns() < 500)
+		while (!started)
 			sim::yield();
 		rds_work_cancel_sync(&w);
 		EXPECT_TRUE(ended);
@@ -268,6 +269,48 @@ TEST_F(Sim, TimersFireOnceAtTheirTime)
 	rds_timer_cancel_sync(&t);
 	sim::run_for(10000);
 	EXPECT_EQ(fired, 1);
+}
+
+/* Sleeping on a channel is what sleepers in the kernel do: without a wakeup nobody looks again. */
+TEST_F(Sim, ASleeperNeedsItsWakeup)
+{
+	bool go = false, gone = false;
+
+	sim::spawn("sleeper", [&] {
+		sim::wait_on(&go, [&] { return go; });
+		gone = true;
+	});
+	sim::run_ready();
+	go = true;
+	sim::run_ready();
+	EXPECT_FALSE(gone);
+	sim::wake(&go);
+	sim::run_ready();
+	EXPECT_TRUE(gone);
+}
+
+/* Nor is a wakeup lost that comes while the sleeper looks. */
+TEST_F(Sim, ASleeperEnlistsBeforeItLooks)
+{
+	bool go = false, gone = false;
+
+	sim::spawn("sleeper", [&] {
+		sim::wait_on(&go, [&] {
+			bool seen = go;
+
+			sim::yield();
+			return seen;
+		});
+		gone = true;
+	});
+	sim::spawn("waker", [&] {
+		for (int i = 0; i < 3; i++)
+			sim::yield();
+		go = true;
+		sim::wake(&go);
+	});
+	sim::run_ready();
+	EXPECT_TRUE(gone);
 }
 
 /* The same seed gives the same schedule, another one another. */
