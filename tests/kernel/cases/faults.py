@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What goes wrong between two hosts: links, connections, hosts, frames, modules."""
-import json
-
+"""What goes wrong between two hosts: links, connections, hosts, modules."""
 from suite import test
-from traffic import A, B, Flows, counters, exact, helper, load_again, ordered, tell
+from traffic import A, B, Flows, counters, exact, load_again, ordered, tell
 from vm import VMError
 
 LOAD = "--flows 16 --max-payload 8192"
@@ -137,37 +135,3 @@ def modules_go_under_load(t):
     flows.sink.kill()
     flows.sink.wait()
     t.b.unload()
-
-
-# Frames after which no other can follow: the path is reset, or waits for the rest.
-FATAL = {"too_long", "huge", "huge_map"}
-COUNTED = {"recv_drop_bad_length": 3, "recv_drop_bad_cong": 3, "recv_drop_bad_port": 1,
-           "recv_bad_flags": 2, "recv_bad_exthdr": 2, "recv_foreign_exthdr": 3,
-           "recv_drop_no_sock": 1, "recv_drop_old_seq": 1}
-
-
-@test(vms=2, modules=("none", "ours"), only="ours")
-def malformed_frames(t):
-    """Everything a bad peer may send is counted, dropped or answered by a reset; the host lives."""
-    names = [line.partition(":")[0]
-             for line in t.a.check(f"{t.prog('rds_peer')} --list").splitlines()]
-    sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
-    sink.wait_output("^ready$")
-    before = counters(t, t.b)
-    said = t.a.check(f"{t.prog('rds_peer')} --connect {B} --each --wait 3000", 100)
-    results = {line["frame"]: line for line in map(json.loads, said.splitlines())}
-    assert list(results) == names, set(names) ^ set(results)
-    for name, line in results.items():
-        assert line["recovers"], line
-        if name in FATAL:
-            assert line["outcome"] in ("closed", "reset"), line
-        elif not line["partial"]:
-            assert line["outcome"] == "pong", line
-    after = counters(t, t.b)
-    for name, least in COUNTED.items():
-        assert after[name] - before[name] >= least, f"{name}: {before[name]} then {after[name]}"
-    assert not sink.done, sink.output
-    sink.write("", close=True)
-    lengths = [int(line.split()[0]) for line in sink.check().splitlines()[1:]]
-    assert {0, 5, 65536, 1 << 20} <= set(lengths), lengths
-    t.note(f"{len(names)} kinds of frames, {len(lengths)} messages among them delivered")

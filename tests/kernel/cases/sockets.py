@@ -54,6 +54,13 @@ def behave(t):
     behaviour(t)
 
 
+@test(vms=2, modules="mainline", timeout=300)
+def behave_mainline(t):
+    """Mainline's sockets behave as the programs demand, apart from what only ours do."""
+    behaviour(t)
+    without_leaks(t)
+
+
 @test(timeout=200)
 def all_ports(t):
     """All 65534 ports of an address in use: one more is refused, one less is found."""

@@ -66,8 +66,12 @@ void Sender::restart()
 	ask("CLOSE");
 	ask("OPEN");
 	next_ = read_ = 0;
-	/* The first send makes the connection, and this one waits until it works. */
-	same(trySend(fd_), options_.length, "first message");
+	/*
+	 * Waits until the port is free, which is told by another connection than the reader's
+	 * answer; and until mainline has all its paths, or its messages overtake each other.
+	 */
+	same(interrupted(std::chrono::seconds(20), [this] { return trySend(fd_, 0); }),
+	     options_.length, "first message");
 	readAll();
 }
 
@@ -112,11 +116,16 @@ void Sender::readAll()
 	read_ = next_;
 }
 
-/* Mainline is not: maps come whenever one of its eight paths comes up. */
+/*
+ * Mainline is not: maps come whenever one of its eight paths comes up. And a look with poll()
+ * in between makes it forget to wake the next one.
+ */
 void Sender::silentSoFar()
 {
-	if (options_.ours)
-		want(!waitFor(fd_, POLLIN, milliseconds(0)), "readable although nothing changed");
+	if (!options_.ours)
+		return;
+	pollEvents(fd_); /* what happened before may count once */
+	want(!waitFor(fd_, POLLIN, milliseconds(0)), "readable although nothing changed");
 }
 
 void Sender::fills()
@@ -143,8 +152,6 @@ void Sender::otherPort()
 void Sender::pollTells()
 {
 	fill();
-	pollEvents(fd_);
-	pollEvents(fd_);
 	silentSoFar();
 	readAll();
 	want(waitFor(fd_, POLLIN), "poll is not told");

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A slow reader on one host, senders on the other: refused, told, woken; nothing is lost."""
+from suite import test
+from tap import tap
+from traffic import A, A6, B, B6
+
+
+def slow_reader(t, sender, source, reader, target, flavour):
+    """rds_cong from one host to another; the flavour is the sender's."""
+    waiting = reader.spawn(f"{t.prog('rds_cong')} read --bind {target} --timeout 60")
+    waiting.wait_output("^ready$")
+    tap(t, sender, f"{t.prog('rds_cong')} send --bind {source} --to {target} --flavour {flavour}",
+        100)
+    waiting.check(30)
+
+
+@test(vms=2, timeout=240)
+def ours_with_ours(t):
+    """Both directions and families: ENOBUFS, monitor, blocked senders, SO_SNDTIMEO, recovery."""
+    slow_reader(t, t.a, A, t.b, B, t.flavour(0))
+    slow_reader(t, t.b, B6, t.a, A6, t.flavour(1))
+
+
+@test(vms=2, modules=("ours", "mainline"), timeout=240)
+def mainline_is_the_larger(t):
+    """The same between ours and mainline: the congestion maps are understood both ways."""
+    slow_reader(t, t.a, A, t.b, B, t.flavour(0))
+    slow_reader(t, t.b, B, t.a, A, t.flavour(1))
+
+
+@test(vms=2, modules=("mainline", "ours"), timeout=240)
+def mainline_is_the_smaller(t):
+    """The same with the addresses the other way round, IPv6."""
+    slow_reader(t, t.a, A6, t.b, B6, t.flavour(0))
+    slow_reader(t, t.b, B6, t.a, A6, t.flavour(1))
+
+
+@test(vms=2, modules="mainline", timeout=240)
+def mainline_with_mainline(t):
+    """What the program demands, mainline does."""
+    slow_reader(t, t.a, A, t.b, B, t.flavour(0))

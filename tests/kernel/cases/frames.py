@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Frames on the wire, well and badly formed, from a peer without RDS. The same go to mainline's
+modules, to show that the peer speaks what is spoken there."""
+import json
+
+from suite import test
+from traffic import A, B, counters, helper
+
+# After these mainline waits for the rest of a message; so do we where it could still come.
+BROKEN = ("too_long", "huge", "huge_map", "half_header", "half_payload", "half_map", "http",
+          "random")
+# Longer than a message may be, http and random by what stands where the length should.
+FATAL = {"too_long", "huge", "huge_map", "http", "random"}
+# Every port of the peer is congested now, so mainline holds back the answer to a ping.
+HELD = ("map_ones",)
+COUNTED = {"recv_drop_bad_length": 5, "recv_drop_bad_cong": 3, "recv_drop_bad_port": 1,
+           "recv_bad_flags": 2, "recv_bad_exthdr": 2, "recv_foreign_exthdr": 3,
+           "recv_drop_no_sock": 1, "recv_drop_old_seq": 1}
+PEERS, MEBIBYTE = 100, 1 << 20
+
+
+def each(t, options):
+    """{frame: outcome} of frames that get a connection each and are followed by a ping."""
+    said = t.a.check(f"{t.prog('rds_peer')} --connect {B} --each {options}", 100)
+    lines = [json.loads(line) for line in said.splitlines()]
+    assert lines and all(line["recovers"] for line in lines), said
+    return {line["frame"]: line["outcome"] for line in lines}
+
+
+def outcomes(t, silent, never=()):
+    """Of all frames. Those after which nothing comes are given less time than the others."""
+    after = each(t, "--wait 400 " + " ".join(f"--frame {name}" for name in silent))
+    return after | each(t, "--wait 20000 " + " ".join(f"--except {name}"
+                                                      for name in (*silent, *never)))
+
+
+@test(vms=2, modules=("none", "ours"), only="ours")
+def malformed(t):
+    """Whatever a bad peer sends is counted, dropped or answered by a reset; the host lives."""
+    sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
+    sink.wait_output("^ready$")
+    before = counters(t, t.b)
+    found = outcomes(t, silent=[name for name in BROKEN if name not in FATAL])
+    names = t.a.check(f"{t.prog('rds_peer')} --list").splitlines()
+    assert set(found) == {line.partition(":")[0] for line in names}
+    for name, outcome in found.items():
+        wanted = {"closed", "reset"} if name in FATAL else {
+            "silent" if name in BROKEN else "pong"}
+        assert outcome in wanted, f"{name}: {outcome}"
+    after = counters(t, t.b)
+    for name, least in COUNTED.items():
+        assert after[name] - before[name] >= least, f"{name}: {before[name]} then {after[name]}"
+    assert not sink.done, sink.output
+    sink.write("", close=True)
+    lengths = [int(line.split()[0]) for line in sink.check().splitlines()[1:]]
+    assert {0, 5, 65536, MEBIBYTE} <= set(lengths), lengths
+    t.note(f"{len(found)} kinds of frames, {len(lengths)} messages among them delivered")
+
+
+@test(vms=2, modules=("none", "mainline"))
+def mainline_understands_the_peer(t):
+    """54 frames to mainline's modules: each ping after one is answered, or it waits for more."""
+    # Its reader would hit a BUG.
+    found = outcomes(t, silent=BROKEN + HELD, never=["rdma_dest"])
+    for name, outcome in found.items():
+        assert outcome == ("silent" if name in BROKEN + HELD else "pong"), f"{name}: {outcome}"
+    t.note(f"{len(found)} frames")
+
+
+def unavailable(machine):
+    """kB of memory that are in use and cannot be taken back."""
+    text = machine.check("cat /proc/meminfo")
+    size = {line.split(":")[0]: int(line.split()[1]) for line in text.splitlines()}
+    return size["MemTotal"] - size["MemAvailable"]
+
+
+@test(vms=2, modules=("none", "ours"), only="ours")
+def claims_cost_nothing(t):
+    """100 peers say that 1 MiB follows and send one byte: no memory is set aside for the rest."""
+    t.a.check("for i in $(seq PEERS); do echo addr add 10.8.0.$i/32 dev eth0; done | ip -batch -"
+              .replace("PEERS", str(PEERS)))
+    t.b.check("ip route add 10.8.0.0/16 dev eth0")
+    before = unavailable(t.b)
+    header = f"bytes(16) + ({MEBIBYTE}).to_bytes(4, \"big\") + bytes((0, 9, 0, 9)) + bytes(24)"
+    peers = t.a.spawn("python3 -I -S -c '"
+                      "import socket, sys\n"
+                      f"peers = [socket.create_connection((\"{B}\", 16385), source_address="
+                      f"(f\"10.8.0.{{i}}\", 0)) for i in range(1, {PEERS + 1})]\n"
+                      "for peer in peers:\n"
+                      f"    peer.sendall({header} + b\"x\")\n"
+                      "sys.stdin.read()'", stdin=True)
+    # The header was understood, and a byte was taken.
+    t.b.wait_until(f"test $({t.tool('rds-info')} -T | grep -cw {MEBIBYTE - 1}) = {PEERS}")
+    grown = unavailable(t.b) - before
+    peers.write("", close=True)
+    peers.check()
+    t.a.check("ip addr flush dev eth0 to 10.8.0.0/16")
+    t.b.check("ip route del 10.8.0.0/16 dev eth0")
+    t.note(f"{grown} kB for {PEERS} peers")
+    assert grown < PEERS * 200, f"{grown} kB"
+
+
+def calls_back(t):
+    """The peer has the larger address: it knocks, is called back, and pings over that."""
+    said = t.b.check(f"{t.prog('rds_peer')} --listen {B} --knock {A} --frame map_zero"
+                     " --frame ping --expect '0->7' --wait 20000", 60)
+    frames = [json.loads(line) for line in said.splitlines()]
+    assert frames[0]["flags"] == 1 and frames[0]["congested_ports"] == 0, frames[0]
+    assert frames[-1]["state"] == "open", frames[-1]
+
+
+@test(vms=2, modules=("ours", "none"))
+def ours_calls_back(t):
+    """A connection from the larger address is a knock: ours hangs up and connects itself."""
+    calls_back(t)
+
+
+@test(vms=2, modules=("mainline", "none"))
+def mainline_calls_back(t):
+    """As mainline does."""
+    calls_back(t)
