@@ -4,7 +4,9 @@
 
 In README.md and docs/*.md: a word with a slash that begins with a directory of the tree is a path
 and must be there; a name followed by () in `code` must be defined or declared somewhere in net,
-transports, tools or tests. Links to docs/... are paths too.
+transports, tools or tests. Links to docs/... are paths too. In docs/abi.md a `room.name` in code is
+a test in a virtual machine or a unit test, and a "name" after rds_sockets is one of its cases.
+docs/testing.md has every file of tests/kernel/cases in `code`.
 """
 import pathlib
 import re
@@ -14,6 +16,8 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 ROOMS = ("net", "transports", "include", "tools", "tests", "docs", "scripts", "packaging", "kbuild", ".ci")
 PATH = re.compile(r"(?<![\w/.-])((?:%s)/[\w./-]*\w)" % "|".join(map(re.escape, ROOMS)))
 FUNCTION = re.compile(r"`(?:\w+::)?(\w+)\(\)`")
+TEST = re.compile(r"`(\w+\.\w+)`")
+CASES = re.compile(r'rds_sockets ("[^"]+"(?:, "[^"]+")*)')
 SHORT = re.compile(r"\b(decisions/\d{3})\b")
 
 
@@ -24,6 +28,33 @@ def words(rooms):
             if path.suffix in (".c", ".cc", ".h", ".py", ".sh"):
                 found |= set(re.findall(r"\b(\w+)\s*\(", path.read_text(errors="replace")))
     return found
+
+
+def tests():
+    """file.test of the virtual machines, Suite.Name of the unit tests."""
+    found = set()
+    for path in (TOP / "tests/kernel/cases").glob("*.py"):
+        found |= {f"{path.stem}.{name}" for name in
+                  re.findall(r"^@test\(.*\)\ndef (\w+)", path.read_text(), re.M)}
+    for path in (TOP / "tests/unit").glob("*.cc"):
+        found |= {f"{suite}.{name}" for suite, name in
+                  re.findall(r"^TEST(?:_[FP])?\((\w+), (\w+)\)", path.read_text(), re.M)}
+    return found
+
+
+def shown_by():
+    """What docs/abi.md says shows something, and is not there."""
+    text = (TOP / "docs/abi.md").read_text()
+    cases = "".join(p.read_text() for p in (TOP / "tests/progs/rds_sockets").glob("*.cc"))
+    names = [name for part in CASES.findall(text) for name in re.findall('"[^"]+"', part)]
+    shown = TEST.findall(text)
+    faults = [f"docs/abi.md: no test is called {name}" for name in sorted(set(shown) - tests())]
+    faults += [f"docs/abi.md: rds_sockets has no case {name}" for name in names
+               if f"({name}" not in cases]
+    table = (TOP / "docs/testing.md").read_text()
+    faults += [f"docs/testing.md: no word of {path.relative_to(TOP)}"
+               for path in (TOP / "tests/kernel/cases").glob("*.py") if f"`{path.stem}`" not in table]
+    return faults, len(shown) + len(names)
 
 
 def main():
@@ -45,9 +76,11 @@ def main():
                 functions += 1
                 if function not in known:
                     faults.append(f"{name}:{number}: there is no function {function}()")
-    if not paths or not functions:
+    missing, shown = shown_by()
+    faults += missing
+    if not paths or not functions or not shown:
         faults.append("nothing was found to check: the patterns do not fit the pages any more")
-    print(f"{len(pages)} pages, {paths} paths, {functions} functions")
+    print(f"{len(pages)} pages, {paths} paths, {functions} functions, {shown} tests")
     print("\n".join(faults))
     return 1 if faults else 0
 

@@ -80,6 +80,37 @@ def modprobe_pulls_what_it_needs(t):
     assert t.a.check(f"{TALK} loop 127.0.0.1") == "hello\n"
 
 
+SETTINGS = {"pf_rds": "21", "sol_rds": "276", "ping_enable": "1", "max_unacked_packets": "8",
+            "max_unacked_bytes": "16777216", "reconnect_min_delay_ms": "1",
+            "reconnect_delay_min_ms": "1", "reconnect_max_delay_ms": "1000",
+            "reconnect_delay_max_ms": "1000", "tcp/rds_tcp_sndbuf": "0", "tcp/rds_tcp_rcvbuf": "0"}
+REFUSED = [(name, value) for name, values in
+           {"pf_rds": "22", "sol_rds": "1", "reconnect_min_delay_ms": "0 1001 -1 x",
+            "reconnect_delay_max_ms": "0 3600001", "max_unacked_packets": "-1",
+            "tcp/rds_tcp_sndbuf": "1 -1", "tcp/rds_tcp_rcvbuf": "1"}.items()
+           for value in values.split()]
+
+
+def settings_of(t):
+    return dict(line.split(":") for line in
+                t.a.check("cd /proc/sys/net/rds && grep -r . *").splitlines())
+
+
+@test(only="ours")
+def settings(t):
+    """/proc/sys/net/rds: every file and its value, both spellings of one, what is refused."""
+    assert settings_of(t) == SETTINGS
+    for name, value in REFUSED:
+        rc, _ = t.a.run(f"echo {value} >/proc/sys/net/rds/{name}")
+        assert rc, f"{name} takes {value}"
+    assert settings_of(t) == SETTINGS
+    for name, alias, value in (("reconnect_max_delay_ms", "reconnect_delay_max_ms", "2000"),
+                               ("reconnect_delay_min_ms", "reconnect_min_delay_ms", "50")):
+        t.a.check(f"echo {value} >/proc/sys/net/rds/{name}")
+        now = settings_of(t)
+        assert now[name] == now[alias] == value, now
+
+
 @test(modules="none")
 def no_module_no_socket(t):
     """Where only the kernel's own modules are installed and not loaded: EAFNOSUPPORT (97)."""
