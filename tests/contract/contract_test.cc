@@ -178,7 +178,7 @@ TEST_P(Contract, CarriesTheLargestMessage)
 	from->sock().sndbuf = 2u << 20;
 	to->sock().rcvbuf = 2u << 20;
 	sim::options().preempt_per_1000 = 0;
-	stream::params().send_window = stream::params().recv_window = 64 * 1024;
+	tube::params().send_window = tube::params().recv_window = 64 * 1024;
 	sim::spawn("send", [&] { s.send(2, 1 << 20, 1 << 20); });
 	sim::spawn("receive", [&] { traffic::receive(*to, order, stop); });
 	EXPECT_TRUE(sim::run_until([&] { return order.received_count() == 2; }, 60 * kSecond));

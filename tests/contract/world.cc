@@ -26,8 +26,7 @@ void Contract::SetUp()
 	sim::reset(sim::Options{.seed = 7, .preempt_per_1000 = s.preempt_per_1000});
 	check::watch_states();
 	ASSERT_EQ(rds_core_init(), 0);
-	stream::reset();
-	stream::params() = s.params;
+	stream::reset(s.params);
 	transport = rds_loop_init(&loop_module);
 	ASSERT_EQ(rds_transport_register(transport), 0);
 	if (!s.stream) {

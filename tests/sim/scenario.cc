@@ -107,8 +107,7 @@ void Story::choose()
 	resets_ = sim::chance(500);
 	cancels_ = sim::chance(250);
 	closes_ = sim::chance(500);
-	stream::reset();
-	stream::params() = p;
+	stream::reset(p);
 	result_.setup = "preempt " + std::to_string(sim::options().preempt_per_1000) +
 			", windows " + std::to_string(p.send_window) + "/" +
 			std::to_string(p.recv_window) + ", messages to " +
@@ -271,7 +270,7 @@ void Story::act()
 void Story::calm()
 {
 	sim::options().fail_per_1000 = 0;
-	stream::params().refuse_per_1000 = 0;
+	stream::set_faults(0, 0);
 	for (auto &a : apps_)
 		a->slow = false;
 }

@@ -102,6 +102,11 @@ void fail_nth(unsigned int nth);
 /* Allocations that were made to fail since reset(). */
 uint64_t failed_allocs();
 
+/* ---- a trace to read ---- */
+extern bool tracing;
+/* One line, with the time before it, if tracing. */
+__attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
+
 /* ---- verdict ---- */
 /* What is left over: leaked memory, held locks, open RCU sections, pending work, armed timers,
  * rds_bug() calls.  Empty when clean. */

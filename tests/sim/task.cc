@@ -2,6 +2,7 @@
 #include "task.h"
 
 #include <algorithm>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <execinfo.h>
@@ -17,6 +18,7 @@ namespace sim
 Task *the_task;
 uint64_t preempt_countdown;
 void (*on_fail)(const char *why);
+bool tracing;
 
 namespace
 {
@@ -508,6 +510,19 @@ std::string leftovers()
 	if (w->outside.rcu_depth)
 		out += "the test is inside an RCU section; ";
 	return out;
+}
+
+void say(const char *fmt, ...)
+{
+	va_list args;
+
+	if (!tracing)
+		return;
+	printf("%14.6f ms  ", static_cast<double>(w->now) / 1e6);
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
 }
 
 void fail(const char *why)

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "stream.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "sim.h"
+#include "transports/tcp/tcp_duel.h"
+#include "transports/tcp/tcp_frame.h"
+
+namespace stream
+{
+
+void (*on_unread)(const struct rds_addr &from, const struct rds_addr &to);
+
+namespace
+{
+
+using tube::End;
+using tube::Locked;
+using tube::Ref;
+
+enum class Phase { kIdle, kConnecting, kOpen, kDraining, kEnded };
+
+/* The transport's part of a path. */
+struct Wire final : tube::User {
+	explicit Wire(struct rds_path *path) : path(path)
+	{
+		rds_tcp_frame_init(&frame, path);
+	}
+	void established() override;
+	void arrived(enum rds_ctx ctx) override;
+	void acked(uint64_t bytes) override;
+	void room() override;
+
+	void begin(const Ref &p, unsigned int s, Phase ph);
+	int feed(End &e, enum rds_ctx ctx);
+	void settle(int status);
+	End &end() const
+	{
+		return tube->end[side];
+	}
+
+	struct rds_path *const path;
+	struct rds_tcp_frame frame;
+	Ref tube; /* changed by the path's worker alone */
+	unsigned int side = 0;
+	Phase phase = Phase::kIdle;
+	bool paused = false; /* the core refused something */
+};
+
+/* A namespace that accepts. */
+struct Node final : tube::Listener {
+	void incoming(const Ref &p) override;
+
+	host::Net *net = nullptr;
+	std::vector<struct rds_addr> addrs;
+};
+
+struct State {
+	unsigned int partial_per_1000 = 0;
+	std::vector<std::unique_ptr<Node>> nodes;
+	struct rds_module module;
+	uint64_t cuts = 0;
+};
+
+State &state()
+{
+	static auto *s = new State;
+	return *s;
+}
+
+/* Any cut point: often all there is, else some of it. */
+size_t some_of(size_t n)
+{
+	return sim::chance(500) ? n : 1 + sim::random_below(n);
+}
+
+void tell_unread(const Ref &p, unsigned int side)
+{
+	if (on_unread)
+		on_unread(p->addr[!side], p->addr[side]);
+}
+
+/* ---- what a connection tells; its end is locked ---- */
+
+void Wire::begin(const Ref &p, unsigned int s, Phase ph)
+{
+	tube = p;
+	side = s;
+	phase = ph;
+	paused = false;
+	p->end[s].user = this;
+}
+
+void Wire::settle(int status)
+{
+	if (status == -11) {
+		paused = true;
+		rds_recv_later(path);
+	} else if (status) {
+		phase = Phase::kEnded;
+	}
+}
+
+int Wire::feed(End &e, enum rds_ctx ctx)
+{
+	int status = 0;
+
+	while (!status && !e.rx.empty()) {
+		size_t n = some_of(e.rx.size());
+		struct rds_src src;
+		uint32_t used = 0;
+
+		src.data = e.rx.data();
+		src.len = n;
+		status = rds_tcp_frame_feed(&frame, &src, 0, static_cast<uint32_t>(n), ctx, &used);
+		e.rx.take(used);
+		if (!status && used != n)
+			sim::fail("the frame kept bytes without saying why");
+	}
+	return status;
+}
+
+/* Reads what is there; the end is told when all before it was taken. */
+void Wire::arrived(enum rds_ctx ctx)
+{
+	End &e = end();
+
+	if (phase == Phase::kConnecting && e.dead) {
+		phase = Phase::kEnded;
+		rds_path_drop(path, RDS_DROP_CONNECT);
+	}
+	if (paused || (phase != Phase::kOpen && phase != Phase::kDraining))
+		return;
+
+	int status = feed(e, ctx);
+
+	settle(status);
+	tube::read_some(tube, side);
+	if (status || (!e.fin_in && !e.dead))
+		return;
+
+	bool draining = phase == Phase::kDraining;
+
+	phase = Phase::kEnded;
+	if (draining)
+		rds_path_drained(path);
+	else
+		rds_path_drop(path, e.dead ? RDS_DROP_ERROR : RDS_DROP_PEER_CLOSED);
+}
+
+void Wire::established()
+{
+	if (phase != Phase::kConnecting)
+		return;
+	if (rds_tcp_established_is(&tube->addr[0], &tube->addr[1]) == RDS_TCP_USE) {
+		phase = Phase::kOpen;
+		rds_path_connected(path);
+		arrived(RDS_ATOMIC); /* the network may have overtaken this */
+	} else {
+		phase = Phase::kEnded;
+		rds_path_drop(path, RDS_DROP_KNOCKED);
+	}
+}
+
+void Wire::acked(uint64_t bytes)
+{
+	if (phase == Phase::kOpen || phase == Phase::kDraining)
+		rds_path_acked(path, bytes);
+}
+
+void Wire::room()
+{
+	if (phase == Phase::kOpen || phase == Phase::kDraining)
+		rds_path_writable(path);
+}
+
+/* ---- accepting ---- */
+
+void Node::incoming(const Ref &p)
+{
+	const struct rds_addr &laddr = p->addr[1], &faddr = p->addr[0];
+	enum rds_tcp_meaning meaning = rds_tcp_accepted_is(&laddr, &faddr);
+	struct rds_conn *conn = nullptr;
+	int err = 0;
+
+	if (meaning != RDS_TCP_REFUSE && !net->is_local(faddr))
+		conn = rds_conn_get(net->core(), ops(), &laddr, &faddr, p->scope, 0, &err);
+	if (!conn) {
+		tube::refuse(p, 1);
+	} else if (meaning == RDS_TCP_KNOCK) {
+		rds_path_knocked(rds_conn_path(conn, 0));
+		tube::refuse(p, 1);
+	} else {
+		rds_path_accepted(rds_conn_path(conn, 0), new Ref(p));
+	}
+	if (conn)
+		rds_conn_put(conn);
+}
+
+/* ---- ops ---- */
+
+void *path_alloc(struct rds_path *path)
+{
+	void *mem = rds_alloc(sizeof(Wire), RDS_MAY_SLEEP);
+
+	return mem ? new (mem) Wire(path) : nullptr;
+}
+
+void path_free(void *tp)
+{
+	auto *w = static_cast<Wire *>(tp);
+
+	if (w->tube)
+		sim::fail("a path with an open connection is freed");
+	w->~Wire();
+	rds_free(w);
+}
+
+int initiates(const void *tp)
+{
+	auto *w = static_cast<const Wire *>(tp);
+
+	return rds_tcp_is_caller(rds_path_laddr(w->path), rds_path_faddr(w->path));
+}
+
+int connect(void *tp)
+{
+	auto *w = static_cast<Wire *>(tp);
+	const struct rds_addr *laddr = rds_path_laddr(w->path), *faddr = rds_path_faddr(w->path);
+
+	if (w->tube)
+		sim::fail("connects twice");
+	if (!rds_tcp_may_connect(laddr, faddr, 0))
+		return -22;
+	w->begin(tube::connect(*laddr, *faddr, rds_path_scope(w->path), w), 0, Phase::kConnecting);
+	return 0;
+}
+
+int adopt(void *tp, void *handle)
+{
+	auto *w = static_cast<Wire *>(tp);
+	std::unique_ptr<Ref> h(static_cast<Ref *>(handle));
+	Ref p = *h;
+	End &e = p->end[1];
+	Locked l(e);
+
+	if (w->tube)
+		sim::fail("adopts while it has a connection");
+	if (e.dead && e.rx.empty()) {
+		tube::close(p, 1);
+		return -104;
+	}
+	w->begin(p, 1, Phase::kOpen);
+	w->arrived(RDS_MAY_SLEEP);
+	return 0;
+}
+
+void discard(void *handle)
+{
+	std::unique_ptr<Ref> h(static_cast<Ref *>(handle));
+
+	if (!(*h)->end[1].rx.empty())
+		tell_unread(*h, 1);
+	tube::refuse(*h, 1);
+}
+
+void shutdown(void *tp)
+{
+	auto *w = static_cast<Wire *>(tp);
+	Locked l(w->end());
+
+	if (w->phase != Phase::kOpen) {
+		rds_path_drained(w->path);
+		return;
+	}
+	w->phase = Phase::kDraining;
+	tube::finish(w->tube, w->side);
+	w->arrived(RDS_MAY_SLEEP);
+}
+
+void close(void *tp)
+{
+	auto *w = static_cast<Wire *>(tp);
+	Ref p = w->tube;
+
+	if (!p)
+		return;
+
+	Locked l(w->end());
+
+	if (!w->end().rx.empty() || w->paused)
+		tell_unread(p, w->side);
+	tube::close(p, w->side);
+	w->tube = nullptr;
+	w->phase = Phase::kIdle;
+	w->paused = false;
+	rds_tcp_frame_reset(&w->frame);
+}
+
+/* Appends up to @n bytes of a message from @off on; the number appended. */
+size_t append(tube::ByteQueue &out, struct rds_msg *m, size_t off, size_t n)
+{
+	size_t size = RDS_HEADER_BYTES + rds_msg_len(m), done = 0;
+
+	n = std::min(n, size - off);
+
+	unsigned char *to = out.grow(n);
+
+	if (off < RDS_HEADER_BYTES) {
+		done = std::min(n, RDS_HEADER_BYTES - off);
+		memcpy(to, rds_msg_header(m) + off, done);
+	}
+	if (n > done)
+		rds_payload_to_mem(rds_msg_payload(m),
+				   static_cast<uint32_t>(off + done - RDS_HEADER_BYTES),
+				   static_cast<uint32_t>(n - done), to + done);
+	return n;
+}
+
+long xmit(void *tp, const struct rds_xmit *x)
+{
+	auto *w = static_cast<Wire *>(tp);
+	Ref p = w->tube;
+
+	if (!p)
+		sim::fail("xmit() without a connection");
+
+	End &e = w->end();
+	Locked l(e);
+
+	if (e.dead || w->phase != Phase::kOpen)
+		return -32;
+
+	size_t want = 0, off = x->off;
+
+	for (unsigned int i = 0; i < x->n; i++)
+		want += RDS_HEADER_BYTES + rds_msg_len(x->msgs[i]);
+	want -= off;
+
+	size_t n = tube::room(*p, w->side, want);
+
+	if (n > 1 && sim::chance(state().partial_per_1000))
+		n = tube::room(*p, w->side, want, 1 + sim::random_below(n));
+	if (!n)
+		return -11;
+	for (size_t i = 0, left = n; left; i++, off = 0)
+		left -= append(e.tx, x->msgs[i], off, left);
+	tube::wrote(p, w->side, n);
+	return static_cast<long>(n);
+}
+
+void recv_retry(void *tp)
+{
+	auto *w = static_cast<Wire *>(tp);
+
+	if (!w->tube)
+		return;
+
+	Ref p = w->tube;
+	Locked l(w->end());
+
+	if (w->paused) {
+		uint32_t used = 0;
+
+		w->paused = false;
+		w->settle(rds_tcp_frame_feed(&w->frame, nullptr, 0, 0, RDS_MAY_SLEEP, &used));
+	}
+	w->arrived(RDS_MAY_SLEEP);
+}
+
+struct rds_transport table = {
+	.name = "tcp",
+	.type = 2,
+	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_ZEROCOPY | RDS_CAP_COALESCE | RDS_CAP_PROBE |
+		RDS_CAP_TOS_ZERO,
+	.max_paths = 1,
+	.owner = nullptr,
+	.laddr_check = host::laddr_is_local,
+	.path_alloc = path_alloc,
+	.path_free = path_free,
+	.initiates = initiates,
+	.connect = connect,
+	.adopt = adopt,
+	.discard = discard,
+	.shutdown = shutdown,
+	.close = close,
+	.xmit = xmit,
+	.recv_retry = recv_retry,
+	.n_stats = 0,
+	.stat_names = nullptr,
+	.stats = nullptr,
+};
+
+} // namespace
+
+void reset(const Params &p)
+{
+	network::reset(network::Params{p.delay_min_ns, p.delay_max_ns});
+	tube::reset(tube::Params{p.send_window, p.recv_window, p.refuse_per_1000});
+	state().partial_per_1000 = p.partial_per_1000;
+	state().nodes.clear();
+	state().module.refs = 0;
+	state().module.dying = false;
+	state().cuts = 0;
+	table.owner = &state().module;
+	on_unread = nullptr;
+}
+
+void set_faults(unsigned int refuse_per_1000, unsigned int partial_per_1000)
+{
+	tube::params().refuse_per_1000 = refuse_per_1000;
+	state().partial_per_1000 = partial_per_1000;
+}
+
+const struct rds_transport *ops()
+{
+	return &table;
+}
+
+struct rds_module &module()
+{
+	return state().module;
+}
+
+void listen(host::Net &net, std::vector<struct rds_addr> addrs)
+{
+	auto n = std::make_unique<Node>();
+
+	if (network::host_of(addrs[0]) == network::kNobody)
+		network::add_host(addrs);
+	n->net = &net;
+	n->addrs = std::move(addrs);
+	for (const auto &a : n->addrs)
+		tube::listen(a, n.get());
+	state().nodes.push_back(std::move(n));
+}
+
+void stop_listening(host::Net &net)
+{
+	auto &nodes = state().nodes;
+	auto it = std::find_if(nodes.begin(), nodes.end(),
+			       [&](const auto &n) { return n->net == &net; });
+
+	if (it == nodes.end())
+		return;
+
+	Node *n = it->get();
+
+	for (const auto &a : n->addrs)
+		tube::listen(a, nullptr);
+	sim::wait_until([n] { return !n->busy; });
+	std::erase_if(nodes, [n](const auto &own) { return own.get() == n; });
+}
+
+bool cut_one(bool half)
+{
+	unsigned int n = alive();
+	Ref p = n ? tube::living(sim::random_below(n)) : nullptr;
+
+	if (!p)
+		return false;
+	state().cuts++;
+	sim::say("cut of connection %u%s", p->number, half ? ", one end does not know" : "");
+	if (half)
+		tube::cut_one_end(p, static_cast<unsigned int>(sim::random_below(2)));
+	else
+		tube::cut(p);
+	return true;
+}
+
+unsigned int cut_all()
+{
+	unsigned int n = alive();
+
+	for (unsigned int i = 0; i < n; i++)
+		tube::cut(tube::living(i));
+	state().cuts += n;
+	return n;
+}
+
+unsigned int alive()
+{
+	return tube::count_living();
+}
+
+uint64_t cuts()
+{
+	return state().cuts;
+}
+
+} // namespace stream
