@@ -25,8 +25,8 @@ locked := mkdir -p $(logs) && flock build/.lock
 again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
-.PHONY: all modules modules-now user tests deps test test-user test-vm demo bench scale mutation tidy \
-	install uninstall clean help need-headers need-cmake
+.PHONY: all modules modules-now user tests deps test test-user test-vm fuzz demo bench scale \
+	mutation tidy install uninstall clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
 
@@ -76,13 +76,16 @@ test: deps ## everything; last line: N passed, N failed, N skipped
 	echo "warnings in the build, see $(logs)/build.log" >&2; exit 1; }
 	@$(again) test-user; $(again) test-vm; scripts/summary.py $(logs)/test-user.log $(logs)/test-vm.log
 
-test-user: ## unit, contract, simulator, threads, seam, ABI, docs (ctest)
+test-user: ## unit, contract, simulator, threads, fuzzers, seam, ABI, docs (ctest)
 	@mkdir -p $(logs)
 	@cd build && ctest -j$(JOBS) --output-on-failure 2>&1 | tee logs/test-user.log
 
 test-vm: ## the VM suite on KERNEL
 	@mkdir -p $(logs)
 	@KERNEL=$(test_kernel) tests/kernel/run.py 2>&1 | tee $(logs)/test-vm.log
+
+fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds for each
+	@tests/fuzz/fuzz.sh go "$(FUZZ)" "$(TIME)"
 
 demo: deps ## two virtual hosts talk RDS, and you see it
 	@$(again) modules user

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Control messages and socket options: net/linux/cmsg.c and sockopt.c, unchanged, on a scripted core
+ * and on user memory that may end anywhere.  Nothing beyond a buffer is read or written (that is
+ * AddressSanitizer's part), every answer is the one that a second, plainer reading of rds(7) gives,
+ * and a call that fails changes nothing.
+ */
+#include <cstring>
+
+#include "fuzz.h"
+extern "C" {
+#include "net/linux/glue.h"
+}
+
+using fuzz::must;
+
+/* The core's part of a socket: remembers what it was told. */
+struct rds_socket {
+	bool bound, cancelled, tracing;
+	struct rds_endpoint cancelled_to;
+	int recverr, monitor, transport;
+	uint64_t mask;
+	uint32_t cookies[RDS_MAX_ZCOOKIES];
+	unsigned int n_cookies;
+};
+
+namespace
+{
+
+std::unique_ptr<std::vector<char>> user;
+
+bool in_user_memory(const void *p, size_t n)
+{
+	auto at = reinterpret_cast<uintptr_t>(p);
+	auto from = reinterpret_cast<uintptr_t>(user->data());
+
+	return at >= from && n <= user->size() && at - from <= user->size() - n;
+}
+
+} // namespace
+
+/* ---- the kernel and the core, as far as the glue calls them ---- */
+
+extern "C" {
+
+unsigned long copy_from_user(void *to, const void *from, unsigned long n)
+{
+	if (!in_user_memory(from, n))
+		return n;
+	memcpy(to, from, n);
+	return 0;
+}
+
+unsigned long copy_to_user(void *to, const void *from, unsigned long n)
+{
+	if (!in_user_memory(to, n))
+		return n;
+	memcpy(to, from, n);
+	return 0;
+}
+
+void lock_sock(struct sock *sk)
+{
+	must(!sk->locked++, "a socket is locked once");
+}
+
+void release_sock(struct sock *sk)
+{
+	must(!--sk->locked, "a socket that is unlocked was locked");
+}
+
+int put_cmsg(struct msghdr *m, int level, int type, int len, void *data)
+{
+	size_t space = CMSG_SPACE(static_cast<size_t>(len));
+	struct cmsghdr c = {CMSG_LEN(static_cast<size_t>(len)), level, type};
+
+	if (m->msg_controllen < space) {
+		m->msg_flags |= MSG_CTRUNC;
+		return 0;
+	}
+	memcpy(m->msg_control, &c, sizeof(c));
+	memcpy(static_cast<char *>(m->msg_control) + sizeof(c), data, static_cast<size_t>(len));
+	m->msg_control = static_cast<char *>(m->msg_control) + space;
+	m->msg_controllen -= space;
+	return 0;
+}
+
+uint64_t rds_now_ns(void)
+{
+	return 1000;
+}
+
+int rds_socket_bound(const struct rds_socket *s, struct rds_endpoint *ep)
+{
+	memset(ep, 0, sizeof(*ep));
+	return s->bound;
+}
+
+void rds_socket_cancel(struct rds_socket *s, const struct rds_endpoint *to)
+{
+	s->cancelled = true;
+	s->cancelled_to = to ? *to : rds_endpoint{};
+}
+
+void rds_socket_set_recverr(struct rds_socket *s, int on)
+{
+	s->recverr = on;
+}
+
+int rds_socket_recverr(const struct rds_socket *s)
+{
+	return s->recverr;
+}
+
+void rds_socket_set_cong_monitor(struct rds_socket *s, int on, uint64_t mask)
+{
+	s->monitor = on;
+	s->mask = mask;
+}
+
+void rds_socket_cong_monitor(const struct rds_socket *s, int *on, uint64_t *mask)
+{
+	*on = s->monitor;
+	*mask = s->mask;
+}
+
+int rds_socket_transport(const struct rds_socket *s)
+{
+	return s->transport;
+}
+
+int rds_socket_set_transport(struct rds_socket *s, unsigned int type)
+{
+	must(s->transport < 0 && type < RDS_TRANS_COUNT, "only what can be set is set");
+	s->transport = static_cast<int>(type);
+	return 0;
+}
+
+void rds_socket_set_trace(struct rds_socket *s, int on)
+{
+	s->tracing = on;
+}
+
+unsigned int rds_socket_zcopy(struct rds_socket *s, uint32_t *cookies, unsigned int max)
+{
+	unsigned int n = std::min(s->n_cookies, max);
+
+	memcpy(cookies, s->cookies, n * sizeof(*cookies));
+	return n;
+}
+
+int rds_info_getsockopt(struct sock *, int, char *, int *, int)
+{
+	return -ENOSPC; /* rds_info.c copies under locks: the virtual machine's tests */
+}
+
+} // extern "C"
+
+namespace
+{
+
+struct Both {
+	struct rds_sock glue;
+	struct rds_socket core;
+};
+static_assert(offsetof(Both, core) == sizeof(struct rds_sock));
+
+class Harness final
+{
+public:
+	explicit Harness(FuzzedDataProvider &in) : in_(in)
+	{
+		b_.core.transport = RDS_TRANS_NONE;
+		sock_.sk = &b_.glue.sk;
+	}
+	void run();
+
+private:
+	void set_option();
+	int model(int name, const unsigned char *p, size_t room, unsigned int len);
+	int model_int(int &to, const unsigned char *p, size_t room, unsigned int len);
+	int model_cancel(const unsigned char *p, size_t room, unsigned int len);
+	int model_trace(const unsigned char *p, size_t room, unsigned int len);
+	void get_option();
+	void send_cmsgs();
+	void check_sent(struct msghdr &msg, const struct rds_send_cmsgs &out);
+	void recv_cmsgs();
+
+	FuzzedDataProvider &in_;
+	Both b_ = {};
+	struct socket sock_ = {};
+};
+
+constexpr int kNames[] = {RDS_CANCEL_SENT_TO, RDS_GET_MR, RDS_FREE_MR, 4, RDS_RECVERR,
+			  RDS_CONG_MONITOR, RDS_GET_MR_FOR_DEST, SO_RDS_TRANSPORT, 9,
+			  SO_RDS_MSG_RXPATH_LATENCY, SO_TIMESTAMP_OLD, SO_TIMESTAMP_NEW,
+			  RDS_INFO_COUNTERS, RDS_INFO_LAST, 0, -1};
+constexpr unsigned int kLengths[] = {0, 1, 3, 4, 5, 7, 8, 15, 16, 27, 28, 32, 128, 0xffffffff};
+
+int Harness::model_int(int &to, const unsigned char *p, size_t room, unsigned int len)
+{
+	if (len < sizeof(int))
+		return -EINVAL;
+	if (room < sizeof(int))
+		return -EFAULT;
+	memcpy(&to, p, sizeof(int));
+	return 0;
+}
+
+int Harness::model_cancel(const unsigned char *p, size_t room, unsigned int len)
+{
+	size_t want = len < 28 ? 16 : 28;
+	struct rds_endpoint to = {};
+	auto *bytes = reinterpret_cast<unsigned char *>(&to.addr);
+	sa_family_t family;
+
+	if (!b_.core.bound)
+		return -ENOTCONN;
+	if (len && len < 16)
+		return -EINVAL;
+	if (len && room < want)
+		return -EFAULT;
+	must(b_.core.cancelled, "it was cancelled");
+	if (!len) {
+		must(!b_.core.cancelled_to.port, "all of it");
+		return 0;
+	}
+	memcpy(&family, p, sizeof(family));
+	to.port = static_cast<uint16_t>(p[2] << 8 | p[3]);
+	if (want == 16 || family == AF_INET) {
+		bytes[10] = bytes[11] = 0xff;
+		memcpy(bytes + 12, p + 4, 4);
+	} else {
+		memcpy(bytes, p + 8, 16);
+	}
+	must(!memcmp(&to.addr, &b_.core.cancelled_to.addr, 16) &&
+		     to.port == b_.core.cancelled_to.port,
+	     "what went there");
+	return 0;
+}
+
+int Harness::model_trace(const unsigned char *p, size_t room, unsigned int len)
+{
+	if (len != 4 || room < 4 || p[0] > 3)
+		return -EFAULT;
+	for (int i = 0; i < p[0]; i++)
+		if (p[1 + i] > 2)
+			return -EFAULT;
+	must(!memcmp(&b_.glue.trace, p, 4) && b_.core.tracing == (p[0] != 0), "it is traced");
+	return 0;
+}
+
+/* What the call must have given and done, from what it was given: @room bytes at @p are there. */
+int Harness::model(int name, const unsigned char *p, size_t room, unsigned int len)
+{
+	size_t mr = name == RDS_GET_MR ? 32 : name == RDS_FREE_MR ? 16 : 160;
+	int value = 0, ret;
+
+	switch (name) {
+	case RDS_CANCEL_SENT_TO:
+		return model_cancel(p, room, len);
+	case RDS_GET_MR:
+	case RDS_GET_MR_FOR_DEST:
+	case RDS_FREE_MR:
+		if (len != mr)
+			return -EINVAL;
+		if (room < mr)
+			return -EFAULT;
+		return name == RDS_FREE_MR ? -EINVAL : b_.core.bound ? -EOPNOTSUPP : -ENOTCONN;
+	case RDS_RECVERR:
+		ret = model_int(value, p, room, len);
+		must(ret || b_.core.recverr == (value != 0), "RDS_RECVERR is set");
+		return ret;
+	case RDS_CONG_MONITOR:
+		if (len >= 8 && room < 8)
+			return -EFAULT;
+		if (len >= 8) {
+			must(!memcmp(&b_.core.mask, p, 8) && b_.core.monitor == (b_.core.mask != 0),
+			     "a mask is set");
+			return 0;
+		}
+		ret = model_int(value, p, room, len);
+		must(ret || (b_.core.monitor == (value != 0) && !b_.core.mask), "or just on");
+		return ret;
+	case SO_RDS_MSG_RXPATH_LATENCY:
+		return model_trace(p, room, len);
+	case SO_TIMESTAMP_OLD:
+	case SO_TIMESTAMP_NEW:
+		if (len != 4 || room < 4)
+			return -EFAULT;
+		memcpy(&value, p, 4);
+		must(sock_flag(&b_.glue.sk, SOCK_RCVTSTAMP) == (value != 0) &&
+			     sock_flag(&b_.glue.sk, SOCK_TSTAMP_NEW) == (name == SO_TIMESTAMP_NEW),
+		     "stamps are as they were set");
+		return 0;
+	default:
+		return -ENOPROTOOPT;
+	}
+}
+
+void Harness::set_option()
+{
+	int name = in_.PickValueInArray(kNames);
+	int level = in_.ConsumeIntegralInRange<int>(0, 15) ? SOL_RDS : SOL_SOCKET;
+	unsigned int len = in_.ConsumeBool() ? in_.PickValueInArray(kLengths) :
+					       in_.ConsumeIntegral<uint8_t>();
+
+	user = std::make_unique<std::vector<char>>(
+		in_.ConsumeBytes<char>(in_.ConsumeIntegralInRange<size_t>(0, 200)));
+	b_.core.bound = in_.ConsumeBool();
+	b_.core.cancelled = false;
+
+	Both before = b_;
+	int type = 0;
+	int ret = rds_setsockopt(&sock_, level, name, sockptr_t{user->data()}, len);
+
+	must(!b_.glue.sk.locked, "the socket is unlocked again");
+	must(!ret || !memcmp(&before, &b_, sizeof(b_)), "what fails changes nothing");
+	if (level != SOL_RDS) {
+		must(ret == -ENOPROTOOPT, "another level");
+	} else if (name == SO_RDS_TRANSPORT) {
+		int want = before.core.transport >= 0 ? -EOPNOTSUPP :
+			   len != 4		      ? -EINVAL :
+			   user->size() < 4	      ? -EFAULT :
+							0;
+
+		if (!want) {
+			memcpy(&type, user->data(), 4);
+			want = type < 0 || type > 2 ? -EINVAL : 0;
+		}
+		must(ret == want && (ret || b_.core.transport == type), "the transport");
+	} else {
+		auto *p = reinterpret_cast<unsigned char *>(user->data());
+
+		must(ret == model(name, p, user->size(), len), "errno of setsockopt");
+	}
+}
+
+void Harness::get_option()
+{
+	int name = in_.PickValueInArray(kNames);
+	int len = in_.ConsumeBool() ? static_cast<int>(in_.PickValueInArray(kLengths)) :
+				      in_.ConsumeIntegral<int>();
+	size_t room = in_.ConsumeIntegralInRange<size_t>(0, 32);
+	bool there = in_.ConsumeIntegralInRange<int>(0, 7);
+
+	/* The length first, the value behind it. */
+	user = std::make_unique<std::vector<char>>(there ? 4 + room : 3, '\x55');
+	if (there)
+		memcpy(user->data(), &len, 4);
+
+	int ret = rds_getsockopt(&sock_, SOL_RDS, name, user->data() + (there ? 4 : 3),
+				 reinterpret_cast<int *>(user->data()));
+	int now = 0;
+	bool known = name == RDS_RECVERR || name == RDS_CONG_MONITOR || name == SO_RDS_TRANSPORT;
+	int want = name == RDS_CONG_MONITOR && len >= 8 ? 8 : 4;
+
+	if (!there) {
+		must(ret == -EFAULT, "no length");
+		return;
+	}
+	if (name >= RDS_INFO_FIRST && name <= RDS_INFO_LAST) {
+		must(ret == -ENOSPC, "what rds_info.c says");
+		return;
+	}
+	must(ret == (!known				   ? -ENOPROTOOPT :
+		     len < 4				   ? -EINVAL :
+		     room < static_cast<size_t>(want)	   ? -EFAULT :
+							     0),
+	     "errno of getsockopt");
+	memcpy(&now, user->data(), 4);
+	must(now == (ret ? len : want), "the length it has become");
+	for (size_t i = 4 + static_cast<size_t>(ret ? 0 : want); i < user->size(); i++)
+		must((*user)[i] == '\x55', "nothing else is written");
+}
+
+/* Another walk over the control messages, and what follows from them for sure. */
+void Harness::check_sent(struct msghdr &msg, const struct rds_send_cmsgs &out)
+{
+	const char *at = static_cast<const char *>(msg.msg_control), *end = at + msg.msg_controllen;
+	bool cookie = false, early = false;
+	uint32_t first = 0;
+
+	while (static_cast<size_t>(end - at) >= sizeof(struct cmsghdr)) {
+		struct cmsghdr c;
+
+		memcpy(&c, at, sizeof(c));
+		must(c.cmsg_len >= sizeof(c) && c.cmsg_len <= static_cast<size_t>(end - at),
+		     "one that is cut is refused");
+		if (c.cmsg_level == SOL_RDS) {
+			must(c.cmsg_type >= 1 && c.cmsg_type <= 12 && c.cmsg_type != 4 &&
+				     c.cmsg_type != 5 && c.cmsg_type != 10 && c.cmsg_type != 11,
+			     "a type that nobody sends is refused");
+			early = early || c.cmsg_type != RDS_CMSG_ZCOPY_COOKIE;
+		}
+		if (c.cmsg_level == SOL_RDS && c.cmsg_type == RDS_CMSG_ZCOPY_COOKIE &&
+		    c.cmsg_len >= CMSG_LEN(4) && !cookie) {
+			cookie = true;
+			memcpy(&first, at + sizeof(c), 4);
+		}
+		if (CMSG_ALIGN(c.cmsg_len) > static_cast<size_t>(end - at))
+			break;
+		at += CMSG_ALIGN(c.cmsg_len);
+	}
+	must(!out.has_cookie || (cookie && out.cookie == first), "the cookie that was given");
+	must(!early || out.late, "no transport here has RDMA");
+	must(out.late <= 0, "an errno");
+}
+
+void Harness::send_cmsgs()
+{
+	bool zcopy = in_.ConsumeBool();
+	struct rds_send_cmsgs out = {};
+	struct msghdr msg = {};
+
+	/* What RDMA_ARGS may point at, and is told: its address lies in the control messages. */
+	user = std::make_unique<std::vector<char>>(in_.ConsumeIntegralInRange<size_t>(0, 64), '\1');
+	msg.msg_flags = in_.ConsumeBool() ? MSG_ZEROCOPY : 0;
+
+	auto control =
+		in_.ConsumeBytes<char>(in_.ConsumeIntegralInRange<size_t>(0, 400));
+
+	for (size_t at = 0; at + 8 <= control.size(); at += 8) {
+		uint64_t v;
+
+		memcpy(&v, control.data() + at, 8);
+		if (v == 0x7573657275736572) { /* "useruser" */
+			v = reinterpret_cast<uintptr_t>(user->data());
+			memcpy(control.data() + at, &v, 8);
+		}
+	}
+	control.shrink_to_fit();
+	msg.msg_control = control.data();
+	msg.msg_controllen = control.size();
+
+	/* As sendmsg.c does. */
+	int ret = msg.msg_controllen ? rds_cmsg_check_rdma(&msg) : 0;
+
+	if (!ret && (msg.msg_controllen || msg.msg_flags & MSG_ZEROCOPY))
+		ret = rds_cmsg_parse(&b_.core, &msg, zcopy, &out);
+	must(ret <= 0, "0 or an errno");
+	must(ret != 0 || !(msg.msg_flags & MSG_ZEROCOPY) || out.has_cookie || out.late,
+	     "zero copy has a cookie");
+	if (!ret)
+		check_sent(msg, out);
+}
+
+void Harness::recv_cmsgs()
+{
+	std::vector<char> control(in_.ConsumeIntegralInRange<size_t>(0, 200));
+	struct rds_recv_info info = {};
+	struct msghdr msg = {};
+
+	info.stamp_ns = in_.ConsumeIntegral<uint64_t>();
+	for (uint64_t &ns : info.trace_ns)
+		ns = in_.ConsumeIntegralInRange<uint64_t>(0, 1000);
+	sock_valbool_flag(&b_.glue.sk, SOCK_ZEROCOPY, in_.ConsumeBool());
+	b_.core.n_cookies = in_.ConsumeIntegralInRange<unsigned int>(0, RDS_MAX_ZCOOKIES);
+	msg.msg_control = control.data();
+	msg.msg_controllen = control.size();
+	must(!rds_cmsg_recv(&b_.glue.sk, &msg, &info), "what is received is told");
+
+	int n = rds_cmsg_zcopy(&b_.glue.sk, &msg);
+
+	must(n == 0 || n == static_cast<int>(b_.core.n_cookies), "all cookies or none");
+	must(static_cast<char *>(msg.msg_control) + msg.msg_controllen ==
+		     control.data() + control.size(),
+	     "the room that is left");
+}
+
+void Harness::run()
+{
+	for (int n = 0; n < 32 && in_.remaining_bytes(); n++)
+		switch (in_.ConsumeIntegralInRange<int>(0, 3)) {
+		case 0:
+			get_option();
+			break;
+		case 1:
+			set_option();
+			break;
+		case 2:
+			send_cmsgs();
+			break;
+		case 3:
+			recv_cmsgs();
+			break;
+		}
+}
+
+} // namespace
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	FuzzedDataProvider in(data, size);
+
+	Harness(in).run();
+	return 0;
+}
