@@ -2,7 +2,8 @@
 # PF_RDS: modules by Kbuild, user space by CMake, tests by both.  `make help` lists the targets.
 #
 #	KERNEL=6.1|6.12	which of Debian's kernels (default: the running one if its headers are installed,
-#			else the newest installed; tests, demo and bench boot 6.1)
+#			else the newest installed; tests, demo and bench boot 6.1);
+#			uml, x86 or kcsan: a debug kernel (scripts/debug-kernel.sh)
 #	KDIR=DIR	a kernel build directory of your own
 #	DESTDIR=DIR	where `make install` puts things, in place of /; PREFIX=DIR, default /usr/local
 #	JOBS=N V=1 W=1	compilers at a time; show commands; more warnings
@@ -15,17 +16,24 @@ logs := build/logs
 KDIR ?= $(shell scripts/kernel-env.sh --headers $(KERNEL))
 kver = $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 moddir = build/modules-$(kver)
-modules := net/rds.ko transports/loop/rds_loop.ko transports/tcp/rds_tcp.ko
+modules = net/rds.ko transports/loop/rds_loop.ko transports/tcp/rds_tcp.ko \
+	$(if $(debug),tests/kunit/rds_kunit.ko tests/kunit/rds_bugs.ko)
 tools := rds-ping rds-info rds-stress
+# For a debug kernel they are made in a copy: its objects would overwrite the others'.  With them
+# come modules that test ours.
+debug := $(filter uml x86 kcsan,$(KERNEL))
+src_dir := $(if $(debug),build/src-$(debug),.)
+debug_flags := $(if $(filter uml,$(debug)),ARCH=um) $(if $(debug),UBSAN_SANITIZE=y RDS_MORE=tests/kunit/)
 # No BTF: pahole of this age cannot read C++, and nothing of ours needs it.
-kbuild = $(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR) CONFIG_DEBUG_INFO_BTF_MODULES=
+kbuild = $(MAKE) --no-print-directory -C $(KDIR) M=$(abspath $(src_dir)) $(debug_flags) \
+	CONFIG_DEBUG_INFO_BTF_MODULES=
 # Two builds in one tree would overwrite each other's objects.
 locked := mkdir -p $(logs) && flock build/.lock
 # Tests need one certain kernel, a build for use takes what the machine has.
 again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
-.PHONY: all modules modules-now user tests deps test test-user test-vm fuzz demo bench scale \
+.PHONY: all modules modules-now user tests deps test test-user test-vm test-uml fuzz demo bench scale \
 	mutation tidy install uninstall clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
@@ -45,9 +53,10 @@ modules: need-headers ## rds.ko, rds_loop.ko, rds_tcp.ko, into build/modules-<ke
 	+@$(locked) $(MAKE) --no-print-directory modules-now
 
 modules-now:
+	@[ -z "$(debug)" ] || scripts/copy-sources.sh $(src_dir)
 	+@$(kbuild) -j$(JOBS) modules $(if $(V),V=$(V)) $(if $(W),W=$(W))
 	@mkdir -p $(moddir)
-	@for ko in $(modules); do \
+	@for ko in $(addprefix $(src_dir)/,$(modules)); do \
 		[ $(moddir)/$${ko##*/} -nt $$ko ] || \
 		objcopy --strip-debug $$ko $(moddir)/$${ko##*/} || exit; done
 
@@ -70,11 +79,12 @@ deps: ## installs what is missing (apt; asks for root only then)
 
 test: deps ## everything; last line: N passed, N failed, N skipped
 	@mkdir -p $(logs)
-	@rm -f $(logs)/test-user.log $(logs)/test-vm.log
+	@rm -f $(logs)/test-*.log
 	@$(again) modules tests 2>&1 | tee $(logs)/build.log
 	@! grep -E 'warning:|WARNING:' $(logs)/build.log || { \
 	echo "warnings in the build, see $(logs)/build.log" >&2; exit 1; }
-	@$(again) test-user; $(again) test-vm; scripts/summary.py $(logs)/test-user.log $(logs)/test-vm.log
+	@$(again) test-user; $(again) test-vm; \
+	scripts/summary.py $(addprefix $(logs)/test-,user.log vm.log)
 
 test-user: ## unit, contract, simulator, threads, fuzzers, seam, ABI, docs (ctest)
 	@mkdir -p $(logs)
@@ -86,6 +96,16 @@ test-vm: ## the VM suite on KERNEL
 
 fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds for each
 	@tests/fuzz/fuzz.sh go "$(FUZZ)" "$(TIME)"
+# On a debug kernel, built by the way: KUnit, the detectors' own test, every allocation fails once,
+# and those of the suite's cases that mean something there.
+uml_cases := detectors kunit shortage netns load sockets.errnos sockets.behave
+debug_run = mkdir -p $(logs); scripts/debug-kernel.sh $1 >/dev/null && \
+	$(MAKE) --no-print-directory KERNEL=$1 modules 2>&1 | tee $(logs)/build-$1.log && \
+	! grep -E 'warning:|WARNING:' $(logs)/build-$1.log && \
+	tests/kernel/run.py --kernel $1 $($1_cases) 2>&1 | tee $(logs)/test-$1.log
+
+test-uml: deps ## User-Mode Linux with KASAN, lockdep, kmemleak; KUnit; no memory (ROUNDS=50)
+	@$(call debug_run,uml)
 
 demo: deps ## two virtual hosts talk RDS, and you see it
 	@$(again) modules user

@@ -5,6 +5,7 @@
 #
 #   scripts/deps.sh                  packages, plus the stock kernel image the VM tests boot
 #   scripts/deps.sh --kernel 6.12    also headers and image of the newer backports kernel
+#   scripts/deps.sh --source VER DIR unpack Debian's kernel source (for debug-kernel.sh)
 #   scripts/deps.sh --list           print the package names
 #
 # Only `apt-get install` needs root (sudo is used when there is one). Kernel images are never
@@ -23,6 +24,8 @@ packages=(
 	# tests in user space
 	libgtest-dev libgmock-dev googletest clang clang-format clang-tidy libclang-rt-14-dev
 	universal-ctags python3 man-db mandoc groff
+	# debug kernels
+	bc bison flex libelf-dev
 	# tests in virtual machines; the guests use the host's tools over 9p
 	qemu-system-x86 busybox-static cpio iproute2 iputils-ping nftables ethtool procps tcpdump strace
 )
@@ -121,6 +124,14 @@ finish_kernel() {
 	say "kernel $1 is in $cache/kernels/$1"
 }
 
+# linux-source VERSION DIR; the mirror may have moved on to a newer update, which does as well.
+kernel_source() {
+	say "fetching the kernel source (140 MB)"
+	apt_own_update
+	fetch_unpack "linux-source-6.1=$1" "$2" || fetch_unpack linux-source-6.1 "$2" ||
+		die "no linux-source-6.1, see $log"
+}
+
 stage_dir() {
 	mkdir -p "$cache/kernels"
 	mktemp -d "$cache/kernels/.stage.XXXXXX" # left behind only when we are killed
@@ -172,10 +183,11 @@ backports_kernel() {
 }
 
 main() {
-	local kernel=${KERNEL:-6.1} missing
+	local kernel=${KERNEL:-6.1} source='' missing
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--kernel) kernel=${2:?--kernel needs a version}; shift 2 ;;
+		--source) source=${2:?--source needs a version} into=${3:?and a directory}; shift 3 ;;
 		--list) printf '%s\n' "${packages[@]}"; exit ;;
 		-h | --help) sed -n '3,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit ;;
 		*) die "unknown argument $1" ;;
@@ -186,6 +198,7 @@ main() {
 	exec 9>"$cache/deps.lock"
 	flock 9
 	: >"$log"
+	[ -z "$source" ] || { kernel_source "$source" "$into"; return; }
 	# Newer headers carry a vmlinux with BTF, and then the build calls pahole.
 	[ "$kernel" = 6.1 ] || packages+=(pahole)
 	missing=$(missing_packages)

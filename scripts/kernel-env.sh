@@ -3,10 +3,10 @@
 #
 # Says where the kernel is that we build for and boot, as shell/make assignments:
 #
-#   scripts/kernel-env.sh [6.1|6.12]      default: $KERNEL, else 6.1
+#   scripts/kernel-env.sh [6.1|6.12|uml|x86|kcsan]      default: $KERNEL, else 6.1
 #     KVER=   full version, as in /lib/modules
 #     KDIR=   for `make -C $KDIR M=$PWD modules`
-#     KIMG=   vmlinuz of the same version
+#     KIMG=   vmlinuz of the same version (debug kernels: an ELF file)
 #     KROOT=  unpacked image package: lib/modules/$KVER with a modules.dep
 #
 #   scripts/kernel-env.sh --get KDIR [6.1|6.12]     one value only
@@ -14,7 +14,8 @@
 #   scripts/kernel-env.sh --headers [6.1|6.12]      KDIR, even if there is no image to boot;
 #                                                   no version: the running kernel's if installed
 #
-# 6.1 builds against the installed headers; what is missing is fetched by scripts/deps.sh.
+# 6.1 builds against the installed headers; what is missing is fetched by scripts/deps.sh. The debug
+# kernels are made by scripts/debug-kernel.sh.
 set -euo pipefail
 
 cache=${PF_RDS_CACHE:-$HOME/.cache/pf_rds}
@@ -39,13 +40,24 @@ headers() {
 	echo "$dir"
 }
 
+debug_kernel() {
+	KROOT=$("$(dirname "$0")/debug-kernel.sh" --check "$1") || return
+	KVER=$(ls "$KROOT/lib/modules")
+	KDIR=$KROOT/build
+	KIMG=$KROOT/boot/vmlinux
+}
+
 if [ "${1-}" = --headers ]; then
-	headers "${2-}"
+	case ${2-} in
+	uml | x86 | kcsan) ! debug_kernel "$2" || echo "$KDIR" ;;
+	*) headers "${2-}" ;;
+	esac
 	exit 0
 fi
 kernel=${1:-${KERNEL:-6.1}}
 
 find_kernel() {
+	case $kernel in uml | x86 | kcsan) debug_kernel "$kernel"; return ;; esac
 	if [ "$kernel" = 6.1 ]; then
 		KDIR=$(ls -d /usr/src/linux-headers-6.1.*-amd64 2>/dev/null |
 			grep -v -e -rt- -e -cloud- | newest) || return
