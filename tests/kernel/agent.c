@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PID 1 of a test guest: runs the commands that vm.py sends over a virtio-serial port.
+ * PID 1 of a test guest: runs the commands that vm.py sends over a port: virtio-serial in QEMU,
+ * a serial line in User-Mode Linux.
  *
  * A C program and not a script because it is started with every guest, by an emulated CPU: an
  * interpreter would cost as much as half the kernel's boot. guest.py compiles it (static) and
@@ -28,6 +29,7 @@
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 enum frame {
@@ -307,7 +309,19 @@ static void from_host(void)
 	}
 }
 
-static void setup(void)
+static int open_port(const char *path)
+{
+	int fd = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	struct termios raw;
+
+	if (!tcgetattr(fd, &raw)) {
+		cfmakeraw(&raw);
+		tcsetattr(fd, TCSANOW, &raw);
+	}
+	return fd;
+}
+
+static void setup(const char *port)
 {
 	struct itimerspec second = {{1, 0}, {1, 0}};
 	struct sched_param prio = {.sched_priority = 10};
@@ -317,7 +331,7 @@ static void setup(void)
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	fds[PORT].fd = open("/dev/vport0p1", O_RDWR | O_CLOEXEC);
+	fds[PORT].fd = open_port(port);
 	fds[KMSG].fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	fds[CHILD].fd = signalfd(-1, &chld, SFD_NONBLOCK | SFD_CLOEXEC);
 	fds[TIMER].fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -335,9 +349,9 @@ int main(int argc, char **argv)
 {
 	uint64_t ticks;
 
-	setup();
-	if (argc < 2 || chdir(argv[1]))
+	if (argc != 3 || chdir(argv[1]))
 		die("working directory");
+	setup(argv[2]);
 	frame(HELLO, 0, NULL, 0);
 	for (;;) {
 		for (int i = 0; i < MAX_JOBS; i++)

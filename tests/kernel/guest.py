@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a test guest is made of: the stock kernel, an initramfs, a tree of modules.
+"""What a test guest is made of: a kernel, an initramfs, a tree of modules.
 
-The guest's root is the host's own `/` over 9p, read-only, below an overlay whose upper layer is
+The guest's root is the host's own `/` (9p or hostfs), read-only, below an overlay whose upper layer is
 guest memory: every path of the host is there (a checkout below /tmp too) and can be written to
 without the host noticing. /run, /proc, /sys and /dev are the guest's.
 """
@@ -17,10 +17,13 @@ import subprocess
 import tempfile
 import time
 
+import machine
+
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 CACHE = pathlib.Path(os.environ.get("PF_RDS_CACHE", pathlib.Path.home() / ".cache/pf_rds"))
 BOOT_MODULES = ["virtio_pci", "virtio_console", "virtio_net", "9p", "9pnet_virtio", "overlay"]
+DEBUG = ["uml", "x86", "kcsan"]
 OURS = ["rds", "rds_loop", "rds_tcp"]
 
 INIT = r"""#!/bin/busybox sh
@@ -32,7 +35,7 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 . /config
 while read m; do insmod /mods/$m || die "cannot insmod $m"; done </mods/order
-mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=loose,ro hr /lower || die "no 9p"
+mount $LOWER /lower || die "cannot mount the host's root"
 mount -t tmpfs -o size=75% tmp /over
 mkdir /over/up /over/work
 mount -t overlay -o lowerdir=/lower,upperdir=/over/up,workdir=/over/work over /new || die "overlay"
@@ -51,6 +54,7 @@ mkdir -p /new/lib/modules
 mount --bind "/lower$MODTREE" /new/lib/modules || die "no modules in $MODTREE"
 hostname "$NAME"
 ip link set lo up
+[ ! -e /new/sys/class/net/vec0 ] || ip link set vec0 name eth0
 if [ -e /sys/class/net/eth0 ] || [ -e /new/sys/class/net/eth0 ]; then
 	echo 0 >/new/proc/sys/net/ipv6/conf/eth0/accept_dad
 	echo 0 >/new/proc/sys/net/ipv6/conf/eth0/accept_ra
@@ -59,7 +63,7 @@ if [ -e /sys/class/net/eth0 ] || [ -e /new/sys/class/net/eth0 ]; then
 fi
 cp /agent /bin/busybox /new/run/
 export PATH=$GUEST_PATH
-exec /bin/switch_root /new /run/agent "$DIRECTORY"
+exec /bin/switch_root /new /run/agent "$DIRECTORY" "$PORT"
 """
 
 
@@ -68,10 +72,14 @@ class SetupError(Exception):
 
 
 class Kernel:
-    """A stock kernel unpacked by scripts/deps.sh, found by scripts/kernel-env.sh."""
+    """A stock kernel unpacked by scripts/deps.sh, or a debug kernel of scripts/debug-kernel.sh;
+    found by scripts/kernel-env.sh."""
 
     def __init__(self, name):
         self.name = name
+        self.debug = name in DEBUG
+        self.least_mem = 1024 if self.debug else 0  # MiB: detectors remember a lot
+        self.machine = machine.Uml if name == "uml" else machine.Qemu
         got = subprocess.run([TOP / "scripts/kernel-env.sh", name], text=True,
                              capture_output=True)
         if got.returncode:
@@ -80,6 +88,10 @@ class Kernel:
         self.version, self.image = env["KVER"], env["KIMG"]
         self.modules = pathlib.Path(env["KROOT"]) / "lib/modules"
         self.dir = self.modules / self.version
+
+    @functools.cached_property
+    def boot_file(self):
+        return uncompressed(self)
 
     @functools.cached_property
     def deps(self):
@@ -120,6 +132,8 @@ def uncompressed(kern):
     """
     path = CACHE / "vmlinux" / kern.version
     image = pathlib.Path(kern.image)
+    if image.name == "vmlinux":
+        return image
     if path.exists() and path.stat().st_mtime >= image.stat().st_mtime:
         return path
     data = image.read_bytes()
@@ -200,7 +214,7 @@ def initramfs(kern, name, addrs, env):
     keep = [str(p) for p in {TOP, CACHE.resolve(), pathlib.Path.cwd()}
             if str(p).startswith(("/run/", "/dev/"))]
     config = {"NAME": name, "ADDRS": " ".join(addrs), "KEEP": " ".join(keep),
-              "MODTREE": str(kern.modules), "DIRECTORY": os.getcwd()}
+              "MODTREE": str(kern.modules), "DIRECTORY": os.getcwd(), **kern.machine.config}
     env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
            "HOME": os.environ.get("HOME", "/root"), "LANG": "C.UTF-8", **env}
     text = "".join(f"{k}={shlex.quote(v)}\n" for k, v in config.items())

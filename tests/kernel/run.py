@@ -76,7 +76,8 @@ def parse(argv):
     ap = argparse.ArgumentParser(description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("names", nargs="*", help="file, file.test, or globs of these")
-    ap.add_argument("--kernel", default=os.environ.get("KERNEL") or "6.1")
+    ap.add_argument("--kernel", default=os.environ.get("KERNEL") or "6.1",
+                    help="6.1, 6.12, or a debug kernel: uml, x86, kcsan")
     ap.add_argument("--modules", choices=["ours", "mainline"], help="in place of ours")
     ap.add_argument("--modules-dir", help="where our .ko are (default build/modules-<version>)")
     ap.add_argument("--jobs", "-j", type=int, default=max(2, os.cpu_count() or 2),
@@ -91,6 +92,8 @@ def select(options):
     chosen, unused = [], set(options.names)
     for path in sorted((suite.HERE / "cases").glob("*.py")):
         module, tests = suite.load_file(path)
+        if options.kernel not in getattr(module, "KERNELS", [options.kernel]):
+            continue
         keep = []
         for one in tests:
             hits = {n for n in options.names if n == one.file or fnmatch.fnmatch(one.name, n)}

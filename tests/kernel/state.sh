@@ -20,3 +20,9 @@ for f in /proc/net/tcp /proc/net/tcp6; do
 		case $local-$state in *:4001-0A) echo "listener $local" ;; esac
 	done <$f
 done
+# Lockdep switches itself off after its first report (or after KASAN's), and sees nothing from then.
+if [ -e /proc/lockdep_stats ]; then
+	while read -r name value _; do
+		[ "$name" != debug_locks: ] || echo "debug_locks $value"
+	done </proc/lockdep_stats
+fi

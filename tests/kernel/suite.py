@@ -5,6 +5,7 @@
 
     SMP = 2                     # per file: CPUs and memory (MiB) of its guests, optional
     MEM = 512
+    KERNELS = ["uml"]           # only on these; otherwise on every one
 
     @test(vms=2, modules=("ours", "mainline"), timeout=60)
     def mainline_answers(t):
@@ -14,10 +15,12 @@
 A test fails by raising (assert will do). The guests of a file are booted once; before each test
 the modules are loaded and after it everything its commands left running is killed, the modules
 are unloaded, the kernel log must be clean and the guest's state (state.sh) as before. After a
-failure the guests of the next test are fresh ones.
+failure the guests of the next test are fresh ones. Where the kernel has kmemleak, a last result of
+every file tells whether its tests left memory that nobody can reach.
 """
 import dataclasses
 import importlib.util
+import os
 import pathlib
 import sys
 import time
@@ -81,6 +84,10 @@ class Context:
         """A finding worth a line beside the result (figures, what mainline did)."""
         self.notes.append(text)
 
+    def rounds(self, usual):
+        """How often to repeat what is a matter of luck: more where more is seen."""
+        return int(os.environ.get("ROUNDS") or (50 if self.a.kernel.debug else usual))
+
     def flavour(self, index=0):
         return kind_of(self.options, self.test.modules[index])
 
@@ -119,6 +126,15 @@ class State:
         return sorted(new)
 
 
+KMEMLEAK = "/sys/kernel/debug/kmemleak"
+
+
+def leaks(guest_vm):
+    """What kmemleak finds. It leaves out what is younger than 5 s, and marks on the first look."""
+    guest_vm.check(f"echo scan >{KMEMLEAK} && sleep 6 && echo scan >{KMEMLEAK}", timeout=120)
+    return guest_vm.check(f"cat {KMEMLEAK}")
+
+
 class FileRun:
     """Runs tests of one file; the guests live as long as this does."""
 
@@ -143,6 +159,23 @@ class FileRun:
                     self.report.skip(one, f"shows what only {one.only} does")
                     continue
                 self.run_one(one)
+            if self.fresh and self.vms[0].kernel.debug:
+                self.look_for_leaks()
+
+    def look_for_leaks(self):
+        """In guests whose tests have passed; others are not worth it."""
+        def nothing_is_lost():
+            pass
+        one = Test(nothing_is_lost, self.count, (), 0, None, self.tests[0].file)
+        began, log = time.monotonic(), self.logdir / "kmemleak.log"
+        found = []
+        for machine in self.vms:
+            if machine.run(f"[ -e {KMEMLEAK} ]")[0] == 0:
+                machine.deadline = None
+                found.append(leaks(machine))
+        if found:
+            log.write_text("".join(found))
+            self.report.result(one, time.monotonic() - began, list(filter(None, found)), [], log)
 
     def boot(self):
         began = time.monotonic()
@@ -152,6 +185,7 @@ class FileRun:
             machine.start()
         for machine in self.vms:
             machine.ready()
+            machine.run(f"[ ! -e {KMEMLEAK} ] || echo clear >{KMEMLEAK}")
             self.before[machine] = State.read(machine)
         self.fresh = True
         self.report.line(f"boot  {self.tests[0].file}: {self.count} guest"
@@ -184,7 +218,7 @@ class FileRun:
     def play(self, one, ctx):
         loading = []
         for machine, kind in zip(ctx.vms, one.modules):
-            machine.deadline = time.monotonic() + one.timeout
+            machine.deadline = time.monotonic() + one.timeout * patience(machine)
             machine.dmesg_mark()
             kind = kind_of(self.options, kind)
             kind = f"ours:{self.options.modules_dir}" if kind == "ours" else kind
@@ -216,6 +250,11 @@ class FileRun:
             except (vm.VMError, OSError) as error:
                 errors.append(f"after {one.name}: {describe(error)}")
         return errors
+
+
+def patience(machine):
+    """Debug kernels are slow, and do more rounds."""
+    return max(3 if machine.kernel.debug else 1, int(os.environ.get("ROUNDS") or 0) / 10)
 
 
 def describe(error):

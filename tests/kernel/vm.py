@@ -11,7 +11,7 @@
 
 The guest sees the host's files (guest.py says how) and runs as root. Nothing of the host is
 touched: no KVM, no host network, no root needed. A guest that panics or falls silent raises
-GuestDead at once. The QEMU processes die with this one, however it ends.
+GuestDead at once. The guests' processes die with this one, however it ends.
 
 As a command (exit status = the command's, the worse one of two; 99 = the kernel complained):
     vm.py run [--modules mainline|ours[:DIR]|none] [--kernel 6.12] -- 'COMMAND'
@@ -24,7 +24,6 @@ import re
 import shutil
 import socket
 import struct
-import subprocess
 import sys
 import tempfile
 import threading
@@ -41,7 +40,7 @@ PROBLEM = re.compile(
     r"\bBUG\b|WARNING|Oops|Call Trace|refcount|lockdep|possible (recursive|circular|irq|deadlock)"
     r"|possible deadlock|general protection|soft lockup|hung task|blocked for more than"
     r"|rcu.*(stall|detected)|leaked|Kernel panic|unregister_netdevice: waiting|still has objects"
-    r"|Objects remaining|KASAN|UBSAN|page allocation failure|Out of memory|double free", re.I)
+    r"|Objects remaining|KASAN|KCSAN|UBSAN|ODEBUG|suspicious|page allocation failure|Out of memory|double free", re.I)
 # Matches PROBLEM, but is only the header of a good report or nothing of ours.
 HARMLESS = re.compile(r"module verification failed|loading out-of-tree module")
 
@@ -58,7 +57,7 @@ class VMError(Exception):
 
 
 class GuestDead(VMError):
-    """Panic, hang or end of QEMU: the guest is of no more use until power_cycle()."""
+    """Panic, hang or end of the process: the guest is of no more use until power_cycle()."""
 
 
 class CommandFailed(VMError):
@@ -122,12 +121,13 @@ class VM:
     """One guest. start() returns while it boots, ready() waits for it; every call does."""
 
     def __init__(self, name, kernel=None, mem=512, smp=2, logdir=None, net=None, env=None):
-        self.name, self.kernel, self.mem, self.smp = name, guest.kernel(kernel), mem, smp
+        self.name, self.kernel, self.smp = name, guest.kernel(kernel), smp
+        self.mem = max(mem, self.kernel.least_mem)
         self.logdir = pathlib.Path(logdir or LOGS / "adhoc")
         self.net, self.env = net, env or {}
         self.deadline = None  # time.monotonic() no wait may pass (the test's own time limit)
         self.cond = threading.Condition()
-        self.proc = self.workdir = None
+        self.machine = self.workdir = None
         self.modules = self.transcript = self.dead = None
         self.boots = 0
 
@@ -150,34 +150,14 @@ class VM:
         addrs = self.net.addrs if self.net else []
         initrd.write_bytes(guest.initramfs(self.kernel, self.name, addrs, self.env))
         self.port, port = socket.socketpair()
-        self.qmp, qmp = socket.socketpair()
-        with port, qmp, open(self.logdir / f"{self.name}.qemu.log", "w") as log:
-            self.proc = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *self.qemu(initrd, port.fileno(), qmp.fileno())],
-                pass_fds=[port.fileno(), qmp.fileno()], stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log, start_new_session=True)
+        self.machine = self.kernel.machine(self)
+        with port, open(self.logdir / f"{self.name}.machine.log", "w") as log:
+            self.machine.start(initrd, port, log)
         threading.Thread(target=self.reader, args=(self.port,), daemon=True).start()
         return self
 
-    def qemu(self, initrd, port, qmp):
-        args = ["qemu-system-x86_64", "-name", f"pf_rds-{self.name}",
-                "-M", "q35", "-accel", "tcg,thread=multi",
-                "-cpu", "max,erms=off,fsrm=off", "-m", str(self.mem), "-smp", str(self.smp),
-                "-nodefaults", "-display", "none", "-no-reboot",
-                "-kernel", str(guest.uncompressed(self.kernel)), "-initrd", str(initrd),
-                "-append", "console=ttyS0 quiet loglevel=5 mitigations=off panic=-1 oops=panic"
-                " panic_print=0x40 unknown_nmi_panic log_buf_len=4M slab_nomerge"
-                " printk.devkmsg=on random.trust_cpu=on",
-                "-serial", f"file:{self.console}",
-                "-chardev", f"socket,id=qmp,fd={qmp}", "-mon", "chardev=qmp,mode=control",
-                "-device", "virtio-serial-pci",
-                "-chardev", f"socket,id=port,fd={port}", "-device", "virtserialport,chardev=port",
-                "-virtfs", "local,path=/,mount_tag=hr,security_model=none,readonly=on,"
-                "multidevs=remap"]
-        return args + (self.net.qemu() if self.net else [])
-
     def ready(self):
-        if self.proc is None:
+        if self.machine is None:
             self.start()
         self.beat = max(self.beat, time.monotonic() - 1) if not self.hello else self.beat
         self.wait_for(lambda: self.hello, BOOT_TIMEOUT, lambda: "the guest did not boot",
@@ -189,15 +169,13 @@ class VM:
 
     def close(self):
         """Power off, as pulling the plug: the root is read-only, nothing is worth saving."""
-        if self.proc is None:
+        if self.machine is None:
             return
-        self.proc.kill()
-        self.proc.wait()
-        self.proc = None
-        for sock in (self.port, self.qmp):
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-            sock.close()
+        self.machine.close()
+        self.machine = None
+        with contextlib.suppress(OSError):
+            self.port.shutdown(socket.SHUT_RDWR)
+        self.port.close()
         with self.cond:
             self.dead = self.dead or "is switched off"
             self.klog_file.close()
@@ -227,7 +205,7 @@ class VM:
                     self.cond.notify_all()
         with self.cond:
             if sock is self.port:
-                self.dead = self.dead or "stopped (panic, or QEMU ended)"
+                self.dead = self.dead or "stopped (panic, or its machine ended)"
             self.cond.notify_all()
 
     def handle_all(self, data):
@@ -271,7 +249,7 @@ class VM:
         try:
             self.port.sendall(HEAD.pack(kind, ident, len(data)) + data)
         except OSError:
-            self.dead = self.dead or "stopped (panic, or QEMU ended)"
+            self.dead = self.dead or "stopped (panic, or its machine ended)"
             self.alive()
 
     def alive(self):
@@ -299,11 +277,7 @@ class VM:
         self.hang()
 
     def hang(self):
-        """The NMI makes the kernel panic with a backtrace of every CPU on the console."""
-        with contextlib.suppress(OSError):
-            self.qmp.sendall(b'{"execute":"qmp_capabilities"}{"execute":"inject-nmi"}')
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.proc.wait(5)
+        self.machine.provoke()
         self.dead = f"hangs (silent for {SILENCE:.0f} s)"
         self.alive()
 
@@ -326,7 +300,7 @@ class VM:
 
     def spawn(self, text, stdin=False, echo=None):
         """Starts a command in the background. echo gets its output as it comes."""
-        if self.proc is None or not self.hello:
+        if self.machine is None or not self.hello:
             self.ready()
         return self.request(RUN_STDIN if stdin else RUN, text, echo)
 
@@ -431,10 +405,11 @@ class VM:
 
 
 class Net:
-    """One end of a cable between two guests: datagram sockets in a directory of ours."""
+    """One end of a cable between two guests: datagram sockets in a directory of ours (QEMU), or
+    without a name (User-Mode Linux)."""
 
-    def __init__(self, directory, me, addrs):
-        self.directory, self.me, self.addrs = directory, me, addrs
+    def __init__(self, directory, me, addrs, end):
+        self.directory, self.me, self.addrs, self.end = directory, me, addrs, end
 
     def qemu(self):
         local, remote = (f"{self.directory}/{n}" for n in (self.me, 3 - self.me))
@@ -442,15 +417,21 @@ class Net:
                 f"remote.type=unix,remote.path={remote}",
                 "-device", f"virtio-net-pci,netdev=n0,romfile=,mac=52:54:00:09:00:0{self.me}"]
 
+    def uml(self):
+        """Vectors (vec=1) would be faster, but their locks make lockdep complain and give up."""
+        fd = self.end.fileno()
+        return fd, f"transport=fd,fd={fd},mac=52:54:00:09:00:0{self.me},gro=0,vec=0"
+
 
 @contextlib.contextmanager
 def pair(names=("a", "b"), kernels=(None, None), v4="10.9.0.{}/24", v6="fd00:9::{}/64",
          start=True, smp=1, **options):
     """Two guests on one network, booting side by side."""
-    with tempfile.TemporaryDirectory(prefix="pf_rds-net-") as directory:
+    ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with ends[0], ends[1], tempfile.TemporaryDirectory(prefix="pf_rds-net-") as directory:
         vms = [VM(name, kernel=kern, smp=smp,
-                  net=Net(directory, n, [v4.format(n), v6.format(n)]), **options)
-               for n, (name, kern) in enumerate(zip(names, kernels), 1)]
+                  net=Net(directory, n, [v4.format(n), v6.format(n)], end), **options)
+               for n, (name, kern, end) in enumerate(zip(names, kernels, ends), 1)]
         try:
             if start:
                 for vm in vms:

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What runs a guest's kernel: QEMU without KVM, or the kernel itself (User-Mode Linux).
+
+Both give the guest the host's `/` read-only, a port to its agent, and at most one network
+interface, eth0. Neither needs root, and both end with the process that started them.
+"""
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+
+COMMON = ("quiet loglevel=5 panic=-1 oops=panic log_buf_len=4M slab_nomerge printk.devkmsg=on"
+          " random.trust_cpu=on rdinit=/init kasan_multi_shot")
+
+
+class Qemu:
+    # For guest.INIT: how the host's root is mounted, and where the agent's port is.
+    config = {"LOWER": "-t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=loose,ro hr",
+              "PORT": "/dev/vport0p1"}
+
+    def __init__(self, vm):
+        self.vm, self.proc = vm, None
+        self.qmp, self.qmp_guest = socket.socketpair()
+
+    def start(self, initrd, port, log):
+        fds = [port.fileno(), self.qmp_guest.fileno()]
+        with self.qmp_guest:
+            self.proc = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *self.command(initrd, *fds)], pass_fds=fds,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+
+    def command(self, initrd, port, qmp):
+        vm = self.vm
+        args = ["qemu-system-x86_64", "-name", f"pf_rds-{vm.name}",
+                "-M", "q35", "-accel", "tcg,thread=multi",
+                "-cpu", "max,erms=off,fsrm=off", "-m", str(vm.mem), "-smp", str(vm.smp),
+                "-nodefaults", "-display", "none", "-no-reboot",
+                "-kernel", str(vm.kernel.boot_file), "-initrd", str(initrd),
+                "-append", f"console=ttyS0 mitigations=off panic_print=0x40 unknown_nmi_panic"
+                f" {COMMON}",
+                "-serial", f"file:{vm.console}",
+                "-chardev", f"socket,id=qmp,fd={qmp}", "-mon", "chardev=qmp,mode=control",
+                "-device", "virtio-serial-pci",
+                "-chardev", f"socket,id=port,fd={port}", "-device", "virtserialport,chardev=port",
+                "-virtfs", "local,path=/,mount_tag=hr,security_model=none,readonly=on,"
+                "multidevs=remap"]
+        return args + (vm.net.qemu() if vm.net else [])
+
+    def provoke(self):
+        """Makes the kernel panic with a backtrace of every CPU on the console."""
+        with contextlib.suppress(OSError):
+            self.qmp.sendall(b'{"execute":"qmp_capabilities"}{"execute":"inject-nmi"}')
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.proc.wait(5)
+
+    def close(self):
+        self.proc.kill()
+        self.proc.wait()
+        self.qmp.close()
+
+
+class Uml:
+    """The kernel is a process, its tasks are traced children in the same process group: all of
+    them have to end together, or the orphans would run their code on the host."""
+    config = {"LOWER": "-t hostfs none -o ro,/", "PORT": "/dev/ttyS0"}
+
+    def __init__(self, vm):
+        self.vm, self.proc = vm, None
+
+    def start(self, initrd, port, log):
+        vm = self.vm
+        net = vm.net.uml() if vm.net else None
+        args = [str(vm.kernel.boot_file), f"mem={vm.mem}M", f"initrd={initrd}", f"uml_dir={vm.workdir}",
+                "umid=guest", "con=null", "con0=null,fd:1", f"ssl0=fd:{port.fileno()}",
+                *([f"vec0:{net[1]}"] if net else []), *COMMON.split()]
+        with open(vm.console, "w") as console:
+            # A fatal signal it can handle: it takes its children along.
+            self.proc = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "TERM", *args], stdin=subprocess.DEVNULL, stdout=console,
+                stderr=log, pass_fds=[port.fileno(), *(net[:1] if net else [])],
+                env={**os.environ, **self.memory()}, start_new_session=True)
+
+    def memory(self):
+        """Where its memory is a file: /dev/shm, unless that is too small or not executable."""
+        shm = os.statvfs("/dev/shm")
+        fits = shm.f_bavail * shm.f_frsize > self.vm.mem << 20
+        return {} if fits and not shm.f_flag & os.ST_NOEXEC else {"TMPDIR": self.vm.workdir}
+
+    def provoke(self):
+        pass
+
+    def close(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.proc.pid, signal.SIGKILL)
+        self.proc.wait()
+        shutil.rmtree(self.vm.workdir, ignore_errors=True)
