@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Makes allocations fail in a guest whose kernel has fault injection."""
+import contextlib
+
+DEBUG = "/sys/kernel/debug"
+# What RDS, TCP and veth allocate outside of system calls. Generic sizes are left out: the agent's
+# port and the shell live off them.
+CACHES = ["skbuff_head_cache", "skbuff_fclone_cache", "skbuff_ext_cache", "kmalloc-1k",
+          "kmalloc-4k", "TCP", "TCPv6", "request_sock_TCP", "tw_sock_TCP"]
+
+
+def prepare(machine):
+    """Every kind of allocation may fail by fail-nth, and failing is not worth a line in the log."""
+    machine.check(f"cd {DEBUG} && for d in failslab fail_page_alloc; do echo 0 >$d/verbose &&"
+                  " echo N >$d/ignore-gfp-wait || exit; done; echo 0 >fail_page_alloc/min-order")
+
+
+@contextlib.contextmanager
+def memory(machine, percent):
+    """Meanwhile so many of a hundred allocations fail, whoever asks (softirqs and workers too), in
+    those slabs that the network uses."""
+    prepare(machine)
+    caches = [*CACHES, "RDS*", "rds*"]
+    every = " ".join(f"/sys/kernel/slab/{c}/failslab" for c in caches)
+    machine.check(f"for f in {every}; do [ ! -e $f ] || echo 1 >$f; done; cd {DEBUG}/failslab &&"
+                  f" echo Y >cache-filter && echo N >task-filter && echo -1 >times &&"
+                  f" echo 1 >interval && echo {percent} >probability")
+    try:
+        yield
+    finally:
+        machine.check(f"echo 0 >{DEBUG}/failslab/probability")

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The seam on Linux: RCU, work items, timers, clock. */
+#include <linux/completion.h>
+
+#include "kunit_rds.h"
+
+/* ---- RCU ---- */
+struct deferred {
+	struct rds_rcu_head head;
+	bool ran;
+};
+
+static void rcu_ran(struct rds_rcu_head *head)
+{
+	WRITE_ONCE(container_of(head, struct deferred, head)->ran, true);
+}
+
+static void deferred_until_readers_leave(struct kunit *test)
+{
+	struct deferred *d = kunit_kzalloc(test, sizeof(*d), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, d);
+	rds_rcu_read_lock();
+	rds_rcu_defer(&d->head, rcu_ran);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(d->ran));
+	rds_rcu_read_unlock();
+	rcu_barrier();
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(d->ran));
+	rds_rcu_sync();
+}
+
+/* ---- work ---- */
+struct job {
+	struct rds_work work;
+	struct completion began, go_on;
+	int runs;
+	bool in_process, blocks;
+};
+
+static void job_runs(struct rds_work *work)
+{
+	struct job *j = container_of(work, struct job, work);
+
+	j->in_process = in_task() && !irqs_disabled();
+	complete(&j->began);
+	if (j->blocks)
+		wait_for_completion(&j->go_on);
+	WRITE_ONCE(j->runs, j->runs + 1);
+}
+
+static struct job *new_job(struct kunit *test)
+{
+	struct job *j = kunit_kzalloc(test, sizeof(*j), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, j);
+	rds_work_init(&j->work, job_runs);
+	init_completion(&j->began);
+	init_completion(&j->go_on);
+	return j;
+}
+
+static void work_runs_in_process_context(struct kunit *test)
+{
+	struct job *j = new_job(test);
+
+	rds_work_queue(&j->work);
+	rds_work_flush(&j->work);
+	KUNIT_EXPECT_EQ(test, j->runs, 1);
+	KUNIT_EXPECT_TRUE(test, j->in_process);
+	rds_work_flush(&j->work);
+	KUNIT_EXPECT_EQ(test, j->runs, 1);
+}
+
+static void work_queued_while_it_runs_runs_once_more(struct kunit *test)
+{
+	struct job *j = new_job(test);
+
+	j->blocks = true;
+	rds_work_queue(&j->work);
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&j->began, RDS_SOON), 0);
+	rds_work_queue(&j->work);
+	rds_work_queue(&j->work);
+	complete_all(&j->go_on);
+	rds_work_flush(&j->work);
+	KUNIT_EXPECT_EQ(test, j->runs, 2);
+}
+
+static void work_cancelled_is_over(struct kunit *test)
+{
+	struct job *j = new_job(test);
+	int runs;
+
+	rds_work_cancel_sync(&j->work);
+	KUNIT_EXPECT_EQ(test, j->runs, 0);
+	rds_work_queue(&j->work);
+	rds_work_cancel_sync(&j->work);
+	runs = READ_ONCE(j->runs);
+	KUNIT_EXPECT_LE(test, runs, 1);
+	rds_work_flush(&j->work);
+	KUNIT_EXPECT_EQ(test, j->runs, runs);
+}
+
+/* ---- timers ---- */
+struct ringer {
+	struct rds_timer timer;
+	struct completion fired;
+	struct job *job;
+	int count;
+};
+
+static void ringer_fires(struct rds_timer *timer)
+{
+	struct ringer *a = container_of(timer, struct ringer, timer);
+
+	WRITE_ONCE(a->count, a->count + 1);
+	if (a->job)
+		rds_work_queue(&a->job->work);
+	complete(&a->fired);
+}
+
+static struct ringer *new_ringer(struct kunit *test)
+{
+	struct ringer *a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, a);
+	rds_timer_init(&a->timer, ringer_fires);
+	init_completion(&a->fired);
+	return a;
+}
+
+static void timer_fires_once(struct kunit *test)
+{
+	struct ringer *a = new_ringer(test);
+	u64 began = rds_now_ns();
+
+	a->job = new_job(test);
+	rds_timer_arm(&a->timer, 3000000);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&a->fired, RDS_SOON), 0);
+	KUNIT_EXPECT_GE(test, rds_now_ns() - began, 3000000);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&a->job->began, RDS_SOON), 0);
+	rds_timer_cancel_sync(&a->timer);
+	rds_work_cancel_sync(&a->job->work);
+	KUNIT_EXPECT_EQ(test, a->count, 1);
+}
+
+static void timer_armed_again_forgets_the_first(struct kunit *test)
+{
+	struct ringer *a = new_ringer(test);
+
+	rds_timer_arm(&a->timer, 3600ULL * NSEC_PER_SEC);
+	rds_timer_arm(&a->timer, 0);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&a->fired, RDS_SOON), 0);
+	rds_timer_cancel_sync(&a->timer);
+	KUNIT_EXPECT_EQ(test, a->count, 1);
+}
+
+static void timer_cancelled_does_not_fire(struct kunit *test)
+{
+	struct ringer *a = new_ringer(test), *later = new_ringer(test);
+	int count;
+
+	rds_timer_arm(&a->timer, 20000000);
+	rds_timer_arm(&later->timer, 30000000);
+	rds_timer_cancel_sync(&a->timer);
+	/* 1 if this task was kept waiting before it came to the cancel. */
+	count = READ_ONCE(a->count);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&later->fired, RDS_SOON), 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(a->count), count);
+	rds_timer_cancel_sync(&later->timer);
+}
+
+/* ---- clock and chance ---- */
+static void clock_never_goes_back(struct kunit *test)
+{
+	u64 before = rds_now_ns();
+	int i;
+
+	for (i = 0; i < 10000; i++) {
+		u64 now = rds_now_ns();
+
+		if (now < before)
+			KUNIT_FAIL(test, "%llu after %llu", now, before);
+		before = now;
+	}
+}
+
+static void chance_sets_and_clears_every_bit(struct kunit *test)
+{
+	u32 ones = 0, zeroes = 0;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		u32 r = rds_random();
+
+		ones |= r;
+		zeroes |= ~r;
+	}
+	KUNIT_EXPECT_EQ(test, ones & zeroes, U32_MAX);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(deferred_until_readers_leave),
+	KUNIT_CASE(work_runs_in_process_context),
+	KUNIT_CASE(work_queued_while_it_runs_runs_once_more),
+	KUNIT_CASE(work_cancelled_is_over),
+	KUNIT_CASE(timer_fires_once),
+	KUNIT_CASE(timer_armed_again_forgets_the_first),
+	KUNIT_CASE(timer_cancelled_does_not_fire),
+	KUNIT_CASE(clock_never_goes_back),
+	KUNIT_CASE(chance_sets_and_clears_every_bit),
+	{}
+};
+
+static struct kunit_suite suite = { .name = "rds_deferral", .test_cases = cases };
+kunit_test_suite(suite);
