@@ -2,43 +2,9 @@
 """Network namespaces: each has RDS of its own, and takes it along when it goes."""
 import re
 
+from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
 from traffic import Flows, counters, exact, helper, load_again, ping
-
-ROUNDS = 20
-X, Y = "10.8.0.1", "10.8.0.2"
-X6, Y6 = "fd00:8::1", "fd00:8::2"
-IN_X, IN_Y = "ip netns exec x", "ip netns exec y"
-
-# Two namespaces, x and y, joined by a cable. Batches, because every process takes its time here.
-PAIR = f"""
-batch() {{ ip -n "$1" -batch - <<EOF
-link set lo up
-addr add $2/24 dev cable
-addr add $3/64 dev cable nodad
-link set cable up
-EOF
-}}
-pair() {{ ip -batch - <<EOF && batch x {X} {X6} && batch y {Y} {Y6}
-netns add x
-netns add y
-link add cable netns x type veth peer name cable netns y
-EOF
-}}
-unpair() {{ ip -batch - <<EOF
-netns del x
-netns del y
-EOF
-}}
-"""
-
-
-def pair(t):
-    t.a.check(f"{PAIR} pair")
-
-
-def unpair(t):
-    t.a.check(f"{PAIR} unpair")
 
 
 @test(only="ours")
@@ -86,6 +52,37 @@ def settings_and_counters(t):
     assert rc == 1, said
     ping(t, t.a, Y, X, prefix=IN_Y)
     unpair(t)
+
+
+# Written one after the other: name, value, and what is read back then; None: it is refused.
+SETTINGS = [
+    ("reconnect_min_delay_ms", "1000", "1000"), ("reconnect_min_delay_ms", "1001", None),
+    ("reconnect_delay_max_ms", "3600000", "3600000"), ("reconnect_delay_max_ms", "3600001", None),
+    ("reconnect_delay_min_ms", "5000", "5000"), ("reconnect_max_delay_ms", "4999", None),
+    ("reconnect_min_delay_ms", "0", None), ("reconnect_min_delay_ms", "x", None),
+    ("reconnect_min_delay_ms", "-1", None), ("reconnect_delay_min_ms", "1", "1"),
+    ("reconnect_max_delay_ms", "1", "1"), ("max_unacked_packets", "4294967295", "4294967295"),
+    ("max_unacked_bytes", "0", "0"), ("ping_enable", "4294967296", None),
+]
+ALIASES = [("reconnect_min_delay_ms", "reconnect_delay_min_ms"),
+           ("reconnect_max_delay_ms", "reconnect_delay_max_ms")]
+
+
+@test(only="ours")
+def settings_have_limits(t):
+    """Each setting takes what is in its range; two spellings are one; constants cannot be written."""
+    def read(name):
+        return t.a.check(f"cat /proc/sys/net/rds/{name}").strip()
+    assert (read("pf_rds"), read("sol_rds")) == ("21", "276")
+    for name, value, wanted in SETTINGS:
+        before = read(name)
+        rc, _ = t.a.run(f"echo {value} >/proc/sys/net/rds/{name}")
+        assert (rc == 0) == (wanted is not None), f"{name} = {value}: exit status {rc}"
+        assert read(name) == (wanted or before), f"{name} = {value}: reads {read(name)}"
+        assert all(read(one) == read(two) for one, two in ALIASES)
+    for name in ("pf_rds", "sol_rds"):
+        mode = t.a.check(f"stat -c %a /proc/sys/net/rds/{name}").strip()
+        assert mode == "444", f"{name}: {mode}"
 
 
 @test(timeout=180)
@@ -154,7 +151,7 @@ def settled(t, before):
 
 @test(timeout=240)
 def exit_under_load(t):
-    """20 times two namespaces go under traffic, by name or by process first: nothing is kept."""
+    """Often two namespaces go under traffic, by name or by process first: nothing is kept."""
     def one_round(number):
         holders = loaded_pair(t)
         if number % 2:
@@ -167,17 +164,18 @@ def exit_under_load(t):
     for number in range(4):
         one_round(number)
     start = settled(t, before)
-    for number in range(ROUNDS):
+    rounds = t.rounds(20)
+    for number in range(rounds):
         one_round(number)
     grown = settled(t, before) - start
-    t.note(f"kernel memory after {ROUNDS} rounds: {grown:+d} kB")
-    assert grown < 50 * ROUNDS, f"kernel memory grew by {grown} kB"
+    t.note(f"kernel memory after {rounds} rounds: {grown:+d} kB")
+    assert grown < 50 * rounds, f"kernel memory grew by {grown} kB"
 
 
 @test(timeout=180)
 def rmmod_under_load(t):
     """The modules go while two namespaces have connections and full queues, and come again."""
-    for number in range(4):
+    for number in range(t.rounds(4)):
         holders = loaded_pair(t)
         rc, said = t.a.run("rmmod rds_tcp")
         assert rc and "in use" in said, f"{rc} {said}"

@@ -61,6 +61,12 @@ def behave_mainline(t):
     without_leaks(t)
 
 
+@test(only="ours")
+def copies(t):
+    """Memory that ends in the middle of what is copied, both ways; tables into room of any size."""
+    tap(t, t.a, str(t.prog("rds_copy")), 100)
+
+
 @test(timeout=200)
 def all_ports(t):
     """All 65534 ports of an address in use: one more is refused, one less is found."""

@@ -124,7 +124,7 @@ void Receiver::readFlow(uint32_t flow)
 			receive(sockets_[flow], std::max(options_.maxPayload, options_.length) +
 							sizeof(FlowHeader) + 1);
 
-		if (got.result == -EAGAIN)
+		if (got.result == -EAGAIN || got.result == -ENOMEM)
 			return;
 		if (got.result < 0)
 			fail("recvmsg", got.result);

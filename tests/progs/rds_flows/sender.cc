@@ -93,6 +93,7 @@ bool Sender::trySend(uint32_t flow, int flags)
 
 	switch (-result) {
 	case EAGAIN:
+	case ENOMEM:
 		++noRoom_;
 		return false;
 	case ENOBUFS:

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0
+"""No memory: every allocation of every call fails once, and workers' allocations now and then."""
+import scarce
+from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
+from suite import test
+from tap import tap
+from traffic import Flows, exact
+
+KERNELS = ["uml", "x86"]
+MEM = 1500
+
+
+def failnth(t, options, prefix="", timeout=200):
+    scarce.prepare(t.a)
+    tap(t, t.a, f"{prefix} {t.prog('rds_failnth')} {options}", timeout)
+
+
+@test(timeout=300)
+def calls_on_loopback(t):
+    """Each allocation of each call on a loopback socket fails once; what the call left is right."""
+    for host in ("127.0.0.1", "::1"):
+        failnth(t, f"--sockets --local {host} --remote {host}")
+
+
+@test(timeout=300)
+def calls_over_tcp(t):
+    """The same between two namespaces."""
+    pair(t)
+    for ends in ((X, Y), (X6, Y6)):
+        failnth(t, f"--sockets --local {ends[0]} --remote {ends[1]} --netns /run/netns/y", IN_X)
+    unpair(t)
+
+
+@test(timeout=300)
+def namespaces(t):
+    """A network namespace is made without memory; the first one not to fail is complete."""
+    failnth(t, "--namespaces --stride 7", timeout=280)
+
+
+@test(timeout=300, modules="none")
+def modules(t):
+    """The modules are loaded without memory, one by one."""
+    names = ["rds", "rds_loop", "rds_tcp"]
+    for number, name in enumerate(names):
+        failnth(t, f"--module {t.modules_dir}/{name}.ko --stride 5", timeout=280)
+        t.a.check(f"/run/busybox insmod {t.modules_dir}/{name}.ko")
+
+
+@test(timeout=300)
+def workers(t):
+    """One in thirty allocations of softirqs and workers fails under traffic: nothing is lost."""
+    pair(t)
+    for ends in ((X, Y, IN_X, IN_Y), (Y6, X6, IN_Y, IN_X)):
+        flows = Flows(t, t.a, ends[0], t.a, ends[1], "--flows 8 --max-payload 60000",
+                      send_options="--rate 1000 --drain 15", prefixes=ends[2:])
+        with scarce.memory(t.a, 3):
+            flows.wait_progress(500)
+        t.note(exact(flows.stop()))
+    unpair(t)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#pragma once
+
+#include "../lib/socket.h"
+
+namespace rdstest
+{
+
+/*
+ * Makes the nth allocation that this thread causes in the kernel fail (fail-nth, see the kernel's
+ * Documentation/fault-injection). Only in the thread that made it.
+ */
+class Fault
+{
+public:
+	Fault();
+
+	void arm(int nth);
+	/* No more failures. Was the nth allocation reached? */
+	bool disarm();
+
+private:
+	void set(int nth);
+
+	Fd file_;
+};
+
+} // namespace rdstest

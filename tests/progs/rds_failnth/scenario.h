@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#pragma once
+
+#include "../lib/check.h"
+#include "../lib/socket.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rdstest
+{
+
+/* Two bound sockets, made anew for every failure; over TCP the second is in another namespace. */
+struct Pair {
+	Fd from, to;
+	Address target;
+	std::string got; /* what a call received */
+	int round;	 /* counts from 1 */
+};
+
+/* Where the pairs are made. */
+struct Site {
+	std::string name;
+	Address here, there;
+	std::string netns; /* of `there`; empty: the same */
+
+	Pair pair(int round) const;
+};
+
+/*
+ * One system call whose allocations fail one by one. A call that fails must have done nothing,
+ * one that succeeds must have done it all: after() looks.
+ */
+struct Scenario {
+	std::string name;
+	std::function<long(Pair &)> call;
+	std::function<void(Pair &)> before = [](Pair &) {};
+	std::function<void(Pair &, long result)> after = [](Pair &, long) {};
+};
+
+/* Everything that a socket does; `Pair::round` is different each time. */
+std::vector<Scenario> socketScenarios(const Site &site);
+/* What needs more than sockets: a network namespace comes and goes. */
+Scenario namespaceScenario();
+/* This module comes and goes. */
+Scenario moduleScenario(const std::string &path);
+
+} // namespace rdstest
