@@ -103,6 +103,9 @@ uint32_t rds_path::step(uint32_t ev)
 		return 0;
 	if (ev & rds::kEvDie)
 		return step_die(ev);
+	/* A late event: what it tells of was adopted between accepted()'s exchange and its post. */
+	if (ev & rds::kEvAccepted && !accepted_.load_acquire())
+		ev &= ~uint32_t{rds::kEvAccepted};
 	switch (state()) {
 	case PathState::kDown:
 		return step_down(ev);

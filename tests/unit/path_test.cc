@@ -190,6 +190,17 @@ TEST_F(PathStates, ReplacesAConnectionThatThePeerHasLeft)
 	EXPECT_EQ(path().state(), PathState::kUp);
 }
 
+/* accepted() hands over, then posts; the worker may have adopted in between.  tests/model. */
+TEST_F(PathStates, ALateEventOfAnAdoptedOneDropsNothing)
+{
+	bring_up();
+	path().post(rds::kEvAccepted);
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect");
+	EXPECT_EQ(path().state(), PathState::kUp);
+	EXPECT_EQ(net->stat(RDS_S_conn_replaced), 0u);
+}
+
 TEST_F(PathStates, GoesOnWhenTheAcceptedOneIsDead)
 {
 	int handle;
