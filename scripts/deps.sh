@@ -23,7 +23,7 @@ packages=(
 	libcli11-dev nlohmann-json3-dev
 	# tests in user space
 	libgtest-dev libgmock-dev googletest clang clang-format clang-tidy libclang-rt-14-dev
-	universal-ctags python3 man-db mandoc groff
+	universal-ctags python3 spin man-db mandoc groff
 	# debug kernels
 	bc bison flex libelf-dev
 	# tests in virtual machines; the guests use the host's tools over 9p
