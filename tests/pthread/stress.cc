@@ -2,7 +2,7 @@
 /*
  * stress.cc: the core under real races.
  *
- *     pthread_stress traffic|modules|hash
+ *     pthread_tsan traffic|modules|hash [TIMES]
  *
  * traffic: a dozen sockets talk to each other over loopback, each message exactly once and in
  * order, while other threads open and close sockets, cancel, poll, toggle monitors, reset
@@ -469,14 +469,16 @@ int run(const Mode &mode)
 
 int main(int argc, char **argv)
 {
-	std::string part = argc == 2 ? argv[1] : "";
+	std::string part = argc > 1 ? argv[1] : "";
+	unsigned int times = argc > 2 ? static_cast<unsigned int>(atoi(argv[2])) : 1;
+	unsigned int rounds = 100 * kSockets * times;
 
 	if (part == "traffic")
-		return run(Mode{.exact = true, .rounds = 100 * kSockets});
+		return run(Mode{.exact = true, .rounds = rounds});
 	if (part == "modules")
-		return run(Mode{.exact = false, .rounds = 100 * kSockets});
+		return run(Mode{.exact = false, .rounds = rounds});
 	if (part == "hash")
 		return hash_stress();
-	fprintf(stderr, "usage: pthread_stress traffic|modules|hash\n");
+	fprintf(stderr, "usage: pthread_tsan traffic|modules|hash [TIMES]\n");
 	return 2;
 }
