@@ -467,6 +467,8 @@ void Harness::cancel(App &a)
 	if (all) {
 		uint32_t sndbuf = a.s->sock().sndbuf.exchange(1);
 
+		/* Who was stopped on his way to give something back does so. */
+		sim::run_ready();
 		must(rds_socket_writable(a.s->core()), "who took back everything owes nothing");
 		a.s->sock().sndbuf = sndbuf;
 	}

@@ -120,3 +120,10 @@ def load_again(t, machine):
 
 def helper(name):
     return f"{PYTHON} {suite.HERE}/{name}"
+
+
+def unavailable(machine):
+    """kB of memory that are in use and cannot be taken back."""
+    text = machine.check("cat /proc/meminfo")
+    size = {line.split(":")[0]: int(line.split()[1]) for line in text.splitlines()}
+    return size["MemTotal"] - size["MemAvailable"]

@@ -4,7 +4,7 @@ modules, to show that the peer speaks what is spoken there."""
 import json
 
 from suite import test
-from traffic import A, B, counters, helper
+from traffic import A, B, counters, helper, unavailable
 
 # After these mainline waits for the rest of a message; so do we where it could still come.
 BROKEN = ("too_long", "huge", "huge_map", "half_header", "half_payload", "half_map", "http",
@@ -65,13 +65,6 @@ def mainline_understands_the_peer(t):
     for name, outcome in found.items():
         assert outcome == ("silent" if name in BROKEN + HELD else "pong"), f"{name}: {outcome}"
     t.note(f"{len(found)} frames")
-
-
-def unavailable(machine):
-    """kB of memory that are in use and cannot be taken back."""
-    text = machine.check("cat /proc/meminfo")
-    size = {line.split(":")[0]: int(line.split()[1]) for line in text.splitlines()}
-    return size["MemTotal"] - size["MemAvailable"]
 
 
 @test(vms=2, modules=("none", "ours"), only="ours")

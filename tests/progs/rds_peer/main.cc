@@ -6,11 +6,13 @@
  * Without --each all frames go over one connection, and what comes back is printed as JSON, a
  * line for each frame. With --each every frame gets a connection of its own and is followed by
  * a ping; a line tells whether the ping was answered, the connection closed, or all is silent,
- * and whether a new connection works afterwards.
+ * and whether a new connection works afterwards. With --chaos connections carry damaged streams,
+ * and in the end a new one must work.
  *
  * The host with the numerically smaller address connects: from the larger address use --listen
  * on this host, and --knock to be called.
  */
+#include "chaos.h"
 #include "peer.h"
 
 #include "../lib/command_line.h"
@@ -27,7 +29,8 @@ struct Options {
 	PeerOptions peer;
 	std::string connect, listen, source, knock;
 	std::vector<std::string> frames, except, expect;
-	uint32_t waitMs = 5000, lingerMs = 0;
+	uint32_t waitMs = 5000, lingerMs = 0, chaos = 0;
+	uint64_t seed = 1;
 	bool each = false, list = false, reset = false;
 };
 
@@ -96,6 +99,20 @@ int runEach(const Options &options)
 	return failures ? 1 : 0;
 }
 
+/* Damaged streams; fails when the host does not recover. */
+int runDamaged(const Options &options)
+{
+	Peer peer(options.peer);
+
+	if (!worksAgain(peer))
+		throw std::runtime_error("no answer to a ping");
+	std::cout << runChaos(peer, options.peer.frames, options.seed, options.chaos).dump()
+		  << std::endl;
+	if (!worksAgain(peer))
+		throw std::runtime_error("no answer to a ping any more");
+	return 0;
+}
+
 /* All frames over one connection; succeeds when everything expected came. */
 int runOne(const Options &options)
 {
@@ -148,6 +165,8 @@ void addOptions(CommandLine &line, Options &options)
 	line.option("--npaths", options.peer.npaths, "answer probes with this many paths");
 	line.option("--wait", options.waitMs, "milliseconds for everything to come");
 	line.option("--linger", options.lingerMs, "go on reading for milliseconds at the end");
+	line.option("--chaos", options.chaos, "this many connections with damaged streams");
+	line.option("--seed", options.seed, "with --chaos: which");
 	line.flag("--reset", options.reset, "end with a RST");
 	line.flag("--each", options.each, "each frame over a connection of its own");
 	line.flag("--list", options.list, "print the frames");
@@ -171,6 +190,8 @@ int main(int argc, char **argv)
 		options.peer.source = parseOptional(options.source);
 		options.peer.knock = parseOptional(options.knock);
 		options.peer.wait = std::chrono::milliseconds(options.waitMs);
+		if (options.chaos)
+			return runDamaged(options);
 		return options.each ? runEach(options) : runOne(options);
 	});
 }

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Whatever programs and peers do, the host lives: random system calls, damaged streams.
+
+Another seed every time; `SEED=N tests/kernel/run.py robust` does the same calls and streams again.
+After each test the suite itself looks at the kernel's log and unloads the modules.
+"""
+import json
+import os
+import random
+import re
+
+from suite import test
+from traffic import A, A6, B, B6, helper, ping, unavailable
+
+SMP = 2  # calls that meet each other
+SEED = int(os.environ.get("SEED") or random.randrange(1, 1 << 31))
+CALLS, STREAMS = 40000, 500
+
+
+def chaos(t, calls, seed):
+    """rds_chaos on both hosts, each sending to itself and to the other: calls that succeeded."""
+    prog, ends = t.prog("rds_chaos"), []
+    for machine, own, other in ((t.a, (A, A6), (B, B6)), (t.b, (B, B6), (A, A6))):
+        ends.append(machine.spawn(
+            f"{prog} --seed {seed} --calls {calls} --limit 100 --local 127.0.0.1 --local {own[0]}"
+            f" --local {own[1]} --remote {other[0]} --remote {other[1]}"))
+    said = "".join(end.check(110) for end in ends)
+    return sum(int(n) for n in re.findall(r": (\d+) of \d+ succeeded", said))
+
+
+def memory_returns(t, machine, before, allowed):
+    """In use beyond what was; pages and slabs come back when RCU and their caches let go."""
+    machine.wait_until(f"sync; echo 3 >/proc/sys/vm/drop_caches; awk '"
+                       "/^MemTotal:/ {all = $2} /^MemAvailable:/ {free = $2}"
+                       f" END {{exit all - free > {before + allowed}}}' /proc/meminfo")
+    t.note(f"memory in use: {unavailable(machine) - before:+d} kB")
+
+
+@test(vms=2, timeout=240, only="ours")
+def random_calls(t):
+    """Bad pointers, lengths, flags, options and control messages from four threads a host."""
+    t.note(f"SEED={SEED}")
+    chaos(t, CALLS // 10, SEED + 1)  # what is set aside once is
+    before = unavailable(t.b)
+    succeeded = chaos(t, CALLS, SEED)
+    t.note(f"{2 * CALLS} calls, {succeeded} of them succeeded")
+    memory_returns(t, t.b, before, 2048)
+    ping(t, t.a, A, B)
+    ping(t, t.b, B6, A6)
+
+
+@test(vms=2, modules=("none", "ours"), timeout=240, only="ours")
+def damaged_streams(t):
+    """A peer damages, replays and cuts off what it sends, while programs read and misbehave."""
+    t.note(f"SEED={SEED}")
+    before = unavailable(t.b)
+    sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
+    sink.wait_output("^ready$")
+    calls = t.b.spawn(f"nice {t.prog('rds_chaos')} --seed {SEED} --calls {CALLS // 4} --limit 100"
+                      f" --local {B} --remote {A}")
+    said = t.a.check(f"{t.prog('rds_peer')} --connect {B} --chaos {STREAMS} --seed {SEED}"
+                     " --wait 500", 120)
+    done = json.loads(said.splitlines()[-1])
+    calls.check(110)
+    sink.write("", close=True)
+    messages = len(sink.check().splitlines()) - 1
+    t.note(f"{done['connections']} connections, {done['bytes']} bytes, {messages} messages in them"
+           f" for who listens, ended: {done['ended']}")
+    assert messages > 0 and done["ended"].get("reset", 0) + done["ended"].get("closed", 0) > 0
+    memory_returns(t, t.b, before, 2048)
