@@ -399,6 +399,22 @@ void open_all(const Mode &mode, host::Net &net, Ends &ends)
 	}
 }
 
+/* As often as messages arrive, or on a busy machine there would be nothing else. */
+void disturb(Once once, const Mode &mode, host::Net &net, const Ends &ends,
+	     const std::atomic<bool> &over)
+{
+	uint64_t n = 0;
+
+	do {
+		if (n <= arrived) {
+			once(mode, net, ends);
+			n++;
+		} else {
+			std::this_thread::sleep_for(std::chrono::microseconds(50));
+		}
+	} while (!over);
+}
+
 void talk(const Mode &mode, host::Net &net, Ends &ends)
 {
 	std::vector<Once> others = {churn_once, churn_once, meddle_once, walk_once, namespace_once};
@@ -410,11 +426,7 @@ void talk(const Mode &mode, host::Net &net, Ends &ends)
 	for (unsigned int i = 0; i < kSockets; i++)
 		receiving.emplace_back([&, i] { receiver(mode, ends, i); });
 	for (Once once : others)
-		disturbing.emplace_back([&, once] {
-			do {
-				once(mode, net, ends);
-			} while (!over);
-		});
+		disturbing.emplace_back([&, once] { disturb(once, mode, net, ends, over); });
 	for (unsigned int i = 0; i < kSenders; i++)
 		sending.emplace_back([&, i] { sender(mode, ends, i); });
 	for (std::thread &t : sending)
