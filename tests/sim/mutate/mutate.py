@@ -32,8 +32,10 @@ WORK = ROOT / "build/mutation"
 # What the simulator is built from.
 ROOMS = ["CMakeLists.txt", "include", "net", "transports", "tests/core.cmake", "tests/sim",
          "tests/contract"]
-GTESTS = ["tests/sim/scenario_test", "tests/contract/contract_test"]
-BLOCKS = [5, 15, 40, 80, 160, 300]  # seeds per run of sim_run, until one fails
+GTESTS = ["tests/sim/corners/corners_test", "tests/sim/scenario_test",
+          "tests/contract/contract_test"]
+# Seeds per run until one fails: a few with sanitizers, many without.
+BLOCKS = [("sim_run", 5), ("sim_run", 20), ("sim_run", 75), ("sim_fast", 400), ("sim_fast", 1500)]
 # Processor seconds for one run: what the unbroken core took, times PATIENCE, and a few.
 PATIENCE = 5
 FEW = 4
@@ -119,7 +121,8 @@ class Tree:
         return p.stdout
 
     def make(self):
-        self.tool("make", "-C", self.build, "sim_run", *[Path(t).name for t in self.gtests])
+        self.tool("make", "-C", self.build, "sim_run", "sim_fast",
+                  *[Path(t).name for t in self.gtests])
 
     def run(self, what, *args):
         """Exit status and output.  The first run of @what, of the unbroken core, says how much
@@ -135,16 +138,16 @@ class Tree:
         self.enough.setdefault(what, FEW + int(PATIENCE * used))
         return p.returncode, p.stdout
 
-    def seeds(self, first, count):
-        return self.run(("tests/sim/sim_run", count), "--seed", first, "--seeds", count)
+    def seeds(self, program, first, count):
+        return self.run((f"tests/sim/{program}", count), "--seed", first, "--seeds", count)
 
     def judge(self):
         """(who caught it, seeds run, what was said), or None when nobody did."""
         first = 1
-        for count in BLOCKS:
-            status, out = self.seeds(first, count)
+        for program, count in BLOCKS:
+            status, out = self.seeds(program, first, count)
             if status:
-                return self.which_seed(first, count, status, out)
+                return self.which_seed(program, first, count, status, out)
             first += count
         for path in self.gtests:
             status, out = self.run((path,), "--gtest_fail_fast")
@@ -153,9 +156,11 @@ class Tree:
                 return tests[-1] if tests else path, first - 1, said(status, out)
         return None
 
-    def which_seed(self, first, count, status, out):
-        for seed in range(first, first + count):
-            alone, text = self.seeds(seed, 1)
+    def which_seed(self, program, first, count, status, out):
+        """It says itself which, or is asked one by one, or it took several."""
+        named = re.search(r"\bseed (\d+)", out)
+        for seed in [int(named[1])] if named else range(first, first + count):
+            alone, text = self.seeds(program, seed, 1)
             if alone:
                 return "seed", seed, said(alone, text)
         return "seeds together", first + count - 1, said(status, out)
@@ -187,7 +192,7 @@ def one(mutant, trees):
 
 
 def row(mutant, verdict):
-    who, seeds, what = verdict or ("**nobody**", sum(BLOCKS), "")
+    who, seeds, what = verdict or ("**nobody**", sum(n for _, n in BLOCKS), "")
     what = what.replace("|", "/")
     what = what if len(what) < 90 else what[:87] + "..."
     return f"| `{mutant.name}` | {mutant.what} | {who} | {seeds} | {what} |"
