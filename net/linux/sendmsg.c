@@ -54,52 +54,56 @@ static int check_size(struct sock *sk, struct msghdr *msg, size_t len)
 	return 0;
 }
 
-/* Sleeps until @err (-EAGAIN, -ENOBUFS) may be over: 0, or the errno that ends the send. */
-static int wait_to_send(struct sock *sk, const struct rds_endpoint *to, int err, long *timeo)
+/* Sleeps once: 0, or the errno that ends the send. */
+static int sleep_to_send(struct wait_queue_entry *wait, long *timeo)
+{
+	if (!*timeo)
+		return -ETIMEDOUT;
+	if (signal_pending(current))
+		return sock_intr_errno(*timeo);
+	*timeo = wait_woken(wait, TASK_INTERRUPTIBLE, *timeo);
+	return 0;
+}
+
+/*
+ * On the wait queue first, then tried again: a port that clears takes its waiters off its list and
+ * wakes them once, and may be full again by the time we look.  Only a send that failed after we
+ * could be woken has us on that list for certain.
+ */
+static int wait_and_send(struct sock *sk, const struct rds_endpoint *to, struct rds_msg *m,
+			 int more, long *timeo)
 {
 	struct rds_socket *s = rds_core(sk);
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
-	int ret = 0;
+	int err;
 
-	if (err == -ENOBUFS)
-		rds_socket_note_blocked(s);
 	add_wait_queue(sk_sleep(sk), &wait);
 	for (;;) {
-		if (err == -ENOBUFS ? !rds_socket_congested(s, to) : rds_socket_writable(s))
+		err = rds_socket_send(s, to, m, more);
+		if (err == -ENOBUFS)
+			rds_socket_note_blocked(s);
+		else if (err != -EAGAIN)
 			break;
-		if (!*timeo) {
-			ret = -ETIMEDOUT;
-			break;
-		}
-		if (signal_pending(current)) {
-			ret = sock_intr_errno(*timeo);
-			break;
-		}
-		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
-		/* The wakeup took us off the port's waiters: only another send enters us again,
-		 * should the port have filled up meanwhile. */
-		if (err == -ENOBUFS && *timeo)
+		else if (rds_socket_writable(s)) /* if not, room will wake us */
+			continue;
+		err = sleep_to_send(&wait, timeo);
+		if (err)
 			break;
 	}
 	remove_wait_queue(sk_sleep(sk), &wait);
-	return ret;
+	return err;
 }
 
 static int queue_message(struct sock *sk, const struct rds_endpoint *to, struct rds_msg *m,
 			 unsigned int flags)
 {
 	long timeo = sock_sndtimeo(sk, flags & MSG_DONTWAIT);
-	bool wait = timeo != 0;
-	int err;
+	int more = flags & (MSG_MORE | MSG_BATCH);
+	int err = rds_socket_send(rds_core(sk), to, m, more);
 
-	for (;;) {
-		err = rds_socket_send(rds_core(sk), to, m, flags & (MSG_MORE | MSG_BATCH));
-		if (likely(err != -EAGAIN && err != -ENOBUFS) || !wait)
-			return err;
-		err = wait_to_send(sk, to, err, &timeo);
-		if (err)
-			return err;
-	}
+	if (likely(err != -EAGAIN && err != -ENOBUFS) || !timeo)
+		return err;
+	return wait_and_send(sk, to, m, more, &timeo);
 }
 
 int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
