@@ -29,9 +29,6 @@ from mutants import MUTANTS  # noqa: E402
 ROOT = Path(__file__).resolve().parents[3]
 DOC = ROOT / "docs/testing.md"
 WORK = ROOT / "build/mutation"
-# What the simulator is built from.
-ROOMS = ["CMakeLists.txt", "include", "net", "transports", "tests/core.cmake", "tests/sim",
-         "tests/contract"]
 GTESTS = ["tests/sim/corners/corners_test", "tests/sim/scenario_test",
           "tests/contract/contract_test"]
 # Seeds per run until one fails: a few with sanitizers, many without.
@@ -99,9 +96,9 @@ class Tree:
 
     def fresh(self):
         """Brings the copy up to date; what did not change keeps its time stamp."""
-        files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "--", *ROOMS],
-                               cwd=ROOT, capture_output=True, text=True, check=True)
-        wanted = set(files.stdout.splitlines())
+        files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT,
+                               capture_output=True, text=True, check=True)
+        wanted = {f for f in files.stdout.splitlines() if (ROOT / f).is_file()}
         for name in wanted:
             to = self.src / name
             data = (ROOT / name).read_bytes()
