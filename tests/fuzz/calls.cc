@@ -587,7 +587,8 @@ void Harness::finish()
 
 	fuzz::World::calm();
 	stream::set_faults(0, partial_per_1000_);
-	for (int i = 0; i < 200 && (i < 4 || due()); i++) {
+	/* After a cut there may be nothing to wait for. */
+	for (int i = 0; i < (lossy_ ? 20 : 200) && (i < 4 || due()); i++) {
 		for (App &a : apps_)
 			while (a.s && recv(a))
 				;

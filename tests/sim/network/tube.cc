@@ -77,9 +77,11 @@ void die(const Ref &p, unsigned int side)
 {
 	End &e = p->end[side];
 
-	if (e.dead || e.closed)
+	if (e.dead)
 		return;
-	e.dead = true;
+	e.dead = true; /* closed as well: what it still had to send goes nowhere */
+	if (e.closed)
+		return;
 	keepalive_later(p, !side); /* should it not know yet */
 	if (e.user)
 		e.user->arrived(RDS_ATOMIC);
