@@ -33,8 +33,8 @@ locked := mkdir -p $(logs) && flock build/.lock
 again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
-.PHONY: all modules modules-now user tests deps test test-user test-vm test-uml fuzz demo bench scale \
-	mutation tidy install uninstall clean help need-headers need-cmake
+.PHONY: all modules modules-now user tests deps test test-user test-vm test-uml fuzz coverage demo bench \
+	scale mutation tidy install uninstall clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
 
@@ -106,6 +106,9 @@ debug_run = mkdir -p $(logs); scripts/debug-kernel.sh $1 >/dev/null && \
 
 test-uml: deps ## User-Mode Linux with KASAN, lockdep, kmemleak; KUnit; no memory (ROUNDS=50)
 	@$(call debug_run,uml)
+
+coverage: deps ## lines and branches of the core that unit, contract, simulator and fuzz inputs run
+	@JOBS=$(JOBS) scripts/coverage.sh
 
 demo: deps ## two virtual hosts talk RDS, and you see it
 	@$(again) modules user

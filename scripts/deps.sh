@@ -22,7 +22,7 @@ packages=(
 	gcc g++ make cmake linux-headers-amd64 kmod xz-utils zstd
 	libcli11-dev nlohmann-json3-dev
 	# tests in user space
-	libgtest-dev libgmock-dev googletest clang clang-format clang-tidy libclang-rt-14-dev
+	libgtest-dev libgmock-dev googletest clang clang-format clang-tidy libclang-rt-14-dev llvm-14
 	universal-ctags python3 spin man-db mandoc groff
 	# debug kernels
 	bc bison flex libelf-dev

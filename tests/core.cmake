@@ -13,7 +13,9 @@ set(RDS_CORE_FLAGS -std=gnu++20 -ffreestanding -fno-exceptions -fno-rtti -fno-st
 set(RDS_SIM_SANITIZE -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 	-fno-omit-frame-pointer)
 set(RDS_SIM_FAST -O2 -g1)
-if(RDS_FUZZ)
+if(RDS_COVERAGE)
+	set(RDS_SIM_SANITIZE -O1 -g1 -fprofile-instr-generate -fcoverage-mapping)
+elseif(RDS_FUZZ)
 	list(APPEND RDS_SIM_SANITIZE -fsanitize=fuzzer-no-link)
 endif()
 set(RDS_THREAD_SANITIZE -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer)

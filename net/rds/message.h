@@ -68,10 +68,6 @@ struct alignas(8) rds_msg final {
 	{
 		return len ? reinterpret_cast<struct rds_payload *>(this + 1) : nullptr;
 	}
-	RDS_INLINE const struct rds_payload *payload() const
-	{
-		return len ? reinterpret_cast<const struct rds_payload *>(this + 1) : nullptr;
-	}
 };
 
 namespace rds

@@ -341,4 +341,27 @@ TEST_F(PathStates, DiesInEveryState)
 	EXPECT_TRUE(fake::wires().empty());
 }
 
+TEST_F(PathStates, DiscardsWhatWasAcceptedLast)
+{
+	int handle;
+
+	bring_up();
+	rds_path_accepted(wire().path, &handle);
+	rds_transport_net_exit(net->core(), fake::ops());
+	EXPECT_EQ(fake::discarded(), std::vector<void *>{&handle});
+}
+
+TEST_F(PathStates, TellsTheTransportWhatItIs)
+{
+	send();
+	EXPECT_EQ(rds_path_priv(&path()), &wire());
+	EXPECT_EQ(rds_path_index(&path()), 0u);
+	EXPECT_EQ(rds_path_net(&path()), net->core());
+	EXPECT_EQ(rds_path_os_net(&path()), net->os());
+	EXPECT_EQ(rds_path_transport(&path()), fake::ops());
+	EXPECT_EQ(rds_path_scope(&path()), 0u);
+	EXPECT_EQ(host::show(*rds_path_laddr(&path())), host::show(a1));
+	EXPECT_EQ(host::show(*rds_path_faddr(&path())), host::show(to.addr));
+}
+
 } // namespace

@@ -99,6 +99,19 @@ TEST_F(Recv, DropsWhatIsForNobodyOrForAClosedSocket)
 	EXPECT_EQ(net->stat(RDS_S_recv_drop_no_sock), 2u);
 }
 
+TEST_F(Recv, DropsWhatIsForASocketThatIsJustBeingClosed)
+{
+	/* Between the two steps of release(): it says that it is dead, then it leaves the table. */
+	s->core()->dead.store(1);
+	EXPECT_EQ(arrive(path(), 1, 5000, 4000, pattern(10)), 0);
+	EXPECT_EQ(net->stat(RDS_S_recv_drop_dead_sock), 1u);
+	s->core()->rcv_mem.store(UINT32_MAX); /* full as well: still no reason to wait */
+	EXPECT_EQ(arrive(path(), 2, 5000, 4000, pattern(10)), 0);
+	EXPECT_EQ(net->stat(RDS_S_recv_drop_dead_sock), 2u);
+	s->core()->rcv_mem.store(0);
+	s->core()->dead.store(0);
+}
+
 TEST_F(Recv, SkipsRetransmittedOnesThatDidArrive)
 {
 	constexpr uint8_t kAgain = rds::wire::kRetransmitted;

@@ -53,6 +53,71 @@ TEST_F(Transports, OneThatIsBeingUnloadedIsNotFound)
 	EXPECT_EQ(s.bind(endpoint(a1, 4000)), 0);
 }
 
+TEST_F(Transports, WithoutLoopbackLocalDestinationsAreUnreachable)
+{
+	Socket s(*net), t(*net);
+	struct rds_addr own = parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1});
+
+	rds_transport_unregister(loop);
+	EXPECT_EQ(s.bind(endpoint(own, 4000)), -99);
+	ASSERT_EQ(t.bind(endpoint(a1, 4000)), 0);
+	EXPECT_EQ(t.send(endpoint(a2, 4000), pattern(1)), -101);
+	ASSERT_EQ(rds_transport_register(loop), 0);
+	EXPECT_EQ(t.send(endpoint(a2, 4000), pattern(1)), 0);
+	sim::run_ready();
+}
+
+TEST_F(Transports, NoConnectionOverOneThatIsBeingUnloaded)
+{
+	Socket s(*net);
+
+	ASSERT_EQ(s.bind(endpoint(a1, 4000)), 0);
+	fake::module().dying = true;
+	EXPECT_EQ(s.send(endpoint(remote, 1), pattern(1)), -100);
+	fake::module().dying = false;
+	EXPECT_EQ(s.send(endpoint(remote, 1), pattern(1)), 0);
+}
+
+TEST_F(Transports, NoConnectionInANamespaceThatGoes)
+{
+	Socket s(*net);
+
+	ASSERT_EQ(s.bind(endpoint(a1, 4000)), 0);
+	net->core()->dying.store(1);
+	EXPECT_EQ(s.send(endpoint(remote, 1), pattern(1)), -100);
+	net->core()->dying.store(0);
+}
+
+TEST_F(Transports, CountersOfAllAreTold)
+{
+	static const char *const names[] = {"fish", "fowl"};
+	struct rds_transport counting = *fake::ops(), boasting = *fake::ops();
+	std::string seen;
+
+	counting.type = 0;
+	counting.owner = nullptr;
+	counting.n_stats = 2;
+	counting.stat_names = names;
+	counting.stats = [](struct rds_os_net *, uint64_t *v) {
+		v[0] = 7;
+		v[1] = 8;
+	};
+	boasting = counting;
+	boasting.type = 1;
+	boasting.n_stats = 65; /* more than there is room for: left out */
+	ASSERT_EQ(rds_transport_register(&counting), 0);
+	ASSERT_EQ(rds_transport_register(&boasting), 0);
+	rds_transport_stats(
+		net->os(),
+		[](void *arg, const char *name, uint64_t v) {
+			*static_cast<std::string *>(arg) += name + std::to_string(v) + " ";
+		},
+		&seen);
+	EXPECT_EQ(seen, "fish7 fowl8 ");
+	rds_transport_unregister(&boasting);
+	rds_transport_unregister(&counting);
+}
+
 TEST_F(Transports, UnregisterTakesTheConnectionsWithIt)
 {
 	int err;
