@@ -83,8 +83,8 @@ test: deps ## everything; last line: N passed, N failed, N skipped
 	@$(again) modules tests 2>&1 | tee $(logs)/build.log
 	@! grep -E 'warning:|WARNING:' $(logs)/build.log || { \
 	echo "warnings in the build, see $(logs)/build.log" >&2; exit 1; }
-	@$(again) test-user; $(again) test-vm; \
-	scripts/summary.py $(addprefix $(logs)/test-,user.log vm.log)
+	@$(again) test-user; $(again) test-vm; $(again) test-uml; \
+	scripts/summary.py $(addprefix $(logs)/test-,user.log vm.log uml.log)
 
 test-user: ## unit, contract, simulator, threads, fuzzers, seam, ABI, docs (ctest)
 	@mkdir -p $(logs)
@@ -96,9 +96,10 @@ test-vm: ## the VM suite on KERNEL
 
 fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds for each
 	@tests/fuzz/fuzz.sh go "$(FUZZ)" "$(TIME)"
+
 # On a debug kernel, built by the way: KUnit, the detectors' own test, every allocation fails once,
 # and those of the suite's cases that mean something there.
-uml_cases := detectors kunit shortage netns load sockets.errnos sockets.behave
+uml_cases := detectors kunit shortage netns load tcp sockets.errnos sockets.behave sockets.copies
 debug_run = mkdir -p $(logs); scripts/debug-kernel.sh $1 >/dev/null && \
 	$(MAKE) --no-print-directory KERNEL=$1 modules 2>&1 | tee $(logs)/build-$1.log && \
 	! grep -E 'warning:|WARNING:' $(logs)/build-$1.log && \

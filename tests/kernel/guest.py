@@ -79,6 +79,7 @@ class Kernel:
         self.name = name
         self.debug = name in DEBUG
         self.least_mem = 1024 if self.debug else 0  # MiB: detectors remember a lot
+        self.least_smp = 2 if name in ("x86", "kcsan") else 1
         self.machine = machine.Uml if name == "uml" else machine.Qemu
         got = subprocess.run([TOP / "scripts/kernel-env.sh", name], text=True,
                              capture_output=True)

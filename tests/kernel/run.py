@@ -112,7 +112,8 @@ def run_files(options, chosen, report):
     slots = Slots(options.jobs)
 
     def work(module, tests):
-        need = min(options.jobs, max(t.vms for t in tests) * getattr(module, "SMP", 1))
+        smp = max(getattr(module, "SMP", 1), guest.kernel(options.kernel).least_smp)
+        need = min(options.jobs, max(t.vms for t in tests) * smp)
         slots.take(need)
         try:
             if not options.stop:

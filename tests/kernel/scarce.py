@@ -11,8 +11,9 @@ CACHES = ["skbuff_head_cache", "skbuff_fclone_cache", "skbuff_ext_cache", "kmall
 
 def prepare(machine):
     """Every kind of allocation may fail by fail-nth, and failing is not worth a line in the log."""
-    machine.check(f"cd {DEBUG} && for d in failslab fail_page_alloc; do echo 0 >$d/verbose &&"
-                  " echo N >$d/ignore-gfp-wait || exit; done; echo 0 >fail_page_alloc/min-order")
+    machine.check(f"cd {DEBUG} && for d in fail_usercopy failslab fail_page_alloc; do"
+                  " echo 0 >$d/verbose || exit; done; echo N >failslab/ignore-gfp-wait && cd"
+                  " fail_page_alloc && echo N >ignore-gfp-wait && echo 0 >min-order")
 
 
 @contextlib.contextmanager

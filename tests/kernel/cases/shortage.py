@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """No memory: every allocation of every call fails once, and workers' allocations now and then."""
+import re
+
 import scarce
 from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
@@ -8,6 +10,17 @@ from traffic import Flows, exact
 
 KERNELS = ["uml", "x86"]
 MEM = 1500
+
+
+# Who is without memory may say so, with a stack; tracing even warns, once.
+JUST_TOLD = re.compile(r"^Call Trace|^ +(\[<|\? |\w[\w.]*\+0x)|kernel/trace/trace_events.c")
+
+
+def judge(t):
+    """The kernel around us talks a lot when it is without memory; none of that is a bug."""
+    bad = [line for line in t.a.dmesg_problems() if not JUST_TOLD.search(line)]
+    assert not bad, "\n".join(bad)
+    t.a.dmesg_mark()
 
 
 def failnth(t, options, prefix="", timeout=200):
@@ -35,15 +48,17 @@ def calls_over_tcp(t):
 def namespaces(t):
     """A network namespace is made without memory; the first one not to fail is complete."""
     failnth(t, "--namespaces --stride 7", timeout=280)
+    judge(t)
 
 
 @test(timeout=300, modules="none")
 def modules(t):
-    """The modules are loaded without memory, one by one."""
+    """The modules are loaded without memory, one by one; rmmod leaves nothing."""
     names = ["rds", "rds_loop", "rds_tcp"]
     for number, name in enumerate(names):
         failnth(t, f"--module {t.modules_dir}/{name}.ko --stride 5", timeout=280)
         t.a.check(f"/run/busybox insmod {t.modules_dir}/{name}.ko")
+    judge(t)
 
 
 @test(timeout=300)

@@ -18,9 +18,15 @@ Fault::Fault() : file_(open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC))
 void Fault::set(int nth)
 {
 	const std::string text = std::to_string(nth);
+	long result;
 
-	if (pwrite(file_, text.data(), text.size(), 0) < 0)
-		fail("write fail-nth", -errno);
+	/* What is left of the count may hit this very call, but then it is used up. */
+	for (int tries = 0; tries < 3; ++tries) {
+		result = sys(pwrite(file_, text.data(), text.size(), 0));
+		if (result > 0)
+			return;
+	}
+	fail("write fail-nth", result);
 }
 
 void Fault::arm(int nth)

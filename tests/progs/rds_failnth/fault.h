@@ -7,8 +7,8 @@ namespace rdstest
 {
 
 /*
- * Makes the nth allocation that this thread causes in the kernel fail (fail-nth, see the kernel's
- * Documentation/fault-injection). Only in the thread that made it.
+ * Makes the nth allocation, or copy from or to the process, that this thread causes in the kernel
+ * fail (fail-nth, see the kernel's Documentation/fault-injection). Only in the thread that made it.
  */
 class Fault
 {
@@ -16,7 +16,7 @@ public:
 	Fault();
 
 	void arm(int nth);
-	/* No more failures. Was the nth allocation reached? */
+	/* No more failures. Were there so many? */
 	bool disarm();
 
 private:

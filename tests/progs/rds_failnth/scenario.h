@@ -29,7 +29,7 @@ struct Site {
 };
 
 /*
- * One system call whose allocations fail one by one. A call that fails must have done nothing,
+ * One system call whose allocations and copies fail one by one. A call that fails must have done nothing,
  * one that succeeds must have done it all: after() looks.
  */
 struct Scenario {
@@ -37,6 +37,7 @@ struct Scenario {
 	std::function<long(Pair &)> call;
 	std::function<void(Pair &)> before = [](Pair &) {};
 	std::function<void(Pair &, long result)> after = [](Pair &, long) {};
+	bool anyErrno = false; /* others than us have a say in it */
 };
 
 /* Everything that a socket does; `Pair::round` is different each time. */
