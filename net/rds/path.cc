@@ -295,7 +295,8 @@ void rds_path::go_down(unsigned int why)
 	reset_queue(false);
 	disarm(); /* the connect's or the drain's: down, it would mean "call" */
 	enter(PathState::kDown, why);
-	if (heard.load())
+	/* Once: it says nothing of the attempts that follow. */
+	if (heard.exchange(0))
 		backoff_ms_ = 0;
 	if (accepted_.load_acquire())
 		post(rds::kEvAccepted);

@@ -130,7 +130,7 @@ struct rds_path final {
 		return sending_flag_.load();
 	}
 	rds::Atomic<uint32_t> pongs; /* queued and not sent */
-	rds::Atomic<uint32_t> heard; /* something came since we are up */
+	rds::Atomic<uint32_t> heard; /* something came since we came up; until we go down */
 
     private:
 	struct Batch;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <algorithm>
+
 #include "check_states.h"
 #include "fixture.h"
 #include "net/rds/net.h"
@@ -281,6 +283,24 @@ TEST_F(PathStates, ForgetsTheBackoffOnceThePeerWasHeard)
 	drop(RDS_DROP_ERROR);
 	EXPECT_EQ(wire().calls.size(), before + 2); /* close connect, at once */
 	EXPECT_TRUE(s->recv());
+}
+
+/* What was heard over the last connection once excused every attempt that came after it: a peer that
+ * was gone was called again without any pause. */
+TEST_F(PathStates, BacksOffAgainAfterItHasForgotten)
+{
+	bring_up();
+	fake::arrive(wire().path, 1, 5000, 4000, pattern(10));
+	ASSERT_EQ(s->send(to, pattern(10)), 0);
+	wire().connect_result = -111;
+	wire().calls.clear();
+	drop(RDS_DROP_ERROR);
+	sim::run_for(200 * kMs);
+
+	auto connects = std::count(wire().calls.begin(), wire().calls.end(), "connect");
+
+	EXPECT_GE(connects, 2);
+	EXPECT_LE(connects, 30);
 }
 
 TEST_F(PathStates, RetriesReceivingAfterAPause)
