@@ -19,13 +19,28 @@ stream::Params tight()
 	return p;
 }
 
+verbs::Params small_rings(bool credits)
+{
+	verbs::Params p;
+
+	p.send_ring = 5;
+	p.recv_ring = 3;
+	p.credits = credits;
+	p.partial_per_1000 = 300;
+	return p;
+}
+
 const Over kTransports[] = {
-	{"loop", false, 0, 0, {}, 0},
-	{"loop_preempted", false, 0, 0, {}, 100},
-	{"stream_calling", true, 1, 2, {}, 0},
-	{"stream_called", true, 2, 1, {}, 0},
-	{"stream_tight", true, 1, 2, tight(), 100},
-	{"stream_called_tight", true, 2, 1, tight(), 100},
+	{"loop", Kind::kLoop, 0, 0, {}, 0},
+	{"loop_preempted", Kind::kLoop, 0, 0, {}, 100},
+	{"stream_calling", Kind::kStream, 1, 2, {}, 0},
+	{"stream_called", Kind::kStream, 2, 1, {}, 0},
+	{"stream_tight", Kind::kStream, 1, 2, tight(), 100},
+	{"stream_called_tight", Kind::kStream, 2, 1, tight(), 100},
+	{"verbs", Kind::kVerbs, 1, 2, {}, 0},
+	{"verbs_called", Kind::kVerbs, 2, 1, {}, 50},
+	{"verbs_tight", Kind::kVerbs, 1, 2, {}, 100, small_rings(false)},
+	{"verbs_credits", Kind::kVerbs, 1, 2, {}, 100, small_rings(true)},
 };
 
 INSTANTIATE_TEST_SUITE_P(Over, Contract, ::testing::ValuesIn(kTransports),
@@ -223,7 +238,7 @@ TEST_P(Contract, KeepsOrderAcrossCuts)
 				   120 * kSecond));
 	sim::run_for(kSecond);
 	EXPECT_EQ(order.complaint(), "");
-	if (!stream::cuts()) {
+	if (!cuts_may_lose()) {
 		EXPECT_EQ(order.lost(), 0u);
 	}
 
@@ -278,7 +293,7 @@ TEST_P(Contract, GivesZerocopyCookiesBack)
 	uint32_t cookies[4] = {};
 
 	if (!(rds_socket_caps(from->core()) & RDS_CAP_ZEROCOPY)) {
-		EXPECT_FALSE(GetParam().stream);
+		EXPECT_NE(GetParam().kind, Kind::kStream);
 		return;
 	}
 	for (uint32_t i = 0; i < 3; i++) {

@@ -27,22 +27,26 @@ void Contract::SetUp()
 	check::watch_states();
 	ASSERT_EQ(rds_core_init(), 0);
 	stream::reset(s.params);
+	verbs::reset(s.verbs);
 	transport = rds_loop_init(&loop_module);
 	ASSERT_EQ(rds_transport_register(transport), 0);
-	if (!s.stream) {
+	if (s.kind == Kind::kLoop) {
 		addr_a = loopback_addr(1);
 		addr_b = loopback_addr(2);
 		nets.push_back(
 			std::make_unique<host::Net>(std::vector<struct rds_addr>{addr_a, addr_b}));
 		return;
 	}
-	transport = stream::ops();
+	transport = s.kind == Kind::kStream ? stream::ops() : verbs::ops();
 	ASSERT_EQ(rds_transport_register(transport), 0);
 	addr_a = host::addr4(s.a);
 	addr_b = host::addr4(s.b);
 	for (const auto &a : {addr_a, addr_b}) {
 		nets.push_back(std::make_unique<host::Net>(std::vector<struct rds_addr>{a}));
-		stream::listen(*nets.back(), {a});
+		if (s.kind == Kind::kStream)
+			stream::listen(*nets.back(), {a});
+		else
+			verbs::listen(*nets.back(), {a});
 	}
 }
 
@@ -50,10 +54,12 @@ void Contract::TearDown()
 {
 	stop = true;
 	sim::options().fail_per_1000 = 0;
-	for (auto &n : nets)
+	for (auto &n : nets) {
 		stream::stop_listening(*n);
+		verbs::stop_listening(*n);
+	}
 	nets.clear();
-	if (transport == stream::ops())
+	if (GetParam().kind != Kind::kLoop)
 		rds_transport_unregister(transport);
 	rds_transport_unregister(rds_loop_init(&loop_module));
 	rds_core_exit();
@@ -62,6 +68,7 @@ void Contract::TearDown()
 	EXPECT_EQ(check::states_complaint(), "");
 	EXPECT_EQ(loop_module.refs.load(), 0);
 	EXPECT_EQ(stream::module().refs.load(), 0);
+	EXPECT_EQ(verbs::module().refs.load(), 0);
 	sim::discard();
 }
 
@@ -91,7 +98,7 @@ void Contract::reset_connections()
 
 void Contract::cut_or_reset()
 {
-	if (!stream::cut_all())
+	if (!(GetParam().kind == Kind::kVerbs ? verbs::cut_all() : stream::cut_all()))
 		reset_connections();
 }
 

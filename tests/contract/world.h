@@ -16,16 +16,20 @@
 #include "stream.h"
 #include "traffic.h"
 #include "transports/loop/loop.h"
+#include "verbs.h"
 
 namespace contract
 {
 
+enum class Kind { kLoop, kStream, kVerbs };
+
 struct Over {
 	const char *name;
-	bool stream;	   /* else loopback */
-	unsigned int a, b; /* hosts 10.0.0.a and .b (stream): who is smaller calls */
+	Kind kind;
+	unsigned int a, b; /* hosts 10.0.0.a and .b (not loopback): who is smaller calls */
 	stream::Params params;
 	unsigned int preempt_per_1000;
+	verbs::Params verbs = {};
 };
 
 inline void PrintTo(const Over &o, std::ostream *out)
@@ -63,6 +67,11 @@ protected:
 	/* Ends the connections in order, or cuts them when the transport can be cut. */
 	void reset_connections();
 	void cut_or_reset();
+	/* Cuts may lose messages: those that only TCP had acknowledged. */
+	bool cuts_may_lose() const
+	{
+		return stream::cuts() != 0;
+	}
 	/* Runs until all of @n messages have come, at most a virtual minute. */
 	bool run_until_received(const check::Order &order, uint64_t n)
 	{
@@ -73,7 +82,7 @@ protected:
 
 	const struct rds_transport *transport = nullptr;
 	struct rds_addr addr_a, addr_b;
-	std::vector<std::unique_ptr<host::Net>> nets; /* one for loopback, two for a stream */
+	std::vector<std::unique_ptr<host::Net>> nets; /* one for loopback, else two */
 	bool stop = false;
 
 	/* Declared last in a test: its tasks end before what they use does. */

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What only queue pairs do: fail at any frame, and vanish with their device. */
+#include "world.h"
+
+namespace contract
+{
+namespace
+{
+
+using traffic::Sender;
+
+class Verbs : public Contract
+{
+};
+
+verbs::Params plain(bool credits)
+{
+	verbs::Params p;
+
+	p.send_ring = 9;
+	p.recv_ring = 6;
+	p.credits = credits;
+	return p;
+}
+
+const Over kVerbs[] = {
+	{"calling", Kind::kVerbs, 1, 2, {}, 50, plain(false)},
+	{"called", Kind::kVerbs, 2, 1, {}, 50, plain(false)},
+	{"credits", Kind::kVerbs, 1, 2, {}, 50, plain(true)},
+};
+
+INSTANTIATE_TEST_SUITE_P(Over, Verbs, ::testing::ValuesIn(kVerbs),
+			 [](const auto &info) { return std::string(info.param.name); });
+
+/* Any frame may fail, at one end or both, whether it had arrived or not: not one is lost. */
+TEST_P(Verbs, LosesNothingByErrors)
+{
+	auto from = socket_a(100), to = socket_b(200);
+	check::Order order;
+	Sender s{from.get(), at_b(200), 1, &order, &stop};
+	Sender back{to.get(), at_a(100), 2, &order, &stop};
+	Finish finish(*this);
+
+	fabric::params().error_per_1000 = 20;
+	sim::spawn("send", [&] { s.send(1000, 16, 12000); });
+	sim::spawn("send", [&] { back.send(1000, 16, 3000); });
+	sim::spawn("receive", [&] { traffic::receive(*from, order, stop); });
+	sim::spawn("receive", [&] { traffic::receive(*to, order, stop); });
+	EXPECT_TRUE(sim::run_until(
+		[&] { return s.sent == 1000 && back.sent == 1000 && order.complete(); },
+		600 * kSecond));
+	EXPECT_EQ(order.complaint(), "");
+	EXPECT_EQ(order.lost(), 0u);
+	EXPECT_GT(net_a().stat(RDS_S_conn_reset), 20u);
+	EXPECT_GT(net_a().stat(RDS_S_recv_drop_old_seq) + net_b().stat(RDS_S_recv_drop_old_seq),
+		  0u);
+}
+
+/* Nothing uses the device any more once it is gone; when it is back everything goes on. */
+TEST_P(Verbs, OutlivesItsDevice)
+{
+	auto from = socket_a(100), to = socket_b(200);
+	check::Order order;
+	Sender s{from.get(), at_b(200), 1, &order, &stop};
+	Finish finish(*this);
+
+	sim::spawn("send", [&] { s.send(600, 16, 12000); });
+	sim::spawn("receive", [&] { traffic::receive(*to, order, stop); });
+	for (int i = 0; i < 8; i++) {
+		network::HostId h = network::host_of(i % 2 ? addr_a : addr_b);
+
+		sim::run_for(sim::random_below(500 * 1000));
+		verbs::unplug(h);
+		EXPECT_EQ(verbs::users(h), 0u);
+
+		host::Socket late(i % 2 ? net_a() : net_b());
+
+		EXPECT_EQ(late.bind(i % 2 ? at_a(300) : at_b(300)), -99);
+		sim::run_for(sim::random_below(2 * kSecond));
+		EXPECT_EQ(verbs::users(h), 0u);
+		verbs::plug(h);
+	}
+	EXPECT_TRUE(
+		sim::run_until([&] { return s.sent == 600 && order.complete(); }, 60 * kSecond));
+	EXPECT_EQ(order.complaint(), "");
+	EXPECT_EQ(order.lost(), 0u);
+}
+
+/* Both have something to send and no connection: whoever asks first, one is made, and kept. */
+TEST_P(Verbs, AgreesOnOneConnection)
+{
+	auto from = socket_a(100), to = socket_b(200);
+	check::Order order;
+	Sender s{from.get(), at_b(200), 1, &order, &stop};
+	Sender back{to.get(), at_a(100), 2, &order, &stop};
+	Finish finish(*this);
+
+	sim::spawn("receive", [&] { traffic::receive(*from, order, stop); });
+	sim::spawn("receive", [&] { traffic::receive(*to, order, stop); });
+	for (uint32_t i = 1; i <= 100; i++) {
+		sim::spawn("send", [&] { s.send(1, 16, 100); });
+		sim::after(
+			sim::random_below(30 * 1000), "send", [&] { back.send(1, 16, 100); },
+			sim::Context::kProcess);
+		EXPECT_TRUE(sim::run_until(
+			[&] { return s.sent == i && back.sent == i && order.complete(); },
+			30 * kSecond));
+		EXPECT_TRUE(sim::run_until([] { return verbs::alive() == 1; }, 30 * kSecond));
+		verbs::cut_all();
+	}
+	EXPECT_EQ(order.complaint(), "");
+}
+
+} // namespace
+} // namespace contract

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fabric.h: reliable connections between queue pairs, as an InfiniBand network has them, and their
+ * ways to fail.
+ *
+ * A pair of queue pairs carries frames: a header and up to kFrameBytes of a message, as whole units
+ * and in order, each into a receive buffer that its owner posted before; while there is none the
+ * sender's hardware waits and tries again (RNR).  The payload is read from the message when the
+ * frame goes out, not when it is posted: the message's memory has to stay.  Every frame posted
+ * comes back as a completion, in order; one that fails turns its queue pair to error, and then
+ * all that were posted come back flushed.  Nobody tells the other end: it finds out when it sends,
+ * or hears that its peer was destroyed, if that message is not lost.
+ *
+ * A host's device can be taken away, with everything that was made on it.
+ *
+ * Users are called with their queue pair locked, in softirq context; everything else is called with
+ * it locked too, unless it says otherwise.
+ */
+#ifndef RDS_TESTS_FABRIC_H
+#define RDS_TESTS_FABRIC_H
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "network.h"
+
+namespace fabric
+{
+
+constexpr uint32_t kFrameBytes = 4096;
+
+struct Frame {
+	unsigned char header[RDS_HEADER_BYTES];
+	struct rds_msg *m = nullptr; /* the poster's reference; nullptr: no payload */
+	uint32_t off = 0, len = 0;   /* of its payload */
+};
+
+/* A receive buffer that was filled. */
+struct Arrival {
+	unsigned char header[RDS_HEADER_BYTES];
+	std::vector<unsigned char> bytes;
+};
+
+/* A frame that is done with. */
+struct Sent {
+	struct rds_msg *m;
+	bool ok; /* the other end's hardware has it; else nobody knows */
+};
+
+class User
+{
+public:
+	/* Our request was accepted. */
+	virtual void established() = 0;
+	/* Something arrived, was sent, or died: look at the Qp. */
+	virtual void completed(enum rds_ctx ctx) = 0;
+
+protected:
+	~User() = default;
+};
+
+struct Qp {
+	bool locked = false;
+	User *user = nullptr;
+	network::HostId host = network::kNobody;
+	std::deque<Frame> posted;  /* to be sent */
+	std::deque<Frame> unacked; /* sent, and not answered */
+	std::deque<Sent> sent;	   /* completions */
+	std::deque<Arrival> arrived;
+	unsigned int buffers = 0; /* posted to receive */
+	unsigned int offered = 0; /* buffers at the beginning, as told to the peer */
+	unsigned int tries = 0;
+	bool open = false;
+	bool dead = false;   /* in error */
+	bool closed = false; /* destroyed */
+	bool gone = false;   /* its host is gone: says nothing */
+	bool moving = false; /* the hardware is at it */
+	bool raised = false; /* completed() is on its way */
+};
+
+struct Pair {
+	Qp qp[2]; /* 0 asked for it */
+	struct rds_addr addr[2];
+	uint32_t scope = 0;
+	uint32_t number = 0;
+};
+using Ref = std::shared_ptr<Pair>;
+
+class Listener
+{
+public:
+	/* Somebody asks for one of our addresses: accept() or reject() it.  A task of its own. */
+	virtual void incoming(const Ref &p) = 0;
+
+	unsigned int busy = 0; /* calls of incoming() under way */
+
+protected:
+	~Listener() = default;
+};
+
+class Locked final
+{
+public:
+	explicit Locked(Qp &q);
+	~Locked();
+	Locked(const Locked &) = delete;
+	Locked &operator=(const Locked &) = delete;
+
+private:
+	Qp &q_;
+};
+
+struct Params {
+	unsigned int refuse_per_1000 = 0; /* requests */
+	unsigned int error_per_1000 = 0;  /* frames */
+};
+
+void reset(const Params &p);
+Params &params();
+
+/* nullptr ends it. */
+void listen(const struct rds_addr &a, Listener *l);
+
+/* Asks for a connection, with @buffers to receive into; established() or death follows.  Not
+ * locked. nullptr: no device. */
+Ref request(const struct rds_addr &from, const struct rds_addr &to, uint32_t scope,
+	    unsigned int buffers, User *user);
+/* False: it is dead already. */
+bool accept(const Ref &p, unsigned int buffers, User *user);
+void reject(const Ref &p);
+void post_send(const Ref &p, unsigned int side, const Frame &f);
+void post_recv(const Ref &p, unsigned int side, unsigned int n);
+/* No call of the user from here on, and nothing is sent; what was posted is in sent and arrived. */
+void destroy(const Ref &p, unsigned int side);
+
+/* ---- faults; not locked ---- */
+/* A pair that is alive at one end at least, or nullptr; @nth counts them. */
+Ref living(uint64_t nth);
+unsigned int count_living();
+/* The queue pair goes to error; the other end is not told. */
+void fail(const Ref &p, unsigned int side);
+/* The host vanishes with everything in it. */
+void crash(network::HostId h);
+/* The device of @h is gone and everything on it dies, or it is back. */
+void remove_device(network::HostId h, bool gone);
+bool has_device(network::HostId h);
+
+} // namespace fabric
+#endif

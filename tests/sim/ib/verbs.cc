@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "verbs.h"
+
+#include <algorithm>
+#include <map>
+
+#include "link.h"
+#include "sim.h"
+#include "transports/tcp/tcp_duel.h"
+
+namespace verbs
+{
+namespace
+{
+
+using fabric::Locked;
+using fabric::Ref;
+
+/* A namespace that takes requests. */
+struct Node final : fabric::Listener {
+	void incoming(const Ref &p) override;
+
+	host::Net *net = nullptr;
+	std::vector<struct rds_addr> addrs;
+};
+
+struct State {
+	Params params;
+	std::vector<std::unique_ptr<Node>> nodes;
+	struct rds_module module;
+	std::map<network::HostId, unsigned int> device_users;
+	uint64_t cuts = 0;
+};
+
+State &state()
+{
+	static auto *s = new State;
+	return *s;
+}
+
+/* Both asked: does ours win?  Whoever has the smaller address keeps his own. */
+bool ours_wins(struct rds_path *path)
+{
+	auto *l = static_cast<Link *>(rds_path_priv(path));
+
+	return l->phase == Phase::kAsking &&
+	       rds_tcp_is_caller(rds_path_laddr(path), rds_path_faddr(path));
+}
+
+void Node::incoming(const Ref &p)
+{
+	const struct rds_addr &laddr = p->addr[1], &faddr = p->addr[0];
+	struct rds_conn *conn = nullptr;
+	int err = 0;
+
+	if (!net->is_local(faddr))
+		conn = rds_conn_get(net->core(), ops(), &laddr, &faddr, p->scope, 0, &err);
+	if (!conn || ours_wins(rds_conn_path(conn, 0))) {
+		fabric::reject(p);
+	} else {
+		device_users(p->qp[1].host)++;
+		rds_path_accepted(rds_conn_path(conn, 0), new Ref(p));
+	}
+	if (conn)
+		rds_conn_put(conn);
+}
+
+/* ---- ops ---- */
+
+int laddr_check(struct rds_os_net *os, const struct rds_addr *addr, uint32_t scope)
+{
+	int err = host::laddr_is_local(os, addr, scope);
+
+	return err || fabric::has_device(network::host_of(*addr)) ? err : -99;
+}
+
+void *path_alloc(struct rds_path *path)
+{
+	void *mem = rds_alloc(sizeof(Link), RDS_MAY_SLEEP);
+
+	return mem ? new (mem) Link(path) : nullptr;
+}
+
+void path_free(void *tp)
+{
+	auto *l = static_cast<Link *>(tp);
+
+	if (l->pair)
+		sim::fail("a path with an open connection is freed");
+	l->~Link();
+	rds_free(l);
+}
+
+/* Both do, so that they meet. */
+int initiates(const void *)
+{
+	return 1;
+}
+
+int connect(void *tp)
+{
+	auto *l = static_cast<Link *>(tp);
+
+	if (l->pair)
+		sim::fail("connects twice");
+
+	Ref p = fabric::request(*rds_path_laddr(l->path), *rds_path_faddr(l->path),
+				rds_path_scope(l->path), params().recv_ring, l);
+
+	if (!p)
+		return -19;
+	device_users(p->qp[0].host)++;
+	l->begin(p, 0, Phase::kAsking);
+	return 0;
+}
+
+int adopt(void *tp, void *handle)
+{
+	auto *l = static_cast<Link *>(tp);
+	std::unique_ptr<Ref> h(static_cast<Ref *>(handle));
+	Ref p = *h;
+	Locked lock(p->qp[1]);
+
+	if (l->pair)
+		sim::fail("adopts while it has a connection");
+	if (!fabric::accept(p, params().recv_ring, l)) {
+		device_users(p->qp[1].host)--;
+		fabric::reject(p);
+		return -104;
+	}
+	l->begin(p, 1, Phase::kOpen);
+	return 0;
+}
+
+void discard(void *handle)
+{
+	std::unique_ptr<Ref> h(static_cast<Ref *>(handle));
+
+	device_users((*h)->qp[1].host)--;
+	fabric::reject(*h);
+}
+
+/* Nothing is lost by ending at once: what the peer has not acknowledged goes out again. */
+void shutdown(void *tp)
+{
+	auto *l = static_cast<Link *>(tp);
+	Locked lock(l->qp());
+
+	l->phase = Phase::kEnded;
+	rds_path_drained(l->path);
+}
+
+void close(void *tp)
+{
+	auto *l = static_cast<Link *>(tp);
+	Ref p = l->pair;
+
+	if (!p)
+		return;
+
+	Locked lock(l->qp());
+
+	fabric::destroy(p, l->side);
+	l->end();
+	device_users(p->qp[l->side].host)--;
+}
+
+long xmit(void *tp, const struct rds_xmit *x)
+{
+	auto *l = static_cast<Link *>(tp);
+
+	if (!l->pair)
+		sim::fail("xmit() without a connection");
+
+	Locked lock(l->qp());
+
+	return l->xmit(*x);
+}
+
+void recv_retry(void *tp)
+{
+	auto *l = static_cast<Link *>(tp);
+
+	if (!l->pair)
+		return;
+
+	Locked lock(l->qp());
+
+	l->paused = false;
+	l->completed(RDS_MAY_SLEEP);
+}
+
+struct rds_transport table = {
+	.name = "infiniband",
+	.type = 0,
+	.caps = RDS_CAP_PREFER_LOOP,
+	.max_paths = 1,
+	.owner = nullptr,
+	.laddr_check = laddr_check,
+	.path_alloc = path_alloc,
+	.path_free = path_free,
+	.initiates = initiates,
+	.connect = connect,
+	.adopt = adopt,
+	.discard = discard,
+	.shutdown = shutdown,
+	.close = close,
+	.xmit = xmit,
+	.recv_retry = recv_retry,
+	.n_stats = 0,
+	.stat_names = nullptr,
+	.stats = nullptr,
+};
+
+} // namespace
+
+unsigned int &device_users(network::HostId h)
+{
+	return state().device_users[h];
+}
+
+void reset(const Params &p)
+{
+	fabric::reset(p.fabric);
+	state().params = p;
+	state().nodes.clear();
+	state().device_users.clear();
+	state().module.refs = 0;
+	state().module.dying = false;
+	state().cuts = 0;
+	table.owner = &state().module;
+}
+
+Params &params()
+{
+	return state().params;
+}
+
+const struct rds_transport *ops()
+{
+	return &table;
+}
+
+struct rds_module &module()
+{
+	return state().module;
+}
+
+void listen(host::Net &net, std::vector<struct rds_addr> addrs)
+{
+	auto n = std::make_unique<Node>();
+
+	if (network::host_of(addrs[0]) == network::kNobody)
+		network::add_host(addrs);
+	n->net = &net;
+	n->addrs = std::move(addrs);
+	for (const auto &a : n->addrs)
+		fabric::listen(a, n.get());
+	state().nodes.push_back(std::move(n));
+}
+
+void stop_listening(host::Net &net)
+{
+	auto &nodes = state().nodes;
+	auto it = std::find_if(nodes.begin(), nodes.end(),
+			       [&](const auto &n) { return n->net == &net; });
+
+	if (it == nodes.end())
+		return;
+
+	Node *n = it->get();
+
+	for (const auto &a : n->addrs)
+		fabric::listen(a, nullptr);
+	sim::wait_until([n] { return !n->busy; });
+	std::erase_if(nodes, [n](const auto &own) { return own.get() == n; });
+}
+
+void unplug(network::HostId h)
+{
+	sim::say("device of host %u gone", h);
+	fabric::remove_device(h, true);
+	sim::wait_until([h] { return !device_users(h); });
+}
+
+unsigned int users(network::HostId h)
+{
+	return device_users(h);
+}
+
+void plug(network::HostId h)
+{
+	fabric::remove_device(h, false);
+}
+
+bool cut_one(bool half)
+{
+	unsigned int n = alive();
+	Ref p = n ? fabric::living(sim::random_below(n)) : nullptr;
+
+	if (!p)
+		return false;
+	state().cuts++;
+	sim::say("fault of connection %u%s", p->number, half ? ", at one end" : "");
+	if (half) {
+		fabric::fail(p, static_cast<unsigned int>(sim::random_below(2)));
+	} else {
+		fabric::fail(p, 0);
+		fabric::fail(p, 1);
+	}
+	return true;
+}
+
+unsigned int cut_all()
+{
+	unsigned int n = alive();
+
+	for (unsigned int i = 0; i < n; i++) {
+		Ref p = fabric::living(i);
+
+		fabric::fail(p, 0);
+		fabric::fail(p, 1);
+	}
+	state().cuts += n;
+	return n;
+}
+
+unsigned int alive()
+{
+	return fabric::count_living();
+}
+
+uint64_t cuts()
+{
+	return state().cuts;
+}
+
+} // namespace verbs

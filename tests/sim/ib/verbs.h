@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * verbs.h: an RDS transport over queue pairs (fabric.h), built as RDS/IB is.
+ *
+ * A message goes out in frames of 4096 bytes, each with the message's header, in which the
+ * transport writes what the peer has to know: the number of the last message that was taken from it
+ * (h_ack) and buffers given back (h_credit).  A message counts as delivered when its number was
+ * acknowledged by the peer's RDS, not by its hardware; one without a number (a congestion map)
+ * when the hardware has it.  So nothing is lost however a connection ends: what was not
+ * acknowledged goes out again, and what had arrived is known by its number.
+ *
+ * Either host may ask for a connection.  When both do the one with the smaller address gets its
+ * own.
+ */
+#ifndef RDS_TESTS_VERBS_H
+#define RDS_TESTS_VERBS_H
+
+#include "fabric.h"
+
+namespace verbs
+{
+
+struct Params {
+	unsigned int send_ring = 64;	   /* frames posted and not completed */
+	unsigned int recv_ring = 128;	   /* buffers */
+	bool credits = false;		   /* buffers are counted, and none is missed */
+	unsigned int partial_per_1000 = 0; /* xmit takes a part though it has room for more */
+	fabric::Params fabric = {};
+};
+
+/* No connection is left; the network (network.h) is the caller's. */
+void reset(const Params &p = Params());
+Params &params();
+
+const struct rds_transport *ops();
+struct rds_module &module();
+
+/* @net's host takes requests for @addrs from now on (and is made if it is new). */
+void listen(host::Net &net, std::vector<struct rds_addr> addrs);
+/* No more; returns when the last one is through. */
+void stop_listening(host::Net &net);
+
+/* The device of a host goes, as by unplugging it: returns when nothing uses it any more. */
+void unplug(network::HostId h);
+void plug(network::HostId h);
+/* Connections, and requests for one, on the device. */
+unsigned int users(network::HostId h);
+
+/* A random living connection fails at one end or both: false when there is none. */
+bool cut_one(bool half = false);
+unsigned int cut_all();
+unsigned int alive();
+uint64_t cuts();
+
+} // namespace verbs
+#endif
