@@ -130,7 +130,7 @@ class VM:
         self.net, self.env = net, env or {}
         self.deadline = None  # time.monotonic() no wait may pass (the test's own time limit)
         self.cond = threading.Condition()
-        self.machine = self.workdir = None
+        self.machine = self.workdir = self.port = None
         self.modules = self.transcript = self.dead = None
         self.boots = 0
 
@@ -179,6 +179,7 @@ class VM:
         with contextlib.suppress(OSError):
             self.port.shutdown(socket.SHUT_RDWR)
         self.port.close()
+        self.port = None  # its reader may notice only when the next boot has begun
         with self.cond:
             self.dead = self.dead or "is switched off"
             self.klog_file.close()

@@ -24,7 +24,6 @@ struct Options {
 	std::vector<std::string> modules;
 	std::string local = "127.0.0.1", remote = "127.0.0.1", netns;
 	bool sockets = false, namespaces = false;
-	uint32_t stride = 1;
 };
 
 struct Count {
@@ -65,19 +64,18 @@ bool play(const Scenario &scenario, Fault &fault, int nth, Pair &pair, Count &co
 	return nth == 0 || reached;
 }
 
-void run(const Scenario &scenario, const Site *site, int stride, Tap &tap)
+void run(const Scenario &scenario, const Site *site, Tap &tap)
 {
 	const std::string name = scenario.name + (site ? ", " + site->name : "");
 	Count count;
 
 	try {
 		Fault fault;
-		int round = 1;
 
 		/* The first goes undisturbed. */
-		for (int nth = 0;; nth += nth ? stride : 1, ++round) {
-			Pair pair = site ? site->pair(round)
-					 : Pair{Fd(), Fd(), Address(), "", round};
+		for (int nth = 0;; ++nth) {
+			Pair pair = site ? site->pair(nth)
+					 : Pair{Fd(), Fd(), Address(), "", nth};
 
 			if (!play(scenario, fault, nth, pair, count))
 				break;
@@ -98,13 +96,13 @@ void runAll(const Options &options, Tap &tap)
 				   options.netns};
 
 		for (const Scenario &one : socketScenarios(site))
-			run(one, &site, 1, tap);
+			run(one, &site, tap);
 	}
 	for (const std::string &path : options.modules)
-		run(moduleScenario(path), nullptr, options.stride, tap);
+		run(moduleScenario(path), nullptr, tap);
 	/* Last: the thread does not come back from the namespaces it makes. */
 	if (options.namespaces)
-		run(namespaceScenario(), nullptr, options.stride, tap);
+		run(namespaceScenario(), nullptr, tap);
 }
 
 } // namespace
@@ -120,7 +118,6 @@ int main(int argc, char **argv)
 	line.option("--netns", options.netns, "file of the network namespace of the second");
 	line.flag("--namespaces", options.namespaces, "a network namespace is made");
 	line.option("--module", options.modules, "these modules are loaded, and unloaded");
-	line.option("--stride", options.stride, "of modules and namespaces: every so many-th only");
 	return line.run(argc, argv, [&] {
 		Tap tap;
 

@@ -16,7 +16,7 @@ struct Pair {
 	Fd from, to;
 	Address target;
 	std::string got; /* what a call received */
-	int round;	 /* counts from 1 */
+	int round;	 /* counts from 0 */
 };
 
 /* Where the pairs are made. */
