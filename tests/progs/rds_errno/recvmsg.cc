@@ -25,6 +25,7 @@ Fd holding(const Address &any, std::initializer_list<const char *> texts = {"hel
 
 		if (result < 0)
 			fail("sending to oneself", result);
+		waitFor(fd, POLLIN); /* the path's worker may be carrying it */
 	}
 	return fd;
 }

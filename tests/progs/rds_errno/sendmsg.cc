@@ -194,7 +194,7 @@ void addNamesOfSend(Table &table, const Env &env)
 
 		connect(pair.from, other.get(), other.length());
 		pair.send(1);
-		return receive(pair.to).result;
+		return receiveSoon(pair.to).result;
 	});
 }
 

@@ -50,7 +50,7 @@ void timestamp(const Place &place)
 	     "the timestamp is not between send and receive");
 	setOption(pair.to, SOL_SOCKET, SO_TIMESTAMP, 0);
 	pair.send("hello");
-	want(!receive(pair.to).find(SOL_SOCKET, SO_TIMESTAMP), "a timestamp that nobody wants");
+	want(!receiveSoon(pair.to).find(SOL_SOCKET, SO_TIMESTAMP), "a timestamp that nobody wants");
 }
 
 void timestampNew(const Place &place)
@@ -60,7 +60,7 @@ void timestampNew(const Place &place)
 
 	same(setOption(pair.to, SOL_SOCKET, stampNew, 1), 0, "SO_TIMESTAMP_NEW");
 	pair.send("hello");
-	const Received got = receive(pair.to);
+	const Received got = receiveSoon(pair.to);
 	const ControlMessage *message = got.find(SOL_SOCKET, stampNew);
 	want(message, "no timestamp");
 	same(message->data.size(), 16, "size of the timestamp");
@@ -72,7 +72,7 @@ void timestampAtRdsLevel(const Place &place)
 
 	same(setOption(pair.to, SOL_RDS, SO_TIMESTAMP, 1), 0, "SO_TIMESTAMP at SOL_RDS");
 	pair.send("hello");
-	want(receive(pair.to).find(SOL_SOCKET, SO_TIMESTAMP), "no timestamp");
+	want(receiveSoon(pair.to).find(SOL_SOCKET, SO_TIMESTAMP), "no timestamp");
 }
 
 /* The trace that comes with a message after asking for these points. */
@@ -83,7 +83,7 @@ rds_cmsg_rx_trace traceFor(const Place &place, const rds_rx_trace_so &wanted)
 	same(sys(setsockopt(pair.to, SOL_RDS, SO_RDS_MSG_RXPATH_LATENCY, &wanted, sizeof(wanted))),
 	     0, "RXPATH_LATENCY");
 	pair.send("hello");
-	const Received got = receive(pair.to);
+	const Received got = receiveSoon(pair.to);
 	const ControlMessage *message = got.find(SOL_RDS, RDS_CMSG_RXPATH_LATENCY);
 	want(message, "no trace");
 	same(message->data.size(), sizeof(rds_cmsg_rx_trace), "size of the trace");
@@ -112,7 +112,7 @@ void rxTraceOff(const Place &place)
 	Pair pair(place);
 
 	pair.send("hello");
-	want(receive(pair.to).control.empty(), "control messages that nobody wants");
+	want(receiveSoon(pair.to).control.empty(), "control messages that nobody wants");
 }
 
 void typeOfService(const Place &place)
