@@ -22,11 +22,11 @@ import pathlib
 import sys
 import time
 
-import machine
+import counted
 import prof
 import report
 
-DOC = machine.TOP / "docs/performance.md"
+DOC = counted.TOP / "docs/performance.md"
 QUICK = ["rds-lo:lat:64", "rds-lo:stream:64", "rds-lo:stream:65536", "rds-veth:lat:64",
          "rds-veth:stream:64", "rds-veth:stream:65536"]
 
@@ -56,20 +56,20 @@ def arguments():
 
 
 def check_cases(cases):
-    known = machine.known_cases()
+    known = counted.known_cases()
     for c in cases or []:
         if not any((k + ":").startswith(c.rstrip(":") + ":") for k in known):
-            raise machine.BenchError(f"no such case: {c} (--list prints them)")
+            raise counted.BenchError(f"no such case: {c} (--list prints them)")
 
 
 def measure(args, kern):
     """All boots, {side: [Boot]}, a line of progress for each."""
-    ours = args.ours or machine.TOP / f"build/modules-{kern.version}"
+    ours = args.ours or counted.TOP / f"build/modules-{kern.version}"
     sides = {"mainline": "mainline", "ours": ours}
     if args.only:
         sides = {args.only: sides[args.only]}
     # one seed after the other: what is half done is still a fair comparison
-    boots = [machine.Boot(side, modules, seed, args.cases or (), args.prof)
+    boots = [counted.Boot(side, modules, seed, args.cases or (), args.prof)
              for seed in args.seeds for side, modules in sides.items()]
     done = {side: [] for side in sides}
     with concurrent.futures.ThreadPoolExecutor(max(1, args.jobs)) as pool:
@@ -107,7 +107,7 @@ def compare(args, kern, done):
     reasons += complaints(done["ours"])
     if not (args.cases or args.no_write or args.ours == "mainline"):
         report.write(DOC, lines)
-        print(f"written into {DOC.relative_to(machine.TOP)}")
+        print(f"written into {DOC.relative_to(counted.TOP)}")
     return reasons
 
 
@@ -132,14 +132,14 @@ def one_side(args, done):
 def main():
     args = arguments()
     try:
-        machine.prepare()
+        counted.prepare()
         if args.list:
-            print("\n".join(machine.known_cases()))
+            print("\n".join(counted.known_cases()))
             return 0
         check_cases(args.cases)
-        kern = machine.guest.kernel()
+        kern = counted.guest.kernel()
         done = measure(args, kern)
-    except (machine.BenchError, machine.guest.SetupError) as e:
+    except (counted.BenchError, counted.guest.SetupError) as e:
         print(f"bench: {e}", file=sys.stderr)
         return 2
     reasons = one_side(args, done) if len(done) == 1 else compare(args, kern, done)
