@@ -15,14 +15,15 @@ RDS_INLINE uint64_t le64(uint64_t v)
 
 } // namespace
 
-/* What cleared: one port, or a whole array of words. */
+/* What cleared: one port, a whole array of words, or all that was set. */
 struct CongTable::Cleared {
 	const uint64_t *words; /* nullptr: just @port */
 	uint16_t port;
+	bool all = false;
 
 	bool has(uint16_t p) const
 	{
-		return words ? words[p / 64] >> (p % 64) & 1 : p == port;
+		return all || (words ? words[p / 64] >> (p % 64) & 1 : p == port);
 	}
 };
 
@@ -95,6 +96,17 @@ Status CongMap::replace(uint64_t *words)
 	return Status();
 }
 
+uint64_t CongMap::clear_all()
+{
+	Atomic<uint64_t> *w = bits_.load_acquire();
+	uint64_t ports = 0;
+
+	for (uint32_t i = 0; w && i < kCongMapWords; i++)
+		if (w[i].load())
+			ports |= w[i].exchange(0);
+	return ports;
+}
+
 CongTable::~CongTable()
 {
 	/* Last use of the namespace: no reader is left, so objects may go one by one. */
@@ -165,6 +177,16 @@ Status CongTable::received(Net &net, CongMap &map, Message &m)
 	}
 	rds_free(words);
 	return st;
+}
+
+void CongTable::lost_peer(Net &net, CongMap &map)
+{
+	uint64_t ports = map.clear_all();
+
+	if (!ports)
+		return;
+	net.cong.wake_waiters(net, map, Cleared{ nullptr, 0, true });
+	net.cong.wake_monitors(ports);
 }
 
 Message *CongTable::make_update(const CongMap &map)

@@ -51,6 +51,8 @@ class CongMap final
 	/* Takes over @words (as on the wire) and leaves in them what was set and no longer is.
 	 * -ENOMEM: nothing changed. */
 	Status replace(uint64_t *words);
+	/* Clears every bit: the ports (mod 64) that were set. */
+	uint64_t clear_all();
 	/* Raised by every change of a bit. */
 	uint32_t version() const
 	{
@@ -82,6 +84,9 @@ class CongTable final
 	static void local_changed(Net &net, CongMap &map, uint16_t port, bool set);
 	/* A peer sent its map (@m has kCongMapBytes).  -ENOMEM: call again later. */
 	static Status received(Net &net, CongMap &map, Message &m);
+	/* The connection to the peer is gone, and what it said of its ports with it: whoever waits
+	 * for one tries again, and so connects.  The peer sends its map again then. */
+	static void lost_peer(Net &net, CongMap &map);
 	/* A congestion update to send, or nullptr without memory. */
 	static Message *make_update(const CongMap &map);
 

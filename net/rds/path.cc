@@ -214,6 +214,7 @@ uint32_t rds_path::step_die(uint32_t ev)
 		enter(PathState::kDown, RDS_DROP_DESTROY);
 	}
 	reset_queue(true);
+	forget_congestion();
 	enter(PathState::kDead, RDS_DROP_DESTROY);
 	discard_accepted();
 	return 0;
@@ -293,6 +294,7 @@ void rds_path::come_up()
 void rds_path::go_down(unsigned int why)
 {
 	reset_queue(false);
+	forget_congestion();
 	disarm(); /* the connect's or the drain's: down, it would mean "call" */
 	enter(PathState::kDown, why);
 	/* Once: it says nothing of the attempts that follow. */
@@ -302,6 +304,14 @@ void rds_path::go_down(unsigned int why)
 		post(rds::kEvAccepted);
 	else
 		schedule_retry(why);
+}
+
+/* Senders that wait for a port of the peer's would wait for ever: nothing queued, nobody connects,
+ * and only a connection brings the news. */
+void rds_path::forget_congestion()
+{
+	if (!(conn.trans.caps & RDS_CAP_SHARED_CONG))
+		rds::CongTable::lost_peer(conn.net, *conn.fcong);
 }
 
 /* A timer event of an earlier state must not be taken for this one's. */

@@ -152,6 +152,7 @@ struct rds_path final {
 	bool adopt();
 	void come_up();
 	void go_down(unsigned int why);
+	void forget_congestion();
 	void disarm();
 	void arm(uint64_t ns);
 	void schedule_retry(unsigned int why);

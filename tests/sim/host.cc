@@ -125,6 +125,15 @@ Socket::Socket(Net &net)
 	rds_socket_init(core(), net.core());
 }
 
+int Socket::send_made(const struct rds_endpoint &to, struct rds_msg *m, bool more)
+{
+	int ret = rds_socket_send(core(), &to, m, more);
+
+	if (ret)
+		rds_msg_put(m);
+	return ret;
+}
+
 int Socket::send(const struct rds_endpoint &to, std::span<const unsigned char> data, bool more)
 {
 	struct rds_uio from;
@@ -134,12 +143,20 @@ int Socket::send(const struct rds_endpoint &to, std::span<const unsigned char> d
 	from.base = const_cast<unsigned char *>(data.data());
 	from.len = data.size();
 	ret = rds_msg_create(core(), static_cast<uint32_t>(data.size()), &from, 0, 0, &m);
-	if (ret)
-		return ret;
-	ret = rds_socket_send(core(), &to, m, more);
-	if (ret)
-		rds_msg_put(m);
-	return ret;
+	return ret ? ret : send_made(to, m, more);
+}
+
+int Socket::send_zcopy(const struct rds_endpoint &to, std::span<const unsigned char> data,
+		       uint32_t cookie)
+{
+	struct rds_uio from;
+	struct rds_msg *m = nullptr;
+	int ret;
+
+	from.base = const_cast<unsigned char *>(data.data());
+	from.len = data.size();
+	ret = rds_msg_create(core(), static_cast<uint32_t>(data.size()), &from, 1, cookie, &m);
+	return ret ? ret : send_made(to, m, false);
 }
 
 std::optional<Received> Socket::recv()

@@ -180,6 +180,9 @@ public:
 	}
 	int send(const struct rds_endpoint &to, std::span<const unsigned char> data,
 		 bool more = false);
+	/* With the caller's pages, which come back as @cookie. */
+	int send_zcopy(const struct rds_endpoint &to, std::span<const unsigned char> data,
+		       uint32_t cookie);
 	/* The oldest message, or nothing. */
 	std::optional<Received> recv();
 	/* Releases; the storage goes after a grace period.  Nothing else may be called then. */
@@ -199,6 +202,8 @@ public:
 	}
 
 private:
+	int send_made(const struct rds_endpoint &to, struct rds_msg *m, bool more);
+
 	Sock *sock_;
 };
 

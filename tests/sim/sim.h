@@ -76,6 +76,7 @@ void wait_until(F &&ready)
 {
 	wait_on(nullptr, std::forward<F>(ready));
 }
+void sleep_for(uint64_t ns);
 /* Whoever sleeps on @channel looks again. */
 void wake(const void *channel);
 

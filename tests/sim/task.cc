@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "fiber.h"
+#include "rng.h"
 
 namespace sim
 {
@@ -67,7 +68,7 @@ struct Due {
 
 struct World {
 	Options opt;
-	uint64_t rng = 0;
+	Rng rng;
 	uint64_t now = 1;
 	uint64_t steps = 0;
 	uint64_t history = 0;
@@ -93,13 +94,6 @@ World *make_world()
 World *const w = make_world();
 /* Threads of all worlds that have nothing to do: a stack is expensive to make. */
 std::vector<std::unique_ptr<Thread>> pool;
-
-uint64_t mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return x ^ (x >> 31);
-}
 
 void put(std::vector<Thread *> &list, Thread *t, State s)
 {
@@ -280,25 +274,23 @@ Options &options()
 
 void reseed(uint64_t seed)
 {
-	w->rng = seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull;
+	w->rng = Rng(seed);
 	renew_countdown();
 }
 
-/* splitmix64 */
 uint64_t random()
 {
-	return mix(w->rng += 0x9e3779b97f4a7c15ull);
+	return w->rng.next();
 }
 
 uint64_t random_below(uint64_t n)
 {
-	return n > 1 ? static_cast<uint64_t>((static_cast<unsigned __int128>(random()) * n) >> 64)
-		     : 0;
+	return w->rng.below(n);
 }
 
 bool chance(unsigned int per_1000)
 {
-	return per_1000 && random_below(1000) < per_1000;
+	return w->rng.chance(per_1000);
 }
 
 uint64_t now_ns()
@@ -414,6 +406,20 @@ void sleep_until(bool (*ready)(void *), void *arg, const void *channel)
 		put(w->polling, t, State::kPolling);
 		suspend(t);
 	} while (!ready(arg));
+}
+
+void sleep_for(uint64_t ns)
+{
+	bool over = false;
+
+	after(
+		ns, "alarm",
+		[&over] {
+			over = true;
+			wake(&over);
+		},
+		Context::kHardirq);
+	wait_on(&over, [&over] { return over; });
 }
 
 void wake(const void *channel)

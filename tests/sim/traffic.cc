@@ -44,14 +44,20 @@ uint32_t get(const host::Bytes &b, size_t at)
 
 } // namespace
 
-host::Bytes make(uint32_t flow, uint32_t number, size_t size)
+void fill(host::Bytes &b, uint32_t flow, uint32_t number, size_t size)
 {
-	host::Bytes b(std::max(size, kMinBytes));
-
+	b.resize(std::max(size, kMinBytes));
 	put(b, 0, flow);
 	put(b, 4, number);
 	put(b, 8, static_cast<uint32_t>(b.size()));
 	memcpy(b.data() + 12, pattern(flow, number), b.size() - 12);
+}
+
+host::Bytes make(uint32_t flow, uint32_t number, size_t size)
+{
+	host::Bytes b;
+
+	fill(b, flow, number, size);
 	return b;
 }
 
@@ -70,9 +76,10 @@ std::optional<Name> read(const host::Bytes &data)
 bool Sender::send(uint32_t count, size_t min, size_t max)
 {
 	auto stopped = [this] { return *stop; };
+	host::Bytes data;
 
 	for (uint32_t i = 0; i < count;) {
-		auto data = make(flow, sent, min + sim::random_below(max - min + 1));
+		fill(data, flow, sent, min + sim::random_below(max - min + 1));
 		/* Noted first: it may be received before send() returns. */
 		order->sent(flow, sent);
 

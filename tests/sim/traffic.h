@@ -17,7 +17,8 @@ namespace traffic
 /* The smallest message that names itself. */
 constexpr size_t kMinBytes = 16;
 
-/* @size bytes, at least kMinBytes. */
+/* @size bytes, at least kMinBytes, into @b. */
+void fill(host::Bytes &b, uint32_t flow, uint32_t number, size_t size);
 host::Bytes make(uint32_t flow, uint32_t number, size_t size);
 
 struct Name {

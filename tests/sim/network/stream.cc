@@ -11,7 +11,7 @@
 namespace stream
 {
 
-void (*on_unread)(const struct rds_addr &from, const struct rds_addr &to);
+void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer, bool unread);
 
 namespace
 {
@@ -76,10 +76,10 @@ size_t some_of(size_t n)
 	return sim::chance(500) ? n : 1 + sim::random_below(n);
 }
 
-void tell_unread(const Ref &p, unsigned int side)
+void tell_closed(const Ref &p, unsigned int side, bool unread)
 {
-	if (on_unread)
-		on_unread(p->addr[!side], p->addr[side]);
+	if (on_closed)
+		on_closed(p->addr[side], p->addr[!side], unread);
 }
 
 /* ---- what a connection tells; its end is locked ---- */
@@ -261,8 +261,7 @@ void discard(void *handle)
 {
 	std::unique_ptr<Ref> h(static_cast<Ref *>(handle));
 
-	if (!(*h)->end[1].rx.empty())
-		tell_unread(*h, 1);
+	tell_closed(*h, 1, !(*h)->end[1].rx.empty());
 	tube::refuse(*h, 1);
 }
 
@@ -290,8 +289,7 @@ void close(void *tp)
 
 	Locked l(w->end());
 
-	if (!w->end().rx.empty() || w->paused)
-		tell_unread(p, w->side);
+	tell_closed(p, w->side, !w->end().rx.empty() || w->paused);
 	tube::close(p, w->side);
 	w->tube = nullptr;
 	w->phase = Phase::kIdle;
@@ -405,7 +403,7 @@ void reset(const Params &p)
 	state().module.dying = false;
 	state().cuts = 0;
 	table.owner = &state().module;
-	on_unread = nullptr;
+	on_closed = nullptr;
 }
 
 void set_faults(unsigned int refuse_per_1000, unsigned int partial_per_1000)

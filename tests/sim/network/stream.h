@@ -35,9 +35,9 @@ void listen(host::Net &net, std::vector<struct rds_addr> addrs);
 /* No more; returns when the last accept is through. */
 void stop_listening(host::Net &net);
 
-/* A connection ended with bytes from @from to @to that had arrived (and were acknowledged by the
- * network) and that nobody read. */
-extern void (*on_unread)(const struct rds_addr &from, const struct rds_addr &to);
+/* @self gave its connection with @peer up; @unread: with bytes from @peer that had arrived (and
+ * were acknowledged by the network) and that nobody has read. */
+extern void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer, bool unread);
 
 /* Cuts a random living connection: false when there is none.  With @half only one end knows. */
 bool cut_one(bool half = false);

@@ -393,6 +393,21 @@ void refuse(const Ref &p, unsigned int side)
 	send_reset(p, !side);
 }
 
+bool quiet()
+{
+	for (auto &weak : state().tubes) {
+		auto p = weak.lock();
+
+		for (unsigned int side = 0; p && side < 2; side++) {
+			const End &e = p->end[side];
+
+			if (!e.closed && !e.gone && (!e.rx.empty() || (!e.tx.empty() && !e.dead)))
+				return false;
+		}
+	}
+	return true;
+}
+
 Ref living(uint64_t nth)
 {
 	for (auto &weak : state().tubes) {

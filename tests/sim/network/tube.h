@@ -120,6 +120,9 @@ void close(const Ref &p, unsigned int side);
 /* As close(), always with a reset; not locked. */
 void refuse(const Ref &p, unsigned int side);
 
+/* Nothing is on its way, and nothing has arrived that somebody may still read. */
+bool quiet();
+
 /* ---- faults ---- */
 /* A connection that is alive at one end at least, or nullptr; @nth counts them. */
 Ref living(uint64_t nth);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "check_states.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 
 #include "host.h"
 #include "net/rds/net.h"
+#include "sim.h"
 
 namespace check
 {
@@ -14,6 +13,12 @@ namespace
 {
 
 constexpr unsigned int kEdges = sizeof(rds::kPathEdges) / sizeof(rds::kPathEdges[0]);
+
+/* In the order of PathState and rds_drop_reason. */
+constexpr const char *kNames[] = {"down", "connecting", "disconnecting", "up", "dead"};
+constexpr const char *kWhy[] = {"-",	   "peer closed", "error",    "connect failed",
+				"knocked", "replaced",	  "protocol", "send failed",
+				"admin",   "destroy"};
 
 struct Watch {
 	std::map<const struct rds_path *, unsigned int> last;
@@ -43,14 +48,14 @@ void changed(const struct rds_path *p, unsigned int from, unsigned int to, unsig
 			w.taken |= 1u << i;
 		}
 	}
-	if (getenv("SIM_TRACE"))
-		fprintf(stderr, "%12llu path %p %s: %u -> %u because %u\n",
-			static_cast<unsigned long long>(rds_now_ns()), static_cast<const void *>(p),
-			host::show(*rds_path_laddr(p)).c_str(), from, to, why);
+	sim::note(uint64_t{from} << 8 | to);
+	sim::say("path %s -> %s: %s to %s (%s)", host::show(*rds_path_laddr(p)).c_str(),
+		 host::show(*rds_path_faddr(p)).c_str(), kNames[from], kNames[to],
+		 why < sizeof(kWhy) / sizeof(kWhy[0]) ? kWhy[why] : "?");
 	if ((!legal || was != from) && w.complaint.empty())
-		w.complaint = "path went from state " + std::to_string(from) + " (last seen in " +
-			      std::to_string(was) + ") to " + std::to_string(to) + " because " +
-			      std::to_string(why);
+		w.complaint = "states: a path went from state " + std::to_string(from) +
+			      " (last seen in " + std::to_string(was) + ") to " +
+			      std::to_string(to) + " because " + std::to_string(why);
 	if (to == static_cast<unsigned int>(rds::PathState::kDead))
 		w.last.erase(p); /* the address may come again */
 	else

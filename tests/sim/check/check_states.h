@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * check_states.h: every change of a path's state is an edge of the table in path.h, and starts
- * where the last one ended.  With SIM_TRACE in the environment every change is printed.
+ * where the last one ended.  Every change is a line of the trace (sim::say).
  */
 #ifndef RDS_TESTS_CHECK_STATES_H
 #define RDS_TESTS_CHECK_STATES_H

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "check_order.h"
+
+namespace check
+{
+namespace
+{
+
+std::string name(uint32_t flow, uint32_t number)
+{
+	return "order: flow " + std::to_string(flow) + " message " + std::to_string(number) + " ";
+}
+
+} // namespace
+
+Order::Flow &Order::at(uint32_t flow)
+{
+	if (flow >= flows_.size())
+		flows_.resize(flow + 1);
+	return flows_[flow];
+}
+
+void Order::sent(uint32_t flow, uint32_t number)
+{
+	at(flow).sent = number + 1;
+}
+
+void Order::not_sent(uint32_t flow, uint32_t number)
+{
+	at(flow).sent = number;
+}
+
+void Order::sent_empty(uint32_t flow)
+{
+	at(flow).empty_sent++;
+}
+
+void Order::not_sent_empty(uint32_t flow)
+{
+	at(flow).empty_sent--;
+}
+
+/* The flow, with what its last receiver knew forgotten if this is another. */
+Order::Flow &Order::heard_by(uint32_t flow, uint32_t receiver)
+{
+	Flow &f = at(flow);
+
+	received_++;
+	if (receiver == f.receiver)
+		return f;
+	if (receiver < f.receiver)
+		complain("order: flow " + std::to_string(flow) + " reached a socket again after " +
+			 "another one had taken its port");
+	f.receiver = receiver;
+	f.next = 0;
+	f.empty_heard = 0;
+	return f;
+}
+
+void Order::received(uint32_t flow, uint32_t number, uint32_t receiver)
+{
+	Flow &f = heard_by(flow, receiver);
+
+	f.got++;
+	if (number >= f.sent)
+		complain(name(flow, number) + "was never sent");
+	else if (number < f.next)
+		complain(name(flow, number) + "came twice or too late, " + std::to_string(f.next) +
+			 " was expected");
+	else
+		f.next = number + 1;
+}
+
+void Order::received_empty(uint32_t flow, uint32_t receiver)
+{
+	Flow &f = heard_by(flow, receiver);
+
+	f.empty_got++;
+	if (++f.empty_heard > f.empty_sent)
+		complain("order: flow " + std::to_string(flow) + " brought " +
+			 std::to_string(f.empty_heard) + " empty messages, " +
+			 std::to_string(f.empty_sent) + " were sent");
+}
+
+void Order::complain(const std::string &what)
+{
+	if (complaint_.empty())
+		complaint_ = what;
+}
+
+uint64_t Order::lost() const
+{
+	uint64_t n = 0;
+
+	for (const Flow &f : flows_) {
+		n += f.sent > f.got ? f.sent - f.got : 0;
+		n += f.empty_sent > f.empty_got ? f.empty_sent - f.empty_got : 0;
+	}
+	return n;
+}
+
+bool Order::complete() const
+{
+	for (const Flow &f : flows_)
+		if (f.got != f.sent || f.empty_got != f.empty_sent)
+			return false;
+	return true;
+}
+
+} // namespace check

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "attempt.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim.h"
+
+namespace cli
+{
+namespace
+{
+
+/* Nobody waits longer for one attempt, s. */
+constexpr unsigned int kTimeout = 120;
+
+Shared *noting; /* in the child */
+
+void note_why(const std::string &why)
+{
+	snprintf(noting->why, sizeof(noting->why), "%s", why.c_str());
+}
+
+struct Attempt {
+	Shared *sh;
+	const story::Plan *plan;
+};
+
+void play_one(void *arg)
+{
+	auto *a = static_cast<Attempt *>(arg);
+	story::Result r;
+
+	alarm(kTimeout);
+	r = story::play(*a->plan);
+	if (!r.complaint.empty())
+		give_up(a->sh, r.complaint);
+}
+
+bool fails(Shared *sh, const story::Plan &plan, const std::string &kind)
+{
+	Attempt a = {sh, &plan};
+
+	return !in_child(sh, true, play_one, &a) && kind_of(sh->why) == kind;
+}
+
+/* Leaves out lots of @size steps as long as it goes on failing.  True: some could go. */
+bool leave_out(Shared *sh, story::Plan &plan, const std::string &kind, size_t size)
+{
+	bool any = false;
+
+	for (size_t at = 0; at < plan.steps.size();) {
+		story::Plan less = plan;
+		size_t n = std::min(size, plan.steps.size() - at);
+		auto from = less.steps.begin() + static_cast<long>(at);
+
+		less.steps.erase(from, from + static_cast<long>(n));
+		if (fails(sh, less, kind)) {
+			plan = std::move(less);
+			any = true;
+		} else {
+			at += n;
+		}
+	}
+	return any;
+}
+
+void shrink_steps(Shared *sh, story::Plan &plan, const std::string &kind)
+{
+	for (size_t size = std::max<size_t>(1, plan.steps.size() / 2); size;) {
+		bool any = leave_out(sh, plan, kind, size);
+
+		if (size == 1 && !any)
+			return;
+		size = std::max<size_t>(1, size / 2);
+	}
+}
+
+} // namespace
+
+Shared *make_shared()
+{
+	void *p = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+
+	if (p == MAP_FAILED) {
+		perror("mmap");
+		exit(2);
+	}
+	return new (p) Shared{};
+}
+
+void give_up(Shared *sh, const std::string &why)
+{
+	noting = sh;
+	note_why(why);
+	fflush(stdout);
+	_exit(1); /* the world is as it was: no leaks to be counted */
+}
+
+bool in_child(Shared *sh, bool quiet, void (*body)(void *arg), void *arg)
+{
+	int status = 0;
+
+	sh->why[0] = 0;
+	fflush(stdout);
+
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (quiet) {
+			int null = open("/dev/null", O_WRONLY);
+
+			dup2(null, 1);
+			dup2(null, 2);
+		}
+		noting = sh;
+		sim::on_fail = [](const char *why) { note_why(std::string("seam: ") + why); };
+		body(arg);
+		exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+		perror("fork");
+		exit(2);
+	}
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return true;
+	if (!sh->why[0])
+		snprintf(sh->why, sizeof(sh->why), "crash: %s",
+			 WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "sanitizer");
+	return false;
+}
+
+std::string kind_of(const std::string &why)
+{
+	/* What the seam says has no numbers in it. */
+	return why.compare(0, 5, "seam:") ? why.substr(0, why.find(':')) : why;
+}
+
+story::Plan shrink(Shared *sh, const story::Plan &plan, const std::string &why)
+{
+	std::string kind = kind_of(why);
+	story::Plan best = plan;
+
+	if (!fails(sh, best, kind))
+		return best; /* not of itself: it needs what was before */
+	shrink_steps(sh, best, kind);
+	for (size_t i = 0; i < best.there.size(); i++) {
+		story::Plan less = best;
+
+		less.there[i] = false;
+		if (best.there[i] && fails(sh, less, kind))
+			best = std::move(less);
+	}
+	shrink_steps(sh, best, kind);
+	fails(sh, best, kind); /* for its words */
+	return best;
+}
+
+} // namespace cli

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What goes wrong. */
+#include "stage.h"
+
+namespace story
+{
+namespace
+{
+
+constexpr uint64_t kMs = 1000 * 1000;
+
+} // namespace
+
+void Stage::link(sim::Rng &r)
+{
+	unsigned int a = static_cast<unsigned int>(r.below(setup_.hosts));
+	unsigned int b = static_cast<unsigned int>(r.below(setup_.hosts));
+	bool down = r.chance(600);
+
+	sim::say("link %u -> %u is %s", a, b, down ? "cut" : "whole");
+	network::cut(a, b, down);
+	if (r.chance(500))
+		network::cut(b, a, down);
+}
+
+void Stage::isolate(sim::Rng &r)
+{
+	unsigned int a = static_cast<unsigned int>(r.below(setup_.hosts));
+	bool down = r.chance(600);
+
+	sim::say("host %u is %s", a, down ? "cut off" : "back");
+	for (unsigned int b = 0; b < setup_.hosts; b++) {
+		network::cut(a, b, down);
+		network::cut(b, a, down);
+	}
+}
+
+void Stage::go_down(sim::Rng &r, bool crash)
+{
+	unsigned int id = static_cast<unsigned int>(r.below(setup_.hosts));
+	CoreNode *n = nodes[id].get();
+	uint64_t pause = r.chance(500) ? r.below(kMs) : r.below(10000 * kMs);
+
+	if (!n || !n->up())
+		return;
+	if (crash)
+		n->crash();
+	else
+		n->leave();
+	later_.push_back(Later{sim::now_ns() + pause, id});
+}
+
+void Stage::tune(sim::Rng &r)
+{
+	CoreNode *n = node(r.next());
+
+	if (!n || !n->up())
+		return;
+
+	struct rds_tunables *t = rds_net_tunables(n->net().core());
+
+	t->reconnect_max_ms = 1 + static_cast<unsigned int>(r.below(2000));
+	t->reconnect_min_ms = 1 + static_cast<unsigned int>(r.below(t->reconnect_max_ms));
+	t->ping_enable = r.chance(500);
+	sim::say("host %u: reconnects after %u to %u ms", n->id, t->reconnect_min_ms,
+		 t->reconnect_max_ms);
+}
+
+/* rmmod and modprobe: possible only while no socket is bound. */
+void Stage::reload()
+{
+	unsigned int fail = sim::options().fail_per_1000;
+
+	for (auto &n : nodes)
+		for (unsigned int slot = 0; n && n->up() && slot < watch.slots_per_host; slot++)
+			n->close(slot);
+	sim::run_until([] { return !stream::module().refs.load(); }, 1000 * kMs);
+	if (stream::module().refs.load()) {
+		watch.complain("left over: references on the transport without a socket");
+		return;
+	}
+	stream::module().dying = true;
+	for (auto &n : nodes)
+		if (n && n->up())
+			stream::stop_listening(n->net());
+	stop_transports();
+	sim::run_for(kMs);
+	stream::module().dying = false;
+	sim::options().fail_per_1000 = 0;
+	start_transports();
+	for (auto &n : nodes)
+		if (n && n->up())
+			stream::listen(n->net(), {n->addr});
+	sim::options().fail_per_1000 = fail;
+}
+
+void Stage::fault_act(const Step &s)
+{
+	sim::Rng r(s.seed);
+
+	switch (s.act) {
+	case Act::kCut:
+	case Act::kHalf:
+		stream::cut_one(s.act == Act::kHalf);
+		break;
+	case Act::kLink:
+		link(r);
+		break;
+	case Act::kSlow:
+		network::slow(static_cast<unsigned int>(r.below(setup_.hosts)),
+			      static_cast<unsigned int>(r.below(setup_.hosts)),
+			      r.chance(600) ? 1 + static_cast<unsigned int>(r.below(1000)) : 1);
+		break;
+	case Act::kIsolate:
+		isolate(r);
+		break;
+	case Act::kRefuse:
+		refusing_ = !refusing_;
+		stream::set_faults(refusing_ ? 100 + static_cast<unsigned int>(r.below(900)) : 0,
+				   setup_.net.partial_per_1000);
+		break;
+	case Act::kCrash:
+	case Act::kLeave:
+		go_down(r, s.act == Act::kCrash);
+		break;
+	case Act::kReset:
+		if (CoreNode *n = node(r.next()); n && n->up())
+			rds_transport_net_reset(n->net().core(),
+						r.chance(800) ? stream::ops() : loop_);
+		break;
+	case Act::kTune:
+		tune(r);
+		break;
+	case Act::kReload:
+		reload();
+		break;
+	case Act::kFailNth:
+		sim::fail_nth(1 + static_cast<unsigned int>(r.below(50)));
+		break;
+	case Act::kFail:
+		sim::options().fail_per_1000 =
+			r.chance(600) ? 1 + static_cast<unsigned int>(r.below(60)) : 0;
+		break;
+	case Act::kJump:
+		sim::jump(r.chance(500) ? r.below(100 * kMs) : r.below(100000 * kMs));
+		break;
+	default:
+		break;
+	}
+}
+
+} // namespace story

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "app.h"
+
+#include "network.h"
+#include "traffic.h"
+
+namespace story
+{
+namespace
+{
+
+constexpr int kEagain = -11, kEnomem = -12, kEnobufs = -105;
+constexpr uint64_t kSecond = 1000 * 1000 * 1000ull;
+
+} // namespace
+
+App::App(host::Net &net, unsigned int slot, const struct rds_endpoint &at, const Habits &h,
+	 Watch &w)
+	: slot(slot), at(at), watch_(w), instance_(w.next_instance++), habits_(h), socket_(net),
+	  rng_(instance_)
+{
+	set_habits(h);
+}
+
+std::string App::who() const
+{
+	return "socket " + std::to_string(instance_) + " at " + host::show(at.addr) + " port " +
+	       std::to_string(at.port);
+}
+
+int App::open()
+{
+	int ret = socket_.bind(at);
+
+	if (ret) {
+		failed_ = true;
+		return ret;
+	}
+	running_++;
+	if (habits_.event_loop)
+		sim::spawn("event loop", [this] { event_loop(); });
+	else
+		sim::spawn("reader", [this] { read_loop(); });
+	return 0;
+}
+
+void App::set_habits(const Habits &h)
+{
+	bool event_loop = habits_.event_loop; /* is for life */
+
+	habits_ = h;
+	habits_.event_loop = event_loop;
+	watch_.memory.allow_socket(h.sndbuf, h.rcvbuf);
+	socket_.sock().sndbuf = h.sndbuf;
+	socket_.sock().rcvbuf = h.rcvbuf;
+	rds_socket_set_cong_monitor(socket_.core(), h.monitor, h.monitor ? ~0ull : 0);
+	/* What was reported in the old way was not for the new one: try again. */
+	for (auto &t : tasks_)
+		t->stopped_by = 0;
+	kicked_ = true;
+	sim::wake(socket_.core());
+}
+
+void App::set_stuck(bool on)
+{
+	stuck_ = on;
+	sim::wake(socket_.core());
+}
+
+App::Flow *App::flow_to(unsigned int to)
+{
+	for (auto &[slot, flow] : flows_)
+		if (slot == to)
+			return flow.get();
+	flows_.emplace_back(to, std::make_unique<Flow>(Flow{watch_.new_flow(slot, to)}));
+	return flows_.back().second.get();
+}
+
+bool App::send(Job job)
+{
+	Flow *flow = flow_to(job.to);
+
+	if (flow->busy || stop_ || tasks_.size() > 8)
+		return false;
+	flow->busy = true;
+	tasks_.push_back(std::make_unique<Task>(Task{std::move(job), flow}));
+	if (habits_.event_loop) {
+		sim::wake(socket_.core());
+		return true;
+	}
+	running_++;
+	sim::spawn("sender", [this, t = tasks_.back().get()] { sender(t); });
+	return true;
+}
+
+void App::cancel(const struct rds_endpoint *to, unsigned int to_slot)
+{
+	watch_.cancels++;
+	if (to)
+		watch_.excuse_pair(slot, to_slot);
+	else
+		watch_.excuse_from(slot);
+	rds_socket_cancel(socket_.core(), to);
+	/* Those that were being sent meanwhile. */
+	if (to)
+		watch_.excuse_pair(slot, to_slot);
+	else
+		watch_.excuse_from(slot);
+}
+
+void App::stop()
+{
+	stop_ = true;
+	sim::wake(socket_.core());
+	sim::run_until([this] { return !running_; }, 600 * kSecond);
+	if (running_)
+		watch_.complain("a task of " + who() + " does not end");
+}
+
+bool App::idle() const
+{
+	return tasks_.empty() && !socket_.readable();
+}
+
+/* ---- sending ---- */
+
+int App::send_empty(Task &t)
+{
+	uint32_t id = watch_.empty_flow(slot, t.job.to);
+
+	watch_.order.sent_empty(id);
+
+	int ret = socket_.send(t.job.at, {});
+
+	if (ret)
+		watch_.order.not_sent_empty(id);
+	return ret;
+}
+
+/* The next message of @t, once. */
+int App::try_send(Task &t)
+{
+	Job &j = t.job;
+	sim::Rng rng = j.rng; /* a refused message is tried again as it was */
+
+	if (rng.chance(j.empty_per_1000)) {
+		int ret = send_empty(t);
+
+		if (!ret)
+			j.rng = rng;
+		return ret;
+	}
+	traffic::fill(t.data, t.flow->id, t.flow->sent, j.min + rng.below(j.max - j.min + 1));
+
+	uint32_t number = t.flow->sent;
+	bool more = rng.chance(j.more_per_1000);
+	bool zcopy =
+		rng.chance(j.zcopy_per_1000) && rds_socket_caps(socket_.core()) & RDS_CAP_ZEROCOPY;
+
+	/* Noted first: it may be received before send() returns. */
+	watch_.order.sent(t.flow->id, number);
+	watch_.loss.sent(t.flow->id, number);
+	zcopy_sent_ += zcopy;
+
+	int ret =
+		zcopy ? socket_.send_zcopy(j.at, t.data, number) : socket_.send(j.at, t.data, more);
+
+	if (ret) {
+		watch_.order.not_sent(t.flow->id, number);
+		watch_.loss.not_sent(t.flow->id, number);
+		zcopy_sent_ -= zcopy;
+		return ret;
+	}
+	j.rng = rng;
+	t.flow->sent++;
+	return 0;
+}
+
+int App::push(Task &t)
+{
+	int ret = try_send(t);
+
+	if (!ret) {
+		t.job.count--;
+		watch_.sent++;
+	} else if (ret != kEagain && ret != kEnobufs && ret != kEnomem && !stop_) {
+		watch_.complain("a send of " + who() + " failed with " + std::to_string(ret));
+		t.job.count = 0;
+	}
+	return ret;
+}
+
+/* As net/linux does it: room or a port that clears; after a wakeup for the latter try again. */
+void App::wait_to_send(Task &t, int why)
+{
+	uint32_t woken = socket_.sock().woken_cong;
+
+	sim::wait_on(socket_.core(), [&] {
+		if (stop_)
+			return true;
+		if (why == kEagain)
+			return rds_socket_writable(socket_.core()) != 0;
+		return !rds_socket_congested(socket_.core(), &t.job.at) ||
+		       socket_.sock().woken_cong != woken;
+	});
+}
+
+void App::sender(Task *t)
+{
+	while (t->job.count && !stop_) {
+		int ret = push(*t);
+
+		if (ret == kEagain || ret == kEnobufs)
+			wait_to_send(*t, ret);
+		else if (ret)
+			sim::yield();
+	}
+	t->flow->busy = false;
+	std::erase_if(tasks_, [t](const auto &o) { return o.get() == t; });
+	running_--;
+}
+
+/* ---- receiving ---- */
+
+void App::take(const struct rds_recv_info &info, check::Order *into)
+{
+	auto name = traffic::read(in_);
+
+	if (into && name && name->flow >= watch_.flows.size()) {
+		into->received(name->flow, name->number);
+		return;
+	}
+	if (in_.empty()) {
+		unsigned int host = network::host_of(info.from.addr);
+
+		watch_.order.received_empty(watch_.empty_flow(host * watch_.slots_per_host +
+								      info.from.port - kFirstPort,
+							      slot),
+					    instance_);
+		return;
+	}
+	if (!name || name->flow >= watch_.flows.size()) {
+		watch_.complain("content: " + who() + " got a corrupt message of " +
+				std::to_string(in_.size()) + " bytes");
+		return;
+	}
+
+	const Watch::Flow &f = watch_.flows[name->flow];
+
+	if (f.to != slot || watch_.port_of(f.from) != info.from.port ||
+	    watch_.host_of(f.from) != network::host_of(info.from.addr))
+		watch_.complain("content: " + who() + " got a message for another, or of another");
+	watch_.order.received(name->flow, name->number, instance_);
+	watch_.loss.received(name->flow, name->number);
+}
+
+bool App::read_one(check::Order *into)
+{
+	struct rds_socket *s = socket_.core();
+	struct rds_recv_info info;
+	struct rds_uio to;
+	bool faulty = habits_.faulty_reads && rng_.chance(50);
+
+	if (rds_recv_lock(s))
+		return false;
+
+	struct rds_msg *m = rds_recv_head(s, &info);
+
+	if (m) {
+		in_.resize(info.len);
+		to.base = in_.data();
+		to.len = in_.size();
+		to.fault_at = faulty ? info.len / 2 : SIZE_MAX;
+		if (!rds_recv_copy(s, m, info.len, &to)) {
+			rds_recv_pop(s, m);
+			take(info, into);
+		} else if (!faulty) {
+			watch_.complain("a read without faults failed");
+		}
+	}
+	rds_recv_unlock(s);
+	return m;
+}
+
+/* What recvmsg reports beside messages. */
+void App::notices()
+{
+	struct rds_socket *s = socket_.core();
+	uint32_t cookies[16];
+	uint64_t mask = rds_socket_cong_notice(s);
+	unsigned int n = rds_socket_zcopy(s, cookies, 16);
+
+	if (mask)
+		rds_socket_cong_notice_done(s, mask);
+	zcopy_back_ += n;
+	if (n)
+		rds_socket_zcopy_done(s, n);
+	if (mask)
+		for (auto &t : tasks_)
+			t->stopped_by = t->stopped_by == kEnobufs ? 0 : t->stopped_by;
+}
+
+void App::read_loop()
+{
+	while (!stop_) {
+		sim::wait_on(socket_.core(), [this] {
+			return stop_ ||
+			       (!stuck_ && (rds_socket_poll(socket_.core()) & RDS_POLL_IN));
+		});
+		notices();
+		while (!stop_ && !stuck_ && read_one(nullptr))
+			if (habits_.pause_ns)
+				sim::sleep_for(habits_.pause_ns);
+	}
+	running_--;
+}
+
+void App::drain(check::Order *into)
+{
+	notices();
+	while (read_one(into))
+		;
+}
+
+/* ---- the event loop ---- */
+
+unsigned int App::wanted() const
+{
+	unsigned int want = RDS_POLL_CONG | (stuck_ ? 0 : RDS_POLL_IN);
+
+	for (const auto &t : tasks_)
+		if (t->stopped_by == kEagain)
+			want |= RDS_POLL_OUT;
+	return want;
+}
+
+/* Sends until something stops it, but not all day. */
+void App::work(Task &t)
+{
+	for (int i = 0; i < 32 && t.job.count && !t.stopped_by && !stop_; i++) {
+		int ret = push(t);
+
+		if (ret == kEagain || ret == kEnobufs)
+			t.stopped_by = ret;
+		else if (ret)
+			return;
+	}
+}
+
+void App::event_loop()
+{
+	while (!stop_) {
+		bool more = false;
+
+		seen_ |= rds_socket_poll(socket_.core());
+		if (seen_ & RDS_POLL_IN && !stuck_) {
+			notices();
+			while (!stop_ && read_one(nullptr))
+				if (habits_.pause_ns)
+					sim::sleep_for(habits_.pause_ns);
+		}
+		for (size_t i = 0; i < tasks_.size(); i++) {
+			Task &t = *tasks_[i];
+
+			if ((t.stopped_by == kEagain && seen_ & RDS_POLL_OUT) ||
+			    (t.stopped_by == kEnobufs && seen_ & RDS_POLL_CONG))
+				t.stopped_by = 0;
+			work(t);
+			more = more || (t.job.count && !t.stopped_by);
+		}
+		std::erase_if(tasks_, [](const auto &t) {
+			if (!t->job.count)
+				t->flow->busy = false;
+			return !t->job.count;
+		});
+		seen_ = 0;
+		if (more) {
+			sim::yield();
+			continue;
+		}
+
+		size_t known = tasks_.size();
+
+		sim::wait_on(socket_.core(), [&] {
+			seen_ |= rds_socket_poll(socket_.core());
+			return stop_ || kicked_ || tasks_.size() != known || seen_ & wanted();
+		});
+		kicked_ = false;
+	}
+	tasks_.clear();
+	running_--;
+}
+
+/* ---- the end ---- */
+
+void App::check_rest()
+{
+	struct rds_socket *s = socket_.core();
+
+	drain();
+	if (zcopy_sent_ != zcopy_back_)
+		watch_.complain("memory: " + who() + " lent its pages " +
+				std::to_string(zcopy_sent_) + " times and got them back " +
+				std::to_string(zcopy_back_) + " times");
+	/* With next to no room for sending, only an empty queue is writable. */
+	socket_.sock().sndbuf = 1;
+	if (!rds_socket_writable(s))
+		watch_.complain("memory: " + who() +
+				" has nothing under way and still owes bytes for it");
+	socket_.sock().sndbuf = 1 << 20;
+	socket_.sock().rcvbuf = 1 << 20;
+}
+
+} // namespace story

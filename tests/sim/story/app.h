@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * app.h: applications: one socket, who reads from it and who sends.
+ *
+ * With threads: one task blocks in recvmsg, one more in sendmsg for each job.  With an event loop:
+ * one task does everything between two polls, and never blocks.  Both sleep on the socket and go on
+ * only when the core wakes them (sim::wait_on), exactly where net/linux sleeps: a wakeup that the
+ * core forgets is a job that never ends.
+ */
+#ifndef RDS_TESTS_APP_H
+#define RDS_TESTS_APP_H
+
+#include <memory>
+
+#include "rng.h"
+#include "watch.h"
+
+namespace story
+{
+
+struct Habits {
+	uint32_t sndbuf = 64 * 1024, rcvbuf = 64 * 1024;
+	bool event_loop = false;
+	bool monitor = false;	   /* of congestion, all ports */
+	uint64_t pause_ns = 0;	   /* after every message that was read */
+	bool faulty_reads = false; /* buffers that cannot be written, now and then */
+};
+
+/* Messages to be sent to one slot. */
+struct Job {
+	unsigned int to;
+	struct rds_endpoint at;
+	uint32_t count;
+	uint32_t min, max;	    /* bytes */
+	unsigned int more_per_1000; /* MSG_MORE */
+	unsigned int empty_per_1000;
+	unsigned int zcopy_per_1000;
+	sim::Rng rng;
+};
+
+class App final
+{
+public:
+	App(host::Net &net, unsigned int slot, const struct rds_endpoint &at, const Habits &h,
+	    Watch &w);
+	App(const App &) = delete;
+	App &operator=(const App &) = delete;
+
+	/* Binds and begins to read: 0 or -errno (then it is of no use). */
+	int open();
+	/* False: the flow to that slot is being sent already. */
+	bool send(Job job);
+	void cancel(const struct rds_endpoint *to, unsigned int to_slot);
+	void set_stuck(bool on);
+	void set_habits(const Habits &h);
+	/* Everybody goes home; called outside of tasks.  What is unread stays so. */
+	void stop();
+
+	/* Nothing to send and nothing to read. */
+	bool idle() const;
+	/* Reads what is there, outside of tasks.  Flows that the watch does not know go to @into.
+	 */
+	void drain(check::Order *into = nullptr);
+	/* At rest: every byte and page that was lent is back. */
+	void check_rest();
+
+	host::Socket &socket()
+	{
+		return socket_;
+	}
+	const unsigned int slot;
+	const struct rds_endpoint at;
+	std::string who() const;
+
+private:
+	/* What this socket sends to one port: one task at a time. */
+	struct Flow {
+		uint32_t id;
+		uint32_t sent = 0;
+		bool busy = false;
+	};
+	struct Task {
+		Job job;
+		Flow *flow;
+		host::Bytes data = {};
+		int stopped_by = 0; /* -EAGAIN, -ENOBUFS: waits */
+	};
+
+	void read_loop();
+	void event_loop();
+	void sender(Task *t);
+	int push(Task &t);
+	int try_send(Task &t);
+	int send_empty(Task &t);
+	void wait_to_send(Task &t, int why);
+	void work(Task &t);
+	unsigned int wanted() const;
+	bool read_one(check::Order *into);
+	void take(const struct rds_recv_info &info, check::Order *into);
+	void notices();
+	Flow *flow_to(unsigned int to);
+
+	Watch &watch_;
+	const uint32_t instance_;
+	Habits habits_;
+	host::Socket socket_;
+	host::Bytes in_;
+	std::vector<std::pair<unsigned int, std::unique_ptr<Flow>>> flows_;
+	std::vector<std::unique_ptr<Task>> tasks_;
+	sim::Rng rng_;
+	unsigned int running_ = 0;
+	unsigned int seen_ = 0; /* poll bits not dealt with */
+	uint32_t zcopy_sent_ = 0, zcopy_back_ = 0;
+	bool kicked_ = false; /* the event loop is to look at everything again */
+	bool stop_ = false, stuck_ = false, failed_ = false;
+};
+
+} // namespace story
+#endif

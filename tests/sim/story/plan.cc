@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "plan.h"
+
+namespace story
+{
+namespace
+{
+
+struct Kind {
+	Act act;
+	const char *name;
+	unsigned int weight;
+	unsigned int used_per_1000; /* of all seeds */
+};
+
+constexpr Kind kKinds[] = {
+	{Act::kOpen, "open", 8, 1000},	     {Act::kClose, "close", 4, 500},
+	{Act::kFlow, "flow", 40, 1000},	     {Act::kFanOut, "fan-out", 4, 300},
+	{Act::kStuck, "stuck", 6, 500},	     {Act::kHabits, "habits", 4, 400},
+	{Act::kCancel, "cancel", 4, 250},    {Act::kCut, "cut", 8, 500},
+	{Act::kHalf, "half open", 4, 300},   {Act::kLink, "link", 6, 300},
+	{Act::kSlow, "slow link", 4, 300},   {Act::kIsolate, "isolate", 4, 200},
+	{Act::kRefuse, "refuse", 4, 300},    {Act::kCrash, "crash", 3, 300},
+	{Act::kLeave, "leave", 3, 250},	     {Act::kReset, "reset", 6, 400},
+	{Act::kTune, "tune", 3, 300},	     {Act::kReload, "reload", 1, 150},
+	{Act::kFailNth, "fail nth", 6, 300}, {Act::kFail, "fail", 4, 300},
+	{Act::kJump, "jump", 3, 200},
+};
+static_assert(sizeof(kKinds) / sizeof(kKinds[0]) == static_cast<size_t>(Act::kCount));
+
+/* Powers of two are as likely: small ones matter most. */
+uint64_t scale_free(sim::Rng &r, unsigned int low_bits, unsigned int high_bits)
+{
+	uint64_t bits = low_bits + r.below(high_bits - low_bits + 1);
+
+	return (1ull << bits) + r.below(1ull << bits);
+}
+
+Act pick(sim::Rng &r, uint32_t acts)
+{
+	unsigned int sum = 0;
+
+	for (const Kind &k : kKinds)
+		if (acts >> static_cast<unsigned int>(k.act) & 1)
+			sum += k.weight;
+
+	uint64_t at = r.below(sum);
+
+	for (const Kind &k : kKinds) {
+		if (!(acts >> static_cast<unsigned int>(k.act) & 1))
+			continue;
+		if (at < k.weight)
+			return k.act;
+		at -= k.weight;
+	}
+	return Act::kFlow;
+}
+
+Setup make_setup(sim::Rng &r, uint64_t seed, unsigned int hosts)
+{
+	Setup s;
+
+	s.seed = seed;
+	s.hosts = 2 + static_cast<unsigned int>(r.below(3));
+	if (hosts)
+		s.hosts = hosts;
+	s.slots = 1 + static_cast<unsigned int>(r.below(4));
+	s.preempt_per_1000 = r.chance(700) ? 1 + static_cast<unsigned int>(r.below(100)) : 0;
+	s.net.delay_max_ns = s.net.delay_min_ns + r.below(200 * 1000);
+	s.net.send_window = scale_free(r, 7, 16);
+	s.net.recv_window = scale_free(r, 7, 16);
+	s.net.partial_per_1000 = r.chance(300) ? 300 : 0;
+	s.max_bytes = static_cast<uint32_t>(scale_free(r, 4, r.chance(100) ? 16 : 11));
+	s.max_count = static_cast<uint32_t>(scale_free(r, 3, 9));
+	s.max_buffer = static_cast<uint32_t>(scale_free(r, 10, 17));
+	for (unsigned int i = 0; i < s.hosts; i++)
+		s.addrs.push_back(r.chance(300) ? host::addr6(i + 1) : host::addr4(i + 1));
+	for (const Kind &k : kKinds)
+		if (r.chance(k.used_per_1000))
+			s.acts |= 1u << static_cast<unsigned int>(k.act);
+	return s;
+}
+
+} // namespace
+
+const char *name_of(Act a)
+{
+	return kKinds[static_cast<size_t>(a)].name;
+}
+
+std::string Plan::words() const
+{
+	std::string out = std::to_string(setup.hosts) + " hosts of " + std::to_string(setup.slots) +
+			  " sockets, preempt " + std::to_string(setup.preempt_per_1000) +
+			  ", windows " + std::to_string(setup.net.send_window) + "/" +
+			  std::to_string(setup.net.recv_window) + ", messages to " +
+			  std::to_string(setup.max_bytes) + ";";
+
+	for (const Kind &k : kKinds)
+		if (k.used_per_1000 < 1000 && setup.acts >> static_cast<unsigned int>(k.act) & 1)
+			out += std::string(" ") + k.name;
+	return out;
+}
+
+Plan make_plan(uint64_t seed, unsigned int steps, unsigned int hosts)
+{
+	Plan p;
+	sim::Rng r(seed, 0);
+
+	p.setup = make_setup(r, seed, hosts);
+	p.there.assign(p.setup.hosts, true);
+
+	uint64_t pace = scale_free(r, 12, 20);
+
+	for (unsigned int i = 0; i < steps; i++) {
+		sim::Rng own(seed, i + 1);
+		Act act = pick(own, p.setup.acts);
+
+		p.steps.push_back(Step{i, act, own.next(), own.below(pace)});
+	}
+	return p;
+}
+
+} // namespace story

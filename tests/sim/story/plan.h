@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * plan.h: what a seed means: a setup, and a list of steps.
+ *
+ * Every step has a random stream of its own, from which it draws everything that it decides, and
+ * speaks of hosts and slots by number.  So a step can be left out, or a host with everything on
+ * it, and all other steps stay what they were: that is how a failing plan is made smaller.
+ */
+#ifndef RDS_TESTS_PLAN_H
+#define RDS_TESTS_PLAN_H
+
+#include <string>
+#include <vector>
+
+#include "check_loss.h"
+#include "rng.h"
+#include "stream.h"
+
+namespace story
+{
+
+enum class Act : uint8_t {
+	kOpen,	  /* a socket comes */
+	kClose,	  /* a socket goes */
+	kFlow,	  /* messages from one slot to another */
+	kFanOut,  /* the same to every slot */
+	kStuck,	  /* a reader stops reading, or goes on */
+	kHabits,  /* buffers, speed, monitoring change */
+	kCancel,  /* what was sent is taken back */
+	kCut,	  /* a connection is reset */
+	kHalf,	  /* one end of it is */
+	kLink,	  /* a link is cut in one or both directions, or whole again */
+	kSlow,	  /* a link is slow, or quick again */
+	kIsolate, /* a host is cut off from all, or back */
+	kRefuse,  /* connects are refused, or no longer */
+	kCrash,	  /* a host loses power; a little later it boots */
+	kLeave,	  /* a namespace ends in order; a little later there is a new one */
+	kReset,	  /* a sysctl ends all connections of a host in order */
+	kTune,	  /* sysctls change */
+	kReload,  /* the transport is unloaded and loaded, everywhere */
+	kFailNth, /* one allocation fails */
+	kFail,	  /* many fail, or no longer */
+	kJump,	  /* the clock jumps ahead */
+	kCount,
+};
+const char *name_of(Act a);
+
+struct Step {
+	unsigned int number;
+	Act act;
+	uint64_t seed;
+	uint64_t pause_ns; /* after it */
+};
+
+struct Setup {
+	uint64_t seed = 1;
+	unsigned int hosts = 2;
+	unsigned int slots = 2; /* of each host */
+	unsigned int preempt_per_1000 = 0;
+	stream::Params net;
+	uint32_t max_bytes = 1000;
+	uint32_t max_count = 100; /* messages of one flow step */
+	uint32_t max_buffer = 100 * 1000;
+	std::vector<struct rds_addr> addrs;
+	uint32_t acts = 0; /* which are used: a bit for each */
+	check::Promise promise = check::Promise::kWhileConnected;
+};
+
+struct Plan {
+	Setup setup;
+	std::vector<Step> steps;
+	std::vector<bool> there; /* hosts that take part */
+
+	std::string words() const;
+};
+
+/* @hosts 0: the seed decides. */
+Plan make_plan(uint64_t seed, unsigned int steps, unsigned int hosts = 0);
+
+} // namespace story
+#endif

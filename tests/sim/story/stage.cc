@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "stage.h"
+
+#include "transports/loop/loop.h"
+
+namespace story
+{
+namespace
+{
+
+/* Who is told of bytes that were acknowledged and not read. */
+Watch *listening;
+
+void closed(const struct rds_addr &self, const struct rds_addr &peer, bool unread)
+{
+	unsigned int me = network::host_of(self), you = network::host_of(peer);
+
+	sim::say("host %u gives a connection with host %u up%s", me, you,
+		 unread ? ", with bytes that it had not read" : "");
+	if (listening)
+		listening->loss.closed(me, you, unread);
+}
+
+} // namespace
+
+Stage::Stage(const Plan &plan)
+	: watch(plan.setup.hosts, plan.setup.slots, plan.setup.promise), plan_(plan),
+	  setup_(plan.setup)
+{
+	listening = &watch;
+	stream::on_closed = closed;
+	if (rds_core_init())
+		sim::fail("rds_core_init");
+	loop_ = rds_loop_init(&loop_module_);
+	start_transports();
+	for (unsigned int i = 0; i < setup_.hosts; i++) {
+		nodes.push_back(std::make_unique<CoreNode>(i, setup_.addrs[i], watch));
+		if (plan.there[i])
+			nodes.back()->boot();
+	}
+	for (unsigned int i = 0; i < setup_.hosts; i++)
+		if (!plan.there[i])
+			nodes[i].reset();
+}
+
+Stage::~Stage()
+{
+	listening = nullptr;
+}
+
+void Stage::start_transports()
+{
+	if (rds_transport_register(loop_) || rds_transport_register(stream::ops()))
+		sim::fail("rds_transport_register");
+}
+
+void Stage::stop_transports()
+{
+	rds_transport_unregister(stream::ops());
+	rds_transport_unregister(loop_);
+}
+
+App *Stage::app(unsigned int slot)
+{
+	CoreNode *n = node_of(slot);
+
+	return n && n->up() ? n->app(slot % watch.slots_per_host) : nullptr;
+}
+
+void Stage::act(const Step &s)
+{
+	sim::say("step %u: %s", s.number, name_of(s.act));
+	sim::note(s.number);
+	if (!app_act(s))
+		fault_act(s);
+}
+
+void Stage::act_later()
+{
+	for (size_t i = 0; i < later_.size();) {
+		if (later_[i].at > sim::now_ns()) {
+			i++;
+			continue;
+		}
+		nodes[later_[i].host]->boot();
+		later_.erase(later_.begin() + static_cast<long>(i));
+	}
+}
+
+void Stage::calm()
+{
+	sim::say("peace");
+	sim::options().fail_per_1000 = 0;
+	sim::fail_nth(0);
+	stream::set_faults(0, 0);
+	network::heal();
+	for (Later &l : later_)
+		l.at = 0;
+	act_later();
+	for (unsigned int slot = 0; slot < watch.n_slots; slot++)
+		if (App *a = app(slot))
+			a->set_stuck(false);
+}
+
+/* Nobody reads what was sent to empty slots. */
+void Stage::excuse_absent()
+{
+	for (unsigned int slot = 0; slot < watch.n_slots; slot++)
+		if (!app(slot))
+			watch.excuse_to(slot);
+}
+
+bool Stage::idle()
+{
+	for (auto &n : nodes)
+		if (n && !n->idle())
+			return false;
+	return tube::quiet();
+}
+
+std::string Stage::show()
+{
+	std::string out;
+
+	for (auto &n : nodes)
+		if (n)
+			out += n->show();
+	return out;
+}
+
+void Stage::print_counters()
+{
+	for (auto &n : nodes)
+		if (n && n->up())
+			printf("host %u:\n%s", n->id, n->net().show_stats().c_str());
+}
+
+void Stage::end()
+{
+	for (auto &n : nodes)
+		if (n)
+			n->leave();
+	nodes.clear();
+	stop_transports();
+	rds_core_exit();
+	sim::run_ready();
+
+	std::string left = sim::leftovers();
+
+	if (!left.empty())
+		watch.complain("left over: " + left);
+	if (loop_module_.refs.load() || stream::module().refs.load())
+		watch.complain("left over: references on a transport's module");
+}
+
+} // namespace story

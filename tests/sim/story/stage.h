@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * stage.h: where a plan is played: the hosts, the network between them, and what each step does.
+ *
+ * acts_apps.cc has the steps of applications, acts_faults.cc those of whatever goes wrong.  Steps
+ * are taken outside of tasks, with everything else under way.
+ */
+#ifndef RDS_TESTS_STAGE_H
+#define RDS_TESTS_STAGE_H
+
+#include "node.h"
+#include "plan.h"
+
+namespace story
+{
+
+class Stage final
+{
+public:
+	/* A core with loopback and the stream transport, and the plan's hosts; call reset()s
+	 * first. */
+	explicit Stage(const Plan &plan);
+	~Stage();
+	Stage(const Stage &) = delete;
+	Stage &operator=(const Stage &) = delete;
+
+	/* The sockets that are there at the beginning. */
+	void open_most();
+	void act(const Step &s);
+	/* What was to happen later, and has become due. */
+	void act_later();
+	/* All faults end, and what is down comes up. */
+	void calm();
+	void excuse_absent();
+	bool idle();
+	std::string show();
+	void print_counters();
+	/* Everything goes; false when something is left. */
+	void end();
+
+	Watch watch;
+	std::vector<std::unique_ptr<CoreNode>> nodes; /* nullptr: does not take part */
+
+	/* Each opens sockets where there are none, and so on: scenarios use them too. */
+	bool flow(unsigned int from, unsigned int to, uint32_t count, sim::Rng &r);
+	void reload();
+
+private:
+	struct Later {
+		uint64_t at;
+		unsigned int host; /* boots */
+	};
+
+	CoreNode *node(uint64_t n)
+	{
+		return nodes[n % nodes.size()].get();
+	}
+	CoreNode *node_of(unsigned int slot)
+	{
+		return nodes[watch.host_of(slot)].get();
+	}
+	App *app(unsigned int slot);
+	bool app_act(const Step &s);
+	void fault_act(const Step &s);
+	Habits habits(sim::Rng &r) const;
+	Job job(unsigned int to, uint32_t count, sim::Rng &r);
+	void open(sim::Rng &r);
+	void fan_out(sim::Rng &r);
+	void cancel(sim::Rng &r);
+	void link(sim::Rng &r);
+	void isolate(sim::Rng &r);
+	void go_down(sim::Rng &r, bool crash);
+	void tune(sim::Rng &r);
+	void start_transports();
+	void stop_transports();
+
+	const Plan &plan_;
+	const Setup &setup_;
+	struct rds_module loop_module_;
+	const struct rds_transport *loop_ = nullptr;
+	std::vector<Later> later_;
+	bool refusing_ = false;
+};
+
+} // namespace story
+#endif

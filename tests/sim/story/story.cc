@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "story.h"
+
+#include "check_states.h"
+#include "stage.h"
+#include "traffic.h"
+
+namespace story
+{
+namespace
+{
+
+constexpr uint64_t kMs = 1000 * 1000;
+/* Everything that is still to come has come by then: back-off, time-outs, keepalive, all of them
+ * many times. */
+constexpr uint64_t kPatienceNs = 600 * 1000 * kMs;
+
+/* Lets the world go on until @done, which is asked from time to time only. */
+template <typename F>
+bool wait_for(F done)
+{
+	uint64_t end = sim::now_ns() + kPatienceNs;
+
+	for (uint64_t slice = kMs / 8; sim::now_ns() < end;
+	     slice = std::min(slice * 2, 100 * kMs)) {
+		if (done())
+			return true;
+		sim::run_for(slice);
+	}
+	return done();
+}
+
+void rest(Stage &st)
+{
+	/* Twice: what is acknowledged may still be in a window, or in a reader's hands. */
+	bool done = wait_for([&] { return st.idle(); });
+
+	sim::run_for(50 * kMs);
+	done = done && wait_for([&] { return st.idle(); });
+	if (!done)
+		st.watch.complain("rest: something waits for ever:" + st.show());
+}
+
+/* From every socket to every other one more message, and all arrive. */
+void prove_alive(Stage &st)
+{
+	std::vector<App *> apps;
+	check::Order last;
+	uint32_t flow = static_cast<uint32_t>(st.watch.flows.size());
+
+	for (auto &n : st.nodes)
+		for (unsigned int i = 0; n && i < st.watch.slots_per_host; i++)
+			if (App *a = n->up() ? n->app(i) : nullptr)
+				apps.push_back(a);
+	for (App *a : apps)
+		a->stop();
+	for (App *a : apps)
+		a->check_rest();
+	for (App *from : apps) {
+		for (App *to : apps) {
+			int ret = -105;
+
+			last.sent(flow, 0);
+			/* A dead connection may still stand for what its peer said last. */
+			wait_for([&] {
+				ret = from->socket().send(to->at, traffic::make(flow, 0, 100));
+				return ret != -105;
+			});
+			flow++;
+			if (ret)
+				st.watch.complain("rest: at peace a send of " + from->who() +
+						  " failed with " + std::to_string(ret));
+		}
+	}
+	wait_for([&] {
+		for (App *a : apps)
+			a->drain(&last);
+		return last.complete();
+	});
+	if (!last.complete())
+		st.watch.complain("rest: " + std::to_string(last.lost()) +
+				  " messages did not arrive at peace");
+	st.watch.complain(last.complaint());
+}
+
+void begin(const Setup &s)
+{
+	sim::Options opt;
+
+	opt.seed = s.seed;
+	opt.preempt_per_1000 = s.preempt_per_1000;
+	sim::reset(opt);
+	stream::reset(s.net);
+	check::watch_states();
+}
+
+void take_steps(Stage &st, const Plan &plan)
+{
+	/* Most sockets are there from the beginning. */
+	st.open_most();
+	for (const Step &s : plan.steps) {
+		sim::reseed(s.seed);
+		st.act_later();
+		st.act(s);
+		sim::run_for(s.pause_ns);
+		st.watch.memory.look(host::usage().bytes);
+		if (!st.watch.verdict().empty())
+			return;
+	}
+}
+
+} // namespace
+
+Result play(const Plan &plan)
+{
+	Result r;
+
+	begin(plan.setup);
+
+	auto stage = std::make_unique<Stage>(plan);
+	Stage &st = *stage;
+
+	take_steps(st, plan);
+	sim::reseed(plan.setup.seed);
+	st.calm();
+	rest(st);
+	r.lost = st.watch.order.lost();
+	r.received = st.watch.order.received_count();
+	st.excuse_absent();
+	st.watch.loss.rest();
+	prove_alive(st);
+	r.sent = st.watch.sent;
+	r.cuts = stream::cuts();
+	r.cancels = st.watch.cancels;
+	r.failed_allocs = sim::failed_allocs();
+	r.peak_bytes = st.watch.memory.peak();
+	if (sim::tracing)
+		st.print_counters();
+	if (st.watch.verdict().empty())
+		st.end();
+	r.complaint = st.watch.verdict();
+	if (!r.complaint.empty())
+		stage.release(); /* nothing of it can be trusted to end */
+	r.edges = check::edges_taken();
+	r.history = sim::history();
+	r.virtual_ns = sim::now_ns();
+	sim::discard();
+	return r;
+}
+
+} // namespace story

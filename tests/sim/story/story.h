@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * story.h: plays a plan, and judges it.
+ *
+ * While the steps are taken, applications talk and things go wrong.  Then there is peace, and
+ * everything has to come to rest: every queue empty, every sender done, what was accepted arrived
+ * once, in order and unchanged, and nothing of it is missing without an excuse; every byte and page
+ * that was lent is back; from every socket one more message reaches every other; and at the end
+ * nothing is left over.
+ */
+#ifndef RDS_TESTS_STORY_H
+#define RDS_TESTS_STORY_H
+
+#include "plan.h"
+
+namespace story
+{
+
+struct Result {
+	std::string complaint; /* empty: all is well */
+	uint64_t sent = 0, received = 0, lost = 0;
+	uint64_t cuts = 0, failed_allocs = 0, cancels = 0;
+	size_t peak_bytes = 0;	/* of the core's memory */
+	unsigned int edges = 0; /* of the state table, as a mask */
+	uint64_t history = 0;	/* digest of everything that happened */
+	uint64_t virtual_ns = 0;
+};
+
+Result play(const Plan &plan);
+
+} // namespace story
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "watch.h"
+
+#include "check_states.h"
+
+namespace story
+{
+
+Watch::Watch(unsigned int n_hosts, unsigned int slots_per_host, check::Promise promise)
+	: slots_per_host(slots_per_host), n_slots(n_hosts * slots_per_host), loss(promise)
+{
+	memory.allow_hosts(n_hosts);
+	for (unsigned int from = 0; from < n_slots; from++)
+		for (unsigned int to = 0; to < n_slots; to++)
+			flows.push_back(Flow{from, to});
+}
+
+uint32_t Watch::new_flow(unsigned int from, unsigned int to)
+{
+	uint32_t id = static_cast<uint32_t>(flows.size());
+
+	flows.push_back(Flow{from, to});
+	loss.flow(id, host_of(from), host_of(to));
+	return id;
+}
+
+void Watch::excuse_to(unsigned int slot)
+{
+	for (uint32_t i = n_slots * n_slots; i < flows.size(); i++)
+		if (flows[i].to == slot)
+			loss.excuse(i);
+}
+
+void Watch::excuse_from(unsigned int slot)
+{
+	for (uint32_t i = n_slots * n_slots; i < flows.size(); i++)
+		if (flows[i].from == slot)
+			loss.excuse(i);
+}
+
+void Watch::excuse_pair(unsigned int from_slot, unsigned int to_slot)
+{
+	for (uint32_t i = n_slots * n_slots; i < flows.size(); i++)
+		if (flows[i].from == from_slot && flows[i].to == to_slot)
+			loss.excuse(i);
+}
+
+void Watch::complain(const std::string &what)
+{
+	if (complaint_.empty())
+		complaint_ = what;
+}
+
+std::string Watch::verdict() const
+{
+	for (const std::string *s : {&complaint_, &order.complaint(), &loss.complaint(),
+				     &memory.complaint(), &check::states_complaint()})
+		if (!s->empty())
+			return *s;
+	return "";
+}
+
+} // namespace story

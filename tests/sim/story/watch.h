@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * watch.h: everything that watches one story, and what the watchers have to be told.
+ *
+ * Sockets sit in slots: a slot is a port of a host, numbered over all hosts, and the same in every
+ * run of a plan.  Who is bound there is an instance, numbered in the order of binding.
+ */
+#ifndef RDS_TESTS_WATCH_H
+#define RDS_TESTS_WATCH_H
+
+#include "check_loss.h"
+#include "check_memory.h"
+#include "check_order.h"
+#include "sim.h"
+
+namespace story
+{
+
+constexpr uint16_t kFirstPort = 1000;
+
+struct Watch {
+	Watch(unsigned int n_hosts, unsigned int slots_per_host, check::Promise promise);
+
+	/* A flow from the socket in slot @from to slot @to. */
+	uint32_t new_flow(unsigned int from, unsigned int to);
+	/* The one for messages without bytes: the same for all instances in @from. */
+	uint32_t empty_flow(unsigned int from, unsigned int to) const
+	{
+		return from * n_slots + to;
+	}
+	unsigned int host_of(unsigned int slot) const
+	{
+		return slot / slots_per_host;
+	}
+	uint16_t port_of(unsigned int slot) const
+	{
+		return static_cast<uint16_t>(kFirstPort + slot % slots_per_host);
+	}
+	/* What is under way to @slot, or from it, may be lost: its socket closes or is new. */
+	void excuse_to(unsigned int slot);
+	void excuse_from(unsigned int slot);
+	void excuse_pair(unsigned int from_slot, unsigned int to_slot);
+
+	void complain(const std::string &what);
+	/* The first complaint of anybody, or empty. */
+	std::string verdict() const;
+
+	const unsigned int slots_per_host, n_slots;
+	check::Order order;
+	check::Loss loss;
+	check::Memory memory;
+	uint32_t next_instance = 1;
+	uint64_t sent = 0, cancels = 0;
+
+	struct Flow {
+		unsigned int from, to; /* slots */
+	};
+	std::vector<Flow> flows; /* by number; empty_flow()s first */
+
+private:
+	std::string complaint_;
+};
+
+} // namespace story
+#endif
