@@ -28,6 +28,22 @@ std::string App::who() const
 	       std::to_string(at.port);
 }
 
+std::string App::show()
+{
+	struct rds_socket *s = socket_.core();
+	std::string out = who() + (habits_.event_loop ? ", event loop" : ", threads") +
+			  (habits_.monitor ? ", monitor" : "") +
+			  (rds_socket_readable(s) ? ", readable" : "") +
+			  (rds_socket_writable(s) ? "" : ", full");
+
+	for (auto &t : tasks_)
+		out += "; " + std::to_string(t->job.count) + " for slot " +
+		       std::to_string(t->job.to) +
+		       (rds_socket_congested(s, &t->job.at) ? " (congested)" : "") +
+		       (t->stopped_by ? " after " + std::to_string(t->stopped_by) : "");
+	return out;
+}
+
 int App::open()
 {
 	int ret = socket_.bind(at);
@@ -190,31 +206,26 @@ int App::push(Task &t)
 	return ret;
 }
 
-/* As net/linux does it: room or a port that clears; after a wakeup for the latter try again. */
-void App::wait_to_send(Task &t, int why)
+/* As net/linux does it: enlisted first and tried second, for only a send that is refused makes the
+ * socket a waiter of the port, and the wakeup for it may come at once. */
+int App::push_waiting(Task &t)
 {
-	uint32_t woken = socket_.sock().woken_cong;
+	int ret = 0;
 
 	sim::wait_on(socket_.core(), [&] {
-		if (stop_)
-			return true;
-		if (why == kEagain)
-			return rds_socket_writable(socket_.core()) != 0;
-		return !rds_socket_congested(socket_.core(), &t.job.at) ||
-		       socket_.sock().woken_cong != woken;
+		do
+			ret = push(t);
+		while (ret == kEagain && !stop_ && rds_socket_writable(socket_.core()));
+		return stop_ || (ret != kEagain && ret != kEnobufs);
 	});
+	return ret;
 }
 
 void App::sender(Task *t)
 {
-	while (t->job.count && !stop_) {
-		int ret = push(*t);
-
-		if (ret == kEagain || ret == kEnobufs)
-			wait_to_send(*t, ret);
-		else if (ret)
+	while (t->job.count && !stop_)
+		if (push(*t) && push_waiting(*t))
 			sim::yield();
-	}
 	t->flow->busy = false;
 	std::erase_if(tasks_, [t](const auto &o) { return o.get() == t; });
 	running_--;

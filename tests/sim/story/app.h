@@ -71,6 +71,8 @@ public:
 	const unsigned int slot;
 	const struct rds_endpoint at;
 	std::string who() const;
+	/* What it is at, for the one who looks into it. */
+	std::string show();
 
 private:
 	/* What this socket sends to one port: one task at a time. */
@@ -92,7 +94,7 @@ private:
 	int push(Task &t);
 	int try_send(Task &t);
 	int send_empty(Task &t);
-	void wait_to_send(Task &t, int why);
+	int push_waiting(Task &t);
 	void work(Task &t);
 	unsigned int wanted() const;
 	bool read_one(check::Order *into);

@@ -114,12 +114,9 @@ std::string CoreNode::show()
 	if (!net_)
 		return out + " is down";
 	out += " has " + std::to_string(traffic::unacked(*net_)) + " unacknowledged";
-	for (auto &a : apps_) {
-		if (!a || a->idle())
-			continue;
-		out += "; " + a->who() + (a->socket().readable() ? " is readable" : " sends") +
-		       (rds_socket_writable(a->socket().core()) ? "" : ", full");
-	}
+	for (auto &a : apps_)
+		if (a && !a->idle())
+			out += "; " + a->show();
 	return out;
 }
 
