@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * mainline.h: a host that follows the rules of mainline's RDS over TCP, written from what is known
+ * of its behaviour (docs/wire.md) and sharing nothing with our core but the bytes.
+ *
+ * Both versions: the smaller address calls, the larger knocks by a connect that it gives up, and
+ * only when it has something to send; a message counts as delivered when TCP has acknowledged its
+ * last byte; the rest goes out again with the retransmit flag; what came in part is forgotten with
+ * its connection; a number below the expected one is dropped only with that flag; numbers survive
+ * connections, not restarts; a congestion map goes out when a connection comes up and when it has
+ * changed.
+ *
+ * 6.x forgets whatever it has not read when a connection ends, and resets a caller while it
+ * believes that it is connected.  7.x reads to the end before it closes, keeps such a caller until
+ * there is a place for it, says its generation and that its source port names the path.
+ */
+#ifndef RDS_TESTS_MAINLINE_H
+#define RDS_TESTS_MAINLINE_H
+
+#include <deque>
+#include <functional>
+
+#include "line.h"
+#include "net/rds/wire.h"
+
+namespace peer
+{
+
+/* @n in network order at @at. */
+void put_be(host::Bytes &b, size_t at, unsigned int bytes, uint64_t n);
+uint64_t get_be(const unsigned char *p, unsigned int bytes);
+/* A header and what follows it. */
+host::Bytes frame(uint64_t seq, uint16_t sport, uint16_t dport, uint8_t flags,
+		  const host::Bytes &data, const host::Bytes &ext = {});
+
+enum class Version { k6, k7 };
+
+class Mainline final : private Owner, private tube::Listener
+{
+public:
+	Mainline(const struct rds_addr &addr, Version v);
+	~Mainline();
+	Mainline(const Mainline &) = delete;
+	Mainline &operator=(const Mainline &) = delete;
+
+	/* ---- its applications ---- */
+	/* Would sendmsg take a message now? */
+	bool may_send(const struct rds_endpoint &to);
+	/* In a task. */
+	void send(const struct rds_endpoint &to, uint16_t sport, const host::Bytes &data);
+	std::function<void(const struct rds_addr &from, uint16_t dport, const host::Bytes &)>
+		on_message;
+	/* A reader that does not read, and goes on. */
+	void congest(uint16_t port, bool on);
+
+	/* ---- its administrator, and fate; outside of tasks ---- */
+	/* Ends all connections: a sysctl was written. */
+	void drop_all();
+	/* Reads late. */
+	void set_slow(bool on)
+	{
+		slow_ = on;
+	}
+	/* Nothing is queued, or was not acknowledged. */
+	bool idle() const;
+	std::string show() const;
+
+	/* Something was not read before its connection ended (6.x). */
+	bool forgot = false;
+	uint64_t pongs = 0, probes_answered = 0, maps = 0, retransmitted = 0, dropped_old = 0;
+	const struct rds_addr addr;
+	const Version version;
+
+private:
+	enum class State { kDown, kCalling, kUp, kDraining };
+	struct Message {
+		host::Bytes bytes;
+		uint64_t start = 0, end = 0; /* in the stream; end 0: not put yet */
+	};
+	struct Remote {
+		struct rds_addr addr;
+		bool caller; /* we are */
+		State state = State::kDown;
+		LineRef line = nullptr;
+		tube::Ref stash = nullptr; /* 7.x: accepted, and no place for it yet */
+		std::deque<Message> queue = {};
+		host::Bytes in = {};  /* of the message under way */
+		host::Bytes map = {}; /* of the remote's ports */
+		uint64_t next_tx = 1, next_rx = 0;
+		uint64_t read_at = 0; /* reading is put off until then */
+		unsigned int backoff_ms = 0;
+		unsigned int npaths = 0; /* as told; 0: not yet */
+		bool map_due = false, redial = false;
+	};
+
+	void opened(Line &l) override;
+	void came(Line &l) override;
+	void acked(Line &l, uint64_t bytes) override;
+	void incoming(const tube::Ref &p) override;
+
+	Remote &remote(const struct rds_addr &a);
+	Remote *by_line(const Line &l);
+	template <typename F>
+	void later(uint64_t ns, Remote &r, F fn);
+	void dial(Remote &r);
+	void dial_later(Remote &r);
+	void adopt(Remote &r, const tube::Ref &p);
+	void come_up(Remote &r);
+	void go_down(Remote &r);
+	void close_line(Remote &r);
+	void unstash(Remote &r);
+	void enqueue(Remote &r, host::Bytes b);
+	void probe(Remote &r, uint16_t sport, uint16_t dport);
+	void pump(Remote &r);
+	void read(Remote &r);
+	void take(Remote &r, const host::Bytes &m);
+	void take_probe(Remote &r, const unsigned char *ext);
+
+	std::vector<std::unique_ptr<Remote>> remotes_;
+	std::vector<LineRef> lines_; /* all that there ever were: callbacks may be inside */
+	std::shared_ptr<char> life_ = std::make_shared<char>();
+	host::Bytes map_; /* of our ports */
+	const uint32_t generation_;
+	bool slow_ = false;
+};
+
+} // namespace peer
+#endif
