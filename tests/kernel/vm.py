@@ -143,7 +143,7 @@ class VM:
         nth = f".{self.boots}" if self.boots > 1 else ""
         self.console = self.logdir / f"{self.name}{nth}.console.log"
         self.klog_path = self.logdir / f"{self.name}{nth}.dmesg.log"
-        self.commands, self.klog, self.mark, self.ids = {}, [], 0, 0
+        self.commands, self.klog, self.mark, self.ids, self.console_mark = {}, [], 0, 0, 0
         self.dead = self.hello = self.modules = None
         self.tree = str(self.kernel.modules)  # what init mounted on /lib/modules
         self.beat = time.monotonic()
@@ -168,6 +168,7 @@ class VM:
         shutil.rmtree(self.workdir, ignore_errors=True)
         self.sync()
         self.mark = len(self.klog)  # what the boot itself had to say is not ours
+        self.console_mark = self.console.stat().st_size
         return self
 
     def close(self):
@@ -287,7 +288,8 @@ class VM:
 
     def console_tail(self, lines=30):
         try:
-            text = self.console.read_text(errors="replace").splitlines()
+            text = self.console.read_bytes()[self.console_mark:].decode(errors="replace")
+            text = text.splitlines()
         except OSError:
             return ""
         first = next((n for n, line in enumerate(text) if PROBLEM.search(line)), len(text) - lines)
