@@ -23,7 +23,8 @@ tools := rds-ping rds-info rds-stress
 # come modules that test ours.
 debug := $(filter uml x86 kcsan,$(KERNEL))
 src_dir := $(if $(debug),build/src-$(debug),.)
-debug_flags := $(if $(filter uml,$(debug)),ARCH=um) $(if $(debug),UBSAN_SANITIZE=y RDS_MORE=tests/kunit/)
+debug_flags := $(if $(filter uml,$(debug)),ARCH=um) $(if $(debug),UBSAN_SANITIZE=y RDS_MORE=tests/kunit/) \
+	$(if $(GCOV),GCOV_PROFILE=y)
 # No BTF: pahole of this age cannot read C++, and nothing of ours needs it.
 kbuild = $(MAKE) --no-print-directory -C $(KDIR) M=$(abspath $(src_dir)) $(debug_flags) \
 	CONFIG_DEBUG_INFO_BTF_MODULES=
@@ -33,8 +34,8 @@ locked := mkdir -p $(logs) && flock build/.lock
 again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
-.PHONY: all modules modules-now user tests deps test test-user test-vm test-uml fuzz coverage demo bench \
-	scale mutation tidy install uninstall clean help need-headers need-cmake
+.PHONY: all modules modules-now user tests deps test test-user test-vm test-uml fuzz coverage \
+	coverage-glue demo bench scale mutation tidy install uninstall clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
 
@@ -110,6 +111,11 @@ test-uml: deps ## User-Mode Linux with KASAN, lockdep, kmemleak; KUnit; no memor
 
 coverage: deps ## lines and branches of the core that unit, contract, simulator and fuzz inputs run
 	@JOBS=$(JOBS) scripts/coverage.sh
+
+coverage-glue: deps ## lines of the kernel side that the tests on User-Mode Linux reach
+	@rm -rf build/gcov
+	@$(MAKE) --no-print-directory KERNEL=uml GCOV=1 modules
+	@GCOV=1 ROUNDS=4 tests/kernel/run.py --kernel uml $(uml_cases); tests/kernel/gcov.py
 
 demo: deps ## two virtual hosts talk RDS, and you see it
 	@$(again) modules user

@@ -27,6 +27,7 @@ import sys
 import time
 import traceback
 
+import gcov
 import guest
 import vm
 
@@ -165,6 +166,9 @@ class FileRun:
                 self.run_one(one)
             if self.fresh and self.vms[0].kernel.debug:
                 self.look_for_leaks()
+            if self.fresh and os.environ.get("GCOV"):
+                for machine in self.vms:
+                    gcov.save(machine, f"{one.file}-{machine.name}")
 
     def look_for_leaks(self):
         """In guests whose tests have passed; others are not worth it."""
