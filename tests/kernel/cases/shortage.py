@@ -13,7 +13,8 @@ MEM = 1500
 
 
 # Who is without memory may say so, with a stack; tracing even warns, once.
-JUST_TOLD = re.compile(r"^Call Trace|^gcov: could not add|^ +(\[<|\? |\w[\w.]*\+0x)|kernel/trace/trace_events.c")
+JUST_TOLD = re.compile(r"^Call Trace|^gcov: could not add|^ +(\[<|\? |\w[\w.]*\+0x)"
+                       r"|kernel/trace/trace_events.c")
 
 
 def judge(t):
