@@ -35,7 +35,8 @@ again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
 .PHONY: all modules modules-now user tests deps test test-user test-vm test-uml fuzz coverage \
-	coverage-glue demo bench scale mutation tidy install uninstall clean help need-headers need-cmake
+	coverage-glue demo bench scale soak mutation tidy install uninstall clean help need-headers \
+	need-cmake
 
 all: modules user ## modules and tools (default)
 
@@ -130,6 +131,9 @@ bench: deps ## instructions per message beside mainline's, into docs/performance
 scale: build/CMakeCache.txt ## cost with 10^2 to 10^5 peers, into docs/performance.md
 	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) scale
 	@tests/sim/scale/scale.py build --check --write
+
+soak: need-cmake ## random stories in the simulator until stopped; SEED=N begins there
+	@tests/sim/run --seed $(or $(SEED),$(shell date +%s)) --soak
 
 mutation: need-cmake ## breaks the core in many ways; the simulator must see it; into docs/testing.md
 	@tests/sim/mutate/mutate.py --write

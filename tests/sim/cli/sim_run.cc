@@ -82,7 +82,7 @@ bool parse(int argc, char **argv, Args &a)
 		else if (!strcmp(argv[i], "--no-shrink"))
 			a.shrink = false;
 		else if (!strcmp(argv[i], "--soak"))
-			a.soak = true, a.seeds = ~0ull - a.seed;
+			a.soak = true;
 		else if (i + 1 >= argc || !parse_value(argv[i], argv[i + 1], a))
 			return false;
 		else
@@ -263,6 +263,8 @@ int main(int argc, char **argv)
 	}
 	if (a.replay)
 		return replay(a);
+	if (a.soak)
+		a.seeds = ~0ull - a.seed;
 
 	cli::Shared *sh = cli::make_shared();
 	Run run = {&a, sh, a.seed, a.seed + a.seeds};

@@ -83,17 +83,6 @@ void prove_alive(Stage &st)
 	st.watch.complain(last.complaint());
 }
 
-void begin(const Setup &s)
-{
-	sim::Options opt;
-
-	opt.seed = s.seed;
-	opt.preempt_per_1000 = s.preempt_per_1000;
-	sim::reset(opt);
-	stream::reset(s.net);
-	check::watch_states();
-}
-
 void take_steps(Stage &st, const Plan &plan)
 {
 	/* Most sockets are there from the beginning. */
@@ -111,17 +100,22 @@ void take_steps(Stage &st, const Plan &plan)
 
 } // namespace
 
-Result play(const Plan &plan)
+void begin(const Setup &s)
 {
+	sim::Options opt;
+
+	opt.seed = s.seed;
+	opt.preempt_per_1000 = s.preempt_per_1000;
+	sim::reset(opt);
+	stream::reset(s.net);
+	check::watch_states();
+}
+
+Result finish(std::unique_ptr<Stage> stage)
+{
+	Stage &st = *stage;
 	Result r;
 
-	begin(plan.setup);
-
-	auto stage = std::make_unique<Stage>(plan);
-	Stage &st = *stage;
-
-	take_steps(st, plan);
-	sim::reseed(plan.setup.seed);
 	st.calm();
 	rest(st);
 	r.lost = st.watch.order.lost();
@@ -146,6 +140,17 @@ Result play(const Plan &plan)
 	r.virtual_ns = sim::now_ns();
 	sim::discard();
 	return r;
+}
+
+Result play(const Plan &plan)
+{
+	begin(plan.setup);
+
+	auto stage = std::make_unique<Stage>(plan);
+
+	take_steps(*stage, plan);
+	sim::reseed(plan.setup.seed);
+	return finish(std::move(stage));
 }
 
 } // namespace story

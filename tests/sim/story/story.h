@@ -11,6 +11,8 @@
 #ifndef RDS_TESTS_STORY_H
 #define RDS_TESTS_STORY_H
 
+#include <memory>
+
 #include "plan.h"
 
 namespace story
@@ -27,6 +29,12 @@ struct Result {
 };
 
 Result play(const Plan &plan);
+
+/* The parts of it, for stories that are not made from a seed: a new world, and (after a Stage was
+ * made and used) peace and the verdict. */
+class Stage;
+void begin(const Setup &s);
+Result finish(std::unique_ptr<Stage> stage);
 
 } // namespace story
 #endif
