@@ -103,7 +103,8 @@ fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds f
 # and those of the suite's cases that mean something there.
 uml_cases := detectors kunit shortage netns load tcp congestion.ours_with_ours \
 	sockets.errnos sockets.behave sockets.copies faults.sockets_are_killed \
-	faults.resets_are_injected frames.malformed frames.claims_cost_nothing frames.ours_calls_back
+	faults.resets_are_injected frames.malformed frames.claims_cost_nothing frames.ours_calls_back \
+	robust
 debug_run = mkdir -p $(logs); scripts/debug-kernel.sh $1 >/dev/null && \
 	$(MAKE) --no-print-directory KERNEL=$1 modules 2>&1 | tee $(logs)/build-$1.log && \
 	! grep -E 'warning:|WARNING:' $(logs)/build-$1.log && \
