@@ -40,6 +40,9 @@ bool Stage::flow(unsigned int from, unsigned int to, uint32_t count, sim::Rng &r
 
 	if (!a || !node_of(to))
 		return false;
+	/* What is sent to nobody is lost: rarely worth it. */
+	if (!app(to) && !r.chance(100))
+		return false;
 	return a->send(job(to, count, r));
 }
 
