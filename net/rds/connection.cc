@@ -78,7 +78,7 @@ Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t,
 		if (c && c->refs.get_unless_zero())
 			return c;
 	}
-	auto via = transport_for(net.os, t, faddr, scope);
+	auto via = transport_for(net.os, t, laddr, faddr, scope);
 
 	if (!via.ok())
 		return via.status();

@@ -97,10 +97,11 @@ class ConnTable final
 	Atomic<uint64_t> gen_;
 };
 
-/* The transport that carries from @t's sockets to @faddr: @t, or loopback.  Takes a module
+/* The transport that carries from @t's sockets at @laddr to @faddr: @t, or loopback.  Takes a module
  * reference that the caller drops.  -EADDRNOTAVAIL.  Process (transport.cc). */
 Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
 						   const struct rds_transport &t,
+						   const struct rds_addr &laddr,
 						   const struct rds_addr &faddr, uint32_t scope);
 
 } // namespace rds

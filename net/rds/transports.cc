@@ -101,12 +101,15 @@ Result<const struct rds_transport *> transport_by_type(unsigned int type)
 
 Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
 						   const struct rds_transport &t,
+						   const struct rds_addr &laddr,
 						   const struct rds_addr &faddr, uint32_t scope)
 {
 	bool local = false;
 
 	if (t.caps & RDS_CAP_PREFER_LOOP)
-		local = is_loopback(faddr) || transport_serves(os, t, faddr, scope);
+		/* Its own address is local also while its device is away: nobody would answer. */
+		local = is_loopback(faddr) || same_addr(laddr, faddr) ||
+			transport_serves(os, t, faddr, scope);
 	if (!local)
 		return rds_module_get(t.owner) ? Result<const struct rds_transport *>(
 							 Status::fail(err::kEnetdown)) :

@@ -45,6 +45,19 @@ TEST_F(Connections, LocalDestinationsGoOverLoopback)
 	rds_conn_put(c);
 }
 
+/* What a socket sent to its own address while that was taken off the host stayed for ever on a
+ * connection that nobody answers. */
+TEST_F(Connections, OneselfIsLocalWithoutTheAddress)
+{
+	const struct rds_addr away = host::addr4(77);
+	int err;
+	struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &away, &away, 0, 0, &err);
+
+	ASSERT_NE(c, nullptr);
+	EXPECT_EQ(rds_path_transport(rds_conn_path(c, 0)), loop);
+	rds_conn_put(c);
+}
+
 TEST_F(Connections, EveryAllocationMayFail)
 {
 	for (unsigned int nth = 1; nth < 20; nth++) {
