@@ -17,10 +17,12 @@ namespace wire = rds::wire;
 constexpr int kAgain = -11, kBroken = -32, kProtocol = -71;
 /* Messages that a receiver takes before it says so by itself. */
 constexpr unsigned int kAckEvery = 8;
+/* The hardware had the peer's answer and the peer's RDS says nothing for so long: is it there? */
+constexpr uint64_t kAskNs = 5ull * 1000 * 1000 * 1000;
 
 bool ack_only(const wire::Fields &f)
 {
-	return !f.sport && !f.dport && !f.len && !f.flags;
+	return !f.sport && !f.dport && !f.len && !(f.flags & ~wire::kAckRequired);
 }
 
 } // namespace
@@ -78,7 +80,7 @@ void Link::post(const wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t
 	if (params().credits) {
 		copy.credit = static_cast<uint8_t>(std::min(to_return_, 255u));
 		to_return_ -= copy.credit;
-		credits_--;
+		credits_ -= credits_ ? 1 : 0; /* ask() does without */
 	}
 	ack_due_ = false;
 	since_ack_ = 0;
@@ -121,6 +123,7 @@ long Link::xmit(const struct rds_xmit &x)
 		for (uint32_t n = ~0u; n; off = 0) {
 			if (!room() || (bytes && sim::chance(params().partial_per_1000))) {
 				blocked_ = true;
+				ask_later();
 				return bytes ? bytes : kAgain;
 			}
 			n = std::min(len - pos, fabric::kFrameBytes);
@@ -139,7 +142,37 @@ long Link::xmit(const struct rds_xmit &x)
 		}
 		off = 0;
 	}
+	ask_later();
 	return bytes;
+}
+
+/* A host that lost power cannot say so; a frame to it finds out. */
+void Link::ask_later()
+{
+	if (asking_ || unacked_.empty())
+		return;
+	asking_ = true;
+	sim::after(kAskNs, "ask", [p = pair, s = side] {
+		fabric::Locked l(p->qp[s]);
+
+		if (fabric::User *u = p->qp[s].user)
+			static_cast<Link *>(u)->ask();
+	});
+}
+
+void Link::ask()
+{
+	asking_ = false;
+	if (phase != Phase::kOpen || qp().dead || unacked_.empty())
+		return;
+	if (!ack_out_ && ring_.size() < params().send_ring) {
+		wire::Header h = {};
+
+		h.flags = wire::kAckRequired;
+		ack_out_ = true;
+		post(h, nullptr, 0, 0);
+	}
+	ask_later();
 }
 
 /* By itself, when there is no message that could carry it. */
@@ -289,13 +322,11 @@ int Link::take(const fabric::Arrival &a, enum rds_ctx ctx)
 		acknowledge();
 		seen_ = true;
 	}
-	if (!ack_only(f)) {
-		while (!r)
-			r = step(a, ctx);
-		if (r < 0)
-			return r;
-		ack_due_ = ack_due_ || f.flags & wire::kAckRequired;
-	}
+	while (!r && !ack_only(f))
+		r = step(a, ctx);
+	if (r < 0)
+		return r;
+	ack_due_ = ack_due_ || f.flags & wire::kAckRequired;
 	seen_ = false;
 	return 0;
 }

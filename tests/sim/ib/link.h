@@ -54,6 +54,8 @@ private:
 	void post(const rds::wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t len);
 	void post_part(struct rds_msg *m, uint32_t off, uint32_t len, bool last);
 	void send_ack();
+	void ask_later();
+	void ask();
 	void take_answers();
 	void acknowledge();
 	int take(const fabric::Arrival &a, enum rds_ctx ctx);
@@ -72,6 +74,7 @@ private:
 	unsigned int credits_ = 0;
 	bool ack_out_ = false; /* at most one ack-only frame at a time */
 	bool blocked_ = false;
+	bool asking_ = false;
 
 	/* Receiving. */
 	Stage stage_ = Stage::kHeader;

@@ -10,6 +10,9 @@
 
 namespace verbs
 {
+
+void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer, bool unread);
+
 namespace
 {
 
@@ -161,6 +164,8 @@ void close(void *tp)
 	Locked lock(l->qp());
 
 	fabric::destroy(p, l->side);
+	if (on_closed)
+		on_closed(p->addr[l->side], p->addr[!l->side], false);
 	l->end();
 	device_users(p->qp[l->side].host)--;
 }
@@ -229,6 +234,7 @@ void reset(const Params &p)
 	state().module.dying = false;
 	state().cuts = 0;
 	table.owner = &state().module;
+	on_closed = nullptr;
 }
 
 Params &params()

@@ -46,6 +46,9 @@ void plug(network::HostId h);
 /* Connections, and requests for one, on the device. */
 unsigned int users(network::HostId h);
 
+/* A path gives a connection up: as stream::on_closed, but nothing unread is ever lost. */
+extern void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer, bool unread);
+
 /* A random living connection fails at one end or both: false when there is none. */
 bool cut_one(bool half = false);
 unsigned int cut_all();

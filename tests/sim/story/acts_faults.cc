@@ -47,7 +47,18 @@ void Stage::go_down(sim::Rng &r, bool crash)
 		n->crash();
 	else
 		n->leave();
-	later_.push_back(Later{sim::now_ns() + pause, id});
+	later_.push_back(Later{sim::now_ns() + pause, id, false});
+}
+
+/* Its device is pulled out; a little later it is back. */
+void Stage::unplug(sim::Rng &r)
+{
+	unsigned int id = static_cast<unsigned int>(r.below(setup_.hosts));
+
+	if (!carrier_.serves(id))
+		return;
+	carrier_.unplug(id, true);
+	later_.push_back(Later{sim::now_ns() + r.below(3000 * kMs), id, true});
 }
 
 void Stage::tune(sim::Rng &r)
@@ -74,23 +85,23 @@ void Stage::reload()
 	for (auto &n : nodes)
 		for (unsigned int slot = 0; n && n->up() && slot < watch.slots_per_host; slot++)
 			n->close(slot);
-	sim::run_until([] { return !stream::module().refs.load(); }, 1000 * kMs);
-	if (stream::module().refs.load()) {
+	sim::run_until([this] { return !carrier_.module().refs.load(); }, 1000 * kMs);
+	if (carrier_.module().refs.load()) {
 		watch.complain("left over: references on the transport without a socket");
 		return;
 	}
-	stream::module().dying = true;
+	carrier_.module().dying = true;
 	for (auto &n : nodes)
 		if (n && n->up())
-			stream::stop_listening(n->net());
+			carrier_.stop_listening(n->net());
 	stop_transports();
 	sim::run_for(kMs);
-	stream::module().dying = false;
+	carrier_.module().dying = false;
 	sim::options().fail_per_1000 = 0;
 	start_transports();
 	for (auto &n : nodes)
 		if (n && n->up())
-			stream::listen(n->net(), {n->addr});
+			carrier_.listen(n->net(), n->addr);
 	sim::options().fail_per_1000 = fail;
 }
 
@@ -101,7 +112,7 @@ void Stage::fault_act(const Step &s)
 	switch (s.act) {
 	case Act::kCut:
 	case Act::kHalf:
-		stream::cut_one(s.act == Act::kHalf);
+		carrier_.cut_one(s.act == Act::kHalf);
 		break;
 	case Act::kLink:
 		link(r);
@@ -116,8 +127,7 @@ void Stage::fault_act(const Step &s)
 		break;
 	case Act::kRefuse:
 		refusing_ = !refusing_;
-		stream::set_faults(refusing_ ? 100 + static_cast<unsigned int>(r.below(900)) : 0,
-				   setup_.net.partial_per_1000);
+		carrier_.refuse(refusing_ ? 100 + static_cast<unsigned int>(r.below(900)) : 0);
 		break;
 	case Act::kCrash:
 	case Act::kLeave:
@@ -126,7 +136,10 @@ void Stage::fault_act(const Step &s)
 	case Act::kReset:
 		if (CoreNode *n = node(r.next()); n && n->up())
 			rds_transport_net_reset(n->net().core(),
-						r.chance(800) ? stream::ops() : loop_);
+						r.chance(800) ? carrier_.ops() : loop_);
+		break;
+	case Act::kUnplug:
+		unplug(r);
 		break;
 	case Act::kTune:
 		tune(r);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "node.h"
 
-#include "stream.h"
 #include "traffic.h"
 
 namespace story
 {
 
-CoreNode::CoreNode(unsigned int id, const struct rds_addr &addr, Watch &w)
-	: id(id), addr(addr), watch_(w), apps_(w.slots_per_host)
+CoreNode::CoreNode(unsigned int id, const struct rds_addr &addr, Watch &w, const Carrier &c)
+	: id(id), addr(addr), watch_(w), carrier_(c), apps_(w.slots_per_host)
 {
 	network::add_host({addr});
 	network::power(id, false);
@@ -28,7 +27,7 @@ void CoreNode::boot()
 	sim::fail_nth(0);
 	network::power(id, true);
 	net_ = std::make_unique<host::Net>(std::vector<struct rds_addr>{addr});
-	stream::listen(*net_, {addr});
+	carrier_.listen(*net_, addr);
 	sim::options().fail_per_1000 = fail;
 	watch_.loss.booted(id);
 	sim::say("host %u boots", id);
@@ -36,7 +35,7 @@ void CoreNode::boot()
 
 bool CoreNode::open(unsigned int slot, const Habits &h)
 {
-	if (!net_ || apps_[slot])
+	if (!net_ || apps_[slot] || !carrier_.serves(id))
 		return false;
 
 	unsigned int global = id * watch_.slots_per_host + slot;
@@ -72,8 +71,8 @@ void CoreNode::shut_down()
 {
 	for (unsigned int i = 0; i < apps_.size(); i++)
 		close(i);
-	stream::stop_listening(*net_);
-	rds_transport_net_exit(net_->core(), stream::ops());
+	carrier_.stop_listening(*net_);
+	rds_transport_net_exit(net_->core(), carrier_.ops());
 	net_.reset();
 }
 
@@ -84,7 +83,7 @@ void CoreNode::crash()
 		return;
 	sim::say("host %u loses power", id);
 	network::power(id, false);
-	tube::crash(id);
+	carrier_.crash(id);
 	shut_down();
 }
 

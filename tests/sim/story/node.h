@@ -10,6 +10,7 @@
 #define RDS_TESTS_NODE_H
 
 #include "app.h"
+#include "carrier.h"
 
 namespace story
 {
@@ -34,7 +35,7 @@ public:
 class CoreNode final : public Node
 {
 public:
-	CoreNode(unsigned int id, const struct rds_addr &addr, Watch &w);
+	CoreNode(unsigned int id, const struct rds_addr &addr, Watch &w, const Carrier &c);
 
 	void boot() override;
 	void crash() override;
@@ -65,6 +66,7 @@ private:
 	void shut_down();
 
 	Watch &watch_;
+	const Carrier &carrier_;
 	std::unique_ptr<host::Net> net_;
 	std::vector<std::unique_ptr<App>> apps_;
 };

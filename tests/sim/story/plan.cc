@@ -24,7 +24,7 @@ constexpr Kind kKinds[] = {
 	{Act::kLeave, "leave", 3, 250},	     {Act::kReset, "reset", 6, 400},
 	{Act::kTune, "tune", 3, 300},	     {Act::kReload, "reload", 1, 150},
 	{Act::kFailNth, "fail nth", 6, 300}, {Act::kFail, "fail", 4, 300},
-	{Act::kJump, "jump", 3, 200},
+	{Act::kJump, "jump", 3, 200},	     {Act::kUnplug, "unplug", 4, 0},
 };
 static_assert(sizeof(kKinds) / sizeof(kKinds[0]) == static_cast<size_t>(Act::kCount));
 
@@ -76,9 +76,26 @@ Setup make_setup(sim::Rng &r, uint64_t seed, unsigned int hosts)
 	for (unsigned int i = 0; i < s.hosts; i++)
 		s.addrs.push_back(r.chance(300) ? host::addr6(i + 1) : host::addr4(i + 1));
 	for (const Kind &k : kKinds)
-		if (r.chance(k.used_per_1000))
+		if (k.used_per_1000 && r.chance(k.used_per_1000))
 			s.acts |= 1u << static_cast<unsigned int>(k.act);
 	return s;
+}
+
+/* One story of four is played over queue pairs.  Drawn apart: all others stay what they are. */
+void choose_carrier(Setup &s)
+{
+	sim::Rng r(s.seed, ~0u);
+
+	s.verbs = r.chance(250);
+	if (!s.verbs)
+		return;
+	s.ib.send_ring = static_cast<unsigned int>(scale_free(r, 2, 7));
+	s.ib.recv_ring = static_cast<unsigned int>(scale_free(r, 2, 7));
+	s.ib.credits = r.chance(300);
+	s.ib.partial_per_1000 = s.net.partial_per_1000;
+	s.ib.fabric.error_per_1000 = r.chance(300) ? 1 + static_cast<unsigned int>(r.below(20)) : 0;
+	if (r.chance(400))
+		s.acts |= 1u << static_cast<unsigned int>(Act::kUnplug);
 }
 
 } // namespace
@@ -91,8 +108,9 @@ const char *name_of(Act a)
 std::string Plan::words() const
 {
 	std::string out = std::to_string(setup.hosts) + " hosts of " + std::to_string(setup.slots) +
-			  " sockets, preempt " + std::to_string(setup.preempt_per_1000) +
-			  ", windows " + std::to_string(setup.net.send_window) + "/" +
+			  " sockets" + (setup.verbs ? " over queue pairs" : "") + ", preempt " +
+			  std::to_string(setup.preempt_per_1000) + ", windows " +
+			  std::to_string(setup.net.send_window) + "/" +
 			  std::to_string(setup.net.recv_window) + ", messages to " +
 			  std::to_string(setup.max_bytes) + ";";
 
@@ -108,6 +126,7 @@ Plan make_plan(uint64_t seed, unsigned int steps, unsigned int hosts)
 	sim::Rng r(seed, 0);
 
 	p.setup = make_setup(r, seed, hosts);
+	choose_carrier(p.setup);
 	p.there.assign(p.setup.hosts, true);
 
 	uint64_t pace = scale_free(r, 12, 20);

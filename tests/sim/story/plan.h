@@ -15,6 +15,7 @@
 #include "check_loss.h"
 #include "rng.h"
 #include "stream.h"
+#include "verbs.h"
 
 namespace story
 {
@@ -41,6 +42,7 @@ enum class Act : uint8_t {
 	kFailNth, /* one allocation fails */
 	kFail,	  /* many fail, or no longer */
 	kJump,	  /* the clock jumps ahead */
+	kUnplug,  /* a host loses its device for a while (queue pairs) */
 	kCount,
 };
 const char *name_of(Act a);
@@ -58,6 +60,8 @@ struct Setup {
 	unsigned int slots = 2; /* of each host */
 	unsigned int preempt_per_1000 = 0;
 	stream::Params net;
+	bool verbs = false; /* queue pairs, and not byte streams */
+	verbs::Params ib;
 	uint32_t max_bytes = 1000;
 	uint32_t max_count = 100; /* messages of one flow step */
 	uint32_t max_buffer = 100 * 1000;

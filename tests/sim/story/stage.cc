@@ -25,16 +25,16 @@ void closed(const struct rds_addr &self, const struct rds_addr &peer, bool unrea
 
 Stage::Stage(const Plan &plan)
 	: watch(plan.setup.hosts, plan.setup.slots, plan.setup.promise), plan_(plan),
-	  setup_(plan.setup)
+	  setup_(plan.setup), carrier_(plan.setup.verbs ? queue_pairs() : streams())
 {
 	listening = &watch;
-	stream::on_closed = closed;
+	stream::on_closed = verbs::on_closed = closed;
 	if (rds_core_init())
 		sim::fail("rds_core_init");
 	loop_ = rds_loop_init(&loop_module_);
 	start_transports();
 	for (unsigned int i = 0; i < setup_.hosts; i++) {
-		nodes.push_back(std::make_unique<CoreNode>(i, setup_.addrs[i], watch));
+		nodes.push_back(std::make_unique<CoreNode>(i, setup_.addrs[i], watch, carrier_));
 		if (plan.there[i])
 			nodes.back()->boot();
 	}
@@ -50,13 +50,13 @@ Stage::~Stage()
 
 void Stage::start_transports()
 {
-	if (rds_transport_register(loop_) || rds_transport_register(stream::ops()))
+	if (rds_transport_register(loop_) || rds_transport_register(carrier_.ops()))
 		sim::fail("rds_transport_register");
 }
 
 void Stage::stop_transports()
 {
-	rds_transport_unregister(stream::ops());
+	rds_transport_unregister(carrier_.ops());
 	rds_transport_unregister(loop_);
 }
 
@@ -82,7 +82,10 @@ void Stage::act_later()
 			i++;
 			continue;
 		}
-		nodes[later_[i].host]->boot();
+		if (later_[i].device)
+			carrier_.unplug(later_[i].host, false);
+		else
+			nodes[later_[i].host]->boot();
 		later_.erase(later_.begin() + static_cast<long>(i));
 	}
 }
@@ -92,7 +95,7 @@ void Stage::calm()
 	sim::say("peace");
 	sim::options().fail_per_1000 = 0;
 	sim::fail_nth(0);
-	stream::set_faults(0, 0);
+	carrier_.calm();
 	network::heal();
 	for (Later &l : later_)
 		l.at = 0;
@@ -115,7 +118,7 @@ bool Stage::idle()
 	for (auto &n : nodes)
 		if (n && !n->idle())
 			return false;
-	return tube::quiet();
+	return carrier_.quiet();
 }
 
 std::string Stage::show()
@@ -149,7 +152,7 @@ void Stage::end()
 
 	if (!left.empty())
 		watch.complain("left over: " + left);
-	if (loop_module_.refs.load() || stream::module().refs.load())
+	if (loop_module_.refs.load() || carrier_.module().refs.load())
 		watch.complain("left over: references on a transport's module");
 }
 

@@ -49,6 +49,7 @@ private:
 	struct Later {
 		uint64_t at;
 		unsigned int host; /* boots */
+		bool device;	   /* its device is back, instead */
 	};
 
 	CoreNode *node(uint64_t n)
@@ -70,12 +71,14 @@ private:
 	void link(sim::Rng &r);
 	void isolate(sim::Rng &r);
 	void go_down(sim::Rng &r, bool crash);
+	void unplug(sim::Rng &r);
 	void tune(sim::Rng &r);
 	void start_transports();
 	void stop_transports();
 
 	const Plan &plan_;
 	const Setup &setup_;
+	const Carrier &carrier_;
 	struct rds_module loop_module_;
 	const struct rds_transport *loop_ = nullptr;
 	std::vector<Later> later_;

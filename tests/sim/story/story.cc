@@ -108,6 +108,7 @@ void begin(const Setup &s)
 	opt.preempt_per_1000 = s.preempt_per_1000;
 	sim::reset(opt);
 	stream::reset(s.net);
+	verbs::reset(s.ib);
 	check::watch_states();
 }
 
@@ -124,7 +125,7 @@ Result finish(std::unique_ptr<Stage> stage)
 	st.watch.loss.rest();
 	prove_alive(st);
 	r.sent = st.watch.sent;
-	r.cuts = stream::cuts();
+	r.cuts = stream::cuts() + verbs::cuts();
 	r.cancels = st.watch.cancels;
 	r.failed_allocs = sim::failed_allocs();
 	r.peak_bytes = st.watch.memory.peak();
