@@ -102,6 +102,7 @@ fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds f
 # On a debug kernel, built by the way: KUnit, the detectors' own test, every allocation fails once,
 # and those of the suite's cases that mean something there.
 uml_cases := detectors kunit shortage netns load tcp congestion.ours_with_ours \
+	interop.ours_with_ours interop.first_contact \
 	sockets.errnos sockets.behave sockets.copies faults.sockets_are_killed \
 	faults.resets_are_injected frames.malformed frames.claims_cost_nothing frames.ours_calls_back \
 	robust

@@ -19,6 +19,7 @@ class Qemu:
     # For guest.INIT: how the host's root is mounted, and where the agent's port is.
     config = {"LOWER": "-t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=loose,ro hr",
               "PORT": "/dev/vport0p1"}
+    longest = 1 << 19  # bytes of a command through the port; longer ones go by file
 
     def __init__(self, vm):
         self.vm, self.proc = vm, None
@@ -65,6 +66,7 @@ class Uml:
     """The kernel is a process, its tasks are traced children in the same process group: all of
     them have to end together, or the orphans would run their code on the host."""
     config = {"LOWER": "-t hostfs none -o ro,/", "PORT": "/dev/ttyS0"}
+    longest = 2000  # the line's buffer has 4096, and once full it stays so
 
     def __init__(self, vm):
         self.vm, self.proc = vm, None

@@ -301,6 +301,10 @@ class VM:
         cmd.echo = echo
         with self.cond:
             self.commands[cmd.ident] = cmd
+        if len(text) > self.machine.longest:
+            script = self.logdir.resolve() / f"{self.name}.{self.boots}.{cmd.ident}.sh"
+            script.write_text(text + "\n")
+            text = f". {script}"
         self.send(kind, cmd.ident, text)
         return cmd
 
