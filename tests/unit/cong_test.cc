@@ -183,6 +183,28 @@ TEST_F(Cong, NeverMissesAClear)
 	}
 }
 
+/* What a peer said goes with the connection: who waits for any of its ports may try again. */
+TEST_F(Cong, ALostPeerHasNoFullPorts)
+{
+	CongMap &m = map(remote), &other = map(a2);
+	Socket s(*net), monitor(*net);
+
+	m.set(300);
+	m.set(301);
+	other.set(300);
+	ASSERT_EQ(s.bind(endpoint(a1, 1000)), 0);
+	rds_socket_set_cong_monitor(monitor.core(), 1, 1ull << (301 % 64));
+	EXPECT_TRUE(table().wait(*s.core(), m, 300).is(rds::err::kEnobufs));
+	CongTable::lost_peer(*net->core(), m);
+	EXPECT_FALSE(m.test(300));
+	EXPECT_FALSE(m.test(301));
+	EXPECT_TRUE(other.test(300));
+	EXPECT_EQ(s.sock().woken_cong, 1u);
+	EXPECT_EQ(rds_socket_cong_notice(monitor.core()), 1ull << (301 % 64));
+	CongTable::lost_peer(*net->core(), m);
+	EXPECT_EQ(s.sock().woken_cong, 1u);
+}
+
 TEST_F(Cong, UpdatesAreWholeMaps)
 {
 	CongMap &m = map(a1);
