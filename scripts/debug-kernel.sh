@@ -10,7 +10,7 @@
 #     x86    the same for QEMU, with SMP, preemption and sleep-in-atomic
 #     kcsan  data races, for QEMU
 #
-# What is printed holds boot/vmlinux, lib/modules/VERSION and build (for `make -C`). It needs neither
+# What is printed holds boot/kernel, lib/modules/VERSION and build (for `make -C`). It needs neither
 # the source nor the object tree any more, and is named by all that went into it: Debian's version
 # of the source, the configuration (tests/debug/configs), the compiler. Unused for a month, it goes.
 set -euo pipefail
@@ -27,8 +27,8 @@ check=''
 flavour=${1-}
 case $flavour in
 uml) arch=um parts="common netfilter uml dbg" image=linux ;;
-x86) arch=x86_64 parts="common netfilter x86 dbg" image=vmlinux ;;
-kcsan) arch=x86_64 parts="common x86 kcsan" image=vmlinux ;;
+x86) arch=x86_64 parts="common netfilter x86 dbg" image=arch/x86/boot/bzImage ;;
+kcsan) arch=x86_64 parts="common x86 kcsan" image=arch/x86/boot/bzImage ;;
 *) sed -n '3,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" >&2; exit 2 ;;
 esac
 
@@ -103,7 +103,7 @@ install_all() {
 	kmake modules_install INSTALL_MOD_PATH="$out" INSTALL_MOD_STRIP=1
 	rm -f "$out/lib/modules/$release/"{build,source}
 	mkdir -p "$out/boot"
-	quietly strip --strip-debug -o "$out/boot/vmlinux" "$work/obj/$image"
+	cp "$work/obj/$image" "$out/boot/kernel"
 	pack_headers "$out/build"
 	echo "$((SECONDS - began)) s" >"$out/build-time"
 	find "$cache/debug" -maxdepth 1 -name "*-*" -mtime +30 -exec rm -rf {} +

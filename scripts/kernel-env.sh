@@ -6,7 +6,7 @@
 #   scripts/kernel-env.sh [6.1|6.12|uml|x86|kcsan]      default: $KERNEL, else 6.1
 #     KVER=   full version, as in /lib/modules
 #     KDIR=   for `make -C $KDIR M=$PWD modules`
-#     KIMG=   vmlinuz of the same version (debug kernels: an ELF file)
+#     KIMG=   vmlinuz of the same version (uml: a program)
 #     KROOT=  unpacked image package: lib/modules/$KVER with a modules.dep
 #
 #   scripts/kernel-env.sh --get KDIR [6.1|6.12]     one value only
@@ -44,7 +44,7 @@ debug_kernel() {
 	KROOT=$("$(dirname "$0")/debug-kernel.sh" --check "$1") || return
 	KVER=$(ls "$KROOT/lib/modules")
 	KDIR=$KROOT/build
-	KIMG=$KROOT/boot/vmlinux
+	KIMG=$(ls "$KROOT"/boot/*)
 }
 
 if [ "${1-}" = --headers ]; then

@@ -133,7 +133,7 @@ def uncompressed(kern):
     """
     path = CACHE / "vmlinux" / kern.version
     image = pathlib.Path(kern.image)
-    if image.name == "vmlinux":
+    if kern.debug:
         return image
     if path.exists() and path.stat().st_mtime >= image.stat().st_mtime:
         return path
