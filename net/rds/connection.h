@@ -97,8 +97,8 @@ class ConnTable final
 	Atomic<uint64_t> gen_;
 };
 
-/* The transport that carries from @t's sockets at @laddr to @faddr: @t, or loopback.  Takes a module
- * reference that the caller drops.  -EADDRNOTAVAIL.  Process (transport.cc). */
+/* The transport that carries from @t's sockets at @laddr to @faddr: @t, or loopback.  Takes a
+ * module reference that the caller drops.  -EADDRNOTAVAIL.  Process (transport.cc). */
 Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
 						   const struct rds_transport &t,
 						   const struct rds_addr &laddr,
