@@ -135,29 +135,32 @@ class Tree:
         self.enough.setdefault(what, FEW + int(PATIENCE * used))
         return p.returncode, p.stdout
 
-    def seeds(self, program, first, count):
-        return self.run((f"tests/sim/{program}", count), "--seed", first, "--seeds", count)
+    def seeds(self, program, block, first, count):
+        """@count seeds, with the patience of @block."""
+        return self.run((f"tests/sim/{program}", block), "--seed", first, "--seeds", count)
 
     def judge(self):
         """(who caught it, seeds run, what was said), or None when nobody did."""
         first = 1
         for program, count in BLOCKS:
-            status, out = self.seeds(program, first, count)
+            status, out = self.seeds(program, count, first, count)
             if status:
                 return self.which_seed(program, first, count, status, out)
             first += count
         for path in self.gtests:
             status, out = self.run((path,), "--gtest_fail_fast")
             if status:
-                tests = re.findall(r"\[ RUN      \] (\S+)", out)
-                return tests[-1] if tests else path, first - 1, said(status, out)
+                # Who failed; else who ran when the process died.
+                tests = (re.findall(r"\[  FAILED  \] ([\w/.]+)", out)[:1] or
+                         re.findall(r"\[ RUN      \] (\S+)", out)[-1:] or [path])
+                return tests[0], first - 1, said(status, out)
         return None
 
     def which_seed(self, program, first, count, status, out):
         """It says itself which, or is asked one by one, or it took several."""
         named = re.search(r"\bseed (\d+)", out)
         for seed in [int(named[1])] if named else range(first, first + count):
-            alone, text = self.seeds(program, seed, 1)
+            alone, text = self.seeds(program, count, seed, 1)
             if alone:
                 return "seed", seed, said(alone, text)
         return "seeds together", first + count - 1, said(status, out)
