@@ -6,6 +6,9 @@ namespace rds
 namespace
 {
 
+/* Connections that are killed together. */
+constexpr unsigned int kKillBatch = 32;
+
 uint32_t hash_pair(const struct rds_addr &laddr, const struct rds_addr &faddr, uint32_t seed)
 {
 	return hash_addr(faddr, hash_addr(laddr, seed));
@@ -121,33 +124,53 @@ Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 	return old;
 }
 
-void ConnTable::kill_one(Conn *c)
+/* With a reference each. */
+unsigned int ConnTable::pick_victims(const struct rds_transport *t, Conn **out)
 {
-	/* It stays in the table until its queue is empty: a socket that closes meanwhile finds
-	 * its messages there and takes them back.  Two may do this at once. */
-	c->kill();
-	if (!table_.remove(c))
-		return;
-	gen_.fetch_add(1);
-	c->put();
+	RcuReader rcu;
+	unsigned int n = 0;
+
+	table_.for_each([&](Conn &c) {
+		if (n < kKillBatch && (!t || &c.trans == t) && c.refs.get_unless_zero())
+			out[n++] = &c;
+	});
+	return n;
+}
+
+/* Many die together, because what takes time is the grace period between death and burial. */
+void ConnTable::kill_batch(Conn **victims, unsigned int n)
+{
+	auto each = [&](auto fn) {
+		for (unsigned int i = 0; i < n; i++)
+			for (Path *p : victims[i]->paths)
+				if (p)
+					fn(*p);
+	};
+
+	each([](Path &p) { p.post(kEvDie); });
+	each([](Path &p) { p.await_death(); });
+	rds_rcu_sync();
+	each([](Path &p) { p.bury(); });
+	/* They stay in the table until their queues are empty: a socket that closes meanwhile
+	 * finds its messages there and takes them back.  Two may do this at once. */
+	for (unsigned int i = 0; i < n; i++) {
+		if (table_.remove(victims[i])) {
+			gen_.fetch_add(1);
+			victims[i]->put();
+		}
+		victims[i]->put();
+	}
 }
 
 void ConnTable::kill_all(const struct rds_transport *t)
 {
-	for (;;) {
-		Conn *victim = nullptr;
-		{
-			RcuReader rcu;
+	Conn *victims[kKillBatch];
 
-			table_.for_each([&](Conn &c) {
-				if (victim || (t && &c.trans != t) || !c.refs.get_unless_zero())
-					return;
-				victim = &c;
-			});
-		}
-		if (victim) {
-			kill_one(victim);
-			victim->put();
+	for (;;) {
+		unsigned int n = pick_victims(t, victims);
+
+		if (n) {
+			kill_batch(victims, n);
 			continue;
 		}
 		if (!any_alive(t))
@@ -181,13 +204,6 @@ void ConnTable::kick_laddr(const struct rds_addr &laddr)
 }
 
 } // namespace rds
-
-void rds_conn::kill()
-{
-	for (rds::Path *p : paths)
-		if (p)
-			p->kill();
-}
 
 void rds_conn::put()
 {

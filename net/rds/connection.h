@@ -7,7 +7,7 @@
  * that accepts hold others for the time.  Sockets cache a plain pointer with the table's
  * generation, which every removal raises: an old generation means "look it up again".
  *
- * End: kill() takes it out of the table, raises the generation, drives every path to kDead, and
+ * End: kill_all() takes it out of the table, raises the generation, drives every path to kDead, and
  * drops the table's reference; the memory goes a grace period after the last one.
  */
 #ifndef RDS_CONNECTION_H
@@ -42,8 +42,6 @@ struct rds_conn final {
 		(void)s;
 		return *paths[0];
 	}
-	/* Waits until nothing of it runs.  Process. */
-	void kill();
 	void put();
 };
 
@@ -90,7 +88,8 @@ class ConnTable final
 	Result<Conn *> make(Net &net, const struct rds_transport &t,
 			    const struct rds_addr &laddr, const struct rds_addr &faddr,
 			    uint32_t scope, uint8_t tos);
-	void kill_one(Conn *c);
+	unsigned int pick_victims(const struct rds_transport *t, Conn **out);
+	void kill_batch(Conn **victims, unsigned int n);
 	bool any_alive(const struct rds_transport *t) const;
 
 	HashTable<Conn, &Conn::node> table_;

@@ -37,7 +37,7 @@ rds_path::rds_path(struct rds_conn &conn, unsigned int index)
 
 void rds_path::post(uint32_t events)
 {
-	/* kill() waits for us by a grace period before it cancels the work. */
+	/* A path is buried, its work cancelled, a grace period after its death. */
 	rds::RcuReader rcu;
 
 	if (state() == PathState::kDead)
@@ -388,16 +388,18 @@ void rds_path::send_probe()
 		rds::message_put(m);
 }
 
-void rds_path::kill()
+void rds_path::await_death()
 {
-	post(rds::kEvDie);
 	while (state() != PathState::kDead) {
 		rds_work_flush(&work_);
 		if (state() != PathState::kDead)
 			rds_rcu_sync(); /* a sender has the token: give it time */
 	}
-	/* Whoever posts now sees kDead; whoever saw less has posted after this. */
-	rds_rcu_sync();
+}
+
+/* Whoever posts now sees kDead; whoever saw less has posted before the grace period ended. */
+void rds_path::bury()
+{
 	rds_timer_cancel_sync(&timer_);
 	rds_timer_cancel_sync(&flush_);
 	rds_work_cancel_sync(&work_);

@@ -106,8 +106,10 @@ struct rds_path final {
 	{
 		return static_cast<rds::PathState>(state_.load_acquire());
 	}
-	/* Stops everything and waits until nothing of the path runs.  Process. */
-	void kill();
+	/* After kEvDie was posted: waits until the path is dead.  Process. */
+	void await_death();
+	/* A grace period after that: nothing of the path runs any more.  Process. */
+	void bury();
 
 	/* -- receiving (recv.cc): one caller at a time -- */
 	rds::Atomic<uint64_t> next_rx_seq;

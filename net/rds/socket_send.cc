@@ -79,7 +79,7 @@ Status rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, Conn
 	}
 	net->count(RDS_S_send_queued);
 	if (queued.value() == rds::Queued::kTransmit) {
-		/* The token is ours, and kill() waits for it before the table's reference goes. */
+		/* The token is ours; the path's end waits for it, and so the table's reference. */
 		c.refs.get();
 		pinned = &c;
 	}

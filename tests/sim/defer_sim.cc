@@ -289,6 +289,7 @@ void rds_work_queue(struct rds_work *w)
 {
 	Work *k = as_work(w);
 
+	preempt_point(); /* whoever queues it may be late */
 	if (k->cancels || k->pending)
 		return;
 	k->queued++;

@@ -129,9 +129,9 @@ void World::stop_all()
 	EXPECT_EQ(running_, 0u);
 }
 
-void World::reset()
+void World::reset(host::Net &net)
 {
-	rds_transport_net_reset(net_a().core(), transport);
+	rds_transport_net_reset(net.core(), transport);
 }
 
 bool World::all_given_back(host::Socket &s)

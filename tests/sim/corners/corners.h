@@ -63,8 +63,8 @@ public:
 	bool finish(uint64_t ns = 60 * kSecond);
 	/* Tells tasks to end, and waits for them. */
 	void stop_all();
-	/* Ends a's connections in order (both transports), or cuts them (stream). */
-	void reset();
+	/* Ends the connections of @net in order; cuts one (stream). */
+	void reset(host::Net &net);
 	bool cut()
 	{
 		return stream::cut_one();

@@ -19,7 +19,7 @@ namespace
  * Small buffers: everybody sleeps all the time, and every sleep has to end.  Blocking senders share
  * two sockets; poll(2) says once what it knows, so who polls has one of his own.
  */
-void sleepers(World &w, Way way)
+void sleepers(World &w, Way way, unsigned int fail_per_1000 = 0)
 {
 	std::vector<std::unique_ptr<host::Socket>> as, bs;
 	check::Order order;
@@ -32,6 +32,13 @@ void sleepers(World &w, Way way)
 		bs.push_back(w.socket_b(static_cast<uint16_t>(200 + i)));
 		bs[i]->sock().rcvbuf = 300 + static_cast<uint32_t>(sim::random_below(3000));
 		w.run("receive", [&, i] { receive(w, *bs[i], order, 60); });
+		/* And back, so that maps go out between messages. */
+		w.run("receive", [&, i] { receive(w, *as[i], order, 30); });
+		w.run("send back", [&, i] {
+			sim::options().fail_per_1000 = fail_per_1000;
+			send(w, *bs[i], w.at_a(static_cast<uint16_t>(100 + i)), 10u + i, order, 30, 16,
+			     300, way);
+		});
 	}
 	for (uint16_t i = 0; i < 4; i++)
 		w.run("send", [&, i] {
@@ -47,6 +54,11 @@ void sleepers(World &w, Way way)
 TEST(Corners, BlockedSendersAndReadersWakeUp)
 {
 	everywhere(20, [](World &w) { sleepers(w, Way::kBlocking); });
+}
+
+TEST(Corners, SleepersWithoutMemoryWakeUp)
+{
+	everywhere(20, [](World &w) { sleepers(w, Way::kBlocking, 80); });
 }
 
 TEST(Corners, PollingSendersWakeUp)
@@ -428,6 +440,44 @@ TEST(Corners, EverythingEndsAtOnce)
 }
 
 /* ---- resets ---- */
+
+/* Resets that were asked for, from both sides, in the middle of whatever: nobody is stuck.  (One
+ * that meets an attempt to connect is no orderly end, and may lose what only TCP had taken.) */
+TEST(Corners, ResetsStopNobody)
+{
+	everywhere(60, [](World &w) {
+		auto from = w.socket_a(100), to = w.socket_b(200), back = w.socket_a(101);
+		check::Order order;
+		unsigned int sending = 3;
+
+		to->sock().rcvbuf = sim::chance(500) ? 4000 : 1u << 20;
+		from->sock().sndbuf = 4000;
+		sim::options().fail_per_1000 = sim::chance(500) ? 60 : 0;
+		w.run("receive", [&] { receive(w, *to, order); });
+		w.run("receive", [&] { receive(w, *back, order); });
+		for (uint32_t i = 0; i < 2; i++)
+			w.run("send", [&, i] {
+				send(w, *from, w.at_b(200), i, order, 60, 16, 900);
+				sending--;
+			});
+		w.run("send back", [&] {
+			send(w, *to, w.at_a(101), 2, order, 40, 16, 900);
+			sending--;
+		});
+		for (int i = 0; i < 6; i++) {
+			sim::run_for(sim::random_below(400 * 1000));
+			w.reset(sim::chance(500) ? w.net_a() : w.net_b());
+		}
+		EXPECT_TRUE(sim::run_until(
+			[&] {
+				return !sending && World::all_given_back(*from) &&
+				       World::all_given_back(*to);
+			},
+			60 * kSecond));
+		w.stop_all();
+		EXPECT_EQ(order.complaint(), "");
+	});
+}
 
 /* Cut anywhere, the peer reads at once: TCP holds nothing that RDS has not seen, so nothing may be
  * missing. */

@@ -4,7 +4,7 @@
 
     mutate.py                 every mutant of mutants.py; table on stdout
     mutate.py --only A,B      some of them
-    mutate.py --write         also writes the table into docs/testing.md
+    mutate.py --write         also writes the table (with what was tried before) into docs/testing.md
     mutate.py --check         only: does every mutant still apply?
 
 Each mutant is built in a copy of the tree (two copies, each with a build of its own that is kept),
@@ -13,6 +13,7 @@ are not asked. A mutant that survives is a hole in the simulator; the exit statu
 """
 import argparse
 import concurrent.futures
+import json
 import queue
 import re
 import resource
@@ -29,10 +30,12 @@ from mutants import MUTANTS  # noqa: E402
 ROOT = Path(__file__).resolve().parents[3]
 DOC = ROOT / "docs/testing.md"
 WORK = ROOT / "build/mutation"
+RESULTS = WORK / "results.json"  # {name: verdict} of all runs so far
 GTESTS = ["tests/sim/corners/corners_test", "tests/sim/scenario_test",
           "tests/contract/contract_test"]
-# Seeds per run until one fails: a few with sanitizers, many without.
-BLOCKS = [("sim_run", 5), ("sim_run", 20), ("sim_run", 75), ("sim_fast", 400), ("sim_fast", 1500)]
+# Seeds per run until one fails: a few with sanitizers; after the tests above, many without.
+FIRST = [("sim_run", 5), ("sim_run", 20), ("sim_run", 75)]
+LAST = [("sim_fast", 400), ("sim_fast", 1000)]
 # Processor seconds for one run: what the unbroken core took, times PATIENCE, and a few.
 PATIENCE = 5
 FEW = 4
@@ -141,19 +144,26 @@ class Tree:
 
     def judge(self):
         """(who caught it, seeds run, what was said), or None when nobody did."""
-        first = 1
-        for program, count in BLOCKS:
+        seeds = sum(n for _, n in FIRST)
+        return (self.ask_seeds(FIRST, 1) or self.ask_tests(seeds) or
+                self.ask_seeds(LAST, seeds + 1))
+
+    def ask_seeds(self, blocks, first):
+        for program, count in blocks:
             status, out = self.seeds(program, count, first, count)
             if status:
                 return self.which_seed(program, first, count, status, out)
             first += count
+        return None
+
+    def ask_tests(self, seeds):
         for path in self.gtests:
             status, out = self.run((path,), "--gtest_fail_fast")
             if status:
                 # Who failed; else who ran when the process died.
                 tests = (re.findall(r"\[  FAILED  \] ([\w/.]+)", out)[:1] or
                          re.findall(r"\[ RUN      \] (\S+)", out)[-1:] or [path])
-                return tests[0], first - 1, said(status, out)
+                return tests[0], seeds, said(status, out)
         return None
 
     def which_seed(self, program, first, count, status, out):
@@ -192,7 +202,7 @@ def one(mutant, trees):
 
 
 def row(mutant, verdict):
-    who, seeds, what = verdict or ("**nobody**", sum(n for _, n in BLOCKS), "")
+    who, seeds, what = verdict or ("**nobody**", sum(n for _, n in FIRST + LAST), "")
     what = what.replace("|", "/")
     what = what if len(what) < 90 else what[:87] + "..."
     return f"| `{mutant.name}` | {mutant.what} | {who} | {seeds} | {what} |"
@@ -201,12 +211,25 @@ def row(mutant, verdict):
 HEAD = ["| mutant | what is broken | caught by | seeds | what was said |", "|---|---|---|--:|---|"]
 
 
-def write(rows, caught):
+def remember(name, verdict):
+    """Keeps it for --write, also of another run: {name: verdict} of all that were tried."""
+    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if name:
+        known[name] = verdict
+        RESULTS.write_text(json.dumps(known, indent=1))
+    return known
+
+
+def write():
+    known = remember(None, None)
+    tried = [m for m in MUTANTS if m.name in known]
+    caught = sum(1 for m in tried if known[m.name])
     text = DOC.read_text()
     begin, end = "<!-- mutation:begin (written by `make mutation`) -->", "<!-- mutation:end -->"
     if begin not in text:
         sys.exit(f"{DOC} has no place for the table")
-    body = [begin, "", f"{caught} of {len(rows)} caught.", "", *HEAD, *rows, "", end]
+    body = [begin, "", f"{caught} of {len(MUTANTS)} caught.", "", *HEAD,
+            *[row(m, known[m.name]) for m in tried], "", end]
     DOC.write_text(text[:text.index(begin)] + "\n".join(body) + text[text.index(end) + len(end):])
 
 
@@ -236,19 +259,21 @@ def main():
     verdict = trees.queue[0].judge()
     if verdict:
         sys.exit(f"the core fails as it is, nothing can be said about mutants: {verdict}")
-    rows = {}
+    if not args.only:
+        RESULTS.unlink(missing_ok=True)
+    caught = 0
     start = time.monotonic()
     print("\n".join(HEAD), flush=True)
     with concurrent.futures.ThreadPoolExecutor(len(trees.queue)) as pool:
         for f in concurrent.futures.as_completed([pool.submit(one, m, trees) for m in mutants]):
             mutant, verdict, seconds = f.result()
-            rows[mutant.name] = row(mutant, verdict), verdict
-            print(rows[mutant.name][0], f"{seconds:.0f} s", flush=True)
-    caught = sum(1 for r in rows.values() if r[1])
-    print(f"{caught} of {len(rows)} caught in {(time.monotonic() - start) / 60:.0f} minutes")
+            remember(mutant.name, verdict)
+            caught += bool(verdict)
+            print(row(mutant, verdict), f"{seconds:.0f} s", flush=True)
+    print(f"{caught} of {len(mutants)} caught in {(time.monotonic() - start) / 60:.0f} minutes")
     if args.write:
-        write([rows[m.name][0] for m in mutants], caught)
-    return 0 if caught == len(rows) else 1
+        write()
+    return 0 if caught == len(mutants) else 1
 
 
 if __name__ == "__main__":

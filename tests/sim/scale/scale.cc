@@ -58,6 +58,11 @@ public:
 	explicit Cluster(uint32_t spokes);
 	~Cluster();
 	void round();
+	/* All connections of the hub go. */
+	void end_hub()
+	{
+		rds_transport_net_exit(nets_[0]->core(), scale::wire_ops());
+	}
 	uint64_t connections() const
 	{
 		return 2ull * (2ull * spokes_); /* both ends of N to the hub and of N to neighbours */
@@ -193,6 +198,9 @@ int main(int argc, char **argv)
 	print("linux_conn", scale_linux_bytes[0]);
 	print("linux_path", scale_linux_bytes[1]);
 	print("linux_map", scale_linux_bytes[2]);
+	seam = SeamCount();
+	cluster->end_hub();
+	print("end_syncs", seam.syncs);
 	printf("\"seconds\": [%.2f, %.2f]}\n", connected - begin, measured - connected);
 	fflush(stdout);
 	if (spokes > kTornDown)

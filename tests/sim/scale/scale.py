@@ -24,6 +24,7 @@ MESSAGES = 300000  # about, in each run: rounds are fewer when hosts are more
 OBJECTS = "tests/sim/scale/CMakeFiles/core_scale.dir"
 FLAT = 0.03  # what a message costs may differ by this much between the sizes
 IDLE_GOAL = 256
+ENDS = 0.2  # grace periods per connection when many end together
 
 # file: what its lines do.  Each must be found, or the measurement is void.
 MARKS = {
@@ -90,6 +91,7 @@ def measure(build, size, marks):
         out[name] = r[key] / n
     out["linux"] = {k: r[f"linux_{k}"] for k in ("conn", "path", "map")}
     out["idle bytes in the simulator"] = r["idle_bytes"] / r["connections"]
+    out["grace periods to end it"] = r["end_syncs"] / size
     return out
 
 
@@ -109,7 +111,7 @@ def table(runs):
            "|---|" + "--:|" * (len(runs) + 1)]
     for k in kinds:
         if k.startswith("idle"):
-            out += ["| **per idle connection** |" + " |" * (len(runs) + 1)]
+            out += ["| **per connection** |" + " |" * (len(runs) + 1)]
         values = " | ".join(f"{r[k]:.2f}" if r[k] < 100 else f"{r[k]:.0f}" for r in runs)
         out.append(f"| {k} | {values} | {slope([(r['peers'], r[k]) for r in runs]):+.3f} |")
     return out
@@ -137,6 +139,10 @@ def uneven(runs):
         ys = [r[k] for r in runs]
         if max(ys) > min(ys) * (1 + FLAT) and max(ys) - min(ys) > 0.01:
             bad.append(f"{k}: {min(ys):.2f} .. {max(ys):.2f}")
+    # Each takes some 20 ms, and the end of a namespace waits for all.
+    ends = max(r["grace periods to end it"] for r in runs)
+    if ends > ENDS:
+        bad.append(f"a connection takes {ends:.2f} grace periods to end")
     # Chains get longer and shorter with the fill of the buckets: no trend is what counts.
     for k in MARKS:
         s = slope([(r["peers"], r[k]) for r in runs])
