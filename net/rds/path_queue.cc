@@ -152,8 +152,9 @@ void rds_path::writable()
 	{
 		rds::Guard g(lock);
 
+		/* Also when what waited was taken back: a new map may have been asked for. */
+		kick = blocked_ && open_;
 		room_came_ = true; /* for a sender that is about to find no room */
-		kick = blocked_ && open_ && unsent_;
 		blocked_ = false;
 	}
 	if (kick)

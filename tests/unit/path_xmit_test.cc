@@ -189,6 +189,26 @@ TEST_F(PathXmit, TriesTheMapAgainWithoutMemory)
 	EXPECT_TRUE(peer_sees(77));
 }
 
+/* The map changed while there was no room, and nothing else waits any more when there is. */
+TEST_F(PathXmit, SendsTheMapThatChangedWhileTheQueueWasTakenBack)
+{
+	bring_up();
+	congest(78, true);
+	sim::run_ready();
+	ASSERT_TRUE(peer_sees(78));
+
+	wire().room = 0;
+	EXPECT_EQ(s->send(to, pattern(10)), 0);
+	sim::run_ready();
+	rds_socket_cancel(s->core(), &to);
+	congest(78, false);
+	sim::run_ready();
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_FALSE(peer_sees(78));
+}
+
 /* A change between the sender's look at the map and its giving back the token used to be lost. */
 TEST_F(PathXmit, TheLastMapIsTheTruthWhateverTheTiming)
 {
