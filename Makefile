@@ -140,7 +140,7 @@ soak: need-cmake ## random stories in the simulator until stopped; SEED=N begins
 mutation: need-cmake ## breaks the core in many ways; the simulator must see it; into docs/testing.md
 	@tests/sim/mutate/mutate.py --write
 
-tidy: ## formatting, function and file length, licence lines
+tidy: ## columns, function and file length, licence lines
 	@scripts/tidy.sh
 
 installer = MODULES="$(addprefix $(moddir)/,$(notdir $(modules)))" KVER="$(kver)" \
