@@ -285,6 +285,7 @@ void rds_mutex_unlock(struct rds_mutex *m)
 
 uint64_t rds_now_ns(void)
 {
+	preempt_point();
 	return now_ns();
 }
 

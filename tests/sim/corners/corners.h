@@ -24,6 +24,8 @@
 namespace corners
 {
 
+/* Shorter than any of the core's time limits, which would end what is stuck; longer than back-off. */
+constexpr uint64_t kSoonNs = 4ull * 1000 * 1000 * 1000;
 constexpr uint64_t kMs = 1000 * 1000ull, kSecond = 1000 * kMs;
 
 enum class Over { kLoop, kCalling, kCalled };
@@ -60,7 +62,7 @@ public:
 	/* A task; the story calls finish() or stop_all() before what the task uses goes. */
 	void run(const char *name, std::function<void()> fn);
 	/* Waits until everything that was run() has ended; a failure when that takes @ns. */
-	bool finish(uint64_t ns = 60 * kSecond);
+	bool finish(uint64_t ns = kSoonNs);
 	/* Tells tasks to end, and waits for them. */
 	void stop_all();
 	/* Ends the connections of @net in order; cuts one (stream). */

@@ -415,10 +415,11 @@ TEST(Corners, ATransportGoesAndComes)
 	});
 }
 
-/* The sockets are closed in mid-traffic, and then everything ends at the same time. */
+/* The sockets are closed in mid-traffic, and then everything ends at the same time, while settings
+ * are still being changed. */
 TEST(Corners, EverythingEndsAtOnce)
 {
-	everywhere(40, [](World &w) {
+	everywhere(80, [](World &w) {
 		auto from = w.socket_a(100), to = w.socket_b(200);
 		check::Order order;
 
@@ -429,6 +430,13 @@ TEST(Corners, EverythingEndsAtOnce)
 		from.reset();
 		to.reset();
 		w.run("cut", [&] { w.cut(); });
+		for (auto &net : w.nets)
+			w.run("settings", [&w, &net] {
+				for (int i = 0; i < 10; i++) {
+					w.reset(*net);
+					sim::yield();
+				}
+			});
 		for (auto &net : w.nets)
 			w.run("exit", [&w, &net] {
 				stream::stop_listening(*net);
@@ -441,40 +449,76 @@ TEST(Corners, EverythingEndsAtOnce)
 
 /* ---- resets ---- */
 
-/* Resets that were asked for, from both sides, in the middle of whatever: nobody is stuck.  (One
- * that meets an attempt to connect is no orderly end, and may lose what only TCP had taken.) */
+/* Resets that were asked for, or cuts, in the middle of whatever: nobody is stuck.  (A reset that
+ * meets an attempt to connect is no orderly end, and may lose what only TCP had taken.) */
+void interrupted(World &w, const std::function<void()> &interrupt)
+{
+	auto from = w.socket_a(100), to = w.socket_b(200), back = w.socket_a(101);
+	check::Order order;
+	unsigned int sending = 3;
+
+	to->sock().rcvbuf = sim::chance(700) ? 1000 : 1u << 20;
+	from->sock().sndbuf = 4000;
+	sim::options().fail_per_1000 = sim::chance(500) ? 60 : 0;
+	w.run("receive", [&] { receive(w, *to, order); });
+	w.run("receive", [&] { receive(w, *back, order); });
+	for (uint32_t i = 0; i < 2; i++)
+		w.run("send", [&, i] {
+			send(w, *from, w.at_b(200), i, order, 60, 16, 900);
+			sending--;
+		});
+	w.run("send back", [&] {
+		send(w, *to, w.at_a(101), 2, order, 40, 16, 900);
+		sending--;
+	});
+	for (int i = 0; i < 6; i++) {
+		sim::run_for(sim::random_below(400 * 1000));
+		interrupt();
+	}
+	EXPECT_TRUE(sim::run_until(
+		[&] {
+			return !sending && World::all_given_back(*from) &&
+			       World::all_given_back(*to);
+		},
+		kSoonNs));
+	w.stop_all();
+	EXPECT_EQ(order.complaint(), "");
+}
+
 TEST(Corners, ResetsStopNobody)
 {
 	everywhere(60, [](World &w) {
-		auto from = w.socket_a(100), to = w.socket_b(200), back = w.socket_a(101);
-		check::Order order;
-		unsigned int sending = 3;
+		interrupted(w, [&w] { w.reset(sim::chance(500) ? w.net_a() : w.net_b()); });
+	});
+}
 
-		to->sock().rcvbuf = sim::chance(500) ? 4000 : 1u << 20;
-		from->sock().sndbuf = 4000;
-		sim::options().fail_per_1000 = sim::chance(500) ? 60 : 0;
-		w.run("receive", [&] { receive(w, *to, order); });
-		w.run("receive", [&] { receive(w, *back, order); });
-		for (uint32_t i = 0; i < 2; i++)
-			w.run("send", [&, i] {
-				send(w, *from, w.at_b(200), i, order, 60, 16, 900);
-				sending--;
-			});
-		w.run("send back", [&] {
-			send(w, *to, w.at_a(101), 2, order, 40, 16, 900);
-			sending--;
-		});
-		for (int i = 0; i < 6; i++) {
-			sim::run_for(sim::random_below(400 * 1000));
-			w.reset(sim::chance(500) ? w.net_a() : w.net_b());
+TEST(Corners, CutsStopNobody)
+{
+	everywhere(60, [](World &w) { interrupted(w, [&w] { w.cut(); }); });
+}
+
+/* The receiver asks for a reset while it has no memory to read on: the end waits until it has. */
+TEST(Corners, AResetWaitsForWhatIsUnread)
+{
+	everywhere(40, [](World &w) {
+		auto from = w.socket_a(100), to = w.socket_b(200);
+		check::Order order;
+
+		to->sock().rcvbuf = 1u << 20;
+		w.run("receive", [&] { receive(w, *to, order, 60); });
+		w.run("send", [&] { send(w, *from, w.at_b(200), 1, order, 60, 16, 900); });
+		for (int i = 0; i < 3; i++) {
+			uint64_t before = order.received_count();
+
+			sim::run_until([&] { return order.received_count() > before + 4; }, kSecond);
+			sim::options().fail_per_1000 = 700;
+			sim::run_for(sim::random_below(200 * 1000));
+			w.reset(w.net_b());
+			sim::run_for(sim::random_below(200 * 1000));
+			sim::options().fail_per_1000 = 0;
 		}
-		EXPECT_TRUE(sim::run_until(
-			[&] {
-				return !sending && World::all_given_back(*from) &&
-				       World::all_given_back(*to);
-			},
-			60 * kSecond));
-		w.stop_all();
+		w.finish();
+		EXPECT_EQ(order.lost(), 0u);
 		EXPECT_EQ(order.complaint(), "");
 	});
 }

@@ -127,8 +127,6 @@ MUTANTS = [
     Mutant("recv-timer", "the pause of a receiver gets no timer", PATH,
            "recv_paused_.store(1); rds_timer_arm(&flush_, rds::kRetryNs);",
            "recv_paused_.store(1);"),
-    Mutant("connected-and", "what came together with 'connected' is lost", PATH,
-           "return step_up(ev & (rds::kEvAccepted | rds::kEvRecvRetry));", "return 0;"),
     Mutant("rest-events", "events left for later are forgotten", PATH,
            "if (rest) events_.fetch_or(rest);", "(void)rest;"),
     Mutant("die-up", "a path dies while it ends its connection", PATH,
@@ -149,7 +147,7 @@ MUTANTS = [
     Mutant("transport-ref", "a reference on the transport is leaked", CONN,
            "rds_module_put(via.value()->owner);", ""),
     Mutant("map-tell", "nobody is told that a port's state changed", CONN,
-           "c.paths[0]->post(kEvSend);", ""),
+           "c.paths[0]->post(kEvSend);", ";"),
     # ---- congestion ----
     Mutant("version-clear", "clearing a bit does not raise the map's version", CONG,
            "if (!w || !(w[port / 64].fetch_and(~bit) & bit)) return false;"

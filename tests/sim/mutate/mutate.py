@@ -140,7 +140,8 @@ class Tree:
 
     def seeds(self, program, block, first, count):
         """@count seeds, with the patience of @block."""
-        return self.run((f"tests/sim/{program}", block), "--seed", first, "--seeds", count)
+        return self.run((f"tests/sim/{program}", block), "--seed", first, "--seeds", count,
+                        "--no-shrink")
 
     def judge(self):
         """(who caught it, seeds run, what was said), or None when nobody did."""
@@ -266,7 +267,11 @@ def main():
     print("\n".join(HEAD), flush=True)
     with concurrent.futures.ThreadPoolExecutor(len(trees.queue)) as pool:
         for f in concurrent.futures.as_completed([pool.submit(one, m, trees) for m in mutants]):
-            mutant, verdict, seconds = f.result()
+            try:
+                mutant, verdict, seconds = f.result()
+            except RuntimeError as e:
+                print(f"a mutant does not build: {e}", file=sys.stderr, flush=True)
+                continue
             remember(mutant.name, verdict)
             caught += bool(verdict)
             print(row(mutant, verdict), f"{seconds:.0f} s", flush=True)
