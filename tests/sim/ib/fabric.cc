@@ -18,6 +18,7 @@ constexpr uint64_t kRnrNs = 320 * 1000;
 /* ... and what gets no answer at all after this, so often. */
 constexpr uint64_t kResendNs = 100 * kMs;
 constexpr unsigned int kMaxTries = 4;
+constexpr uint64_t kNoticeNs = 10000 * kMs;
 /* Frames that go out in one go. */
 constexpr size_t kBurst = 16;
 
@@ -90,6 +91,16 @@ void die(const Ref &p, unsigned int side)
 		list->clear();
 	}
 	raise(p, side);
+}
+
+/* Whoever has nothing to send finds out in the end, as by a keepalive: decision 011. */
+void noticed_late(const Ref &p, unsigned int side)
+{
+	sim::after(kNoticeNs, "keepalive", [p, side] {
+		Locked l(p->qp[side]);
+
+		die(p, side);
+	});
 }
 
 /* Nothing came back for what @side sent: @again, unless that was the last try.  Locked. */
@@ -430,6 +441,7 @@ void fail(const Ref &p, unsigned int side)
 
 		die(p, side);
 	});
+	noticed_late(p, !side);
 }
 
 void crash(network::HostId h)
@@ -439,6 +451,7 @@ void crash(network::HostId h)
 
 		p->qp[side].gone = true;
 		die(p, side);
+		noticed_late(p, !side);
 	});
 }
 

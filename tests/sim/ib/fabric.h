@@ -138,7 +138,7 @@ void destroy(const Ref &p, unsigned int side);
 /* A pair that is alive at one end at least, or nullptr; @nth counts them. */
 Ref living(uint64_t nth);
 unsigned int count_living();
-/* The queue pair goes to error; the other end is not told. */
+/* The queue pair goes to error; the other end finds out when it sends, or after 10 s. */
 void fail(const Ref &p, unsigned int side);
 /* The host vanishes with everything in it. */
 void crash(network::HostId h);
