@@ -13,14 +13,15 @@
 /*
  * The listener's children begin with this callback too, but without its user data (NOCOPY): they
  * are none of our business before accept_work has them.  Unlike a connection's, this one comes
- * without the socket's lock; stop() excludes it by sk_callback_lock.
+ * without the socket's lock; stop() excludes it by sk_callback_lock.  That is the only lock here: a
+ * child's may run in a process that works off its backlog, outside any RCU section.
  */
 static void rds_tcp_listen_data_ready(struct sock *sk)
 {
 	struct rds_tcp_net *tn;
 
 	read_lock_bh(&sk->sk_callback_lock);
-	tn = __rcu_dereference_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
+	tn = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
 	if (tn)
 		queue_work(rds_tcp_wq, &tn->accept_work);
 	read_unlock_bh(&sk->sk_callback_lock);
