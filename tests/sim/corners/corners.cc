@@ -134,6 +134,17 @@ void World::reset(host::Net &net)
 	rds_transport_net_reset(net.core(), transport);
 }
 
+bool World::sending(host::Net &net)
+{
+	bool any = false;
+	auto look = [](void *arg, const struct rds_conn_info *i) {
+		*static_cast<bool *>(arg) |= i->flags & 1;
+	};
+
+	rds_info_conns(net.core(), look, &any);
+	return any;
+}
+
 bool World::all_given_back(host::Socket &s)
 {
 	uint32_t was = s.sock().sndbuf.exchange(1);

@@ -71,6 +71,8 @@ public:
 	{
 		return stream::cut_one();
 	}
+	/* Somebody is transmitting on a connection of @net. */
+	static bool sending(host::Net &net);
 	/* What @s sent is no longer charged to it. */
 	static bool all_given_back(host::Socket &s);
 
