@@ -23,7 +23,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 CACHE = pathlib.Path(os.environ.get("PF_RDS_CACHE", pathlib.Path.home() / ".cache/pf_rds"))
 BOOT_MODULES = ["virtio_pci", "virtio_console", "virtio_net", "9p", "9pnet_virtio", "overlay"]
-DEBUG = ["uml", "x86", "kcsan"]
+# Debug kernels, and how many times longer than on a stock kernel things may take there: all limits
+# of time are multiplied by that, in VM.wait_for() and Context.seconds().
+DEBUG = {"uml": 3, "x86": 10, "kcsan": 6}
 OURS = ["rds", "rds_loop", "rds_tcp"]
 
 INIT = r"""#!/bin/busybox sh
@@ -78,6 +80,7 @@ class Kernel:
     def __init__(self, name):
         self.name = name
         self.debug = name in DEBUG
+        self.pace = DEBUG.get(name, 1)
         self.least_mem = 1024 if self.debug else 0  # MiB: detectors remember a lot
         self.least_smp = 2 if name in ("x86", "kcsan") else 1
         self.machine = machine.Uml if name == "uml" else machine.Qemu

@@ -88,7 +88,11 @@ class Context:
 
     def rounds(self, usual):
         """How often to repeat what is a matter of luck: more where more is seen."""
-        return int(os.environ.get("ROUNDS") or (50 if self.a.kernel.debug else usual))
+        return int(os.environ.get("ROUNDS") or (50 if self.a.kernel.name == "uml" else usual))
+
+    def seconds(self, usual):
+        """A limit of time that a program in the guest is given."""
+        return usual * self.a.kernel.pace
 
     def flavour(self, index=0):
         return kind_of(self.options, self.test.modules[index])
@@ -241,7 +245,7 @@ class FileRun:
         errors = []
         for machine in ctx.vms:
             # The test may have used up its time; cleaning has its own.
-            machine.deadline = time.monotonic() + 60
+            machine.deadline = time.monotonic() + 60 * machine.kernel.pace
             try:
                 if machine.dead and not clean:
                     continue  # the failure has told it
@@ -262,7 +266,7 @@ class FileRun:
 
 def patience(machine):
     """Debug kernels are slow, and do more rounds."""
-    return max(3 if machine.kernel.debug else 1, int(os.environ.get("ROUNDS") or 0) / 10)
+    return max(machine.kernel.pace, int(os.environ.get("ROUNDS") or 0) / 10)
 
 
 def describe(error):

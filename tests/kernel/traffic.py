@@ -18,8 +18,8 @@ def counters(t, machine, prefix=""):
 
 def ping(t, machine, source, target, count=3, prefix=""):
     """Every ping must be answered."""
-    out = machine.check(f"{prefix} {t.tool('rds-ping')} -q -c {count} -i 1ms -w 20 -I {source}"
-                        f" {target}")
+    out = machine.check(f"{prefix} {t.tool('rds-ping')} -q -c {count} -i 1ms "
+                        f"-w {t.seconds(20)} -I {source} {target}")
     assert f"{count} answered" in out, out
 
 
@@ -32,7 +32,8 @@ class Flows:
     def __init__(self, t, sender, source, receiver, target, options="", messages=0,
                  send_options="", prefixes=("", ""), start=True):
         self.t, self.sender, self.receiver = t, sender, receiver
-        self.source, self.target, self.options = source, target, options
+        self.source, self.target = source, target
+        self.options = f"--timeout {t.seconds(100)} {options}"
         # Nice, or a guest with one CPU has none left for the test's own commands.
         self.prefixes, self.nice = prefixes, "nice -n 15"
         how = f"--messages {messages}" if messages else "--messages 0 --until-eof"
@@ -45,13 +46,13 @@ class Flows:
         """Starts the receiving end (anew)."""
         self.sink = self.receiver.spawn(
             f"{self.prefixes[1]} {self.nice} {self.t.prog('rds_flows')} receive"
-            f" --bind {self.target} --report-only --timeout 100 {self.options} {extra}")
+            f" --bind {self.target} --report-only {self.options} {extra}")
         self.sink.wait_output("^ready$")
 
     def send(self):
         self.source_end = self.sender.spawn(
             f"{self.prefixes[0]} {self.nice} {self.t.prog('rds_flows')} send --bind {self.source}"
-            f" --to {self.target} --report-only --timeout 100 {self.options} {self.send_options}",
+            f" --to {self.target} --report-only {self.options} {self.send_options}",
             stdin=True)
         self.source_end.wait_output("^sending$")
 

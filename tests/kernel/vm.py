@@ -31,6 +31,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import guest  # noqa: E402
+import kcsan  # noqa: E402
 
 SetupError = guest.SetupError
 LOGS = guest.TOP / "build/logs"
@@ -40,12 +41,10 @@ PROBLEM = re.compile(
     r"\bBUG\b|WARNING|Oops|Call Trace|refcount|lockdep|possible (recursive|circular|irq|deadlock)"
     r"|possible deadlock|general protection|soft lockup|hung task|blocked for more than"
     r"|rcu.*(stall|detected)|leaked|Kernel panic|unregister_netdevice: waiting|still has objects"
-    r"|Objects remaining|KASAN|KCSAN|UBSAN|ODEBUG|suspicious|page allocation failure|Out of memory|double free", re.I)
+    r"|Objects remaining|KASAN|KCSAN|UBSAN|ODEBUG|suspicious|page allocation failure|Out of memory"
+    r"|double free", re.I)
 # Matches PROBLEM, but is only the header of a good report or nothing of ours.
-# KCSAN finds races of the kernel's own, too: ours are those with a function of our modules in them.
-HARMLESS = re.compile(r"module verification failed|loading out-of-tree module"
-                      r"|KCSAN: data-race in (?!.*\[rds)")
-
+HARMLESS = re.compile(r"module verification failed|loading out-of-tree module")
 
 # The agent's protocol, see agent.c.
 HEAD = struct.Struct("<III")
@@ -264,14 +263,14 @@ class VM:
 
     def wait_for(self, condition, timeout, what, cmd=None, booting=False):
         """Every wait ends here: condition, the guest's death, its silence, or the time limit."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + timeout * self.kernel.pace
         if self.deadline is not None:
             end = min(end, self.deadline)
         with self.cond:
             while not condition():
                 self.alive()
                 now = time.monotonic()
-                if not booting and now - self.beat > SILENCE:
+                if not booting and now - self.beat > SILENCE * self.kernel.pace:
                     break
                 if now >= end:
                     said = f"; so far it said:\n{cmd.output.rstrip()}" if cmd else ""
@@ -283,7 +282,7 @@ class VM:
 
     def hang(self):
         self.machine.provoke()
-        self.dead = f"hangs (silent for {SILENCE:.0f} s)"
+        self.dead = f"hangs (silent for {SILENCE * self.kernel.pace:.0f} s)"
         self.alive()
 
     def console_tail(self, lines=30):
@@ -330,7 +329,7 @@ class VM:
 
     def wait_until(self, text, timeout=30, pause=0.1):
         """Repeats a command until it succeeds."""
-        end, out = time.monotonic() + timeout, ""
+        end, out = time.monotonic() + timeout * self.kernel.pace, ""
         while time.monotonic() < end:
             rc, out = self.run(text, timeout)
             if rc == 0:
@@ -360,7 +359,7 @@ class VM:
 
     def dmesg_problems(self):
         """Lines since the last mark that no good kernel prints."""
-        return [line for line in self.dmesg()
+        return [line for line in kcsan.without_foreign(self.dmesg())
                 if PROBLEM.search(line) and not HARMLESS.search(line)]
 
     def tree_command(self, tree):

@@ -23,8 +23,8 @@ def chaos(t, calls, seed):
     prog, ends = t.prog("rds_chaos"), []
     for machine, own, other in ((t.a, (A, A6), (B, B6)), (t.b, (B, B6), (A, A6))):
         ends.append(machine.spawn(
-            f"{prog} --seed {seed} --calls {calls} --limit 100 --local 127.0.0.1 --local {own[0]}"
-            f" --local {own[1]} --remote {other[0]} --remote {other[1]}"))
+            f"{prog} --seed {seed} --calls {calls} --limit {t.seconds(100)} --local 127.0.0.1"
+            f" --local {own[0]} --local {own[1]} --remote {other[0]} --remote {other[1]}"))
     said = "".join(end.check(110) for end in ends)
     return sum(int(n) for n in re.findall(r": (\d+) of \d+ succeeded", said))
 
@@ -70,8 +70,8 @@ def damaged_streams(t):
     before = objects(t, t.b)
     sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
     sink.wait_output("^ready$")
-    calls = t.b.spawn(f"nice {t.prog('rds_chaos')} --seed {SEED} --calls {CALLS // 4} --limit 100"
-                      f" --local {B} --remote {A}")
+    calls = t.b.spawn(f"nice {t.prog('rds_chaos')} --seed {SEED} --calls {CALLS // 4}"
+                      f" --limit {t.seconds(100)} --local {B} --remote {A}")
     said = t.a.check(f"{t.prog('rds_peer')} --connect {B} --chaos {STREAMS} --seed {SEED}"
                      " --wait 500", 120)
     done = json.loads(said.splitlines()[-1])
