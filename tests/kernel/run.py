@@ -18,6 +18,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import guest  # noqa: E402
@@ -118,7 +119,9 @@ def run_files(options, chosen, report):
         try:
             if not options.stop:
                 suite.FileRun(options, module, tests, report).run()
-        except guest.SetupError as error:
+        except Exception as error:  # whatever it was, it is not to be missed in the count
+            if not isinstance(error, guest.SetupError):
+                traceback.print_exc()
             report.line(f"FAIL  {tests[0].file}: {error}")
             report.failed += 1
         finally:

@@ -182,10 +182,13 @@ class FileRun:
         began, log = time.monotonic(), self.logdir / "kmemleak.log"
         found = []
         for machine in self.vms:
-            if machine.run(f"[ -e {KMEMLEAK} ]")[0] == 0:
-                machine.deadline = None
-                found.append(leaks(machine))
-        if found:
+            machine.deadline = None
+            try:
+                if machine.run(f"[ -e {KMEMLEAK} ]")[0] == 0:
+                    found.append(leaks(machine))
+            except vm.VMError as error:
+                found.append(describe(error))
+        if found and not self.options.stop:
             log.write_text("".join(found))
             self.report.result(one, time.monotonic() - began, list(filter(None, found)), [], log)
 
