@@ -21,6 +21,7 @@ EXPORT_SYMBOL_GPL(rds_path_priv);
 EXPORT_SYMBOL_GPL(rds_path_laddr);
 EXPORT_SYMBOL_GPL(rds_path_faddr);
 EXPORT_SYMBOL_GPL(rds_path_scope);
+EXPORT_SYMBOL_GPL(rds_path_tos);
 EXPORT_SYMBOL_GPL(rds_path_index);
 EXPORT_SYMBOL_GPL(rds_path_net);
 EXPORT_SYMBOL_GPL(rds_path_os_net);

@@ -86,6 +86,10 @@ Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t,
 	if (!via.ok())
 		return via.status();
 
+	/* Loopback has one connection for all priorities: two would break the order. */
+	if (via.value() != &t)
+		tos = 0;
+
 	auto made = make(net, *via.value(), laddr, faddr, scope, tos);
 
 	rds_module_put(via.value()->owner);

@@ -428,6 +428,11 @@ uint32_t rds_path_scope(const struct rds_path *path)
 	return path->conn.scope;
 }
 
+unsigned char rds_path_tos(const struct rds_path *path)
+{
+	return path->conn.tos;
+}
+
 unsigned int rds_path_index(const struct rds_path *path)
 {
 	return path->index;

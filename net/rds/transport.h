@@ -134,6 +134,7 @@ void *rds_path_priv(const struct rds_path *path); /* what path_alloc returned */
 const struct rds_addr *rds_path_laddr(const struct rds_path *path);
 const struct rds_addr *rds_path_faddr(const struct rds_path *path);
 uint32_t rds_path_scope(const struct rds_path *path);
+unsigned char rds_path_tos(const struct rds_path *path); /* a connection each */
 unsigned int rds_path_index(const struct rds_path *path);
 struct rds_net *rds_path_net(const struct rds_path *path);
 struct rds_os_net *rds_path_os_net(const struct rds_path *path);

@@ -9,6 +9,7 @@
 namespace host
 {
 
+std::atomic<uint64_t> date = 1;
 void (*on_wake)(Sock *s);
 void (*on_state)(const struct rds_path *p, unsigned int from, unsigned int to, unsigned int why);
 void (*on_module_request)(const char *name);
@@ -335,7 +336,7 @@ uint32_t rds_socket_rcvbuf(const struct rds_socket *s)
 
 uint64_t rds_socket_stamp(const struct rds_socket *s)
 {
-	return Sock::of(s)->stamps.load() ? rds_now_ns() + 1 : 0;
+	return Sock::of(s)->stamps.load() ? rds_now_ns() + host::date.load() : 0;
 }
 
 /* ---- counters, log, trace ---- */

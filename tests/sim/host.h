@@ -89,6 +89,8 @@ static_assert(sizeof(Sock) % 8 == 0);
 
 /* Counts a wakeup of @s (the platforms' rds_socket_wake() checks its caller first). */
 void count_wake(struct rds_socket *s, unsigned int what);
+/* The time of day, as sockets stamp it, is this plus rds_now_ns().  May change at any time. */
+extern std::atomic<uint64_t> date;
 /* Called after the counters of a Sock were raised (the thread build wakes sleepers with it). */
 extern void (*on_wake)(Sock *s);
 /* Called for every state change of a path. */

@@ -262,6 +262,7 @@ void reset(const Options &opt)
 	w->opt = opt;
 	reseed(opt.seed);
 	host::logged = 0;
+	host::date = 1;
 	host::on_wake = nullptr;
 	host::on_state = nullptr;
 	host::on_module_request = nullptr;

@@ -382,6 +382,7 @@ TEST_F(PathStates, TellsTheTransportWhatItIs)
 	EXPECT_EQ(rds_path_os_net(&path()), net->os());
 	EXPECT_EQ(rds_path_transport(&path()), fake::ops());
 	EXPECT_EQ(rds_path_scope(&path()), 0u);
+	EXPECT_EQ(rds_path_tos(&path()), 0u);
 	EXPECT_EQ(host::show(*rds_path_laddr(&path())), host::show(a1));
 	EXPECT_EQ(host::show(*rds_path_faddr(&path())), host::show(to.addr));
 }

@@ -348,7 +348,7 @@ void listen(const struct rds_addr &a, Listener *l)
 		all.push_back(Listening{a, l});
 }
 
-Ref request(const struct rds_addr &from, const struct rds_addr &to, uint32_t scope,
+Ref request(const struct rds_addr &from, const struct rds_addr &to, uint32_t scope, uint8_t tos,
 	    unsigned int buffers, User *user)
 {
 	auto &all = state().pairs;
@@ -357,6 +357,7 @@ Ref request(const struct rds_addr &from, const struct rds_addr &to, uint32_t sco
 	p->addr[0] = from;
 	p->addr[1] = to;
 	p->scope = scope;
+	p->tos = tos;
 	p->number = ++state().number;
 	for (unsigned int side = 0; side < 2; side++)
 		p->qp[side].host = network::host_of(p->addr[side]);

@@ -83,6 +83,7 @@ struct Pair {
 	Qp qp[2]; /* 0 asked for it */
 	struct rds_addr addr[2];
 	uint32_t scope = 0;
+	uint8_t tos = 0;
 	uint32_t number = 0;
 };
 using Ref = std::shared_ptr<Pair>;
@@ -124,7 +125,7 @@ void listen(const struct rds_addr &a, Listener *l);
 
 /* Asks for a connection, with @buffers to receive into; established() or death follows.  Not
  * locked. nullptr: no device. */
-Ref request(const struct rds_addr &from, const struct rds_addr &to, uint32_t scope,
+Ref request(const struct rds_addr &from, const struct rds_addr &to, uint32_t scope, uint8_t tos,
 	    unsigned int buffers, User *user);
 /* False: it is dead already. */
 bool accept(const Ref &p, unsigned int buffers, User *user);

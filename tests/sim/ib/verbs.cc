@@ -57,7 +57,8 @@ void Node::incoming(const Ref &p)
 	int err = 0;
 
 	if (!net->is_local(faddr))
-		conn = rds_conn_get(net->core(), ops(), &laddr, &faddr, p->scope, 0, &err);
+		conn = rds_conn_get(net->core(), ops(), &laddr, &faddr, p->scope, p->tos,
+				    &err);
 	if (!conn || ours_wins(rds_conn_path(conn, 0))) {
 		fabric::reject(p);
 	} else {
@@ -108,7 +109,8 @@ int connect(void *tp)
 		sim::fail("connects twice");
 
 	Ref p = fabric::request(*rds_path_laddr(l->path), *rds_path_faddr(l->path),
-				rds_path_scope(l->path), params().recv_ring, l);
+				rds_path_scope(l->path), rds_path_tos(l->path), params().recv_ring,
+				l);
 
 	if (!p)
 		return -19;
@@ -198,7 +200,7 @@ void recv_retry(void *tp)
 struct rds_transport table = {
 	.name = "infiniband",
 	.type = 0,
-	.caps = RDS_CAP_PREFER_LOOP,
+	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_RDMA, /* of which only TOS is here */
 	.max_paths = 1,
 	.owner = nullptr,
 	.laddr_check = laddr_check,

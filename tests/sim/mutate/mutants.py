@@ -146,6 +146,10 @@ MUTANTS = [
            "if (!st.ok()) { free_conn(&c->rcu); return st; }", "if (!st.ok()) return st;"),
     Mutant("transport-ref", "a reference on the transport is leaked", CONN,
            "rds_module_put(via.value()->owner);", ""),
+    Mutant("tos-one", "one connection for all priorities", CONN,
+           "if (&c.trans == &t) return c.tos == tos;", "if (&c.trans == &t) return true;"),
+    Mutant("tos-loop", "loopback has a connection for each priority, and one more", CONN,
+           "if (via.value() != &t) tos = 0;", ""),
     Mutant("map-tell", "nobody is told that a port's state changed", CONN,
            "c.paths[0]->post(kEvSend);", ";"),
     # ---- congestion ----
@@ -197,6 +201,9 @@ MUTANTS = [
     # ---- sockets, receiving ----
     Mutant("rcvbuf", "what was read still counts against the receive buffer", SRECV,
            "rcv_bytes.fetch_sub(len); rcv_mem.fetch_sub(charge);", "rcv_mem.fetch_sub(charge);"),
+    Mutant("stamp", "stamped with the clock that never goes back", SRECV,
+           "m->stamp_ns = rds_socket_stamp(this);",
+           "m->stamp_ns = rds_socket_stamp(this) ? rds_now_ns() : 0;"),
     Mutant("uncongest", "a port that was read empty stays congested", SRECV,
            "if (RDS_UNLIKELY(congested.load())) maybe_uncongest();", ""),
     Mutant("hard-limit", "no hard limit for what is received", SRECV,

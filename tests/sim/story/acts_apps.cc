@@ -15,6 +15,8 @@ Habits Stage::habits(sim::Rng &r) const
 	h.monitor = r.chance(300);
 	h.pause_ns = r.chance(150) ? 1 + r.below(200 * 1000) : 0;
 	h.faulty_reads = r.chance(100);
+	h.stamps = r.chance(300);
+	h.tos = static_cast<uint8_t>(r.chance(400) ? r.below(4) : 0);
 	return h;
 }
 

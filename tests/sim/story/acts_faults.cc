@@ -77,6 +77,16 @@ void Stage::tune(sim::Rng &r)
 		 t->reconnect_max_ms);
 }
 
+/* What is waited for is not measured by this clock. */
+void Stage::set_date(uint64_t date)
+{
+	uint64_t ahead = date - sim::now_ns();
+
+	sim::say("the time of day is %llu ns", static_cast<unsigned long long>(date));
+	host::date = ahead;
+	watch.date.set(sim::now_ns(), ahead);
+}
+
 /* rmmod and modprobe: possible only while no socket is bound. */
 void Stage::reload()
 {
@@ -156,6 +166,9 @@ void Stage::fault_act(const Step &s)
 		break;
 	case Act::kJump:
 		sim::jump(r.chance(500) ? r.below(100 * kMs) : r.below(100000 * kMs));
+		break;
+	case Act::kDate:
+		set_date(r.chance(500) ? r.next() : sim::now_ns() + host::date - r.below(kMs));
 		break;
 	default:
 		break;

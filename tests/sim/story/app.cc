@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "app.h"
 
+#include "check_conns.h"
 #include "network.h"
 #include "traffic.h"
 
@@ -16,8 +17,8 @@ constexpr uint64_t kSecond = 1000 * 1000 * 1000ull;
 
 App::App(host::Net &net, unsigned int slot, const struct rds_endpoint &at, const Habits &h,
 	 Watch &w)
-	: slot(slot), at(at), watch_(w), instance_(w.next_instance++), habits_(h), socket_(net),
-	  rng_(instance_)
+	: slot(slot), at(at), watch_(w), instance_(w.next_instance++), habits_(h), net_(net),
+	  socket_(net), rng_(instance_)
 {
 	set_habits(h);
 }
@@ -52,6 +53,8 @@ int App::open()
 		failed_ = true;
 		return ret;
 	}
+	if (habits_.tos && rds_socket_set_tos(socket_.core(), habits_.tos))
+		watch_.complain("no TOS for " + who());
 	running_++;
 	if (habits_.event_loop)
 		sim::spawn("event loop", [this] { event_loop(); });
@@ -62,13 +65,16 @@ int App::open()
 
 void App::set_habits(const Habits &h)
 {
-	bool event_loop = habits_.event_loop; /* is for life */
+	const Habits born = habits_;
 
 	habits_ = h;
-	habits_.event_loop = event_loop;
+	habits_.event_loop = born.event_loop;
+	habits_.stamps = born.stamps;
+	habits_.tos = born.tos;
 	watch_.memory.allow_socket(h.sndbuf, h.rcvbuf);
 	socket_.sock().sndbuf = h.sndbuf;
 	socket_.sock().rcvbuf = h.rcvbuf;
+	socket_.sock().stamps = habits_.stamps;
 	rds_socket_set_cong_monitor(socket_.core(), h.monitor, h.monitor ? ~0ull : 0);
 	/* What was reported in the old way was not for the new one: try again. */
 	for (auto &t : tasks_)
@@ -192,6 +198,16 @@ int App::try_send(Task &t)
 	return 0;
 }
 
+/* A transport without priorities takes every TOS for 0, and so does loopback. */
+void App::check_connection(Task &t)
+{
+	bool none = rds_socket_caps(socket_.core()) & RDS_CAP_TOS_ZERO ||
+		    watch_.host_of(slot) == watch_.host_of(t.job.to);
+
+	watch_.complain(check::connection_of(net_, at.addr, t.job.at.addr,
+					     none ? uint8_t{0} : habits_.tos));
+}
+
 int App::push(Task &t)
 {
 	int ret = try_send(t);
@@ -199,6 +215,9 @@ int App::push(Task &t)
 	if (!ret) {
 		t.job.count--;
 		watch_.sent++;
+		if (!t.flow->begun)
+			check_connection(t);
+		t.flow->begun = true;
 	} else if (ret != kEagain && ret != kEnobufs && ret != kEnomem && !stop_) {
 		watch_.complain("a send of " + who() + " failed with " + std::to_string(ret));
 		t.job.count = 0;
@@ -233,10 +252,18 @@ void App::sender(Task *t)
 
 /* ---- receiving ---- */
 
+void App::check_stamp(const struct rds_recv_info &info)
+{
+	if (habits_.stamps ? !watch_.date.shown(info.stamp_ns, sim::now_ns()) : info.stamp_ns != 0)
+		watch_.complain("date: " + who() + " got a message stamped " +
+				std::to_string(info.stamp_ns) + ", a time that never was");
+}
+
 void App::take(const struct rds_recv_info &info, check::Order *into)
 {
 	auto name = traffic::read(in_);
 
+	check_stamp(info);
 	if (into && name && name->flow >= watch_.flows.size()) {
 		into->received(name->flow, name->number);
 		return;

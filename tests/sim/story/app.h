@@ -24,6 +24,9 @@ struct Habits {
 	bool monitor = false;	   /* of congestion, all ports */
 	uint64_t pause_ns = 0;	   /* after every message that was read */
 	bool faulty_reads = false; /* buffers that cannot be written, now and then */
+	/* For life: */
+	bool stamps = false; /* SO_TIMESTAMP */
+	uint8_t tos = 0;     /* priority: a connection of its own, where the transport can */
 };
 
 /* Messages to be sent to one slot. */
@@ -80,6 +83,7 @@ private:
 		uint32_t id;
 		uint32_t sent = 0;
 		bool busy = false;
+		bool begun = false; /* something was sent */
 	};
 	struct Task {
 		Job job;
@@ -93,6 +97,8 @@ private:
 	void sender(Task *t);
 	int push(Task &t);
 	int try_send(Task &t);
+	void check_connection(Task &t);
+	void check_stamp(const struct rds_recv_info &info);
 	int send_empty(Task &t);
 	int push_waiting(Task &t);
 	void work(Task &t);
@@ -105,6 +111,7 @@ private:
 	Watch &watch_;
 	const uint32_t instance_;
 	Habits habits_;
+	host::Net &net_;
 	host::Socket socket_;
 	host::Bytes in_;
 	std::vector<std::pair<unsigned int, std::unique_ptr<Flow>>> flows_;

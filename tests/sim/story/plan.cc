@@ -24,7 +24,8 @@ constexpr Kind kKinds[] = {
 	{Act::kLeave, "leave", 3, 250},	     {Act::kReset, "reset", 6, 400},
 	{Act::kTune, "tune", 3, 300},	     {Act::kReload, "reload", 1, 150},
 	{Act::kFailNth, "fail nth", 6, 300}, {Act::kFail, "fail", 4, 300},
-	{Act::kJump, "jump", 3, 200},	     {Act::kUnplug, "unplug", 4, 0},
+	{Act::kJump, "jump", 3, 200},	     {Act::kDate, "date", 3, 200},
+	{Act::kUnplug, "unplug", 4, 0},
 };
 static_assert(sizeof(kKinds) / sizeof(kKinds[0]) == static_cast<size_t>(Act::kCount));
 

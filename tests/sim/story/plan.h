@@ -42,6 +42,7 @@ enum class Act : uint8_t {
 	kFailNth, /* one allocation fails */
 	kFail,	  /* many fail, or no longer */
 	kJump,	  /* the clock jumps ahead */
+	kDate,	  /* the time of day is set, forwards or back */
 	kUnplug,  /* a host loses its device for a while (queue pairs) */
 	kCount,
 };

@@ -8,6 +8,8 @@ namespace story
 namespace
 {
 
+/* In 2026. */
+constexpr uint64_t kSomeDayNs = 1780000000ull * 1000 * 1000 * 1000;
 /* Who is told of bytes that were acknowledged and not read. */
 Watch *listening;
 
@@ -28,6 +30,7 @@ Stage::Stage(const Plan &plan)
 	  setup_(plan.setup), carrier_(plan.setup.verbs ? queue_pairs() : streams())
 {
 	listening = &watch;
+	set_date(kSomeDayNs);
 	stream::on_closed = verbs::on_closed = closed;
 	if (rds_core_init())
 		sim::fail("rds_core_init");

@@ -73,6 +73,7 @@ private:
 	void go_down(sim::Rng &r, bool crash);
 	void unplug(sim::Rng &r);
 	void tune(sim::Rng &r);
+	void set_date(uint64_t date);
 	void start_transports();
 	void stop_transports();
 

@@ -8,6 +8,7 @@
 #ifndef RDS_TESTS_WATCH_H
 #define RDS_TESTS_WATCH_H
 
+#include "check_date.h"
 #include "check_loss.h"
 #include "check_memory.h"
 #include "check_order.h"
@@ -49,6 +50,7 @@ struct Watch {
 	check::Order order;
 	check::Loss loss;
 	check::Memory memory;
+	check::Date date;
 	uint32_t next_instance = 1;
 	uint64_t sent = 0, cancels = 0;
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "check_conns.h"
+
+#include <cstring>
+
+namespace check
+{
+namespace
+{
+
+struct Count {
+	const struct rds_addr &laddr, &faddr;
+	uint8_t tos;
+	unsigned int n = 0;
+};
+
+void look(void *arg, const struct rds_conn_info *i)
+{
+	auto *c = static_cast<Count *>(arg);
+
+	c->n += i->tos == c->tos && !memcmp(&i->laddr, &c->laddr, sizeof(i->laddr)) &&
+		!memcmp(&i->faddr, &c->faddr, sizeof(i->faddr));
+}
+
+} // namespace
+
+std::string connection_of(host::Net &net, const struct rds_addr &laddr,
+			  const struct rds_addr &faddr, uint8_t tos)
+{
+	Count c = {laddr, faddr, tos};
+
+	rds_info_conns(net.core(), look, &c);
+	if (c.n == 1)
+		return "";
+	return "connections: " + std::to_string(c.n) + " from " + host::show(laddr) + " to " +
+	       host::show(faddr) + " with TOS " + std::to_string(tos);
+}
+
+} // namespace check
