@@ -40,6 +40,13 @@ typedef const struct ctl_table rds_ctl_table;
 typedef struct ctl_table rds_ctl_table;
 #endif
 
+/* 6.10: __assign_str() takes the string from the entry's declaration. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define rds_assign_str(field, from) __assign_str(field)
+#else
+#define rds_assign_str(field, from) __assign_str(field, from)
+#endif
+
 /* 6.2: a socket used in reclaim context must not take the task's page fragment. */
 static inline void rds_sk_no_task_frag(struct sock *sk)
 {

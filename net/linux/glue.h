@@ -111,6 +111,12 @@ int rds_info_getsockopt(struct sock *sk, int optname, char __user *optval, int _
 /* ---- rds_info_core.c ---- */
 int rds_info_core_init(void);
 void rds_info_core_exit(void);
+/* Every open socket of @net, bound or not; @fn may not sleep. */
+void rds_each_socket(struct net *net, void (*fn)(void *arg, const struct rds_sock *rs), void *arg);
+
+/* ---- proc.c ---- */
+int rds_proc_net_init(struct net *net);
+void rds_proc_net_exit(struct net *net);
 
 /* ---- sysctl.c ---- */
 int rds_sysctl_net_init(struct net *net, struct rds_linux_net *rn);

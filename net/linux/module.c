@@ -61,8 +61,13 @@ static int __net_init rds_net_init(struct net *net)
 	err = rds_sysctl_net_init(net, rn);
 	if (err)
 		goto destroy_core;
+	err = rds_proc_net_init(net);
+	if (err)
+		goto exit_sysctl;
 	return 0;
 
+exit_sysctl:
+	rds_sysctl_net_exit(rn);
 destroy_core:
 	rds_net_destroy(rn->core);
 free_stats:
@@ -74,6 +79,7 @@ static void __net_exit rds_net_exit(struct net *net)
 {
 	struct rds_linux_net *rn = rds_linux_net(net);
 
+	rds_proc_net_exit(net);
 	rds_sysctl_net_exit(rn);
 	rds_net_destroy(rn->core);
 	free_percpu(rn->stats);

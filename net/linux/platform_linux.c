@@ -301,6 +301,17 @@ void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int t
 	trace_rds_path_state(p, from, to, why);
 }
 
+void rds_trace_drop(const struct rds_path *p, unsigned int why, u64 seq, u32 len, u16 sport,
+		    u16 dport)
+{
+	trace_rds_drop(p, why, seq, len, sport, dport);
+}
+
+void rds_trace_cong(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news)
+{
+	trace_rds_cong(addr, port, news);
+}
+
 /* ---- modules ---- */
 int rds_module_get(struct rds_module *m)
 {

@@ -117,7 +117,7 @@ RDS_QUEUE_SOURCE(retrans_msgs6, RDS_QUEUE_RETRANS, add_msg6)
 RDS_QUEUE_SOURCE(recv_msgs6, RDS_QUEUE_RECV, add_msg6)
 
 /* ---- sockets ---- */
-static void add_socket(struct rds_info_buf *b, const struct rds_sock *rs)
+static void add_socket(void *b, const struct rds_sock *rs)
 {
 	const struct rds_socket *s = rds_core(&rs->sk);
 	struct rds_info_socket i = {};
@@ -137,7 +137,7 @@ static void add_socket(struct rds_info_buf *b, const struct rds_sock *rs)
 	rds_info_add(b, &i);
 }
 
-static void add_socket6(struct rds_info_buf *b, const struct rds_sock *rs)
+static void add_socket6(void *b, const struct rds_sock *rs)
 {
 	const struct rds_socket *s = rds_core(&rs->sk);
 	struct rds6_info_socket i = {};
@@ -157,26 +157,25 @@ static void add_socket6(struct rds_info_buf *b, const struct rds_sock *rs)
 	rds_info_add(b, &i);
 }
 
-static void each_socket(struct net *net, struct rds_info_buf *b,
-			void (*add)(struct rds_info_buf *b, const struct rds_sock *rs))
+void rds_each_socket(struct net *net, void (*fn)(void *arg, const struct rds_sock *rs), void *arg)
 {
 	struct rds_linux_net *rn = rds_linux_net(net);
 	struct rds_sock *rs;
 
 	spin_lock(&rn->socks_lock);
 	list_for_each_entry(rs, &rn->socks, net_link)
-		add(b, rs);
+		fn(arg, rs);
 	spin_unlock(&rn->socks_lock);
 }
 
 static void sockets(struct net *net, struct rds_info_buf *b)
 {
-	each_socket(net, b, add_socket);
+	rds_each_socket(net, add_socket, b);
 }
 
 static void sockets6(struct net *net, struct rds_info_buf *b)
 {
-	each_socket(net, b, add_socket6);
+	rds_each_socket(net, add_socket6, b);
 }
 
 /* ---- registration ---- */

@@ -127,6 +127,19 @@ void rds_bug(const char *what);
 /* A path went from state @from to @to because of @why (enum rds_drop_reason or event). */
 void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int to,
 		     unsigned int why);
+/* A message that came on @p is thrown away; @why is the counter (enum rds_stat) that says so.
+ * Ports in host order.  Any context. */
+void rds_trace_drop(const struct rds_path *p, unsigned int why, uint64_t seq, uint32_t len,
+		    uint16_t sport, uint16_t dport);
+/* What became known of @addr's ports: @port of ours, or 0 where all of a peer's are meant.  Any
+ * context. */
+enum rds_cong_news {
+	RDS_CONG_FULL,	    /* @port takes no more */
+	RDS_CONG_CLEAR,	    /* it does again */
+	RDS_CONG_MAP,	    /* the peer at @addr sent its map */
+	RDS_CONG_FORGOTTEN, /* its connection is gone, and with it what its map said */
+};
+void rds_trace_cong(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news);
 
 /* ---- modules and addresses ---- */
 /* A reference on a transport's code: 0 or -ENOENT when it is being unloaded.  Any context. */

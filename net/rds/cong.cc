@@ -147,6 +147,7 @@ CongMap *CongTable::get(const struct rds_addr &addr, uint32_t seed)
 
 void CongTable::local_changed(Net &net, CongMap &map, uint16_t port, bool set)
 {
+	rds_trace_cong(&map.addr, port, set ? RDS_CONG_FULL : RDS_CONG_CLEAR);
 	net.conns.kick_laddr(map.addr);
 	if (set)
 		return;
@@ -170,6 +171,7 @@ Status CongTable::received(Net &net, CongMap &map, Message &m)
 		for (uint32_t i = 0; i < kCongMapWords; i++)
 			mask |= words[i];
 		net.count(RDS_S_cong_update_received);
+		rds_trace_cong(&map.addr, 0, RDS_CONG_MAP);
 		if (mask) {
 			net.cong.wake_waiters(net, map, Cleared{ words, 0 });
 			net.cong.wake_monitors(mask);
@@ -185,6 +187,7 @@ void CongTable::lost_peer(Net &net, CongMap &map)
 
 	if (!ports)
 		return;
+	rds_trace_cong(&map.addr, 0, RDS_CONG_FORGOTTEN);
 	net.cong.wake_waiters(net, map, Cleared{ nullptr, 0, true });
 	net.cong.wake_monitors(ports);
 }

@@ -14,6 +14,14 @@ constexpr const char *kStatNames[] = {
 	RDS_STATS(RDS_STAT_NAME)
 #undef RDS_STAT_NAME
 };
+constexpr const char *kReasonNames[] = {
+#define RDS_REASON_NAME(name, text) text,
+	RDS_DROP_REASONS(RDS_REASON_NAME, RDS_REASON_NAME)
+#undef RDS_REASON_NAME
+};
+/* In the order of PathState. */
+constexpr const char *kStateNames[] = { "down", "connecting", "disconnecting", "up", "dead" };
+static_assert(static_cast<unsigned int>(PathState::kDead) == 4);
 static_assert(sizeof(kStatNames) / sizeof(kStatNames[0]) == RDS_STAT_COUNT);
 
 struct rds_msg_info describe(const Message &m, const struct rds_addr &src, uint16_t sport,
@@ -26,6 +34,21 @@ struct rds_msg_info describe(const Message &m, const struct rds_addr &src, uint1
 		 .lport = sport,
 		 .fport = dport,
 		 .tos = m.tos };
+}
+
+struct rds_path_info describe(const Path &p)
+{
+	return { .laddr = p.conn.laddr,
+		 .faddr = p.conn.faddr,
+		 .next_tx_seq = p.next_tx_seq(),
+		 .next_rx_seq = p.next_rx_seq.load(),
+		 .transport = p.conn.trans.name,
+		 .state = kStateNames[static_cast<unsigned int>(p.state())],
+		 .last_reason = kReasonNames[p.last_reason.load()],
+		 .attempts = p.attempts.load(),
+		 .resets = p.resets.load(),
+		 .index = p.index,
+		 .tos = p.conn.tos };
 }
 
 } // namespace
@@ -57,6 +80,23 @@ void rds_info_conns(struct rds_net *net, void (*fn)(void *arg, const struct rds_
 					   .tos = c.tos };
 
 		fn(arg, &i);
+	});
+}
+
+void rds_info_paths(struct rds_net *net, void (*fn)(void *arg, const struct rds_path_info *i),
+		    void *arg)
+{
+	RcuReader rcu;
+
+	net->conns.for_each([&](Conn &c) {
+		for (const Path *p : c.paths) {
+			if (!p)
+				continue;
+
+			struct rds_path_info i = describe(*p);
+
+			fn(arg, &i);
+		}
 	});
 }
 

@@ -246,6 +246,13 @@ void rds_path::enter(PathState to, unsigned int why)
 
 	if (!legal(from, to))
 		rds_bug("illegal change of a path's state");
+	if (to == PathState::kConnecting)
+		attempts.fetch_add(1);
+	if (from == PathState::kUp)
+		resets.fetch_add(1);
+	/* An orderly end keeps the reason that it began with. */
+	if (why != RDS_DROP_NONE && from != PathState::kDisconnecting)
+		last_reason.store(why);
 	state_.store_release(static_cast<uint32_t>(to));
 	rds_trace_state(this, static_cast<unsigned int>(from), static_cast<unsigned int>(to), why);
 }

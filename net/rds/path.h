@@ -131,6 +131,9 @@ struct rds_path final {
 	{
 		return sending_flag_.load();
 	}
+	rds::Atomic<uint32_t> attempts;	   /* connects begun */
+	rds::Atomic<uint32_t> resets;	   /* times it went down, or began to, from up */
+	rds::Atomic<uint32_t> last_reason; /* rds_drop_reason of the last end or failed connect */
 	rds::Atomic<uint32_t> pongs; /* queued and not sent */
 	rds::Atomic<uint32_t> heard; /* something came since we came up; until we go down */
 

@@ -135,6 +135,17 @@ struct rds_conn_info {
 	unsigned char flags; /* 1 sending, 2 connecting, 4 connected */
 	unsigned char tos;
 };
+struct rds_path_info {
+	struct rds_addr laddr, faddr;
+	uint64_t next_tx_seq, next_rx_seq;
+	const char *transport;
+	const char *state;	 /* "up", "down", ... */
+	const char *last_reason; /* why it ended last, or a connect failed; "-": never */
+	uint32_t attempts;	 /* connects begun */
+	uint32_t resets;	 /* times it was up and ended */
+	unsigned char index;
+	unsigned char tos;
+};
 struct rds_msg_info {
 	struct rds_addr laddr, faddr;
 	uint64_t seq;
@@ -148,6 +159,8 @@ struct rds_socket_info {
 };
 enum rds_info_queue { RDS_QUEUE_SEND, RDS_QUEUE_RETRANS, RDS_QUEUE_RECV };
 void rds_info_conns(struct rds_net *net, void (*fn)(void *arg, const struct rds_conn_info *i),
+		    void *arg);
+void rds_info_paths(struct rds_net *net, void (*fn)(void *arg, const struct rds_path_info *i),
 		    void *arg);
 void rds_info_messages(struct rds_net *net, enum rds_info_queue q,
 		       void (*fn)(void *arg, const struct rds_msg_info *i), void *arg);

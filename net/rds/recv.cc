@@ -6,6 +6,13 @@ namespace rds
 namespace
 {
 
+/* What came is thrown away: counted, and traced by the counter's name. */
+void note_drop(Path &p, const wire::Fields &f, enum rds_stat why)
+{
+	p.conn.net.count(why);
+	rds_trace_drop(&p, why, f.seq, f.len, f.sport, f.dport);
+}
+
 /* A pong to @dport, or the answer to a probe, which says how many paths we use. */
 void send_pong(Path &p, uint16_t dport)
 {
@@ -40,7 +47,7 @@ int check_header(Path &p, const wire::Fields &f)
 	Net &net = p.conn.net;
 
 	if (f.len > kMaxMessageBytes) {
-		net.count(RDS_S_recv_drop_bad_length);
+		note_drop(p, f, RDS_S_recv_drop_bad_length);
 		rds_log("message longer than the limit: path reset", &p.conn.laddr,
 			&p.conn.faddr);
 		p.drop(RDS_DROP_PROTOCOL);
@@ -49,13 +56,13 @@ int check_header(Path &p, const wire::Fields &f)
 	if (f.flags == wire::kCongBitmap) {
 		if (f.len == kCongMapBytes)
 			return 0;
-		net.count(RDS_S_recv_drop_bad_cong);
+		note_drop(p, f, RDS_S_recv_drop_bad_cong);
 		return RDS_RECV_SKIP;
 	}
 	if (f.flags & ~wire::kKnownFlags)
 		net.count(RDS_S_recv_bad_flags);
 	if (is_duplicate(f, p.next_rx_seq.load())) {
-		net.count(RDS_S_recv_drop_old_seq);
+		note_drop(p, f, RDS_S_recv_drop_old_seq);
 		return RDS_RECV_SKIP;
 	}
 	return 0;
@@ -69,7 +76,7 @@ int deliver(Path &p, Message *m, const wire::Fields &f)
 	Socket *s = net.bind.find(p.conn.laddr, p.conn.scope, f.dport, net.seed);
 
 	if (!s) {
-		net.count(RDS_S_recv_drop_no_sock);
+		note_drop(p, f, RDS_S_recv_drop_no_sock);
 		message_put(m);
 		return 0;
 	}
@@ -83,7 +90,7 @@ int deliver(Path &p, Message *m, const wire::Fields &f)
 	case Deliver::kTaken:
 		break;
 	case Deliver::kClosed:
-		net.count(RDS_S_recv_drop_dead_sock);
+		note_drop(p, f, RDS_S_recv_drop_dead_sock);
 		message_put(m);
 		break;
 	case Deliver::kFull:
@@ -137,7 +144,7 @@ bool consume_control(Path &p, const wire::Header &h, const wire::Fields &f)
 	note_extensions(p, h);
 	if (!f.sport && !f.dport) {
 		/* Ack-only frame or a heartbeat of UEK: no number, no answer. */
-		net.count(RDS_S_recv_drop_bad_port);
+		note_drop(p, f, RDS_S_recv_drop_bad_port);
 		return true;
 	}
 	if (f.dport == kPingPort && net.tun.ping_enable) {
@@ -146,7 +153,7 @@ bool consume_control(Path &p, const wire::Header &h, const wire::Fields &f)
 		return true;
 	}
 	if (f.dport == kPingPort) {
-		net.count(RDS_S_recv_drop_no_sock);
+		note_drop(p, f, RDS_S_recv_drop_no_sock);
 		return true;
 	}
 	/* From port 0: a pong.  To the probe port it was for us, else a socket waits for it. */

@@ -95,18 +95,23 @@ struct rds_transport {
 	void (*stats)(struct rds_os_net *net, uint64_t *values);
 };
 
-/* Why a path was dropped; shown by traces and logs. */
+/* Why a path was dropped, and how traces and tables call it. */
+#define RDS_DROP_REASONS(X, LAST)                                                                  \
+	X(NONE, "-")                                                                               \
+	X(PEER_CLOSED, "peer closed")                                                              \
+	X(ERROR, "error")	      /* reset, timeout, unreachable */                            \
+	X(CONNECT, "connect failed")                                                               \
+	X(KNOCKED, "knocked")	      /* our knock was accepted; now the peer calls us */          \
+	X(REPLACED, "replaced")	      /* the peer opened a new one */                              \
+	X(PROTOCOL, "protocol")	      /* the peer sent what no RDS sends */                        \
+	X(SEND, "send failed")	      /* xmit failed */                                            \
+	X(ADMIN, "admin")	      /* a sysctl asked for it */                                  \
+	LAST(DESTROY, "destroy")      /* its namespace or transport goes */
+
 enum rds_drop_reason {
-	RDS_DROP_NONE,
-	RDS_DROP_PEER_CLOSED,
-	RDS_DROP_ERROR,	       /* reset, timeout, unreachable */
-	RDS_DROP_CONNECT,      /* connect failed */
-	RDS_DROP_KNOCKED,      /* our knock was answered by an accept; now the peer calls us */
-	RDS_DROP_REPLACED,     /* the peer opened a new one */
-	RDS_DROP_PROTOCOL,     /* the peer sent what no RDS sends */
-	RDS_DROP_SEND,	       /* xmit failed */
-	RDS_DROP_ADMIN,	       /* a sysctl asked for it */
-	RDS_DROP_DESTROY,
+#define RDS_DROP_ENUM(name, text) RDS_DROP_##name,
+	RDS_DROP_REASONS(RDS_DROP_ENUM, RDS_DROP_ENUM)
+#undef RDS_DROP_ENUM
 };
 
 /* ---- registry (process context) ---- */

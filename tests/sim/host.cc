@@ -367,6 +367,24 @@ void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int t
 		host::on_state(p, from, to, why);
 }
 
+void rds_trace_drop(const struct rds_path *p, unsigned int why, uint64_t seq, uint32_t len,
+		    uint16_t sport, uint16_t dport)
+{
+	(void)p;
+	(void)why;
+	(void)seq;
+	(void)len;
+	(void)sport;
+	(void)dport;
+}
+
+void rds_trace_cong(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news)
+{
+	(void)addr;
+	(void)port;
+	(void)news;
+}
+
 /* ---- modules ---- */
 
 int rds_module_get(struct rds_module *m)

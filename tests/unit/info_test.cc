@@ -68,6 +68,48 @@ TEST_F(Info, ShowsConnectionsAndTheirState)
 	EXPECT_EQ(v[0].next_rx_seq, 42u);
 }
 
+TEST_F(Info, CountsWhatAPathWentThrough)
+{
+	auto path = [&] {
+		std::vector<struct rds_path_info> v;
+
+		rds_info_paths(net->core(), collect<struct rds_path_info>, &v);
+		EXPECT_EQ(v.size(), 1u);
+		return v.at(0);
+	};
+	auto expect = [&](const char *state, uint32_t attempts, uint32_t resets,
+			  const char *reason) {
+		sim::run_ready();
+
+		struct rds_path_info i = path();
+
+		EXPECT_STREQ(i.state, state);
+		EXPECT_EQ(i.attempts, attempts);
+		EXPECT_EQ(i.resets, resets);
+		EXPECT_STREQ(i.last_reason, reason);
+	};
+
+	ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(9)), 0);
+	expect("connecting", 1, 0, "-");
+	rds_path_drop(wire().path, RDS_DROP_CONNECT);
+	expect("connecting", 2, 0, "connect failed");
+	rds_path_connected(wire().path);
+	expect("up", 2, 0, "connect failed");
+	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4000, {}), 0); /* no back-off */
+	rds_path_drop(wire().path, RDS_DROP_ADMIN);
+	expect("disconnecting", 2, 1, "admin");
+	rds_path_drop(wire().path, RDS_DROP_ERROR); /* on the way to its orderly end */
+	expect("connecting", 3, 1, "admin");
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	ASSERT_EQ(fake::arrive(wire().path, 2, 5000, 4000, {}), 0);
+	rds_path_drop(wire().path, RDS_DROP_PEER_CLOSED);
+	expect("connecting", 4, 2, "peer closed");
+	EXPECT_EQ(path().next_rx_seq, 3u);
+	EXPECT_EQ(path().index, 0);
+	EXPECT_STREQ(path().transport, "fake");
+}
+
 TEST_F(Info, ShowsMessagesWhereTheyAre)
 {
 	ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(9)), 0);
