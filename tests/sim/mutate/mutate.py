@@ -95,6 +95,7 @@ class Tree:
         self.tool("cmake", "-S", self.src, "-B", self.build, "-DCMAKE_CXX_FLAGS=-w")
         out = self.tool("make", "-C", self.build, "help")
         have = set(re.findall(r"^\.\.\. (\S+)", out, re.M))
+        self.made = set()  # of the sources as they are
         self.gtests = [t for t in GTESTS if Path(t).name in have]
 
     def fresh(self):
@@ -120,13 +121,16 @@ class Tree:
             raise RuntimeError(f"{' '.join(map(str, cmd))}:\n{p.stdout[-3000:]}")
         return p.stdout
 
-    def make(self):
-        self.tool("make", "-C", self.build, "sim_run", "sim_fast",
-                  *[Path(t).name for t in self.gtests])
+    def make(self, path):
+        """What is asked first mostly knows, so the rest is not built before it is asked."""
+        if path not in self.made:
+            self.tool("make", "-C", self.build, Path(path).name)
+            self.made.add(path)
 
     def run(self, what, *args):
         """Exit status and output.  The first run of @what, of the unbroken core, says how much
         processor time is enough."""
+        self.make(what[0])
         limit = self.enough.get(what, 3600)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         p = subprocess.run(["nice", "-n", "5", self.build / what[0], *map(str, args)],
@@ -145,6 +149,7 @@ class Tree:
 
     def judge(self):
         """(who caught it, seeds run, what was said), or None when nobody did."""
+        self.made.clear()
         seeds = sum(n for _, n in FIRST)
         return (self.ask_seeds(FIRST, 1) or self.ask_tests(seeds) or
                 self.ask_seeds(LAST, seeds + 1))
@@ -194,7 +199,6 @@ def one(mutant, trees):
     start = time.monotonic()
     try:
         file.write_text(mutate(mutant, whole))
-        tree.make()
         verdict = tree.judge()
     finally:
         file.write_text(whole)
@@ -254,9 +258,7 @@ def main():
 
     trees = queue.Queue()
     for i in range(min(args.workers, len(mutants))):
-        tree = Tree(i)
-        tree.make()
-        trees.put(tree)
+        trees.put(Tree(i))
     verdict = trees.queue[0].judge()
     if verdict:
         sys.exit(f"the core fails as it is, nothing can be said about mutants: {verdict}")

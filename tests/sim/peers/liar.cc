@@ -151,7 +151,8 @@ void Liar::act(Talk &t)
 	}
 	if (sim::chance(10))
 		t.line->finish();
-	if (t.mood == Mood::kSilent || e.fin_out || t.line->put_bytes() - e.accepted > 200000)
+	if (t.mood == Mood::kSilent || !e.open || e.fin_out ||
+	    t.line->put_bytes() - e.accepted > 200000)
 		return;
 	for (uint64_t n = sim::random_below(20); n; n--) {
 		host::Bytes b = lie(t);
@@ -159,7 +160,6 @@ void Liar::act(Talk &t)
 		if (sim::chance(50))
 			b.resize(sim::random_below(b.size() + 1));
 		t.line->put(b);
-		lies++;
 	}
 	came(*t.line);
 }

@@ -27,7 +27,6 @@ public:
 	/* Nothing that it began goes on; it refuses who calls. */
 	void stop();
 
-	uint64_t lies = 0;
 	const struct rds_addr addr;
 
 private:

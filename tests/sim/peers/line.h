@@ -48,6 +48,14 @@ public:
 	/* Takes all that is there, at most @most. */
 	host::Bytes read(size_t most = SIZE_MAX);
 
+	const tube::Ref &ref() const
+	{
+		return tube_;
+	}
+	unsigned int side() const
+	{
+		return side_;
+	}
 	tube::End &end() const
 	{
 		return tube_->end[side_];

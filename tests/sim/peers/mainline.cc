@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "sim.h"
+#include "stream.h"
 
 namespace peer
 {
@@ -20,6 +21,19 @@ constexpr uint8_t kRetransmitted = 0x04, kMapFlag = 0x01;
 bool same(const struct rds_addr &a, const struct rds_addr &b)
 {
 	return !memcmp(&a, &b, sizeof(a));
+}
+
+/* The end of a connection at our side: what TCP has acknowledged and nobody has read is lost. */
+void tell_closed(const tube::Ref &p, unsigned int side)
+{
+	if (stream::on_closed)
+		stream::on_closed(p->addr[side], p->addr[!side], !p->end[side].rx.empty());
+}
+
+void refuse(const tube::Ref &p)
+{
+	tell_closed(p, 1);
+	tube::refuse(p, 1);
 }
 
 } // namespace
@@ -152,7 +166,7 @@ void Mainline::incoming(const tube::Ref &p)
 	Remote &r = remote(p->addr[0]);
 
 	if (r.caller) {
-		tube::refuse(p, 1);
+		refuse(p);
 		dial(r);
 		return;
 	}
@@ -171,7 +185,7 @@ void Mainline::incoming(const tube::Ref &p)
 	} else if (version == Version::k7 && !r.stash) {
 		r.stash = p;
 	} else {
-		tube::refuse(p, 1);
+		refuse(p);
 	}
 }
 
@@ -180,7 +194,7 @@ void Mainline::adopt(Remote &r, const tube::Ref &p)
 	tube::Locked l(p->end[1]);
 
 	if (r.state != State::kDown) {
-		tube::refuse(p, 1);
+		refuse(p);
 		return;
 	}
 	r.line = Line::take(*this, p);
@@ -200,13 +214,14 @@ void Mainline::unstash(Remote &r)
 	if (life_)
 		adopt(r, p);
 	else
-		tube::refuse(p, 1);
+		refuse(p);
 }
 
 /* ---- up and down; the line is locked ---- */
 
 void Mainline::come_up(Remote &r)
 {
+	sim::say("%s is connected with %s", host::show(addr).c_str(), host::show(r.addr).c_str());
 	r.state = State::kUp;
 	r.backoff_ms = 0;
 	r.map_due = true;
@@ -221,12 +236,10 @@ void Mainline::close_line(Remote &r)
 {
 	Line &l = *r.line;
 
-	if (!l.end().rx.empty() && (r.state == State::kUp || r.state == State::kDraining))
-		forgot = true;
+	tell_closed(l.ref(), l.side());
 	for (Message &m : r.queue) {
 		if (m.end && m.start < l.taken()) {
 			m.bytes[24] |= kRetransmitted;
-			retransmitted++;
 		}
 		m.start = m.end = 0;
 	}
@@ -278,6 +291,13 @@ bool Mainline::may_send(const struct rds_endpoint &to)
 	Remote &r = remote(to.addr);
 
 	return !(r.map[to.port / 8] & 1 << to.port % 8) && r.queue.size() < kMaxQueue;
+}
+
+bool Mainline::is_lost(const struct rds_addr &a)
+{
+	Remote &r = remote(a);
+
+	return r.state == State::kDown && !r.redial && r.queue.empty();
 }
 
 void Mainline::enqueue(Remote &r, host::Bytes b)
@@ -424,13 +444,11 @@ void Mainline::take(Remote &r, const host::Bytes &m)
 	host::Bytes data(m.begin() + RDS_HEADER_BYTES, m.end());
 
 	if (flags == kMapFlag) {
-		maps++;
 		if (data.size() == kMapBytes)
 			r.map = data;
 		return;
 	}
 	if (seq < r.next_rx && flags & kRetransmitted) {
-		dropped_old++;
 		return;
 	}
 	r.next_rx = seq + 1;
@@ -441,14 +459,17 @@ void Mainline::take(Remote &r, const host::Bytes &m)
 			take_probe(r, &m[32]);
 		probe(r, 0, sport);
 	} else if (!sport) {
-		pongs++;
-		if (dport == 1) {
-			probes_answered++;
+		if (dport == 1)
 			take_probe(r, &m[32]);
-		}
 	} else if (on_message) {
-		on_message(r.addr, dport, data);
+		on_message(host::endpoint(r.addr, sport), dport, data);
 	}
+}
+
+bool Mainline::probed() const
+{
+	return std::all_of(remotes_.begin(), remotes_.end(),
+			   [](const auto &r) { return r->state != State::kUp || r->npaths; });
 }
 
 bool Mainline::idle() const

@@ -48,7 +48,14 @@ public:
 	bool may_send(const struct rds_endpoint &to);
 	/* In a task. */
 	void send(const struct rds_endpoint &to, uint16_t sport, const host::Bytes &data);
-	std::function<void(const struct rds_addr &from, uint16_t dport, const host::Bytes &)>
+	/* Not connected, and nothing makes it connect: a full port would stay full for ever, for
+	 * it forgets nothing.  A ping helps. */
+	bool is_lost(const struct rds_addr &a);
+	void ping(const struct rds_addr &a)
+	{
+		dial(remote(a));
+	}
+	std::function<void(const struct rds_endpoint &from, uint16_t dport, const host::Bytes &)>
 		on_message;
 	/* A reader that does not read, and goes on. */
 	void congest(uint16_t port, bool on);
@@ -63,11 +70,10 @@ public:
 	}
 	/* Nothing is queued, or was not acknowledged. */
 	bool idle() const;
+	/* Everybody it is connected with has said how many paths he has. */
+	bool probed() const;
 	std::string show() const;
 
-	/* Something was not read before its connection ended (6.x). */
-	bool forgot = false;
-	uint64_t pongs = 0, probes_answered = 0, maps = 0, retransmitted = 0, dropped_old = 0;
 	const struct rds_addr addr;
 	const Version version;
 

@@ -53,7 +53,7 @@ protected:
 	}
 	CoreNode &node(unsigned int h)
 	{
-		return *stage_->nodes[h];
+		return *stage_->nodes[h]->core();
 	}
 	/* @count messages from every socket of @from to every one of @to. */
 	void send(unsigned int from, unsigned int to, uint32_t count)

@@ -38,14 +38,15 @@ Job Stage::job(unsigned int to, uint32_t count, sim::Rng &r)
 
 bool Stage::flow(unsigned int from, unsigned int to, uint32_t count, sim::Rng &r)
 {
-	App *a = app(from);
+	Node *n = node_of(from), *peer = node_of(to);
 
-	if (!a || !node_of(to))
+	/* One end is ours. */
+	if (!has(from) || !peer || (!n->core() && !peer->core()))
 		return false;
 	/* What is sent to nobody is lost: rarely worth it. */
-	if (!app(to) && !r.chance(100))
+	if (!has(to) && (!r.chance(100) || watch.is_liar(peer->addr)))
 		return false;
-	return a->send(job(to, count, r));
+	return n->send(from % watch.slots_per_host, job(to, count, r));
 }
 
 /* From one socket to each of the others, in turns as the scheduler likes it. */
@@ -82,7 +83,7 @@ void Stage::open(sim::Rng &r)
 {
 	unsigned int slot = static_cast<unsigned int>(r.below(watch.n_slots));
 
-	if (CoreNode *n = node_of(slot))
+	if (CoreNode *n = core(watch.host_of(slot)))
 		n->open(slot % watch.slots_per_host, habits(r));
 }
 
@@ -90,7 +91,7 @@ void Stage::open_most()
 {
 	for (unsigned int slot = 0; slot < watch.n_slots; slot++) {
 		sim::Rng r(setup_.seed, ~uint64_t{slot});
-		CoreNode *n = node_of(slot);
+		CoreNode *n = core(watch.host_of(slot));
 
 		if (n && r.chance(800))
 			n->open(slot % watch.slots_per_host, habits(r));
@@ -108,7 +109,7 @@ bool Stage::app_act(const Step &s)
 		open(r);
 		return true;
 	case Act::kClose:
-		if (CoreNode *n = node_of(from))
+		if (CoreNode *n = core(watch.host_of(from)))
 			n->close(from % watch.slots_per_host);
 		return true;
 	case Act::kFlow:
@@ -118,12 +119,12 @@ bool Stage::app_act(const Step &s)
 		fan_out(r);
 		return true;
 	case Act::kStuck:
-		if (App *a = app(from))
-			a->set_stuck(r.chance(500));
+		if (has(from))
+			node_of(from)->set_stuck(from % watch.slots_per_host, r.chance(500));
 		return true;
 	case Act::kHabits:
-		if (App *a = app(from))
-			a->set_habits(habits(r));
+		if (has(from))
+			node_of(from)->set_habits(from % watch.slots_per_host, habits(r));
 		return true;
 	case Act::kCancel:
 		cancel(r);

@@ -38,7 +38,7 @@ void Stage::isolate(sim::Rng &r)
 void Stage::go_down(sim::Rng &r, bool crash)
 {
 	unsigned int id = static_cast<unsigned int>(r.below(setup_.hosts));
-	CoreNode *n = nodes[id].get();
+	Node *n = nodes[id].get();
 	uint64_t pause = r.chance(500) ? r.below(kMs) : r.below(10000 * kMs);
 
 	if (!n || !n->up())
@@ -63,9 +63,9 @@ void Stage::unplug(sim::Rng &r)
 
 void Stage::tune(sim::Rng &r)
 {
-	CoreNode *n = node(r.next());
+	CoreNode *n = core(r.next());
 
-	if (!n || !n->up())
+	if (!n)
 		return;
 
 	struct rds_tunables *t = rds_net_tunables(n->net().core());
@@ -87,31 +87,49 @@ void Stage::set_date(uint64_t date)
 	watch.date.set(sim::now_ns(), ahead);
 }
 
+void Stage::reset(Node &n, bool network)
+{
+	if (network)
+		n.reset();
+	else if (CoreNode *c = n.core())
+		rds_transport_net_reset(c->net().core(), loop_);
+}
+
 /* rmmod and modprobe: possible only while no socket is bound. */
 void Stage::reload()
 {
 	unsigned int fail = sim::options().fail_per_1000;
 
-	for (auto &n : nodes)
-		for (unsigned int slot = 0; n && n->up() && slot < watch.slots_per_host; slot++)
-			n->close(slot);
+	auto each_core = [this](auto fn) {
+		for (size_t i = 0; i < nodes.size(); i++)
+			if (CoreNode *n = core(i))
+				fn(*n);
+	};
+
+	each_core([this](CoreNode &n) {
+		for (unsigned int slot = 0; slot < watch.slots_per_host; slot++)
+			n.close(slot);
+	});
 	sim::run_until([this] { return !carrier_.module().refs.load(); }, 1000 * kMs);
 	if (carrier_.module().refs.load()) {
 		watch.complain("left over: references on the transport without a socket");
 		return;
 	}
-	carrier_.module().dying = true;
-	for (auto &n : nodes)
-		if (n && n->up())
-			carrier_.stop_listening(n->net());
+	for (const Carrier *c : carriers_) {
+		c->module().dying = true;
+		each_core([c](CoreNode &n) { c->stop_listening(n.net()); });
+	}
 	stop_transports();
 	sim::run_for(kMs);
-	carrier_.module().dying = false;
+	for (const Carrier *c : carriers_)
+		c->module().dying = false;
 	sim::options().fail_per_1000 = 0;
 	start_transports();
-	for (auto &n : nodes)
-		if (n && n->up())
-			carrier_.listen(n->net(), n->addr);
+	for (const Carrier *c : carriers_)
+		each_core([c](CoreNode &n) { c->listen(n.net(), n.addr); });
+	/* Mainline's are not reloaded, and remember the numbers of before. */
+	if (setup_.any(Kind::k6) || setup_.any(Kind::k7))
+		each_core([this](CoreNode &n) { watch.loss.booted(n.id); });
 	sim::options().fail_per_1000 = fail;
 }
 
@@ -144,9 +162,8 @@ void Stage::fault_act(const Step &s)
 		go_down(r, s.act == Act::kCrash);
 		break;
 	case Act::kReset:
-		if (CoreNode *n = node(r.next()); n && n->up())
-			rds_transport_net_reset(n->net().core(),
-						r.chance(800) ? carrier_.ops() : loop_);
+		if (Node *n = nodes[r.below(nodes.size())].get(); n && n->up())
+			reset(*n, r.chance(800));
 		break;
 	case Act::kUnplug:
 		unplug(r);

@@ -259,40 +259,7 @@ void App::check_stamp(const struct rds_recv_info &info)
 				std::to_string(info.stamp_ns) + ", a time that never was");
 }
 
-void App::take(const struct rds_recv_info &info, check::Order *into)
-{
-	auto name = traffic::read(in_);
-
-	check_stamp(info);
-	if (into && name && name->flow >= watch_.flows.size()) {
-		into->received(name->flow, name->number);
-		return;
-	}
-	if (in_.empty()) {
-		unsigned int host = network::host_of(info.from.addr);
-
-		watch_.order.received_empty(watch_.empty_flow(host * watch_.slots_per_host +
-								      info.from.port - kFirstPort,
-							      slot),
-					    instance_);
-		return;
-	}
-	if (!name || name->flow >= watch_.flows.size()) {
-		watch_.complain("content: " + who() + " got a corrupt message of " +
-				std::to_string(in_.size()) + " bytes");
-		return;
-	}
-
-	const Watch::Flow &f = watch_.flows[name->flow];
-
-	if (f.to != slot || watch_.port_of(f.from) != info.from.port ||
-	    watch_.host_of(f.from) != network::host_of(info.from.addr))
-		watch_.complain("content: " + who() + " got a message for another, or of another");
-	watch_.order.received(name->flow, name->number, instance_);
-	watch_.loss.received(name->flow, name->number);
-}
-
-bool App::read_one(check::Order *into)
+bool App::read_one()
 {
 	struct rds_socket *s = socket_.core();
 	struct rds_recv_info info;
@@ -311,7 +278,8 @@ bool App::read_one(check::Order *into)
 		to.fault_at = faulty ? info.len / 2 : SIZE_MAX;
 		if (!rds_recv_copy(s, m, info.len, &to)) {
 			rds_recv_pop(s, m);
-			take(info, into);
+			check_stamp(info);
+			watch_.received(slot, instance_, info.from, in_);
 		} else if (!faulty) {
 			watch_.complain("a read without faults failed");
 		}
@@ -346,17 +314,17 @@ void App::read_loop()
 			       (!stuck_ && (rds_socket_poll(socket_.core()) & RDS_POLL_IN));
 		});
 		notices();
-		while (!stop_ && !stuck_ && read_one(nullptr))
+		while (!stop_ && !stuck_ && read_one())
 			if (habits_.pause_ns)
 				sim::sleep_for(habits_.pause_ns);
 	}
 	running_--;
 }
 
-void App::drain(check::Order *into)
+void App::drain()
 {
 	notices();
-	while (read_one(into))
+	while (read_one())
 		;
 }
 
@@ -393,7 +361,7 @@ void App::event_loop()
 		seen_ |= rds_socket_poll(socket_.core());
 		if (seen_ & RDS_POLL_IN && !stuck_) {
 			notices();
-			while (!stop_ && read_one(nullptr))
+			while (!stop_ && read_one())
 				if (habits_.pause_ns)
 					sim::sleep_for(habits_.pause_ns);
 		}

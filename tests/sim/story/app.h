@@ -61,9 +61,8 @@ public:
 
 	/* Nothing to send and nothing to read. */
 	bool idle() const;
-	/* Reads what is there, outside of tasks.  Flows that the watch does not know go to @into.
-	 */
-	void drain(check::Order *into = nullptr);
+	/* Reads what is there, outside of tasks. */
+	void drain();
 	/* At rest: every byte and page that was lent is back. */
 	void check_rest();
 
@@ -103,8 +102,7 @@ private:
 	int push_waiting(Task &t);
 	void work(Task &t);
 	unsigned int wanted() const;
-	bool read_one(check::Order *into);
-	void take(const struct rds_recv_info &info, check::Order *into);
+	bool read_one();
 	void notices();
 	Flow *flow_to(unsigned int to);
 

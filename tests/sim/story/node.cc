@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "node.h"
 
-#include "traffic.h"
-
 namespace story
 {
 
-CoreNode::CoreNode(unsigned int id, const struct rds_addr &addr, Watch &w, const Carrier &c)
-	: id(id), addr(addr), watch_(w), carrier_(c), apps_(w.slots_per_host)
+Node::Node(unsigned int id, const struct rds_addr &addr, Watch &w) : id(id), addr(addr), watch_(w)
 {
 	network::add_host({addr});
 	network::power(id, false);
 }
 
-struct rds_endpoint CoreNode::at(unsigned int slot) const
+struct rds_endpoint Node::at(unsigned int slot) const
 {
 	return host::endpoint(addr, watch_.port_of(slot));
+}
+
+CoreNode::CoreNode(unsigned int id, const struct rds_addr &addr, Watch &w,
+		   const std::vector<const Carrier *> &carriers)
+	: Node(id, addr, w), carriers_(carriers), apps_(w.slots_per_host)
+{
 }
 
 void CoreNode::boot()
@@ -27,7 +30,8 @@ void CoreNode::boot()
 	sim::fail_nth(0);
 	network::power(id, true);
 	net_ = std::make_unique<host::Net>(std::vector<struct rds_addr>{addr});
-	carrier_.listen(*net_, addr);
+	for (const Carrier *c : carriers_)
+		c->listen(*net_, addr);
 	sim::options().fail_per_1000 = fail;
 	watch_.loss.booted(id);
 	sim::say("host %u boots", id);
@@ -35,10 +39,10 @@ void CoreNode::boot()
 
 bool CoreNode::open(unsigned int slot, const Habits &h)
 {
-	if (!net_ || apps_[slot] || !carrier_.serves(id))
+	if (!net_ || apps_[slot] || !carriers_[0]->serves(id))
 		return false;
 
-	unsigned int global = id * watch_.slots_per_host + slot;
+	unsigned int global = slot_of(slot);
 	auto a = std::make_unique<App>(*net_, global, at(slot), h, watch_);
 	int ret = a->open();
 
@@ -64,15 +68,17 @@ void CoreNode::close(unsigned int slot)
 	a->stop();
 	watch_.excuse_from(a->slot);
 	apps_[slot].reset();
-	watch_.excuse_to(id * watch_.slots_per_host + slot);
+	watch_.excuse_to(slot_of(slot));
 }
 
 void CoreNode::shut_down()
 {
 	for (unsigned int i = 0; i < apps_.size(); i++)
 		close(i);
-	carrier_.stop_listening(*net_);
-	rds_transport_net_exit(net_->core(), carrier_.ops());
+	for (const Carrier *c : carriers_) {
+		c->stop_listening(*net_);
+		rds_transport_net_exit(net_->core(), c->ops());
+	}
 	net_.reset();
 }
 
@@ -83,7 +89,8 @@ void CoreNode::crash()
 		return;
 	sim::say("host %u loses power", id);
 	network::power(id, false);
-	carrier_.crash(id);
+	for (const Carrier *c : carriers_)
+		c->crash(id);
 	shut_down();
 }
 
@@ -103,7 +110,76 @@ bool CoreNode::idle()
 	for (auto &a : apps_)
 		if (a && !a->idle())
 			return false;
-	return !traffic::unacked(*net_);
+	return !unacked();
+}
+
+/* Liars need not take their pongs. */
+unsigned int CoreNode::unacked()
+{
+	struct Count {
+		const Watch &watch;
+		unsigned int n;
+	} count = {watch_, 0};
+	auto add = [](void *arg, const struct rds_msg_info *m) {
+		auto *c = static_cast<Count *>(arg);
+
+		c->n += !c->watch.is_liar(m->faddr);
+	};
+
+	rds_info_messages(net_->core(), RDS_QUEUE_SEND, add, &count);
+	rds_info_messages(net_->core(), RDS_QUEUE_RETRANS, add, &count);
+	return count.n;
+}
+
+void CoreNode::reset()
+{
+	rds_transport_net_reset(net_->core(), carriers_[0]->ops());
+}
+
+bool CoreNode::send(unsigned int slot, Job job)
+{
+	return apps_[slot] && apps_[slot]->send(std::move(job));
+}
+
+void CoreNode::set_stuck(unsigned int slot, bool on)
+{
+	if (apps_[slot])
+		apps_[slot]->set_stuck(on);
+}
+
+void CoreNode::set_habits(unsigned int slot, const Habits &h)
+{
+	if (apps_[slot])
+		apps_[slot]->set_habits(h);
+}
+
+void CoreNode::settle()
+{
+	for (auto &a : apps_)
+		if (a)
+			a->stop();
+	for (auto &a : apps_)
+		if (a)
+			a->check_rest();
+}
+
+std::vector<Voice> CoreNode::voices()
+{
+	std::vector<Voice> out;
+
+	for (auto &a : apps_)
+		if (a)
+			out.push_back(Voice{a->at, true, [s = &a->socket()](auto &to, auto &data) {
+						    return s->send(to, data);
+					    }});
+	return out;
+}
+
+void CoreNode::listen()
+{
+	for (auto &a : apps_)
+		if (a)
+			a->drain();
 }
 
 std::string CoreNode::show()
@@ -112,7 +188,7 @@ std::string CoreNode::show()
 
 	if (!net_)
 		return out + " is down";
-	out += " has " + std::to_string(traffic::unacked(*net_)) + " unacknowledged";
+	out += " has " + std::to_string(unacked()) + " unacknowledged";
 	for (auto &a : apps_)
 		if (a && !a->idle())
 			out += "; " + a->show();

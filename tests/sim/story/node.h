@@ -3,8 +3,7 @@
  * node.h: a host in a story.
  *
  * What a story does with every host is Node; CoreNode is one that runs our core, with slots for
- * sockets.  A peer of another kind (one that speaks an older protocol, or lies) is another Node: it
- * listens and calls by tube.h.
+ * sockets.  Those that speak an older protocol, or lie, are in foreign.h.
  */
 #ifndef RDS_TESTS_NODE_H
 #define RDS_TESTS_NODE_H
@@ -15,10 +14,30 @@
 namespace story
 {
 
+class CoreNode;
+
+/* Somebody on a host who is spoken to at peace, and answers. */
+struct Voice {
+	struct rds_endpoint at;
+	bool ours;
+	std::function<int(const struct rds_endpoint &to, const host::Bytes &)> send;
+};
+
 class Node
 {
 public:
+	/* The host is made, and is down. */
+	Node(unsigned int id, const struct rds_addr &addr, Watch &w);
 	virtual ~Node() = default;
+	Node(const Node &) = delete;
+	Node &operator=(const Node &) = delete;
+
+	virtual CoreNode *core()
+	{
+		return nullptr;
+	}
+
+	/* ---- its life; outside of tasks ---- */
 	/* Comes up as one that knows nothing of an earlier life. */
 	virtual void boot() = 0;
 	/* The power fails: from this moment on nothing goes out and nothing comes in. */
@@ -26,17 +45,60 @@ public:
 	/* Goes in order: sockets closed, connections ended, namespace gone. */
 	virtual void leave() = 0;
 	virtual bool up() const = 0;
+	/* Ends all connections in order: a sysctl was written. */
+	virtual void reset()
+	{
+	}
+	/* No more mischief. */
+	virtual void calm()
+	{
+	}
+
+	/* ---- its sockets ---- */
+	/* Is there one in @slot? */
+	virtual bool has(unsigned int slot) const = 0;
+	/* False: not now. */
+	virtual bool send(unsigned int slot, Job job) = 0;
+	virtual void set_stuck(unsigned int slot, bool on) = 0;
+	virtual void set_habits(unsigned int slot, const Habits &h) = 0;
+	struct rds_endpoint at(unsigned int slot) const;
+
+	/* ---- the end ---- */
 	/* Nothing to send and nothing under way. */
 	virtual bool idle() = 0;
 	/* For the one who looks into it: what holds it up. */
 	virtual std::string show() = 0;
+	/* At rest: applications end, and what is to be seen then is looked at. */
+	virtual void settle() = 0;
+	virtual std::vector<Voice> voices() = 0;
+	/* Reads what voices have said. */
+	virtual void listen()
+	{
+	}
+
+	const unsigned int id;
+	const struct rds_addr addr;
+
+protected:
+	unsigned int slot_of(unsigned int own) const
+	{
+		return id * watch_.slots_per_host + own;
+	}
+
+	Watch &watch_;
 };
 
 class CoreNode final : public Node
 {
 public:
-	CoreNode(unsigned int id, const struct rds_addr &addr, Watch &w, const Carrier &c);
+	/* Its sockets use the first of @carriers. */
+	CoreNode(unsigned int id, const struct rds_addr &addr, Watch &w,
+		 const std::vector<const Carrier *> &carriers);
 
+	CoreNode *core() override
+	{
+		return this;
+	}
 	void boot() override;
 	void crash() override;
 	void leave() override;
@@ -44,8 +106,19 @@ public:
 	{
 		return net_ != nullptr;
 	}
+	void reset() override;
+	bool has(unsigned int slot) const override
+	{
+		return apps_[slot] != nullptr;
+	}
+	bool send(unsigned int slot, Job job) override;
+	void set_stuck(unsigned int slot, bool on) override;
+	void set_habits(unsigned int slot, const Habits &h) override;
 	bool idle() override;
 	std::string show() override;
+	void settle() override;
+	std::vector<Voice> voices() override;
+	void listen() override;
 
 	/* A socket in @slot (0 .. slots per host); false when there is one, or no memory. */
 	bool open(unsigned int slot, const Habits &h);
@@ -54,19 +127,16 @@ public:
 	{
 		return apps_[slot].get();
 	}
-	struct rds_endpoint at(unsigned int slot) const;
 	host::Net &net()
 	{
 		return *net_;
 	}
-	const unsigned int id;
-	const struct rds_addr addr;
 
 private:
 	void shut_down();
+	unsigned int unacked();
 
-	Watch &watch_;
-	const Carrier &carrier_;
+	const std::vector<const Carrier *> &carriers_;
 	std::unique_ptr<host::Net> net_;
 	std::vector<std::unique_ptr<App>> apps_;
 };

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "plan.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace story
 {
 namespace
 {
 
-struct Kind {
+struct Usage {
 	Act act;
 	const char *name;
 	unsigned int weight;
 	unsigned int used_per_1000; /* of all seeds */
 };
 
-constexpr Kind kKinds[] = {
+constexpr Usage kUsage[] = {
 	{Act::kOpen, "open", 8, 1000},	     {Act::kClose, "close", 4, 500},
 	{Act::kFlow, "flow", 40, 1000},	     {Act::kFanOut, "fan-out", 4, 300},
 	{Act::kStuck, "stuck", 6, 500},	     {Act::kHabits, "habits", 4, 400},
@@ -27,7 +30,7 @@ constexpr Kind kKinds[] = {
 	{Act::kJump, "jump", 3, 200},	     {Act::kDate, "date", 3, 200},
 	{Act::kUnplug, "unplug", 4, 0},
 };
-static_assert(sizeof(kKinds) / sizeof(kKinds[0]) == static_cast<size_t>(Act::kCount));
+static_assert(sizeof(kUsage) / sizeof(kUsage[0]) == static_cast<size_t>(Act::kCount));
 
 /* Powers of two are as likely: small ones matter most. */
 uint64_t scale_free(sim::Rng &r, unsigned int low_bits, unsigned int high_bits)
@@ -41,13 +44,13 @@ Act pick(sim::Rng &r, uint32_t acts)
 {
 	unsigned int sum = 0;
 
-	for (const Kind &k : kKinds)
+	for (const Usage &k : kUsage)
 		if (acts >> static_cast<unsigned int>(k.act) & 1)
 			sum += k.weight;
 
 	uint64_t at = r.below(sum);
 
-	for (const Kind &k : kKinds) {
+	for (const Usage &k : kUsage) {
 		if (!(acts >> static_cast<unsigned int>(k.act) & 1))
 			continue;
 		if (at < k.weight)
@@ -76,7 +79,7 @@ Setup make_setup(sim::Rng &r, uint64_t seed, unsigned int hosts)
 	s.max_buffer = static_cast<uint32_t>(scale_free(r, 10, 17));
 	for (unsigned int i = 0; i < s.hosts; i++)
 		s.addrs.push_back(r.chance(300) ? host::addr6(i + 1) : host::addr4(i + 1));
-	for (const Kind &k : kKinds)
+	for (const Usage &k : kUsage)
 		if (k.used_per_1000 && r.chance(k.used_per_1000))
 			s.acts |= 1u << static_cast<unsigned int>(k.act);
 	return s;
@@ -99,23 +102,66 @@ void choose_carrier(Setup &s)
 		s.acts |= 1u << static_cast<unsigned int>(Act::kUnplug);
 }
 
+/* Three stories of ten have hosts that are not ours.  Who speaks mainline's protocol does so over
+ * streams; lies are told there, too, while ours talk over queue pairs. */
+void choose_kinds(Setup &s)
+{
+	constexpr Kind kOverStreams[] = {Kind::kOurs, Kind::k6, Kind::k7, Kind::k7, Kind::kLiar};
+	sim::Rng r(s.seed, ~1u);
+
+	if (!r.chance(300))
+		return;
+	s.kinds.assign(s.hosts, Kind::kOurs);
+
+	uint64_t ours = r.below(s.hosts);
+
+	for (unsigned int i = 0; i < s.hosts; i++) {
+		Kind k = s.verbs ? (r.chance(300) ? Kind::kLiar : Kind::kOurs)
+				 : kOverStreams[r.below(std::size(kOverStreams))];
+
+		s.kinds[i] = i == ours ? Kind::kOurs : k;
+	}
+}
+
 } // namespace
+
+bool Setup::any(Kind k) const
+{
+	return std::find(kinds.begin(), kinds.end(), k) != kinds.end();
+}
 
 const char *name_of(Act a)
 {
-	return kKinds[static_cast<size_t>(a)].name;
+	return kUsage[static_cast<size_t>(a)].name;
 }
+
+namespace
+{
+
+std::string others(const Setup &s)
+{
+	constexpr const char *kNames[] = {"ours", "of 6.x", "of 7.x", "a liar"};
+	std::string out;
+
+	for (unsigned int i = 0; i < s.hosts; i++)
+		if (s.kind(i) != Kind::kOurs)
+			out += ", host " + std::to_string(i) + " " +
+			       kNames[static_cast<size_t>(s.kind(i))];
+	return out;
+}
+
+} // namespace
 
 std::string Plan::words() const
 {
 	std::string out = std::to_string(setup.hosts) + " hosts of " + std::to_string(setup.slots) +
-			  " sockets" + (setup.verbs ? " over queue pairs" : "") + ", preempt " +
-			  std::to_string(setup.preempt_per_1000) + ", windows " +
+			  " sockets" + (setup.verbs ? " over queue pairs" : "") + others(setup) +
+			  ", preempt " + std::to_string(setup.preempt_per_1000) + ", windows " +
 			  std::to_string(setup.net.send_window) + "/" +
 			  std::to_string(setup.net.recv_window) + ", messages to " +
 			  std::to_string(setup.max_bytes) + ";";
 
-	for (const Kind &k : kKinds)
+	for (const Usage &k : kUsage)
 		if (k.used_per_1000 < 1000 && setup.acts >> static_cast<unsigned int>(k.act) & 1)
 			out += std::string(" ") + k.name;
 	return out;
@@ -128,6 +174,7 @@ Plan make_plan(uint64_t seed, unsigned int steps, unsigned int hosts)
 
 	p.setup = make_setup(r, seed, hosts);
 	choose_carrier(p.setup);
+	choose_kinds(p.setup);
 	p.there.assign(p.setup.hosts, true);
 
 	uint64_t pace = scale_free(r, 12, 20);

@@ -55,6 +55,9 @@ struct Step {
 	uint64_t pause_ns; /* after it */
 };
 
+/* Who a host is: our core; mainline's of one kind or the other; or a liar (tests/sim/peers). */
+enum class Kind : uint8_t { kOurs, k6, k7, kLiar };
+
 struct Setup {
 	uint64_t seed = 1;
 	unsigned int hosts = 2;
@@ -67,8 +70,15 @@ struct Setup {
 	uint32_t max_count = 100; /* messages of one flow step */
 	uint32_t max_buffer = 100 * 1000;
 	std::vector<struct rds_addr> addrs;
+	std::vector<Kind> kinds; /* of hosts; those beyond are ours */
 	uint32_t acts = 0; /* which are used: a bit for each */
 	check::Promise promise = check::Promise::kWhileConnected;
+
+	Kind kind(unsigned int host) const
+	{
+		return host < kinds.size() ? kinds[host] : Kind::kOurs;
+	}
+	bool any(Kind k) const;
 };
 
 struct Plan {

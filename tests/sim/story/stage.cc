@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "stage.h"
 
+#include <algorithm>
+
+#include "foreign.h"
 #include "transports/loop/loop.h"
 
 namespace story
@@ -23,11 +26,21 @@ void closed(const struct rds_addr &self, const struct rds_addr &peer, bool unrea
 		listening->loss.closed(me, you, unread);
 }
 
+/* Liars speak over streams. */
+std::vector<const Carrier *> carriers(const Setup &s)
+{
+	if (!s.verbs)
+		return {&streams()};
+	if (!s.any(Kind::kLiar))
+		return {&queue_pairs()};
+	return {&queue_pairs(), &streams()};
+}
+
 } // namespace
 
 Stage::Stage(const Plan &plan)
 	: watch(plan.setup.hosts, plan.setup.slots, plan.setup.promise), plan_(plan),
-	  setup_(plan.setup), carrier_(plan.setup.verbs ? queue_pairs() : streams())
+	  setup_(plan.setup), carriers_(carriers(plan.setup)), carrier_(*carriers_[0])
 {
 	listening = &watch;
 	set_date(kSomeDayNs);
@@ -37,7 +50,7 @@ Stage::Stage(const Plan &plan)
 	loop_ = rds_loop_init(&loop_module_);
 	start_transports();
 	for (unsigned int i = 0; i < setup_.hosts; i++) {
-		nodes.push_back(std::make_unique<CoreNode>(i, setup_.addrs[i], watch, carrier_));
+		nodes.push_back(make_node(i));
 		if (plan.there[i])
 			nodes.back()->boot();
 	}
@@ -51,23 +64,49 @@ Stage::~Stage()
 	listening = nullptr;
 }
 
+std::unique_ptr<Node> Stage::make_node(unsigned int id)
+{
+	const struct rds_addr &addr = setup_.addrs[id];
+	std::vector<struct rds_addr> ours;
+
+	switch (setup_.kind(id)) {
+	case Kind::kOurs:
+		break;
+	case Kind::k6:
+		return std::make_unique<MainlineNode>(id, addr, watch, peer::Version::k6);
+	case Kind::k7:
+		return std::make_unique<MainlineNode>(id, addr, watch, peer::Version::k7);
+	case Kind::kLiar:
+		for (unsigned int i = 0; i < setup_.hosts; i++)
+			if (setup_.kind(i) == Kind::kOurs)
+				ours.push_back(setup_.addrs[i]);
+		return std::make_unique<LiarNode>(id, addr, watch, ours);
+	}
+	return std::make_unique<CoreNode>(id, addr, watch, carriers_);
+}
+
 void Stage::start_transports()
 {
-	if (rds_transport_register(loop_) || rds_transport_register(carrier_.ops()))
+	bool failed = rds_transport_register(loop_);
+
+	for (const Carrier *c : carriers_)
+		failed = failed || rds_transport_register(c->ops());
+	if (failed)
 		sim::fail("rds_transport_register");
 }
 
 void Stage::stop_transports()
 {
-	rds_transport_unregister(carrier_.ops());
+	for (const Carrier *c : carriers_)
+		rds_transport_unregister(c->ops());
 	rds_transport_unregister(loop_);
 }
 
 App *Stage::app(unsigned int slot)
 {
-	CoreNode *n = node_of(slot);
+	CoreNode *n = core(watch.host_of(slot));
 
-	return n && n->up() ? n->app(slot % watch.slots_per_host) : nullptr;
+	return n ? n->app(slot % watch.slots_per_host) : nullptr;
 }
 
 void Stage::act(const Step &s)
@@ -98,7 +137,8 @@ void Stage::calm()
 	sim::say("peace");
 	sim::options().fail_per_1000 = 0;
 	sim::fail_nth(0);
-	carrier_.calm();
+	for (const Carrier *c : carriers_)
+		c->calm();
 	network::heal();
 	for (Later &l : later_)
 		l.at = 0;
@@ -106,13 +146,16 @@ void Stage::calm()
 	for (unsigned int slot = 0; slot < watch.n_slots; slot++)
 		if (App *a = app(slot))
 			a->set_stuck(false);
+	for (auto &n : nodes)
+		if (n)
+			n->calm();
 }
 
 /* Nobody reads what was sent to empty slots. */
 void Stage::excuse_absent()
 {
 	for (unsigned int slot = 0; slot < watch.n_slots; slot++)
-		if (!app(slot))
+		if (!has(slot))
 			watch.excuse_to(slot);
 }
 
@@ -121,7 +164,8 @@ bool Stage::idle()
 	for (auto &n : nodes)
 		if (n && !n->idle())
 			return false;
-	return carrier_.quiet();
+	return std::all_of(carriers_.begin(), carriers_.end(),
+			   [](const Carrier *c) { return c->quiet(); });
 }
 
 std::string Stage::show()
@@ -136,8 +180,8 @@ std::string Stage::show()
 
 void Stage::print_counters()
 {
-	for (auto &n : nodes)
-		if (n && n->up())
+	for (size_t i = 0; i < nodes.size(); i++)
+		if (CoreNode *n = core(i))
 			printf("host %u:\n%s", n->id, n->net().show_stats().c_str());
 }
 
@@ -155,8 +199,9 @@ void Stage::end()
 
 	if (!left.empty())
 		watch.complain("left over: " + left);
-	if (loop_module_.refs.load() || carrier_.module().refs.load())
-		watch.complain("left over: references on a transport's module");
+	for (const Carrier *c : carriers_)
+		if (loop_module_.refs.load() || c->module().refs.load())
+			watch.complain("left over: references on a transport's module");
 }
 
 } // namespace story

@@ -39,7 +39,7 @@ public:
 	void end();
 
 	Watch watch;
-	std::vector<std::unique_ptr<CoreNode>> nodes; /* nullptr: does not take part */
+	std::vector<std::unique_ptr<Node>> nodes; /* nullptr: does not take part */
 
 	/* Each opens sockets where there are none, and so on: scenarios use them too. */
 	bool flow(unsigned int from, unsigned int to, uint32_t count, sim::Rng &r);
@@ -52,15 +52,24 @@ private:
 		bool device;	   /* its device is back, instead */
 	};
 
-	CoreNode *node(uint64_t n)
+	/* Those of ours that are up; nullptr for others. */
+	CoreNode *core(uint64_t n)
 	{
-		return nodes[n % nodes.size()].get();
+		Node *node = nodes[n % nodes.size()].get();
+
+		return node && node->up() ? node->core() : nullptr;
 	}
-	CoreNode *node_of(unsigned int slot)
+	Node *node_of(unsigned int slot)
 	{
 		return nodes[watch.host_of(slot)].get();
 	}
 	App *app(unsigned int slot);
+	bool has(unsigned int slot)
+	{
+		Node *n = node_of(slot);
+
+		return n && n->up() && n->has(slot % watch.slots_per_host);
+	}
 	bool app_act(const Step &s);
 	void fault_act(const Step &s);
 	Habits habits(sim::Rng &r) const;
@@ -74,11 +83,14 @@ private:
 	void unplug(sim::Rng &r);
 	void tune(sim::Rng &r);
 	void set_date(uint64_t date);
+	void reset(Node &n, bool network);
+	std::unique_ptr<Node> make_node(unsigned int id);
 	void start_transports();
 	void stop_transports();
 
 	const Plan &plan_;
 	const Setup &setup_;
+	const std::vector<const Carrier *> carriers_; /* the first one for applications */
 	const Carrier &carrier_;
 	struct rds_module loop_module_;
 	const struct rds_transport *loop_ = nullptr;

@@ -44,43 +44,46 @@ void rest(Stage &st)
 /* From every socket to every other one more message, and all arrive. */
 void prove_alive(Stage &st)
 {
-	std::vector<App *> apps;
-	check::Order last;
+	std::vector<Voice> voices;
+	check::Order &last = st.watch.last;
 	uint32_t flow = static_cast<uint32_t>(st.watch.flows.size());
 
-	for (auto &n : st.nodes)
-		for (unsigned int i = 0; n && i < st.watch.slots_per_host; i++)
-			if (App *a = n->up() ? n->app(i) : nullptr)
-				apps.push_back(a);
-	for (App *a : apps)
-		a->stop();
-	for (App *a : apps)
-		a->check_rest();
-	for (App *from : apps) {
-		for (App *to : apps) {
+	for (auto &n : st.nodes) {
+		if (!n || !n->up())
+			continue;
+		n->settle();
+		for (Voice &v : n->voices())
+			voices.push_back(std::move(v));
+	}
+	for (Voice &from : voices) {
+		for (Voice &to : voices) {
 			int ret = -105;
 
+			if (!from.ours && !to.ours)
+				continue;
 			last.sent(flow, 0);
 			/* A dead connection may still stand for what its peer said last. */
 			wait_for([&] {
-				ret = from->socket().send(to->at, traffic::make(flow, 0, 100));
+				ret = from.send(to.at, traffic::make(flow, 0, 100));
 				return ret != -105;
 			});
 			flow++;
 			if (ret)
-				st.watch.complain("rest: at peace a send of " + from->who() +
-						  " failed with " + std::to_string(ret));
+				st.watch.complain("rest: at peace a send from " +
+						  host::show(from.at.addr) + " port " +
+						  std::to_string(from.at.port) + " failed with " +
+						  std::to_string(ret));
 		}
 	}
 	wait_for([&] {
-		for (App *a : apps)
-			a->drain(&last);
+		for (auto &n : st.nodes)
+			if (n && n->up())
+				n->listen();
 		return last.complete();
 	});
 	if (!last.complete())
 		st.watch.complain("rest: " + std::to_string(last.lost()) +
-				  " messages did not arrive at peace");
-	st.watch.complain(last.complaint());
+				  " messages did not arrive at peace:" + st.show());
 }
 
 void take_steps(Stage &st, const Plan &plan)

@@ -2,6 +2,8 @@
 #include "watch.h"
 
 #include "check_states.h"
+#include "network.h"
+#include "traffic.h"
 
 namespace story
 {
@@ -45,6 +47,50 @@ void Watch::excuse_pair(unsigned int from_slot, unsigned int to_slot)
 			loss.excuse(i);
 }
 
+void Watch::add_liar(unsigned int host)
+{
+	liars_.resize(n_slots / slots_per_host);
+	liars_[host] = true;
+}
+
+bool Watch::is_liar(const struct rds_addr &a) const
+{
+	return !liars_.empty() && liars_[network::host_of(a)];
+}
+
+void Watch::received(unsigned int slot, uint32_t instance, const struct rds_endpoint &from,
+		     const host::Bytes &data)
+{
+	unsigned int host = network::host_of(from.addr);
+	auto name = traffic::read(data);
+
+	if (is_liar(from.addr))
+		return;
+	if (data.empty()) {
+		order.received_empty(
+			empty_flow(host * slots_per_host + from.port - kFirstPort, slot), instance);
+		return;
+	}
+	if (!name) {
+		complain("content: socket " + std::to_string(instance) + " in slot " +
+			 std::to_string(slot) + " got a corrupt message of " +
+			 std::to_string(data.size()) + " bytes");
+		return;
+	}
+	if (name->flow >= flows.size()) {
+		last.received(name->flow, name->number);
+		return;
+	}
+
+	const Flow &f = flows[name->flow];
+
+	if (f.to != slot || port_of(f.from) != from.port || host_of(f.from) != host)
+		complain("content: socket " + std::to_string(instance) + " in slot " +
+			 std::to_string(slot) + " got a message for another, or of another");
+	order.received(name->flow, name->number, instance);
+	loss.received(name->flow, name->number);
+}
+
 void Watch::complain(const std::string &what)
 {
 	if (complaint_.empty())
@@ -53,8 +99,9 @@ void Watch::complain(const std::string &what)
 
 std::string Watch::verdict() const
 {
-	for (const std::string *s : {&complaint_, &order.complaint(), &loss.complaint(),
-				     &memory.complaint(), &check::states_complaint()})
+	for (const std::string *s :
+	     {&complaint_, &order.complaint(), &last.complaint(), &loss.complaint(),
+	      &memory.complaint(), &check::states_complaint()})
 		if (!s->empty())
 			return *s;
 	return "";

@@ -42,12 +42,20 @@ struct Watch {
 	void excuse_from(unsigned int slot);
 	void excuse_pair(unsigned int from_slot, unsigned int to_slot);
 
+	/* The socket in @slot, @instance, got @data from @from. */
+	void received(unsigned int slot, uint32_t instance, const struct rds_endpoint &from,
+		      const host::Bytes &data);
+	/* What it sends, and what is queued for it, is nobody's business. */
+	void add_liar(unsigned int host);
+	bool is_liar(const struct rds_addr &a) const;
+
 	void complain(const std::string &what);
 	/* The first complaint of anybody, or empty. */
 	std::string verdict() const;
 
 	const unsigned int slots_per_host, n_slots;
 	check::Order order;
+	check::Order last; /* at peace: flows from flows.size() on */
 	check::Loss loss;
 	check::Memory memory;
 	check::Date date;
@@ -60,6 +68,7 @@ struct Watch {
 	std::vector<Flow> flows; /* by number; empty_flow()s first */
 
 private:
+	std::vector<bool> liars_; /* by host */
 	std::string complaint_;
 };
 
