@@ -245,6 +245,14 @@ MUTANTS = [
            "note_drop(p, f, RDS_S_recv_drop_no_sock);"),
     Mutant("port-order", "the destination port goes out in the wrong byte order", WIRE,
            "put16(h.dport, dport);", "__builtin_memcpy(h.dport, &dport, 2);"),
+    # ---- receiving from those who are not ours ----
+    Mutant("probe-answer", "a probe gets no answer", RECV,
+           "if (p.pongs.load() >= kMaxPongs) {",
+           "if (dport == kProbePort || p.pongs.load() >= kMaxPongs) {"),
+    Mutant("any-length", "a message may be as long as its header says", RECV,
+           "if (f.len > kMaxMessageBytes) {", "if (false) {"),
+    Mutant("map-length", "a congestion map of any length is taken", RECV,
+           "if (f.len == kCongMapBytes) return 0; note_drop", "return 0; note_drop"),
     # ---- hash tables ----
     Mutant("grow-rcu", "a table that grows frees the old buckets at once", HASH,
            "rds_rcu_sync(); rds_free(old);", "rds_free(old);"),

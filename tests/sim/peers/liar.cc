@@ -10,7 +10,8 @@ namespace peer
 namespace
 {
 
-constexpr uint64_t kMs = 1000 * 1000;
+/* Between two lies, at most, ns. */
+constexpr uint64_t kPauseNs = 200 * 1000;
 constexpr size_t kMaxTalks = 4;
 constexpr size_t kMapBytes = 8192;
 
@@ -73,7 +74,7 @@ void Liar::stop()
 void Liar::wake_later()
 {
 	sim::after(
-		sim::random_below(2 * kMs), "liar",
+		sim::random_below(kPauseNs), "liar",
 		[this, life = std::weak_ptr<char>(life_)] {
 			if (life.lock())
 				wake();

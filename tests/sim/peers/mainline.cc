@@ -227,7 +227,8 @@ void Mainline::come_up(Remote &r)
 	r.map_due = true;
 	r.read_at = 0;
 	r.in.clear();
-	if (!r.npaths || version == Version::k7)
+	r.asked = !r.npaths || version == Version::k7;
+	if (r.asked)
 		probe(r, 1, 0);
 	pump(r);
 }
@@ -459,17 +460,19 @@ void Mainline::take(Remote &r, const host::Bytes &m)
 			take_probe(r, &m[32]);
 		probe(r, 0, sport);
 	} else if (!sport) {
-		if (dport == 1)
+		if (dport == 1) {
 			take_probe(r, &m[32]);
+			r.asked = false;
+		}
 	} else if (on_message) {
 		on_message(host::endpoint(r.addr, sport), dport, data);
 	}
 }
 
-bool Mainline::probed() const
+bool Mainline::answered() const
 {
 	return std::all_of(remotes_.begin(), remotes_.end(),
-			   [](const auto &r) { return r->state != State::kUp || r->npaths; });
+			   [](const auto &r) { return r->state != State::kUp || !r->asked; });
 }
 
 bool Mainline::idle() const

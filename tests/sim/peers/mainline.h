@@ -70,8 +70,8 @@ public:
 	}
 	/* Nothing is queued, or was not acknowledged. */
 	bool idle() const;
-	/* Everybody it is connected with has said how many paths he has. */
-	bool probed() const;
+	/* Whom it has asked on a connection that still stands has answered. */
+	bool answered() const;
 	std::string show() const;
 
 	const struct rds_addr addr;
@@ -97,6 +97,7 @@ private:
 		unsigned int backoff_ms = 0;
 		unsigned int npaths = 0; /* as told; 0: not yet */
 		bool map_due = false, redial = false;
+		bool asked = false; /* on this connection, and not answered yet */
 	};
 
 	void opened(Line &l) override;

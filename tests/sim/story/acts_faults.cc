@@ -72,7 +72,8 @@ void Stage::tune(sim::Rng &r)
 
 	t->reconnect_max_ms = 1 + static_cast<unsigned int>(r.below(2000));
 	t->reconnect_min_ms = 1 + static_cast<unsigned int>(r.below(t->reconnect_max_ms));
-	t->ping_enable = r.chance(500);
+	/* Mainline's are owed an answer to their probes. */
+	t->ping_enable = r.chance(500) || setup_.any(Kind::k6) || setup_.any(Kind::k7);
 	sim::say("host %u: reconnects after %u to %u ms", n->id, t->reconnect_min_ms,
 		 t->reconnect_max_ms);
 }

@@ -143,11 +143,10 @@ std::string MainlineNode::show()
 	       " senders, is " + peer_->show();
 }
 
-/* What the peers say of themselves only gets lost with memory or connections, and then it is asked
- * for again. */
+/* Only without memory may a probe stay unanswered. */
 void MainlineNode::settle()
 {
-	if (!sim::failed_allocs() && !peer_->probed())
+	if (!sim::failed_allocs() && !peer_->answered())
 		watch_.complain("probe: nobody answered it:" + show());
 }
 
