@@ -16,6 +16,11 @@ def counters(t, machine, prefix=""):
     return {name: int(value) for name, value in re.findall(r"^\s*(\w+)\s+(\d+)\s*$", out, re.M)}
 
 
+def paths(t, machine, prefix=""):
+    """rds-info's paths, a dictionary for each."""
+    return json.loads(machine.check(f"{prefix} {t.tool('rds-info')} -p --json"))["paths"]
+
+
 def ping(t, machine, source, target, count=3, prefix=""):
     """Every ping must be answered."""
     out = machine.check(f"{prefix} {t.tool('rds-ping')} -q -c {count} -i 1ms "

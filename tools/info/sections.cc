@@ -3,6 +3,8 @@
 
 #include <linux/rds.h>
 
+#include <fstream>
+
 #include "../lib/address.h"
 #include "../lib/info.h"
 #include "../lib/text.h"
@@ -195,6 +197,32 @@ bool collect_tcp(const RdsSocket &socket, const SectionOptions &options, Table &
 		[&](const auto &t) { row(t, std::monostate()); });
 }
 
+bool collect_paths(const RdsSocket &, const SectionOptions &options, Table &table)
+{
+	table.columns = {{"LocalAddr", "local_addr", 15},
+			 {"RemoteAddr", "remote_addr", 15},
+			 {"Tos", "tos", 3},
+			 {"Path", "path", 4},
+			 {"State", "state", 10},
+			 {"NextTX", "next_tx", 16},
+			 {"NextRX", "next_rx", 16},
+			 {"Attempts", "attempts", 8},
+			 {"Resets", "resets", 6},
+			 {"LastReason", "last_reason", 14}};
+	if (options.verbose)
+		table.columns.push_back({"Transport", "transport", 10});
+	/* Mainline does not offer it. */
+	std::ifstream in("/proc/net/rds/paths");
+	if (!in)
+		return false;
+	read_rows(in, table);
+	if (!options.ipv6)
+		std::erase_if(table.rows, [](const std::vector<Cell> &row) {
+			return cell_text(row[0], 0).find(':') != std::string::npos;
+		});
+	return true;
+}
+
 std::string gid(const __u8 (&bytes)[RDS_IB_GID_LEN])
 {
 	in6_addr addr;
@@ -254,6 +282,14 @@ const std::vector<Section> &sections()
 		 collect_connections,
 		 {0, 1, 2},
 		 {{3, {"TX/s", "tx_rate", 10}}, {4, {"RX/s", "rx_rate", 10}}}},
+		{'p',
+		 "paths",
+		 "paths of the connections, and what they went through",
+		 "RDS Paths",
+		 "paths",
+		 collect_paths,
+		 {0, 1, 2, 3},
+		 {{5, {"TX/s", "tx_rate", 10}}, {6, {"RX/s", "rx_rate", 10}}}},
 		{'r',
 		 "recv-queue",
 		 "receive queues",

@@ -2,12 +2,66 @@
 #include "table.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <sstream>
 
 #include "text.h"
 
 namespace rdstools
 {
+
+namespace
+{
+
+/* At most `count` words of a line, the last one with all that follows it. */
+std::vector<std::string> split(const std::string &line, std::size_t count)
+{
+	std::istringstream in(line);
+	std::vector<std::string> words;
+	std::string word, rest;
+
+	while (words.size() < count && in >> word)
+		words.push_back(word);
+	if (!words.empty() && std::getline(in, rest))
+		words.back() += rest;
+	return words;
+}
+
+Cell cell_of(const std::string &word)
+{
+	if (word == "-")
+		return Cell();
+
+	std::uint64_t number = 0;
+	auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+
+	if (error == std::errc() && end == word.data() + word.size())
+		return number;
+	return word;
+}
+
+} // namespace
+
+void read_rows(std::istream &in, Table &table)
+{
+	std::string line;
+
+	std::getline(in, line);
+	const std::vector<std::string> headings = split(line, line.size());
+
+	while (std::getline(in, line)) {
+		const std::vector<std::string> words = split(line, headings.size());
+		std::vector<Cell> &row = table.rows.emplace_back();
+
+		for (const Column &column : table.columns) {
+			auto at = static_cast<std::size_t>(
+				std::ranges::find(headings, column.heading) - headings.begin());
+
+			row.push_back(at < words.size() ? cell_of(words[at]) : Cell());
+		}
+	}
+}
 
 std::string cell_text(const Cell &cell, int decimals)
 {

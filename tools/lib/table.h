@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <istream>
 #include <ostream>
 #include <string>
 #include <variant>
@@ -48,6 +49,13 @@ public:
 	/* An array of objects. */
 	Json json() const;
 };
+
+/*
+ * Rows from a text whose first line has headings, as files in /proc have. The table's columns are
+ * found by their headings, in any order, and others are passed over; a column that is not there is
+ * not known. Blanks separate; the last column of the text has the rest of its line.
+ */
+void read_rows(std::istream &in, Table &table);
 
 std::string cell_text(const Cell &cell, int decimals);
 

@@ -50,6 +50,34 @@ TEST(Table, becomes_json_with_unknown_as_null)
 		  "{\"name\":\"longer-name\",\"value\":1234567,\"r\":null}]");
 }
 
+TEST(Table, reads_rows_by_their_headings)
+{
+	std::istringstream in("Local    Extra Count Reason\n"
+			      "10.0.0.1 x     7     peer closed\n"
+			      "fe80::1  y     -     -\n"
+			      "short\n");
+	Table table;
+
+	table.columns = {{"Reason", "reason", 4},
+			 {"Count", "count", 4},
+			 {"Newer", "newer", 4},
+			 {"Local", "local", 4}};
+	read_rows(in, table);
+	EXPECT_EQ(table.json().dump(),
+		  "[{\"reason\":\"peer closed\",\"count\":7,\"newer\":null,\"local\":\"10.0.0.1\"},"
+		  "{\"reason\":null,\"count\":null,\"newer\":null,\"local\":\"fe80::1\"},"
+		  "{\"reason\":null,\"count\":null,\"newer\":null,\"local\":\"short\"}]");
+}
+
+TEST(Table, reads_nothing_from_nothing)
+{
+	std::istringstream in("");
+	Table table = sample();
+
+	read_rows(in, table);
+	EXPECT_EQ(table.rows.size(), sample().rows.size());
+}
+
 TEST(Rates, are_growth_per_second_of_the_same_row)
 {
 	Table before = sample();
