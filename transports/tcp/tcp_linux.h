@@ -6,7 +6,7 @@
  * into messages by tcp_frame.cc, who calls whom is decided by tcp_duel.cc.
  *
  *	tcp_linux.c		module, namespaces, counters, the ops table
- *	tcp_sysctl_linux.c	net.rds.tcp.*, and how a socket is set up
+ *	tcp_sysctl_linux.c	net.rds.tcp.*, and how a socket is set up, also while it is open
  *	tcp_info_linux.c	RDS_INFO_TCP_SOCKETS
  *	tcp_listen_linux.c	the listener: accept, and what becomes of it
  *	tcp_path_linux.c	a path's socket from connect or adopt to close; state changes
@@ -20,7 +20,8 @@
  * close() has taken the lock, put the old callbacks back and cleared sk_user_data, no callback of
  * ours runs on that socket or ever will: one that had begun has ended, a later one is the
  * kernel's. rds_tcp_net.lock (the list of sockets) is taken inside a socket's lock; the core's
- * locks are inside of both.
+ * locks are inside of both.  rds_tcp_net.tuning is outside of all: held for reading by who takes a
+ * socket or gives it away, for writing by a sysctl that walks the list and needs sockets to stay.
  *
  * Namespaces.  Our sockets hold no reference on theirs, or it could never end: the namespace's exit
  * closes them all.  Therefore a socket is never left to TCP to finish by itself: it is closed
@@ -30,6 +31,7 @@
 #define RDS_TCP_LINUX_H
 
 #include <linux/percpu.h>
+#include <linux/rwsem.h>
 #include <linux/tcp.h>
 #include <linux/workqueue.h>
 #include <net/tcp.h>
@@ -41,6 +43,9 @@
 /* Paths in one namespace: any host that reaches the port can make one, and each costs some 20 kB.
  * */
 #define RDS_TCP_MAX_NET_PATHS 65536
+
+/* Default of rds_tcp_user_timeout_ms: as long as keepalive takes to notice an idle peer's death. */
+#define RDS_TCP_USER_TIMEOUT_MS 30000
 
 /* Counters, in the order of rds-info; the first five have mainline's names. */
 #define RDS_TCP_STATS(X)                                                                           \
@@ -75,14 +80,18 @@ struct rds_tcp_net {
 	spinlock_t lock;	/* guards @socks; bh */
 	struct list_head socks; /* rds_tcp_path.link of every path with a socket */
 
-	/* The listener; NULL before start and after stop. */
+	/* The listener; NULL before start and after stop.  Changed under @tuning. */
 	struct socket *listener;
 	struct work_struct accept_work;
 	void (*plain_data_ready)(struct sock *sk); /* a TCP socket's own callback */
 	struct list_head all;	/* on the list of namespaces; rds_tcp_nets_lock */
 
-	/* net.rds.tcp.*; 0: TCP tunes them itself. */
+	/* net.rds.tcp.*; 0 or empty: as TCP does by itself.  Written under @tuning. */
+	struct rw_semaphore tuning;
 	int sndbuf, rcvbuf;
+	int user_timeout_ms;
+	int dscp;
+	char ca[TCP_CA_NAME_MAX];
 	struct ctl_table_header *sysctl;
 	struct ctl_table *table;
 };
@@ -133,7 +142,13 @@ static inline void rds_tcp_count(struct rds_tcp_net *tn, enum rds_tcp_stat id)
 /* tcp_sysctl_linux.c */
 int rds_tcp_sysctl_start(struct rds_tcp_net *tn);
 void rds_tcp_sysctl_stop(struct rds_tcp_net *tn);
-void rds_tcp_tune(struct rds_tcp_net *tn, struct socket *sock);
+/* Gives @sock all settings, again if need be; false: the connection would have to be a new one for
+ * the receive buffer.  Under tn->tuning.  Process, socket not locked. */
+bool rds_tcp_tune(struct rds_tcp_net *tn, struct socket *sock);
+/* What can only be set once the connection that we called is there.  Socket locked. */
+void rds_tcp_tune_established(struct rds_tcp_net *tn, struct sock *sk);
+/* What accepted connections inherit, and need from their first segment on. */
+void rds_tcp_tune_listener(struct rds_tcp_net *tn, struct socket *sock);
 
 /* tcp_info_linux.c */
 int rds_tcp_info_start(void);

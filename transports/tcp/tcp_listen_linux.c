@@ -63,7 +63,6 @@ static bool rds_tcp_place(struct rds_tcp_net *tn, struct rds_path *path, struct 
 	}
 	if (READ_ONCE(tp->phase) == RDS_TCP_CONNECTING)
 		rds_tcp_count(tn, RDS_TCP_S_connect_raced);
-	rds_tcp_tune(tn, sock);
 	rds_path_accepted(path, sock);
 	return true;
 }
@@ -156,7 +155,10 @@ int rds_tcp_listen_start(struct rds_tcp_net *tn)
 		return -EAFNOSUPPORT;
 	}
 	sk = sock->sk;
+	down_read(&tn->tuning);
+	rds_tcp_tune_listener(tn, sock);
 	tn->listener = sock;
+	up_read(&tn->tuning);
 	write_lock_bh(&sk->sk_callback_lock);
 	tn->plain_data_ready = sk->sk_data_ready;
 	__rcu_assign_sk_user_data_with_flags(sk, tn, SK_USER_DATA_NOCOPY);
@@ -183,7 +185,9 @@ void rds_tcp_listen_stop(struct rds_tcp_net *tn)
 	rcu_assign_sk_user_data(sock->sk, NULL);
 	write_unlock_bh(&sock->sk->sk_callback_lock);
 	cancel_work_sync(&tn->accept_work);
+	down_read(&tn->tuning);
 	tn->listener = NULL;
+	up_read(&tn->tuning);
 	sock_release(sock);
 	synchronize_rcu();
 }

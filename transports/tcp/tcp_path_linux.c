@@ -58,6 +58,7 @@ static void rds_tcp_established(struct rds_tcp_path *tp)
 {
 	if (tp->phase != RDS_TCP_CONNECTING)
 		return;
+	rds_tcp_tune_established(tp->tn, tp->sock->sk);
 	rds_tcp_send_start(tp);
 	if (rds_tcp_established_is(rds_path_laddr(tp->path), rds_path_faddr(tp->path)) ==
 	    RDS_TCP_USE) {
@@ -202,15 +203,17 @@ int rds_tcp_connect(void *priv)
 			       SOCK_STREAM, IPPROTO_TCP, &sock);
 	if (err)
 		return err;
-	rds_tcp_tune(tp->tn, sock);
 	err = rds_tcp_bind(tp, sock);
 	if (err) {
 		sock_release(sock);
 		return err;
 	}
+	down_read(&tp->tn->tuning);
+	rds_tcp_tune(tp->tn, sock);
 	lock_sock(sock->sk);
 	rds_tcp_hook(tp, sock, RDS_TCP_CONNECTING);
 	release_sock(sock->sk);
+	up_read(&tp->tn->tuning);
 	len = rds_tcp_sockaddr(&ss, faddr, rds_path_scope(tp->path), RDS_TCP_PORT);
 	err = kernel_connect(sock, (rds_sockaddr_arg *)&ss, len, O_NONBLOCK);
 	return err == -EINPROGRESS ? 0 : err;
@@ -225,14 +228,20 @@ int rds_tcp_adopt(void *priv, void *handle)
 	struct rds_tcp_path *tp = priv;
 	struct socket *sock = handle;
 	struct sock *sk = sock->sk;
+	bool dead;
 
+	down_read(&tp->tn->tuning);
+	rds_tcp_tune(tp->tn, sock);
 	lock_sock(sk);
-	if (sk->sk_state == TCP_CLOSE && skb_queue_empty(&sk->sk_receive_queue)) {
+	dead = sk->sk_state == TCP_CLOSE && skb_queue_empty(&sk->sk_receive_queue);
+	if (!dead)
+		rds_tcp_hook(tp, sock, RDS_TCP_OPEN);
+	up_read(&tp->tn->tuning);
+	if (dead) {
 		release_sock(sk);
 		rds_tcp_discard(handle);
 		return -ECONNRESET;
 	}
-	rds_tcp_hook(tp, sock, RDS_TCP_OPEN);
 	rds_tcp_send_start(tp);
 	rds_tcp_receive(tp, RDS_MAY_SLEEP);
 	release_sock(sk);
@@ -275,9 +284,11 @@ void rds_tcp_close(void *priv)
 
 	if (!sock)
 		return;
+	down_read(&tp->tn->tuning);
 	lock_sock(sock->sk);
 	rds_tcp_unhook(tp);
 	release_sock(sock->sk);
+	up_read(&tp->tn->tuning);
 	cancel_delayed_work_sync(&tp->nudge);
 	rds_tcp_frame_reset(&tp->frame);
 	tp->sock = NULL;

@@ -84,17 +84,21 @@ def modprobe_pulls_what_it_needs(t):
 SETTINGS = {"pf_rds": "21", "sol_rds": "276", "ping_enable": "1", "max_unacked_packets": "8",
             "max_unacked_bytes": "16777216", "reconnect_min_delay_ms": "1",
             "reconnect_delay_min_ms": "1", "reconnect_max_delay_ms": "1000",
-            "reconnect_delay_max_ms": "1000", "tcp/rds_tcp_sndbuf": "0", "tcp/rds_tcp_rcvbuf": "0"}
+            "reconnect_delay_max_ms": "1000", "tcp/rds_tcp_sndbuf": "0", "tcp/rds_tcp_rcvbuf": "0",
+            "tcp/rds_tcp_user_timeout_ms": "30000", "tcp/rds_tcp_dscp": "0",
+            "tcp/rds_tcp_congestion_control": ""}
 REFUSED = [(name, value) for name, values in
            {"pf_rds": "22", "sol_rds": "1", "reconnect_min_delay_ms": "0 1001 -1 x",
             "reconnect_delay_max_ms": "0 3600001", "max_unacked_packets": "-1",
-            "tcp/rds_tcp_sndbuf": "1 -1", "tcp/rds_tcp_rcvbuf": "1"}.items()
+            "tcp/rds_tcp_sndbuf": "1 -1", "tcp/rds_tcp_rcvbuf": "1",
+            "tcp/rds_tcp_user_timeout_ms": "1 999 -1 90000000", "tcp/rds_tcp_dscp": "64 -1 x",
+            "tcp/rds_tcp_congestion_control": "nonesuch"}.items()
            for value in values.split()]
 
 
 def settings_of(t):
     return dict(line.split(":") for line in
-                t.a.check("cd /proc/sys/net/rds && grep -r . *").splitlines())
+                t.a.check("cd /proc/sys/net/rds && grep -r '^' *").splitlines())
 
 
 @test(only="ours")

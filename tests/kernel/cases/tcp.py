@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What only the TCP transport does: who connects, buffer sizes, link-local addresses, strangers at
+"""What only the TCP transport does: who connects, its settings, link-local addresses, strangers at
 its port."""
+import re
+
+from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
-from traffic import A, B, Flows, counters, exact, ping
+from traffic import PYTHON, A, B, Flows, counters, exact, paths, ping
 
 SMP = 2  # softirq and process of one host at the same time
 
@@ -29,25 +32,171 @@ def the_smaller_address_calls(t):
     assert counters(t, t.b)["tcp_knock_sent"] == counters(t, t.a)["tcp_knock_refused"] == 1
 
 
-@test(vms=2)
+def established(machine, how=""):
+    """What ss says of the established connections of RDS."""
+    return f"ss -Hntie{how} state established {RDS_TCP}"
+
+
+@test(vms=2, only="ours")
 def buffer_sizes(t):
-    """A size that is written makes all connections new; they end in order and lose nothing."""
+    """A size that is written holds at once, for the connection that there is, and loses nothing."""
+    t.b.check(f"echo 9000 >{SETTINGS}rcvbuf")  # accepts, so its window begins small
     flows = Flows(t, t.a, A, t.b, B, "--flows 16 --max-payload 8192",
                   send_options="--rate 300")
-    for size, machine, name in ((20000, t.a, "snd"), (30000, t.b, "rcv"), (9000, t.b, "snd"),
-                                (50000, t.a, "rcv")):
-        flows.wait_progress()
-        before = connections(t.a)
-        machine.check(f"echo {size} >{SETTINGS}{name}buf")
-        machine.wait_until(f"ss -Htnm state established {RDS_TCP} | grep -q"
-                           f" '{'t' if name == 'snd' else 'r'}b{size},'")
-        assert connections(t.a) != before
     flows.wait_progress()
+    before = connections(t.a)
+    for size, machine, name in ((20000, t.a, "snd"), (200000, t.b, "rcv"), (9000, t.b, "snd"),
+                                (50000, t.a, "rcv"), (9000, t.a, "snd"), (100000, t.a, "snd")):
+        machine.check(f"echo {size} >{SETTINGS}{name}buf")
+        machine.check(f"{established(machine, 'm')} | grep -q '{name[0].replace('s', 't')}b{size},'")
+        flows.wait_progress()
+    # The window follows the buffer, as the other host sees it.
+    t.a.wait_until(f"{established(t.a)} | grep -qE 'snd_wnd:[5-9][0-9]{{4}}|snd_wnd:[0-9]{{6}}'")
+    for machine in (t.a, t.b):
+        machine.check(f"cd {SETTINGS[:-8]}; echo 0 >rds_tcp_sndbuf; echo 0 >rds_tcp_rcvbuf")
+    flows.wait_progress()
+    assert connections(t.a) == before, f"{before} before, {connections(t.a)} now"
+    t.note(exact(flows.stop()))
+    for machine in (t.a, t.b):
+        for name in ("snd", "rcv"):
+            assert machine.run(f"echo 1000 >{SETTINGS}{name}buf")[0], "below the minimum"
+            assert machine.check(f"cat {SETTINGS}{name}buf") == "0\n"
+
+
+@test(vms=2, only="ours")
+def window_beyond_its_scale(t):
+    """A receive buffer that needs another window scale makes the connection new, in order."""
+    flows = Flows(t, t.a, A, t.b, B, "--flows 16 --max-payload 8192",
+                  send_options="--rate 300")
+    for machine in (t.a, t.b):
+        for size in (1 << 29, 1 << 28):
+            flows.wait_progress()
+            before = connections(t.a)
+            machine.check(f"echo {size} >{SETTINGS}rcvbuf")
+            machine.wait_until(f"{established(machine, 'm')} | grep -q 'rb{size},'")
+            flows.wait_progress()
+            assert (connections(t.a) == before) == (size == 1 << 28), f"{size}: {before}"
+        assert paths(t, machine)[0]["last_reason"] == "admin", paths(t, machine)
     t.note(exact(flows.stop()))
     for machine in (t.a, t.b):
         assert counters(t, machine)["conn_drain_timeout"] == 0
-        for name in ("snd", "rcv"):
-            assert machine.run(f"echo 1000 >{SETTINGS}{name}buf")[0], "below the minimum"
+
+
+@test(only="ours")
+def settings_of_connections(t):
+    """DSCP and congestion control: IPv4 and IPv6, callers and called, open ones and new ones."""
+    pair(t)
+    for mine, peer in ((X, Y), (X6, Y6)):
+        ping(t, t.a, mine, peer, prefix=IN_X)
+
+    def shown(algorithm, tos):
+        for prefix in (IN_X, IN_Y):
+            out = t.a.check(f"{prefix} {established(t.a, ' --tos')}")
+            assert out.count(f" {algorithm} ") == out.count("16385") == 2, out
+            marks = re.findall(r"(tos|tclass):(\w+)", out)
+            assert len(marks) >= 3 and all(int(mark, 16) == tos for _, mark in marks), out
+
+    def write(name, value):
+        for prefix in (IN_X, IN_Y):
+            t.a.check(f"{prefix} sh -c 'echo {value} >{SETTINGS}{name}'")
+
+    shown("cubic", 0)
+    write("dscp", 46)
+    write("congestion_control", "reno")
+    shown("reno", 46 << 2)
+    t.a.check(f"{IN_X} ss -HtnK {RDS_TCP}")
+    for mine, peer in ((X, Y), (X6, Y6)):
+        ping(t, t.a, mine, peer, prefix=IN_X)
+    shown("reno", 46 << 2)
+    # No name is the namespace's choice, for new connections; the open ones keep what they have.
+    write("congestion_control", "")
+    write("dscp", 0)
+    shown("reno", 0)
+    t.a.check(f"{IN_X} ss -HtnK {RDS_TCP}")
+    for mine, peer in ((X, Y), (X6, Y6)):
+        ping(t, t.a, mine, peer, prefix=IN_X)
+    shown("cubic", 0)
+    for value in ("nonesuch", "a-name-that-is-much-too-long"):
+        rc, said = t.a.run(f"{IN_X} {PYTHON} -c 'open(\"{SETTINGS}congestion_control\", \"wb\", 0)"
+                           f".write(b\"{value}\")'")
+        assert rc and "[Errno 2]" in said, said
+    # The other namespaces have their own.
+    assert t.a.check(f"cat {SETTINGS}dscp {SETTINGS}congestion_control") == "0\n\n"
+    unpair(t)
+
+
+@test(only="ours")
+def dead_peer(t):
+    """While data waits a peer that is silent is given up after rds_tcp_user_timeout_ms."""
+    pair(t)
+    ping(t, t.a, X, Y, prefix=IN_X)
+    t.a.check(f"{IN_X} sh -c 'echo 2000 >{SETTINGS}user_timeout_ms'")
+    for end in "xy":
+        t.a.check(f"tc -n {end} qdisc add dev cable root netem loss 100%")
+    holder = t.a.spawn(f"exec {IN_X} {t.prog('rds_hold')} --bind {X} --to {Y}", stdin=True)
+    holder.wait_output("^ready$")
+    t.a.wait_until(f"{IN_X} grep -E ' 1 error$' /proc/net/rds/paths")
+    # It was not the other one's doing, whose time is longer and who has nothing to say.
+    assert paths(t, t.a, IN_Y)[0]["resets"] == 0
+    for end in "xy":
+        t.a.check(f"tc -n {end} qdisc del dev cable root")
+    t.a.wait_until(f"{IN_X} grep -E ' up ' /proc/net/rds/paths")
+    holder.kill()
+    holder.wait()
+    unpair(t)
+
+
+# Takes a connection and never reads.
+DEAF = f"{PYTHON} -c 'import socket\ns = socket.socket()\n" + (
+    f"s.bind((\"{B}\", 16385))\ns.listen()\nc = s.accept()\nprint(\"accepted\", flush=True)\n"
+    "input()'")
+
+
+@test(vms=2, modules=("ours", "none"), only="ours")
+def full_peer_is_alive(t):
+    """A peer that says again and again that it has no room is not given up."""
+    t.a.check(f"echo 2000 >{SETTINGS}user_timeout_ms")
+    deaf = t.b.spawn(DEAF, stdin=True)
+    t.b.wait_until("ss -Hltn 'sport = :16385' | grep -q .")
+    holder = t.a.spawn(f"exec {t.prog('rds_hold')} --bind {A} --to {B} --count 4"
+                       " --messages 90", stdin=True)
+    holder.wait_output("^ready$")
+    deaf.wait_output("^accepted$")
+    # Probes come after 0.2, 0.4, ... s: without an answer the fifth would have been too late.
+    t.a.wait_until(f"{established(t.a)} | grep -q 'backoff:[5-9]'")
+    path, = paths(t, t.a)
+    assert path["resets"] == 0 and path["attempts"] == 1, path
+    for one in (holder, deaf):
+        one.kill()
+        one.wait()
+
+
+@test(timeout=240, only="ours")
+def settings_under_load(t):
+    """Every setting changes all the time, while connections are killed and namespaces go."""
+    values = {"sndbuf": "0 9000 200000", "rcvbuf": "9000 0 200000 500000000", "dscp": "0 8 46",
+              "user_timeout_ms": "0 30000 60000", "congestion_control": "reno cubic"}
+    loop = "".join(f"for v in {those}; do echo $v >{SETTINGS}{name} || exit; done;"
+                   for name, those in values.items())
+    for _ in range(2):
+        pair(t)
+        users = [t.a.spawn(f"exec {prefix} {t.prog('rds_hold')} --bind {me} --count 3"
+                           f" --to {peer} --traffic", stdin=True)
+                 for prefix, me, peer in ((IN_X, X, Y), (IN_Y, Y, X))]
+        for user in users:
+            user.wait_output("^ready$")
+        users += [t.a.spawn(f"exec nice -n 15 {prefix} sh -c 'while :; do {loop} done'")
+                  for prefix in (IN_X, IN_Y)]
+        for number in range(6):
+            t.a.check(f"{(IN_X, IN_Y)[number % 2]} ss -HtnK {RDS_TCP}")
+            before = paths(t, t.a, IN_X)[0]["next_rx"]
+            t.a.wait_until(f"{IN_X} awk '$8 > {before} {{ ok = 1 }} END {{ exit !ok }}'"
+                           " /proc/net/rds/paths")
+        unpair(t)  # with everything still running in them
+        for user in users:
+            user.kill()
+        for user in users:
+            user.wait()
 
 
 @test(vms=2)
