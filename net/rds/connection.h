@@ -19,7 +19,8 @@
 struct rds_conn final {
 	rds_conn(rds::Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
 		 const struct rds_addr &faddr, uint32_t scope, uint8_t tos)
-		: refs(1), net(net), trans(t), laddr(laddr), faddr(faddr), scope(scope), tos(tos)
+		: refs(1), net(net), trans(t), laddr(laddr), faddr(faddr), scope(scope),
+		  gen(rds_random() | 1), tos(tos)
 	{
 	}
 
@@ -30,6 +31,7 @@ struct rds_conn final {
 	const struct rds_transport &trans;
 	const struct rds_addr laddr, faddr;
 	const uint32_t scope; /* interface of link-local addresses */
+	const uint32_t gen;   /* told to the peer: our paths' numbers begin with this object */
 	const uint8_t tos;
 	uint8_t n_paths = 1; /* in use */
 	rds::CongMap *lcong = nullptr; /* our own ports: sent to the peer */

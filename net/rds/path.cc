@@ -31,6 +31,8 @@ rds_path::rds_path(struct rds_conn &conn, unsigned int index)
 	rds_work_init(&work_, work_fn);
 	rds_timer_init(&timer_, timer_fn);
 	rds_timer_init(&flush_, flush_fn);
+	rds_timer_init(&ack_timer_, ack_fn);
+	fresh_stream();
 }
 
 /* ---- posting, from any context (timers: hardirq) ---- */
@@ -149,7 +151,8 @@ uint32_t rds_path::step_connecting(uint32_t ev)
 	if (ev & rds::kEvConnected) {
 		come_up();
 		/* Receiving may have begun, and paused, before we got here. */
-		return step_up(ev & (rds::kEvAccepted | rds::kEvRecvRetry));
+		ev &= rds::kEvAccepted | rds::kEvRecvRetry;
+		return state() == PathState::kUp ? step_up(ev) : 0;
 	}
 	if (ev & rds::kEvAccepted) {
 		/* Both called: the accepted one wins, see tcp_duel.h. */
@@ -224,7 +227,8 @@ uint32_t rds_path::step_die(uint32_t ev)
 void rds_path::end_connection(unsigned int why)
 {
 	conn.net.count(RDS_S_conn_reset);
-	if (why == RDS_DROP_ADMIN) {
+	/* A peer that acknowledges gets again what it has not read. */
+	if (why == RDS_DROP_ADMIN && peer() != rds::Peer::kAcks) {
 		drop_reason_.store(why);
 		enter(PathState::kDisconnecting, why);
 		arm(rds::kDrainTimeoutNs);
@@ -261,7 +265,7 @@ void rds_path::start_connect()
 {
 	retry_armed_ = false;
 	wanted_.store(1);
-	events_.fetch_and(~kConnectionEvents);
+	fresh_stream();
 	enter(PathState::kConnecting, RDS_DROP_NONE);
 	arm(rds::kConnectTimeoutNs);
 	if (conn.trans.connect(priv)) {
@@ -277,8 +281,19 @@ bool rds_path::adopt()
 
 	if (!handle)
 		return false;
-	events_.fetch_and(~kConnectionEvents);
+	fresh_stream();
 	return conn.trans.adopt(priv, handle) == 0;
+}
+
+/* Before a connection begins: what was said and heard on the last one is void. */
+void rds_path::fresh_stream()
+{
+	bool acks = conn.trans.caps & RDS_CAP_DELIVERY_ACK;
+
+	events_.fetch_and(~kConnectionEvents);
+	peer_.store(static_cast<uint32_t>(acks ? rds::Peer::kUnknown : rds::Peer::kPlain));
+	ack_due_.store(0);
+	told_.store(0);
 }
 
 void rds_path::come_up()
@@ -287,6 +302,11 @@ void rds_path::come_up()
 	heard.store(0);
 	cong_due_ = true; /* nobody has the token yet */
 	enter(PathState::kUp, RDS_DROP_NONE);
+	if (!say_hello()) {
+		conn.trans.close(priv);
+		go_down(RDS_DROP_SEND);
+		return;
+	}
 	if (conn.trans.caps & RDS_CAP_PROBE)
 		send_probe();
 	{
@@ -409,6 +429,7 @@ void rds_path::bury()
 {
 	rds_timer_cancel_sync(&timer_);
 	rds_timer_cancel_sync(&flush_);
+	rds_timer_cancel_sync(&ack_timer_);
 	rds_work_cancel_sync(&work_);
 	discard_accepted();
 }

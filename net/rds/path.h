@@ -25,6 +25,10 @@
  * which it was taken off: its socket's memory is then still there, even if the socket was
  * released meanwhile.
  *
+ * Delivery (path_ack.cc).  Between two of ours a message stays queued until the peer's RDS has it.
+ * Who the peer is, its hello says, the first frame of every connection; until then nothing is let
+ * go.  A peer that says something else first is mainline's: then the transport's ack is delivery.
+ *
  * Holding back.  On a transport with RDS_CAP_COALESCE, more than kHoldBurst messages sent within
  * kHoldWindowNs, beyond those received, make a stream.  A stream's messages wait on the queue until
  * the window ends or kHoldBytes are together, and then go out in one call
@@ -70,6 +74,13 @@ inline constexpr PathEdge kPathEdges[] = {
 	{ PathState::kDown, PathState::kDead, "die" },
 };
 
+/* What a connection's first frame said of the peer. */
+enum class Peer : uint32_t {
+	kUnknown, /* nothing came yet */
+	kPlain,	  /* what the transport acknowledged counts as delivered */
+	kAcks,	  /* its RDS acknowledges, and wants the same of us */
+};
+
 /* What the caller of enqueue() has to do once it has left the RCU section. */
 enum class Queued {
 	kDone,	   /* nothing: someone else will transmit */
@@ -111,7 +122,25 @@ struct rds_path final {
 	/* A grace period after that: nothing of the path runs any more.  Process. */
 	void bury();
 
-	/* -- receiving (recv.cc): one caller at a time -- */
+	/* -- receiving (recv.cc, path_ack.cc): one caller at a time -- */
+	/* Every header, before anything else is made of it. */
+	RDS_INLINE void heard_header(const rds::wire::Header &h, const rds::wire::Fields &f)
+	{
+		if (RDS_UNLIKELY(!heard.load()))
+			heard.store(1);
+		if (RDS_UNLIKELY(peer() == rds::Peer::kUnknown))
+			meet(h, f);
+		if (f.ack)
+			peer_has(f.ack);
+	}
+	/* A message with a number was taken care of: delivered, or nobody wants it. */
+	void took(const rds::wire::Fields &f);
+	/* It had been before. */
+	void took_again(const rds::wire::Fields &f);
+	RDS_INLINE rds::Peer peer() const
+	{
+		return static_cast<rds::Peer>(peer_.load());
+	}
 	rds::Atomic<uint64_t> next_rx_seq;
 	uint64_t trace_head_ns = 0;  /* when the header of the current message came */
 	uint64_t trace_whole_ns = 0; /* when its last byte came */
@@ -138,7 +167,14 @@ struct rds_path final {
 	rds::Atomic<uint32_t> heard; /* something came since we came up; until we go down */
 
     private:
-	struct Batch;
+	/* What is with the transport: messages marked kMsgInXmit. */
+	struct Batch {
+		rds::Message *msgs[rds::kXmitBatch];
+		unsigned int n;
+		uint32_t off;	/* of msgs[0], accepted before */
+		uint64_t bytes; /* of all, without off */
+		bool more;	/* the queue goes on behind it */
+	};
 
 	/* path.cc */
 	static void work_fn(struct rds_work *w);
@@ -155,6 +191,7 @@ struct rds_path final {
 	void start_connect();
 	void end_connection(unsigned int why);
 	bool adopt();
+	void fresh_stream();
 	void come_up();
 	void go_down(unsigned int why);
 	void forget_congestion();
@@ -165,7 +202,20 @@ struct rds_path final {
 	void discard_accepted();
 	void send_probe();
 
+	/* path_ack.cc */
+	static void ack_fn(struct rds_timer *t);
+	bool say_hello() RDS_EXCLUDES(lock);
+	void meet(const rds::wire::Header &h, const rds::wire::Fields &f);
+	void peer_has(uint64_t seq) RDS_EXCLUDES(lock);
+	void want_ack(bool now);
+	void queue_ack() RDS_EXCLUDES(lock);
+	void stamp_acks(Batch &b) RDS_REQUIRES(lock);
+	void ask_for_ack(Batch &b, unsigned int first) RDS_REQUIRES(lock);
+	bool short_of_room_locked(const Batch &b, unsigned int first) const RDS_REQUIRES(lock);
+
 	/* path_queue.cc */
+	void queue_first(rds::Message *m) RDS_EXCLUDES(lock);
+	bool delivered_locked(const rds::Message &m) const RDS_REQUIRES(lock);
 	bool stream_locked() RDS_REQUIRES(lock);
 	bool hold_locked(bool more) RDS_REQUIRES(lock);
 	void unlink_locked(rds::Message *m) RDS_REQUIRES(lock);
@@ -195,8 +245,15 @@ struct rds_path final {
 	struct rds_work work_;
 	struct rds_timer timer_; /* back-off, connect timeout, drain timeout: by state */
 	struct rds_timer flush_; /* end of a hold window, of a pause for memory */
+	struct rds_timer ack_timer_; /* what was received is to be acknowledged by then */
 	uint32_t backoff_ms_ = 0; /* worker */
 	bool retry_armed_ = false; /* worker */
+
+	rds::Atomic<uint32_t> peer_;	  /* a Peer; written while nobody or one receives */
+	uint32_t peer_gen_ = 0;		  /* of next_rx_seq's count, 0: a plain peer's; receiving */
+	rds::Atomic<uint32_t> ack_due_;	  /* the next header is to carry an ack, at once */
+	rds::Atomic<uint32_t> ack_armed_; /* ack_timer_ is */
+	rds::Atomic<uint64_t> told_;	  /* next_rx_seq as the peer knows it; token holder */
 
 	rds::Spinlock<RDS_RANK_PATH> lock;
 	rds::List<rds::Message, &rds::Message::path_link> queue_ RDS_GUARDED_BY(lock);
@@ -205,6 +262,10 @@ struct rds_path final {
 	uint32_t unsent_bytes_ RDS_GUARDED_BY(lock) = 0;  /* header and payload, from unsent_ on */
 	uint64_t tx_off_ RDS_GUARDED_BY(lock) = 0;	  /* bytes accepted since up */
 	uint64_t acked_off_ RDS_GUARDED_BY(lock) = 0;	  /* bytes acknowledged since up */
+	rds::Atomic<uint64_t> delivered_;  /* last number that the peer's RDS has; under lock */
+	uint64_t asked_ RDS_GUARDED_BY(lock) = 0;	  /* last number that asked for an ack */
+	int64_t quiet_msgs_ RDS_GUARDED_BY(lock) = 0;	  /* may still go without asking for ... */
+	int64_t quiet_bytes_ RDS_GUARDED_BY(lock) = 0;	  /* ... an ack, see max_unacked_packets */
 	bool open_ RDS_GUARDED_BY(lock) = false;	  /* up: the token may be taken */
 	bool sending_ RDS_GUARDED_BY(lock) = false;	  /* the token is out */
 	bool blocked_ RDS_GUARDED_BY(lock) = false;	  /* the transport has no room */

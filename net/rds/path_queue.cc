@@ -108,12 +108,54 @@ void rds_path::unlink_locked(rds::Message *m)
 		pongs.fetch_sub(1);
 }
 
+bool rds_path::delivered_locked(const rds::Message &m) const
+{
+	switch (peer()) {
+	case rds::Peer::kUnknown:
+		break;
+	case rds::Peer::kPlain:
+		return m.end_off <= acked_off_;
+	case rds::Peer::kAcks:
+		return rds::wire::get64(m.hdr.sequence) <= delivered_.load();
+	}
+	return false;
+}
+
+/*
+ * A frame without number overtakes all that have one, but never into the middle of a message and
+ * never another of its kind: hello is the first of a connection.  Token holder or worker.
+ */
+void rds_path::queue_first(rds::Message *m)
+{
+	rds::RcuReader rcu;
+	rds::MsgList done;
+	{
+		rds::Guard g(lock);
+		bool map = m->hdr.flags == rds::wire::kCongBitmap;
+		rds::Message *at = cursor_ ? queue_.next(unsent_) : unsent_, *next;
+
+		for (; at && !rds::wire::get64(at->hdr.sequence); at = next) {
+			next = queue_.next(at);
+			/* An older map must not be the last word. */
+			if (!map || at->hdr.flags != rds::wire::kCongBitmap)
+				continue;
+			unlink_locked(at);
+			done.push_back(at);
+		}
+		queue_.insert_before(at, m);
+		if (unsent_ == at)
+			unsent_ = m;
+		unsent_bytes_ += wire_bytes(*m);
+	}
+	finish(done);
+}
+
 void rds_path::collect_acked(rds::MsgList &done)
 {
 	for (;;) {
 		rds::Message *m = queue_.front();
 
-		if (!m || m == unsent_ || m->end_off > acked_off_)
+		if (!m || m == unsent_ || !delivered_locked(*m))
 			return;
 		unlink_locked(m);
 		done.push_back(m);
@@ -134,6 +176,10 @@ void rds_path::finish(rds::MsgList &done)
 
 void rds_path::acked(uint64_t bytes)
 {
+	/* What the transport has is not news: the peer itself tells. */
+	if (peer() == rds::Peer::kAcks)
+		return;
+
 	rds::RcuReader rcu;
 	rds::MsgList done;
 	{
@@ -230,6 +276,7 @@ void rds_path::reset_queue(bool purge)
 				done.push_back(m);
 			} else if (sent) {
 				m->hdr.flags |= rds::wire::kRetransmitted;
+				m->hdr.flags &= static_cast<uint8_t>(~rds::wire::kAckRequired);
 				m->end_off = 0;
 				again++;
 			}
@@ -242,6 +289,8 @@ void rds_path::reset_queue(bool purge)
 			unsent_bytes_ += wire_bytes(*m);
 		cursor_ = 0;
 		tx_off_ = acked_off_ = 0;
+		quiet_msgs_ = quiet_bytes_ = 0; /* the first to go asks at once what has come */
+		asked_ = 0;
 		blocked_ = room_came_ = held_ = false;
 	}
 	conn.net.count(RDS_S_send_retransmitted, again);

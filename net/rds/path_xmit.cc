@@ -11,15 +11,6 @@ extern "C" unsigned int rds_send_batch_count;
 unsigned int rds_send_batch_count = kSendBatchDefault;
 } // namespace rds
 
-/* What is with the transport: messages marked kMsgInXmit. */
-struct rds_path::Batch {
-	rds::Message *msgs[rds::kXmitBatch];
-	unsigned int n;
-	uint32_t off;	/* of msgs[0], accepted before */
-	uint64_t bytes; /* of all, without off */
-	bool more;	/* the queue goes on behind it */
-};
-
 void rds_path::take_token_locked()
 {
 	sending_ = true;
@@ -86,6 +77,7 @@ bool rds_path::mark_batch(Batch &b)
 		b.bytes += rds::wire::kHeaderBytes + m->len;
 	}
 	b.bytes -= b.off;
+	stamp_acks(b);
 	b.more = m != nullptr;
 	room_came_ = false;
 	return true;
@@ -96,18 +88,21 @@ bool rds_path::collect(Batch &b)
 {
 	for (;;) {
 		queue_cong_update();
+		{
+			rds::Guard g(lock);
 
-		rds::Guard g(lock);
-
-		held_ = false;
-		if (open_ && unsent_)
-			return mark_batch(b);
-		/* What was asked for after the look at the map above: look again (take_token). */
-		if (!open_ || !room_came_) {
-			release_token();
-			return false;
+			held_ = false;
+			if (open_ && unsent_)
+				return mark_batch(b);
+			/* What was asked for after the look at the map above: look again
+			 * (take_token). */
+			if (!open_ || (!room_came_ && !ack_due_.load())) {
+				release_token();
+				return false;
+			}
+			room_came_ = false;
 		}
-		room_came_ = false;
+		queue_ack();
 	}
 }
 
@@ -142,7 +137,7 @@ bool rds_path::settle(Batch &b, long n)
 	return go_on;
 }
 
-/* Moves the cursor over @bytes; cancelled messages leave unless they are half out. */
+/* Moves the cursor over @bytes; what nobody waits for leaves, unless it is half out. */
 void rds_path::settle_batch(Batch &b, uint64_t bytes, rds::MsgList &done)
 {
 	tx_off_ += bytes;
@@ -167,7 +162,10 @@ void rds_path::settle_batch(Batch &b, uint64_t bytes, rds::MsgList &done)
 				cursor_ = before + static_cast<uint32_t>(bytes);
 			bytes = 0;
 		}
-		if (m->flags & rds::kMsgCancelled && !(m == unsent_ && cursor_)) {
+		bool going = m->flags & rds::kMsgCancelled ||
+			     (m->flags & rds::kMsgOnce && m->end_off);
+
+		if (going && !(m == unsent_ && cursor_)) {
 			unlink_locked(m);
 			done.push_back(m);
 		}
@@ -195,26 +193,5 @@ void rds_path::queue_cong_update()
 	conn.net.count(RDS_S_cong_update_queued);
 	cong_sent_ = version;
 	cong_due_ = false;
-
-	rds::RcuReader rcu;
-	rds::MsgList done;
-	{
-		rds::Guard g(lock);
-		/* Never into the middle of a message.  It has no sequence number, so it may
-		 * overtake; but not an older map, which would then be the last word. */
-		rds::Message *at = cursor_ ? queue_.next(unsent_) : unsent_;
-
-		while (at && at->hdr.flags == rds::wire::kCongBitmap) {
-			rds::Message *old = at;
-
-			at = queue_.next(old);
-			unlink_locked(old);
-			done.push_back(old);
-		}
-		queue_.insert_before(at, m);
-		if (!cursor_)
-			unsent_ = m;
-		unsent_bytes_ += rds::wire::kHeaderBytes + m->len;
-	}
-	finish(done);
+	queue_first(m);
 }

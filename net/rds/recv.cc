@@ -61,8 +61,16 @@ int check_header(Path &p, const wire::Fields &f)
 	}
 	if (f.flags & ~wire::kKnownFlags)
 		net.count(RDS_S_recv_bad_flags);
-	if (is_duplicate(f, p.next_rx_seq.load())) {
+	if (wire::is_control(f)) {
+		if (p.peer() == Peer::kAcks)
+			net.count(RDS_S_recv_ack_only);
+		else
+			note_drop(p, f, RDS_S_recv_drop_bad_port);
+		return RDS_RECV_SKIP;
+	}
+	if (is_duplicate(p, f)) {
 		note_drop(p, f, RDS_S_recv_drop_old_seq);
+		p.took_again(f);
 		return RDS_RECV_SKIP;
 	}
 	return 0;
@@ -172,15 +180,16 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 	Path &p = *path;
 	const auto &h = *reinterpret_cast<const wire::Header *>(header);
 	wire::Fields f = wire::decode(h);
+
+	p.heard_header(h, f);
+
 	int verdict = check_header(p, f);
 
-	if (!p.heard.load())
-		p.heard.store(1);
 	if (verdict)
 		return verdict;
 	if (f.flags != wire::kCongBitmap && consume_control(p, h, f)) {
 		if (f.seq)
-			p.next_rx_seq.store(f.seq + 1);
+			p.took(f);
 		return RDS_RECV_SKIP;
 	}
 
@@ -211,7 +220,7 @@ int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
 	}
 	/* Loopback hands over messages without rds_recv_begin(). */
 	if (!m->fresh && consume_control(p, m->hdr, f)) {
-		p.next_rx_seq.store(f.seq + 1);
+		p.took(f);
 		message_put(m);
 		return 0;
 	}
@@ -226,7 +235,7 @@ int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
 	int verdict = deliver(p, m, f);
 
 	if (!verdict)
-		p.next_rx_seq.store(f.seq + 1);
+		p.took(f);
 	return verdict;
 }
 

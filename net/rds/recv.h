@@ -15,10 +15,12 @@
 namespace rds
 {
 
-/* True when the message was sent before the last reconnect and did arrive then. */
-RDS_INLINE bool is_duplicate(const wire::Fields &f, uint64_t next_rx_seq)
+/* True when the message had arrived before.  A plain peer that was restarted counts from 1 again
+ * and does not tell: there only what is sent again can be old. */
+RDS_INLINE bool is_duplicate(const Path &p, const wire::Fields &f)
 {
-	return f.seq && f.seq < next_rx_seq && f.flags & wire::kRetransmitted;
+	return f.seq && f.seq < p.next_rx_seq.load() &&
+	       (f.flags & wire::kRetransmitted || p.peer() == Peer::kAcks);
 }
 
 /* Looks through the extension headers of an ordinary message. */

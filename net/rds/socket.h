@@ -70,6 +70,8 @@ struct rds_socket final {
 
 	/* -- sending (socket_send.cc) -- */
 	rds::Status send(const struct rds_endpoint &to, rds::Message *m, bool more);
+	/* Half of the queue is full: acknowledgements are wanted soon.  Any context. */
+	bool short_of_room() const;
 	bool writable();
 	bool congested_to(const struct rds_endpoint &to);
 	void cancel(const struct rds_endpoint *to);

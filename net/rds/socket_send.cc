@@ -157,6 +157,13 @@ bool rds_socket::has_room() const
 	return snd_bytes.load() < limit && snd_mem.load() / rds::kMemFactor < limit;
 }
 
+bool rds_socket::short_of_room() const
+{
+	uint32_t half = rds_socket_sndbuf(this) / 2;
+
+	return snd_bytes.load() >= half || snd_mem.load() / rds::kMemFactor >= half;
+}
+
 /*
  * (1) we say that we wait, (2) we look again; sent_done() (1) gives bytes back, (2) looks whether
  * somebody waits.  One of both sees the other.

@@ -40,6 +40,9 @@ enum rds_transport_caps {
 	RDS_CAP_RDMA = 1 << 5,
 	/* SIOCRDSSETTOS is understood; every value maps to 0. */
 	RDS_CAP_TOS_ZERO = 1 << 6,
+	/* What rds_path_acked() reports may still be lost: between two of ours a message stays
+	 * queued until the peer's RDS has it (path_ack.cc). */
+	RDS_CAP_DELIVERY_ACK = 1 << 7,
 };
 
 /* One call's worth of messages: the bytes of msgs[0] (header first, then payload) from @off on,

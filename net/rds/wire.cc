@@ -47,17 +47,71 @@ bool ExtReader::next(ExtView &out)
 	return true;
 }
 
+/* Where the payload of the next one goes, nullptr when it does not fit. */
+uint8_t *ExtWriter::start(Ext type)
+{
+	unsigned int bytes = 1 + static_cast<unsigned int>(
+					 ext_payload_bytes(static_cast<uint8_t>(type)));
+	uint8_t *payload = p_ + 1;
+
+	if (left_ < bytes)
+		return nullptr;
+	*p_ = static_cast<uint8_t>(type);
+	p_ += bytes;
+	left_ -= bytes;
+	return payload;
+}
+
 bool ExtWriter::npaths(uint16_t n)
 {
-	constexpr unsigned int kBytes = 3;
+	uint8_t *p = start(Ext::kNpaths);
 
-	if (left_ < kBytes)
-		return false;
-	*p_ = static_cast<uint8_t>(Ext::kNpaths);
-	put16(p_ + 1, n);
-	p_ += kBytes;
-	left_ -= kBytes;
-	return true;
+	if (p)
+		put16(p, n);
+	return p;
+}
+
+bool ExtWriter::gen_num(uint32_t gen)
+{
+	uint8_t *p = start(Ext::kGenNum);
+
+	if (p)
+		put32(p, gen);
+	return p;
+}
+
+bool ExtWriter::cap_bits(uint32_t caps)
+{
+	uint8_t *p = start(Ext::kCapBits);
+
+	if (p)
+		put32(p, caps);
+	return p;
+}
+
+void encode_hello(Header &h, const Hello &hello)
+{
+	encode_control(h);
+
+	ExtWriter w(h);
+
+	(void)w.gen_num(hello.gen);
+	(void)w.cap_bits(hello.caps);
+}
+
+Hello decode_hello(const Header &h)
+{
+	Hello hello = {};
+	ExtReader r(h);
+	ExtView e;
+
+	while (r.next(e)) {
+		if (e.type == Ext::kGenNum)
+			hello.gen = get32(e.data);
+		else if (e.type == Ext::kCapBits)
+			hello.caps = get32(e.data);
+	}
+	return hello;
 }
 
 } // namespace rds::wire

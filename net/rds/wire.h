@@ -42,6 +42,13 @@ enum class Ext : uint8_t {
 inline constexpr unsigned int kHeaderBytes = 48;
 inline constexpr unsigned int kExtBytes = 16;
 
+/* Bits of CAP_BITS.  The first byte of it stays 0: where mainline does not know the type, it takes
+ * that byte for the end of the list. */
+enum Cap : uint32_t {
+	kCapHeartbeat = 1 << 0,	  /* UEK's, IB only */
+	kCapDeliveryAck = 1 << 1, /* h_ack tells what RDS has, see path_ack.cc */
+};
+
 /* As it lies on the wire; go through the accessors. */
 struct Header {
 	uint8_t sequence[8];
@@ -168,6 +175,25 @@ class ExtReader final
 	bool bad_ = false;
 };
 
+/* A frame that is no message, from port 0 to port 0 and without number: hello, or a bare ack.  The
+ * retransmit flag keeps a receiver that knows neither from counting it (docs/wire.md). */
+RDS_INLINE void encode_control(Header &h)
+{
+	encode(h, 0, 0, 0, kRetransmitted);
+}
+RDS_INLINE bool is_control(const Fields &f)
+{
+	return !f.seq && !f.sport && !f.dport && f.flags == kRetransmitted;
+}
+
+/* What a connection says first about who speaks. */
+struct Hello {
+	uint32_t gen;  /* of the sender's numbers: another one, another count; 0: none given */
+	uint32_t caps; /* Cap */
+};
+void encode_hello(Header &h, const Hello &hello);
+Hello decode_hello(const Header &h);
+
 /* Appends extension headers; false (and nothing written) when there is no room. */
 class ExtWriter final
 {
@@ -176,8 +202,12 @@ class ExtWriter final
 	{
 	}
 	bool npaths(uint16_t n);
+	bool gen_num(uint32_t gen);
+	bool cap_bits(uint32_t caps); /* must be the last one, see Cap */
 
     private:
+	uint8_t *start(Ext type);
+
 	uint8_t *p_;
 	unsigned int left_;
 };

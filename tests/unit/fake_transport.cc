@@ -219,16 +219,12 @@ std::vector<void *> &discarded()
 	return state().discarded;
 }
 
-int arrive(struct rds_path *path, uint64_t seq, uint16_t sport, uint16_t dport,
-	   const host::Bytes &data, uint8_t flags)
+int arrive(struct rds_path *path, rds::wire::Header h, const host::Bytes &data)
 {
-	rds::wire::Header h;
 	struct rds_src src;
 	struct rds_msg *m = nullptr;
 	int ret;
 
-	rds::wire::encode(h, static_cast<uint32_t>(data.size()), sport, dport, flags);
-	rds::wire::put64(h.sequence, seq);
 	src.data = data.data();
 	src.len = data.size();
 	ret = rds_recv_begin(path, h.sequence, &src, RDS_ATOMIC, &m);
@@ -241,6 +237,16 @@ int arrive(struct rds_path *path, uint64_t seq, uint16_t sport, uint16_t dport,
 	if (ret)
 		rds_msg_put(m);
 	return ret;
+}
+
+int arrive(struct rds_path *path, uint64_t seq, uint16_t sport, uint16_t dport,
+	   const host::Bytes &data, uint8_t flags)
+{
+	rds::wire::Header h;
+
+	rds::wire::encode(h, static_cast<uint32_t>(data.size()), sport, dport, flags);
+	rds::wire::put64(h.sequence, seq);
+	return arrive(path, h, data);
 }
 
 std::vector<Frame> frames(const host::Bytes &sent)
@@ -258,7 +264,7 @@ std::vector<Frame> frames(const host::Bytes &sent)
 		at += RDS_HEADER_BYTES;
 		if (sent.size() - at < f.len)
 			break;
-		out.push_back(Frame{f.seq, f.sport, f.dport, f.flags,
+		out.push_back(Frame{f.seq, f.sport, f.dport, f.flags, f.ack, h,
 				    host::Bytes(sent.begin() + static_cast<long>(at),
 						sent.begin() + static_cast<long>(at + f.len))});
 		at += f.len;

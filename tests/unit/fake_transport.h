@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "host.h"
+#include "net/rds/wire.h"
 
 namespace fake
 {
@@ -55,12 +56,15 @@ std::vector<void *> &discarded();
  * Returns what the last of them said. */
 int arrive(struct rds_path *path, uint64_t seq, uint16_t sport, uint16_t dport,
 	   const host::Bytes &data, uint8_t flags = 0);
+int arrive(struct rds_path *path, rds::wire::Header h, const host::Bytes &data = {});
 
 /* Splits @sent into messages. */
 struct Frame {
 	uint64_t seq;
 	uint16_t sport, dport;
 	uint8_t flags;
+	uint64_t ack;
+	rds::wire::Header header;
 	host::Bytes data;
 };
 std::vector<Frame> frames(const host::Bytes &sent);

@@ -126,7 +126,7 @@ TEST_F(Info, ShowsMessagesWhereTheyAre)
 	rds_path_connected(wire().path);
 	sim::run_ready();
 	EXPECT_TRUE(messages(RDS_QUEUE_SEND).empty());
-	EXPECT_EQ(messages(RDS_QUEUE_RETRANS).size(), 2u);
+	EXPECT_EQ(messages(RDS_QUEUE_RETRANS).size(), 1u);
 	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4000, pattern(3)), 0);
 	ASSERT_EQ(fake::arrive(wire().path, 2, 5000, 4000, pattern(4)), 0);
 	v = messages(RDS_QUEUE_RECV);

@@ -80,7 +80,8 @@ TEST_F(PathQueue, AckFreesWholeMessagesOnly)
 	EXPECT_EQ(count(*net, RDS_QUEUE_SEND), 3u);
 	bring_up();
 	EXPECT_EQ(count(*net, RDS_QUEUE_SEND), 0u);
-	EXPECT_EQ(count(*net, RDS_QUEUE_RETRANS), 4u);
+	/* The map before them has left: nobody would send it again. */
+	EXPECT_EQ(count(*net, RDS_QUEUE_RETRANS), 3u);
 	rds_path_acked(wire().path, kMap + kMsg - 1);
 	EXPECT_EQ(count(*net, RDS_QUEUE_RETRANS), 3u);
 	rds_path_acked(wire().path, kMap + kMsg);

@@ -195,4 +195,59 @@ TEST(WireExtWriter, WritesPathsAndRefusesWhatDoesNotFit)
 	EXPECT_FALSE(r.bad());
 }
 
+/* The rules of other versions, from reference/mainline.md B.2: what each makes of our bytes. */
+std::vector<int> as_seen_by(const Header &h, const std::vector<int> &known_bytes)
+{
+	std::vector<int> seen;
+
+	for (unsigned int at = 0; at < kExtBytes && h.ext[at] != 0;) {
+		int type = h.ext[at++];
+
+		if (type >= 16)
+			return { -1 };
+
+		int bytes = known_bytes[static_cast<size_t>(type)];
+
+		if (bytes >= 0)
+			seen.push_back(type);
+		at += static_cast<unsigned int>(bytes > 0 ? bytes : 0);
+	}
+	return seen;
+}
+
+TEST(WireHello, IsSkippedByEveryVersion)
+{
+	/*			      0  1  2  3   4   5  6   7   8 ... */
+	const std::vector<int> six = { 0, 4, 4, 8, -1, 2, 4, -1, -1, -1, -1, -1, -1, -1, -1, -1 };
+	const std::vector<int> seven = { 0, 4, 4, 8, 8, 2, 4, -1, 1, -1, -1, -1, -1, -1, -1, -1 };
+	Header h;
+
+	for (uint32_t gen : { 1u, 0x07070707u, 0xffffffffu }) {
+		encode_hello(h, { gen, kCapDeliveryAck });
+		EXPECT_EQ(as_seen_by(h, six), (std::vector<int>{ 6 }));
+		EXPECT_EQ(as_seen_by(h, seven), (std::vector<int>{ 6 }));
+
+		Fields f = decode(h);
+
+		/* Old to who counts, meaningless to who begins to, and for no socket. */
+		EXPECT_EQ(f.flags, kRetransmitted);
+		EXPECT_EQ(f.seq | f.sport | f.dport | f.len, 0u);
+		EXPECT_EQ(decode_hello(h).gen, gen);
+		EXPECT_EQ(decode_hello(h).caps, kCapDeliveryAck);
+	}
+}
+
+TEST(WireHello, LiesOnTheWireLikeThis)
+{
+	const std::vector<uint8_t> ext = { 6, 0x12, 0x34, 0x56, 0x78, 7, 0, 0, 0, 2 };
+	Header h;
+
+	encode_hello(h, { 0x12345678, kCapDeliveryAck });
+	for (size_t i = 0; i < ext.size(); i++)
+		EXPECT_EQ(h.ext[i], ext[i]) << i;
+	for (size_t i = ext.size(); i < kExtBytes; i++)
+		EXPECT_EQ(h.ext[i], 0) << i;
+	EXPECT_EQ(h.flags, 4);
+}
+
 } // namespace

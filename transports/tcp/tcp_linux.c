@@ -43,7 +43,7 @@ struct rds_transport rds_tcp_transport = {
 	.name = "tcp",
 	.type = RDS_TRANS_TCP,
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_ZEROCOPY | RDS_CAP_COALESCE | RDS_CAP_PROBE |
-		RDS_CAP_TOS_ZERO,
+		RDS_CAP_DELIVERY_ACK | RDS_CAP_TOS_ZERO,
 	.max_paths = 1,
 	.laddr_check = rds_tcp_laddr_check,
 	.path_alloc = rds_tcp_path_alloc,

@@ -372,7 +372,7 @@ struct rds_transport table = {
 	.name = "tcp",
 	.type = 2,
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_ZEROCOPY | RDS_CAP_COALESCE | RDS_CAP_PROBE |
-		RDS_CAP_TOS_ZERO,
+		RDS_CAP_DELIVERY_ACK | RDS_CAP_TOS_ZERO,
 	.max_paths = 1,
 	.owner = nullptr,
 	.laddr_check = host::laddr_is_local,

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_ack.cc: delivery acks: what the peer's RDS has, and telling it what ours has.
+ *
+ * h_ack of any header is the last number that the receiver has dealt with: queued to a socket, or
+ * known to be wanted by nobody.  It goes with whatever is sent; a bare ack is made only when
+ * nothing is: at once when the sender asked (ACK_REQUIRED), else after kAckDelayNs.  At most one
+ * waits for the transport.  The sender asks when max_unacked_packets or max_unacked_bytes went
+ * without, and when a socket's send queue is half full.
+ *
+ * Numbers are a connection object's: its generation, in hello, says which.  A receiver that
+ * meets another generation begins to count anew, so what is sent again after a restart of either
+ * side is neither taken for old nor acknowledged by a number of before
+ * (docs/decisions/012-delivery-ack.md).
+ */
+#include "net.h"
+
+void rds_path::ack_fn(struct rds_timer *t)
+{
+	rds_path *p = rds::container_of(t, &rds_path::ack_timer_);
+
+	p->ack_armed_.store(0);
+	if (p->told_.load() != p->next_rx_seq.load())
+		p->want_ack(true);
+}
+
+/* Before anything else on a new connection; false without memory.  Worker. */
+bool rds_path::say_hello()
+{
+	if (!(conn.trans.caps & RDS_CAP_DELIVERY_ACK))
+		return true;
+
+	rds::Message *m = rds::message_create(0, nullptr, RDS_MAY_SLEEP);
+
+	if (!m)
+		return false;
+	rds::wire::encode_hello(m->hdr, { conn.gen, rds::wire::kCapDeliveryAck });
+	m->flags = rds::kMsgOnce;
+	queue_first(m);
+	return true;
+}
+
+/* The first header of a connection: what it says of the peer, and what follows from that. */
+void rds_path::meet(const rds::wire::Header &h, const rds::wire::Fields &f)
+{
+	rds::wire::Hello hello = {};
+
+	if (rds::wire::is_control(f))
+		hello = rds::wire::decode_hello(h);
+	if (!(hello.caps & rds::wire::kCapDeliveryAck))
+		hello.gen = 0;
+	if (hello.gen != peer_gen_) {
+		next_rx_seq.store(0);
+		peer_gen_ = hello.gen;
+	}
+	if (hello.gen) {
+		peer_.store(static_cast<uint32_t>(rds::Peer::kAcks));
+		return;
+	}
+	peer_.store(static_cast<uint32_t>(rds::Peer::kPlain));
+	acked(0); /* what the transport reported meanwhile counts */
+}
+
+void rds_path::peer_has(uint64_t seq)
+{
+	if (peer() != rds::Peer::kAcks || seq <= delivered_.load())
+		return;
+	if (seq >= tx_seq_.load()) {
+		conn.net.count(RDS_S_recv_bad_ack);
+		return;
+	}
+
+	rds::RcuReader rcu;
+	rds::MsgList done;
+	{
+		rds::Guard g(lock);
+
+		delivered_.store(seq);
+		collect_acked(done);
+	}
+	finish(done);
+}
+
+void rds_path::took(const rds::wire::Fields &f)
+{
+	next_rx_seq.store(f.seq + 1);
+	took_again(f);
+}
+
+void rds_path::took_again(const rds::wire::Fields &f)
+{
+	if (peer() != rds::Peer::kAcks)
+		return;
+	if (f.flags & rds::wire::kAckRequired)
+		conn.net.count(RDS_S_recv_ack_required);
+	want_ack(f.flags & rds::wire::kAckRequired);
+}
+
+/* Any context. */
+void rds_path::want_ack(bool now)
+{
+	if (now) {
+		if (!ack_due_.exchange(1))
+			post(rds::kEvSend);
+	} else if (!ack_armed_.load() && !ack_armed_.exchange(1)) {
+		rds_timer_arm(&ack_timer_, rds::kAckDelayNs);
+	}
+}
+
+/* An ack is due and no message there to carry it.  Token holder. */
+void rds_path::queue_ack()
+{
+	if (!ack_due_.exchange(0) || peer() != rds::Peer::kAcks)
+		return;
+
+	rds::Message *m = rds::message_create(0, nullptr, RDS_MAY_SLEEP);
+
+	if (!m) {
+		want_ack(false);
+		return;
+	}
+	rds::wire::encode_control(m->hdr);
+	m->flags = rds::kMsgOnce;
+	conn.net.count(RDS_S_send_ack_only);
+	queue_first(m);
+}
+
+/* Every header that has not begun to leave says what we have; the last may ask for the same. */
+void rds_path::stamp_acks(Batch &b)
+{
+	unsigned int first = b.off ? 1 : 0;
+	uint64_t next = 0;
+
+	if (first == b.n)
+		return;
+	if (peer() == rds::Peer::kAcks) {
+		ack_due_.exchange(0);
+		next = next_rx_seq.load();
+		told_.store(next);
+	}
+	for (unsigned int i = first; i < b.n; i++)
+		rds::wire::put64(b.msgs[i]->hdr.ack, next ? next - 1 : 0);
+	if (peer() != rds::Peer::kAcks)
+		return;
+
+	ask_for_ack(b, first);
+}
+
+/* The last message of a batch asks for all before it. */
+void rds_path::ask_for_ack(Batch &b, unsigned int first)
+{
+	rds::wire::Header &last = b.msgs[b.n - 1]->hdr;
+	uint64_t seq = rds::wire::get64(last.sequence);
+
+	quiet_msgs_ -= b.n;
+	quiet_bytes_ -= static_cast<int64_t>(b.bytes);
+	if (!seq)
+		return; /* a map or a bare ack: the next batch asks */
+	if (quiet_msgs_ > 0 && quiet_bytes_ > 0 && !short_of_room_locked(b, first))
+		return;
+	last.flags |= rds::wire::kAckRequired;
+	asked_ = seq;
+	quiet_msgs_ = conn.net.tun.max_unacked_packets;
+	quiet_bytes_ = conn.net.tun.max_unacked_bytes;
+	conn.net.count(RDS_S_send_ack_required);
+}
+
+/* One of the batch's senders will soon have to wait, and no answer is on its way to him. */
+bool rds_path::short_of_room_locked(const Batch &b, unsigned int first) const
+{
+	const rds::Socket *before = nullptr;
+
+	if (asked_ > delivered_.load())
+		return false;
+	for (unsigned int i = first; i < b.n; i++) {
+		const rds::Socket *s = b.msgs[i]->sock;
+
+		if (s && s != before && s->short_of_room())
+			return true;
+		before = s;
+	}
+	return false;
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+using fake::wire;
+using host::endpoint;
+using host::Socket;
+using rds::Peer;
+
+constexpr uint64_t kMs = 1000 * 1000;
+
+/* One path from 10.0.0.1 to a remote host, over a transport that may lose what it acknowledged. */
+class PathAck : public CoreTest
+{
+protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		fake::set_caps(RDS_CAP_DELIVERY_ACK);
+		s = std::make_unique<Socket>(*net);
+		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+	}
+	void TearDown() override
+	{
+		s.reset();
+		CoreTest::TearDown();
+	}
+	rds_path &path()
+	{
+		return *wire().path;
+	}
+	void send(unsigned int n = 1)
+	{
+		for (unsigned int i = 0; i < n; i++)
+			ASSERT_EQ(s->send(to, pattern(100, i)), 0);
+	}
+	void bring_up()
+	{
+		sim::run_ready();
+		rds_path_connected(wire().path);
+		sim::run_ready();
+		ASSERT_EQ(path().state(), rds::PathState::kUp);
+	}
+	void reconnect()
+	{
+		rds_path_drop(wire().path, RDS_DROP_ERROR);
+		sim::run_ready();
+		sim::run_for(1000 * kMs);
+		bring_up();
+	}
+	void hello(uint32_t gen = 77)
+	{
+		rds::wire::Header h;
+
+		rds::wire::encode_hello(h, { gen, rds::wire::kCapDeliveryAck });
+		ASSERT_EQ(fake::arrive(wire().path, h), RDS_RECV_SKIP);
+		sim::run_ready();
+	}
+	void peer_has(uint64_t seq)
+	{
+		rds::wire::Header h;
+
+		rds::wire::encode_control(h);
+		rds::wire::put64(h.ack, seq);
+		ASSERT_EQ(fake::arrive(wire().path, h), RDS_RECV_SKIP);
+	}
+	int arrive(uint64_t seq, uint8_t flags = 0)
+	{
+		int ret = fake::arrive(wire().path, seq, 5000, 4000, pattern(10), flags);
+
+		sim::run_ready();
+		return ret;
+	}
+	std::vector<fake::Frame> sent()
+	{
+		return fake::frames(wire().sent);
+	}
+	unsigned int waiting()
+	{
+		unsigned int n = 0;
+
+		rds_info_messages(
+			net->core(), RDS_QUEUE_RETRANS,
+			[](void *arg, const struct rds_msg_info *) {
+				++*static_cast<unsigned int *>(arg);
+			},
+			&n);
+		return n;
+	}
+	std::unique_ptr<Socket> s;
+	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
+};
+
+TEST_F(PathAck, HelloIsTheFirstFrameOfEveryConnection)
+{
+	uint32_t gen = 0;
+
+	send();
+	bring_up();
+	for (int round = 0; round < 3; round++) {
+		auto f = sent();
+
+		ASSERT_EQ(f.size(), 3u);
+		EXPECT_TRUE(rds::wire::is_control(rds::wire::decode(f[0].header)));
+
+		auto h = rds::wire::decode_hello(f[0].header);
+
+		EXPECT_EQ(h.caps, rds::wire::kCapDeliveryAck);
+		EXPECT_NE(h.gen, 0u);
+		EXPECT_TRUE(!gen || h.gen == gen);
+		gen = h.gen;
+		EXPECT_EQ(f[1].flags, rds::wire::kCongBitmap);
+		EXPECT_EQ(f[2].seq, 1u);
+		reconnect();
+	}
+}
+
+TEST_F(PathAck, WhatThePeersRdsHasNotStays)
+{
+	send(3);
+	bring_up();
+	rds_path_acked(wire().path, wire().sent.size());
+	EXPECT_EQ(waiting(), 3u) << "let go before the peer was known";
+	hello();
+	rds_path_acked(wire().path, wire().sent.size());
+	EXPECT_EQ(waiting(), 3u);
+	peer_has(2);
+	EXPECT_EQ(waiting(), 1u);
+	peer_has(1); /* older news */
+	EXPECT_EQ(waiting(), 1u);
+	peer_has(3);
+	EXPECT_EQ(waiting(), 0u);
+}
+
+TEST_F(PathAck, APlainPeersTransportSpeaksForIt)
+{
+	send(3);
+	bring_up();
+	rds_path_acked(wire().path, wire().sent.size());
+	EXPECT_EQ(waiting(), 3u);
+	EXPECT_EQ(arrive(1), 0);
+	EXPECT_EQ(path().peer(), Peer::kPlain);
+	EXPECT_EQ(waiting(), 0u);
+	for (const auto &f : sent()) {
+		EXPECT_EQ(f.ack, 0u);
+		EXPECT_EQ(f.flags & rds::wire::kAckRequired, 0);
+	}
+	sim::run_for(100 * kMs);
+	EXPECT_EQ(net->stat(RDS_S_send_ack_only), 0u);
+}
+
+TEST_F(PathAck, AnAckOfWhatWasNeverSentIsIgnored)
+{
+	send(2);
+	bring_up();
+	hello();
+	peer_has(3);
+	peer_has(~0ull);
+	EXPECT_EQ(waiting(), 2u);
+	EXPECT_EQ(net->stat(RDS_S_recv_bad_ack), 2u);
+}
+
+TEST_F(PathAck, SendsAgainExactlyWhatWasNotAcknowledged)
+{
+	send(4);
+	bring_up();
+	hello();
+	EXPECT_EQ(arrive(1), 0); /* now our headers carry an ack */
+	send();
+	peer_has(3);
+	reconnect();
+
+	auto f = sent();
+
+	ASSERT_EQ(f.size(), 4u);
+	EXPECT_EQ(f[2].seq, 4u);
+	EXPECT_EQ(f[3].seq, 5u);
+	for (size_t i = 2; i < 4; i++) {
+		EXPECT_TRUE(f[i].flags & rds::wire::kRetransmitted);
+		EXPECT_EQ(f[i].ack, 0u) << "an ack of before, to a peer that may be another";
+	}
+}
+
+TEST_F(PathAck, NumbersOfOneGenerationComeOnce)
+{
+	send();
+	bring_up();
+	hello(7);
+	EXPECT_EQ(arrive(1), 0);
+	EXPECT_EQ(arrive(2), 0);
+	EXPECT_EQ(arrive(2), RDS_RECV_SKIP) << "the same number without the retransmit flag";
+	EXPECT_EQ(arrive(1, rds::wire::kRetransmitted), RDS_RECV_SKIP);
+	reconnect();
+	hello(7);
+	EXPECT_EQ(arrive(2, rds::wire::kRetransmitted), RDS_RECV_SKIP);
+	EXPECT_EQ(arrive(3, rds::wire::kRetransmitted), 0);
+	reconnect();
+	hello(8);
+	EXPECT_EQ(arrive(1, rds::wire::kRetransmitted), 0) << "a restarted peer's";
+	EXPECT_EQ(net->stat(RDS_S_recv_queued), 4u);
+}
+
+TEST_F(PathAck, APeerThatBecamePlainCountsAnew)
+{
+	send();
+	bring_up();
+	hello(7);
+	EXPECT_EQ(arrive(5), 0);
+	reconnect();
+	EXPECT_EQ(arrive(1, rds::wire::kRetransmitted), 0);
+	EXPECT_EQ(path().peer(), Peer::kPlain);
+}
+
+TEST_F(PathAck, AsksAfterSoManyMessages)
+{
+	rds_net_tunables(net->core())->max_unacked_packets = 4;
+	send();
+	bring_up();
+	hello();
+	send(9);
+
+	auto f = sent();
+	std::vector<uint64_t> asked;
+
+	for (const auto &frame : f)
+		if (frame.flags & rds::wire::kAckRequired)
+			asked.push_back(frame.seq);
+	/* The first after a connect asks too: what came before it is not known. */
+	EXPECT_EQ(asked, (std::vector<uint64_t>{2, 6, 10}));
+}
+
+TEST_F(PathAck, AsksAfterSoManyBytesAndWhenTheSenderIsShortOfRoom)
+{
+	auto *tun = rds_net_tunables(net->core());
+
+	tun->max_unacked_packets = 1000;
+	tun->max_unacked_bytes = 500;
+	send();
+	bring_up();
+	hello();
+	send(8); /* 148 bytes each, on the wire */
+	EXPECT_EQ(net->stat(RDS_S_send_ack_required), 2u);
+	peer_has(9);
+	tun->max_unacked_bytes = 1 << 30;
+	send(4); /* uses up the old measure */
+	peer_has(13);
+
+	uint64_t before = net->stat(RDS_S_send_ack_required);
+
+	s->sock().sndbuf = 600;
+	send(5);
+	EXPECT_EQ(net->stat(RDS_S_send_ack_required), before + 1) << "one question at a time";
+	peer_has(18);
+	send(3);
+	EXPECT_EQ(net->stat(RDS_S_send_ack_required), before + 2);
+}
+
+TEST_F(PathAck, AnswersAtOnceWhenAsked)
+{
+	send();
+	bring_up();
+	hello();
+	EXPECT_EQ(arrive(1), 0);
+	EXPECT_EQ(net->stat(RDS_S_send_ack_only), 0u);
+	EXPECT_EQ(arrive(2, rds::wire::kAckRequired), 0);
+	EXPECT_EQ(net->stat(RDS_S_send_ack_only), 1u);
+
+	auto last = sent().back();
+
+	EXPECT_EQ(last.ack, 2u);
+	EXPECT_TRUE(rds::wire::is_control(rds::wire::decode(last.header)));
+	/* Also when it had it: the answer of before was lost. */
+	EXPECT_EQ(arrive(2, rds::wire::kAckRequired | rds::wire::kRetransmitted), RDS_RECV_SKIP);
+	EXPECT_EQ(net->stat(RDS_S_send_ack_only), 2u);
+}
+
+TEST_F(PathAck, AnswersAfterAWhileWhenNotAsked)
+{
+	send();
+	bring_up();
+	hello();
+	for (uint64_t i = 1; i <= 3; i++)
+		EXPECT_EQ(arrive(i), 0);
+	sim::run_for(rds::kAckDelayNs + kMs);
+	EXPECT_EQ(net->stat(RDS_S_send_ack_only), 1u);
+	EXPECT_EQ(sent().back().ack, 3u);
+	sim::run_for(100 * kMs);
+	EXPECT_EQ(net->stat(RDS_S_send_ack_only), 1u) << "nothing new to say";
+}
+
+TEST_F(PathAck, AMessageCarriesIt)
+{
+	send();
+	bring_up();
+	hello();
+	EXPECT_EQ(arrive(1), 0);
+	send();
+	EXPECT_EQ(sent().back().ack, 1u);
+	EXPECT_EQ(sent().back().seq, 2u);
+	sim::run_for(100 * kMs);
+	EXPECT_EQ(net->stat(RDS_S_send_ack_only), 0u);
+}
+
+/* A header that is half out keeps the ack that it began with. */
+TEST_F(PathAck, ABegunHeaderIsLeftAlone)
+{
+	send();
+	bring_up();
+	hello();
+	EXPECT_EQ(arrive(1), 0);
+	wire().room = 10; /* of the next header: h_ack is half out */
+	send();
+	wire().room = SIZE_MAX;
+	EXPECT_EQ(arrive(2), 0);
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(sent().back().ack, 1u);
+	sim::run_for(100 * kMs);
+	EXPECT_EQ(sent().back().ack, 2u) << "told by a bare one";
+}
+
+TEST_F(PathAck, NoMemoryForHelloMeansNoConnectionYet)
+{
+	send();
+	sim::run_ready();
+	sim::options().fail_per_1000 = 1000;
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	EXPECT_NE(path().state(), rds::PathState::kUp);
+	EXPECT_TRUE(wire().sent.empty());
+	sim::options().fail_per_1000 = 0;
+	sim::run_for(1000 * kMs);
+	bring_up();
+	EXPECT_EQ(sent().size(), 3u);
+}
+
+TEST_F(PathAck, NoMemoryForAnAckMeansLater)
+{
+	send();
+	bring_up();
+	hello();
+	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4000, pattern(10), rds::wire::kAckRequired), 0);
+	sim::options().fail_per_1000 = 1000;
+	sim::run_ready();
+	EXPECT_EQ(net->stat(RDS_S_send_ack_only), 0u);
+	sim::options().fail_per_1000 = 0;
+	sim::run_for(2 * rds::kAckDelayNs);
+	EXPECT_EQ(sent().back().ack, 1u);
+}
+
+/* Nobody is to wait for the end of a peer that gets again what it has not read. */
+TEST_F(PathAck, AnOrderlyEndNeedsNoDrain)
+{
+	send();
+	bring_up();
+	hello();
+	rds_transport_net_reset(net->core(), fake::ops());
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect close connect");
+}
+
+} // namespace
