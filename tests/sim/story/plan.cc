@@ -91,6 +91,8 @@ void choose_carrier(Setup &s)
 	sim::Rng r(s.seed, ~0u);
 
 	s.verbs = r.chance(250);
+	/* Over queue pairs a restarted host does not say so. */
+	s.promise = s.verbs ? check::Promise::kWhileConnected : check::Promise::kAlways;
 	if (!s.verbs)
 		return;
 	s.ib.send_ring = static_cast<unsigned int>(scale_free(r, 2, 7));
