@@ -40,6 +40,11 @@ void *rds_alloc(size_t size, enum rds_ctx ctx)
 	return kmalloc(size, ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC | __GFP_NOWARN);
 }
 
+void rds_free_many(size_t n, void **p)
+{
+	kfree_bulk(n, p);
+}
+
 void rds_free(void *p)
 {
 	kvfree(p);

@@ -32,13 +32,38 @@ void message_free_raw(Message *m)
 	rds_free(m);
 }
 
-void message_put(Message *m)
+/* Drops a reference; true: it was the last, and nothing but the raw memory is left. */
+static bool message_let_go(Message *m)
 {
 	if (!m->refs.put())
-		return;
+		return false;
 	if (m->len)
 		rds_payload_destroy(m->payload());
-	message_free_raw(m);
+	if (RDS_UNLIKELY(m->zcopy))
+		rds_free(m->zcopy);
+	return true;
+}
+
+void message_put(Message *m)
+{
+	if (message_let_go(m))
+		rds_free(m);
+}
+
+void MessageBin::put(Message *m)
+{
+	if (!message_let_go(m))
+		return;
+	raw_[n_++] = m;
+	if (n_ == kMany)
+		empty();
+}
+
+void MessageBin::empty()
+{
+	if (n_)
+		rds_free_many(n_, raw_);
+	n_ = 0;
 }
 
 void message_charge_payload(Message &m)

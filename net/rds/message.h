@@ -82,6 +82,26 @@ Message *message_create(uint32_t len, const struct rds_src *src, enum rds_ctx ct
 void message_free_raw(Message *m);
 /* Drops a reference; the last one frees payload, note and message. */
 void message_put(Message *m);
+/* As message_put() for many: their memory is given back together. */
+class MessageBin final
+{
+    public:
+	MessageBin() = default;
+	MessageBin(const MessageBin &) = delete;
+	MessageBin &operator=(const MessageBin &) = delete;
+	~MessageBin()
+	{
+		empty();
+	}
+	void put(Message *m);
+
+    private:
+	void empty();
+
+	static constexpr unsigned int kMany = 32;
+	unsigned int n_ = 0;
+	void *raw_[kMany];
+};
 /* Called when the payload has got its memory: what it costs the queues. */
 void message_charge_payload(Message &m);
 

@@ -130,13 +130,23 @@ struct rds_path final {
 			heard.store(1);
 		if (RDS_UNLIKELY(peer() == rds::Peer::kUnknown))
 			meet(h, f);
-		if (f.ack)
+		if (RDS_UNLIKELY(f.ack > delivered_.load()))
 			peer_has(f.ack);
 	}
 	/* A message with a number was taken care of: delivered, or nobody wants it. */
-	void took(const rds::wire::Fields &f);
+	RDS_INLINE void took(const rds::wire::Fields &f)
+	{
+		next_rx_seq.store(f.seq + 1);
+		took_again(f);
+	}
 	/* It had been before. */
-	void took_again(const rds::wire::Fields &f);
+	RDS_INLINE void took_again(const rds::wire::Fields &f)
+	{
+		bool asked = f.flags & rds::wire::kAckRequired;
+
+		if (peer() == rds::Peer::kAcks && (asked || !ack_armed_.load()))
+			want_ack(asked);
+	}
 	RDS_INLINE rds::Peer peer() const
 	{
 		return static_cast<rds::Peer>(peer_.load());
@@ -210,12 +220,11 @@ struct rds_path final {
 	void want_ack(bool now);
 	void queue_ack() RDS_EXCLUDES(lock);
 	void stamp_acks(Batch &b) RDS_REQUIRES(lock);
-	void ask_for_ack(Batch &b, unsigned int first) RDS_REQUIRES(lock);
-	bool short_of_room_locked(const Batch &b, unsigned int first) const RDS_REQUIRES(lock);
+	void stay_quiet() RDS_REQUIRES(lock);
+	void ask_for_ack(Batch &b) RDS_REQUIRES(lock);
 
 	/* path_queue.cc */
 	void queue_first(rds::Message *m) RDS_EXCLUDES(lock);
-	bool delivered_locked(const rds::Message &m) const RDS_REQUIRES(lock);
 	bool stream_locked() RDS_REQUIRES(lock);
 	bool hold_locked(bool more) RDS_REQUIRES(lock);
 	void unlink_locked(rds::Message *m) RDS_REQUIRES(lock);
@@ -264,7 +273,7 @@ struct rds_path final {
 	uint64_t acked_off_ RDS_GUARDED_BY(lock) = 0;	  /* bytes acknowledged since up */
 	rds::Atomic<uint64_t> delivered_;  /* last number that the peer's RDS has; under lock */
 	uint64_t asked_ RDS_GUARDED_BY(lock) = 0;	  /* last number that asked for an ack */
-	int64_t quiet_msgs_ RDS_GUARDED_BY(lock) = 0;	  /* may still go without asking for ... */
+	int64_t quiet_packets_ RDS_GUARDED_BY(lock) = 0;  /* may still go without asking for ... */
 	int64_t quiet_bytes_ RDS_GUARDED_BY(lock) = 0;	  /* ... an ack, see max_unacked_packets */
 	bool open_ RDS_GUARDED_BY(lock) = false;	  /* up: the token may be taken */
 	bool sending_ RDS_GUARDED_BY(lock) = false;	  /* the token is out */

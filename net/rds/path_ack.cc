@@ -5,8 +5,9 @@
  * h_ack of any header is the last number that the receiver has dealt with: queued to a socket, or
  * known to be wanted by nobody.  It goes with whatever is sent; a bare ack is made only when
  * nothing is: at once when the sender asked (ACK_REQUIRED), else after kAckDelayNs.  At most one
- * waits for the transport.  The sender asks when max_unacked_packets or max_unacked_bytes went
- * without, and when a socket's send queue is half full.
+ * waits for the transport.  The sender asks when max_unacked_packets (calls of xmit: messages that
+ * go together are one) or max_unacked_bytes went without any ack, and when a socket's send queue is
+ * half full.
  *
  * Numbers are a connection object's: its generation, in hello, says which.  A receiver that
  * meets another generation begins to count anew, so what is sent again after a restart of either
@@ -20,8 +21,8 @@ void rds_path::ack_fn(struct rds_timer *t)
 	rds_path *p = rds::container_of(t, &rds_path::ack_timer_);
 
 	p->ack_armed_.store(0);
-	if (p->told_.load() != p->next_rx_seq.load())
-		p->want_ack(true);
+	if (p->told_.load() != p->next_rx_seq.load() && !p->ack_due_.exchange(1))
+		p->post(rds::kEvSend);
 }
 
 /* Before anything else on a new connection; false without memory.  Worker. */
@@ -63,7 +64,7 @@ void rds_path::meet(const rds::wire::Header &h, const rds::wire::Fields &f)
 
 void rds_path::peer_has(uint64_t seq)
 {
-	if (peer() != rds::Peer::kAcks || seq <= delivered_.load())
+	if (peer() != rds::Peer::kAcks)
 		return;
 	if (seq >= tx_seq_.load()) {
 		conn.net.count(RDS_S_recv_bad_ack);
@@ -76,30 +77,17 @@ void rds_path::peer_has(uint64_t seq)
 		rds::Guard g(lock);
 
 		delivered_.store(seq);
+		stay_quiet();
 		collect_acked(done);
 	}
 	finish(done);
-}
-
-void rds_path::took(const rds::wire::Fields &f)
-{
-	next_rx_seq.store(f.seq + 1);
-	took_again(f);
-}
-
-void rds_path::took_again(const rds::wire::Fields &f)
-{
-	if (peer() != rds::Peer::kAcks)
-		return;
-	if (f.flags & rds::wire::kAckRequired)
-		conn.net.count(RDS_S_recv_ack_required);
-	want_ack(f.flags & rds::wire::kAckRequired);
 }
 
 /* Any context. */
 void rds_path::want_ack(bool now)
 {
 	if (now) {
+		conn.net.count(RDS_S_recv_ack_required);
 		if (!ack_due_.exchange(1))
 			post(rds::kEvSend);
 	} else if (!ack_armed_.load() && !ack_armed_.exchange(1)) {
@@ -143,41 +131,33 @@ void rds_path::stamp_acks(Batch &b)
 	if (peer() != rds::Peer::kAcks)
 		return;
 
-	ask_for_ack(b, first);
+	ask_for_ack(b);
+}
+
+/* An ack came or was asked for: so much may go without. */
+void rds_path::stay_quiet()
+{
+	quiet_packets_ = conn.net.tun.max_unacked_packets;
+	quiet_bytes_ = conn.net.tun.max_unacked_bytes;
 }
 
 /* The last message of a batch asks for all before it. */
-void rds_path::ask_for_ack(Batch &b, unsigned int first)
+void rds_path::ask_for_ack(Batch &b)
 {
-	rds::wire::Header &last = b.msgs[b.n - 1]->hdr;
-	uint64_t seq = rds::wire::get64(last.sequence);
+	rds::Message &last = *b.msgs[b.n - 1];
+	uint64_t seq = rds::wire::get64(last.hdr.sequence);
+	/* No answer is on its way to a sender who will soon have to wait. */
+	bool answered = asked_ <= delivered_.load();
 
-	quiet_msgs_ -= b.n;
+	quiet_packets_--;
 	quiet_bytes_ -= static_cast<int64_t>(b.bytes);
 	if (!seq)
 		return; /* a map or a bare ack: the next batch asks */
-	if (quiet_msgs_ > 0 && quiet_bytes_ > 0 && !short_of_room_locked(b, first))
+	if (quiet_packets_ > 0 && quiet_bytes_ > 0 &&
+	    !(answered && last.sock && last.sock->short_of_room()))
 		return;
-	last.flags |= rds::wire::kAckRequired;
+	last.hdr.flags |= rds::wire::kAckRequired;
 	asked_ = seq;
-	quiet_msgs_ = conn.net.tun.max_unacked_packets;
-	quiet_bytes_ = conn.net.tun.max_unacked_bytes;
+	stay_quiet();
 	conn.net.count(RDS_S_send_ack_required);
-}
-
-/* One of the batch's senders will soon have to wait, and no answer is on its way to him. */
-bool rds_path::short_of_room_locked(const Batch &b, unsigned int first) const
-{
-	const rds::Socket *before = nullptr;
-
-	if (asked_ > delivered_.load())
-		return false;
-	for (unsigned int i = first; i < b.n; i++) {
-		const rds::Socket *s = b.msgs[i]->sock;
-
-		if (s && s != before && s->short_of_room())
-			return true;
-		before = s;
-	}
-	return false;
 }

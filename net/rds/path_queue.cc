@@ -108,19 +108,6 @@ void rds_path::unlink_locked(rds::Message *m)
 		pongs.fetch_sub(1);
 }
 
-bool rds_path::delivered_locked(const rds::Message &m) const
-{
-	switch (peer()) {
-	case rds::Peer::kUnknown:
-		break;
-	case rds::Peer::kPlain:
-		return m.end_off <= acked_off_;
-	case rds::Peer::kAcks:
-		return rds::wire::get64(m.hdr.sequence) <= delivered_.load();
-	}
-	return false;
-}
-
 /*
  * A frame without number overtakes all that have one, but never into the middle of a message and
  * never another of its kind: hello is the first of a connection.  Token holder or worker.
@@ -150,28 +137,57 @@ void rds_path::queue_first(rds::Message *m)
 	finish(done);
 }
 
+/* What was delivered, by the word of whom the peer's first frame chose. */
 void rds_path::collect_acked(rds::MsgList &done)
 {
-	for (;;) {
-		rds::Message *m = queue_.front();
+	const rds::Peer who = peer();
+	const uint64_t last = delivered_.load();
 
-		if (!m || m == unsent_ || !delivered_locked(*m))
+	while (rds::Message *m = queue_.front()) {
+		if (m == unsent_)
 			return;
-		unlink_locked(m);
+
+		bool gone = who == rds::Peer::kAcks  ? rds::wire::get64(m->hdr.sequence) <= last :
+			    who == rds::Peer::kPlain ? m->end_off <= acked_off_ :
+						       false;
+
+		if (!gone)
+			return;
+		queue_.remove(m);
+		if (RDS_UNLIKELY(m->flags & rds::kMsgPong))
+			pongs.fetch_sub(1);
 		done.push_back(m);
 	}
 }
 
-/* The last act of messages that left the queue.  No lock; the RCU section of their unlinking. */
+/*
+ * The last act of messages that left the queue.  No lock; the RCU section of their unlinking.  A
+ * socket is told once of those that follow each other.
+ */
 void rds_path::finish(rds::MsgList &done)
 {
+	rds::MessageBin bin;
+	rds::Socket *s = nullptr;
+	uint32_t bytes = 0, mem = 0;
+
 	while (rds::Message *m = done.pop_front()) {
-		if (m->sock) {
-			m->sock->sent_done(m->len, m->charge, m->zcopy);
-			m->zcopy = nullptr;
+		if (m->sock != s || RDS_UNLIKELY(m->zcopy)) {
+			if (s)
+				s->sent_done(bytes, mem, nullptr);
+			s = m->sock;
+			bytes = mem = 0;
 		}
-		rds::message_put(m);
+		bytes += m->len;
+		mem += m->charge;
+		if (RDS_UNLIKELY(s && m->zcopy)) {
+			s->sent_done(bytes, mem, m->zcopy);
+			m->zcopy = nullptr;
+			s = nullptr;
+		}
+		bin.put(m);
 	}
+	if (s)
+		s->sent_done(bytes, mem, nullptr);
 }
 
 void rds_path::acked(uint64_t bytes)
@@ -289,7 +305,7 @@ void rds_path::reset_queue(bool purge)
 			unsent_bytes_ += wire_bytes(*m);
 		cursor_ = 0;
 		tx_off_ = acked_off_ = 0;
-		quiet_msgs_ = quiet_bytes_ = 0; /* the first to go asks at once what has come */
+		quiet_packets_ = quiet_bytes_ = 0; /* the first to go asks at once what has come */
 		asked_ = 0;
 		blocked_ = room_came_ = held_ = false;
 	}

@@ -305,6 +305,12 @@ void *rds_alloc(size_t size, enum rds_ctx ctx)
 	return b + 1;
 }
 
+void rds_free_many(size_t n, void **p)
+{
+	while (n)
+		rds_free(p[--n]);
+}
+
 void rds_free(void *p)
 {
 	if (!p)
