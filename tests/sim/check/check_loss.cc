@@ -63,9 +63,16 @@ void Loss::booted(unsigned int host)
 	boots_[host]++;
 }
 
+void Loss::plain(unsigned int host)
+{
+	if (host >= plain_.size())
+		plain_.resize(host + 1);
+	plain_[host] = true;
+}
+
 void Loss::closed(unsigned int self, unsigned int peer, bool unread)
 {
-	if (promise_ == Promise::kAlways)
+	if (promise_ == Promise::kAlways && !is_plain(self) && !is_plain(peer))
 		return;
 	if (unread)
 		excuse_hosts(peer, self);

@@ -45,6 +45,8 @@ public:
 	 * a life of @self before its last boot. */
 	void closed(unsigned int self, unsigned int peer, bool unread);
 	void booted(unsigned int host);
+	/* @host speaks mainline's protocol: its connections keep no more than that can. */
+	void plain(unsigned int host);
 
 	/* At rest: whatever has not come will not come. */
 	void rest();
@@ -61,11 +63,16 @@ private:
 		uint32_t excused = 0; /* those before it may be lost */
 	};
 	void gap(uint32_t flow, uint32_t upto);
+	bool is_plain(unsigned int host) const
+	{
+		return host < plain_.size() && plain_[host];
+	}
 	void excuse_hosts(unsigned int from, unsigned int to);
 
 	const Promise promise_;
 	std::vector<Flow> flows_;
 	std::vector<unsigned int> boots_; /* by host */
+	std::vector<bool> plain_;	  /* by host */
 	std::string complaint_;
 };
 

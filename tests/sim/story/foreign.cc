@@ -24,6 +24,7 @@ void MainlineNode::boot()
 				   const host::Bytes &data) {
 		watch_.received(slot_of(port - kFirstPort), instance_, from, data);
 	};
+	watch_.loss.plain(id);
 	watch_.loss.booted(id);
 	stop_ = false;
 	/* What was sent before found nobody there. */
