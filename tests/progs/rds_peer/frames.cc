@@ -57,6 +57,25 @@ std::string map(uint8_t flags, size_t length, char fill)
 	return header.encode() + std::string(length, fill);
 }
 
+/* What our own hosts say besides messages: ports 0, no number, the retransmit flag. */
+Header control(uint64_t ack)
+{
+	Header header;
+
+	header.flags = flagRetransmitted;
+	header.ack = ack;
+	return header;
+}
+
+std::string hello()
+{
+	Header header = control(0);
+
+	header.add(extGenNum, 0x12345678, 4);
+	header.add(extCapBits, 2, 4);
+	return header.encode();
+}
+
 /* A message whose extension headers are these raw bytes. */
 std::string rawExthdr(const Context &context, std::initializer_list<uint8_t> bytes)
 {
@@ -238,6 +257,27 @@ std::vector<FrameSpec> oddHeaders()
 	};
 }
 
+std::vector<FrameSpec> acks()
+{
+	return {
+		{"hello", "one of ours introduces itself",
+		 [](const Context &) { return hello(); }, false, true},
+		{"hello_twice", "and again", [](const Context &) { return hello() + hello(); }, false,
+		 true},
+		{"bare_ack", "an ack and nothing else",
+		 [](const Context &) { return control(1).encode(); }},
+		{"ack_of_nothing", "an ack of what was never sent, after a hello",
+		 [](const Context &) { return hello() + control(UINT64_MAX).encode(); }, false,
+		 true},
+		{"ack_wanted", "a message that asks for an ack, after a hello",
+		 [](const Context &c) {
+			 return hello() +
+				data(c, "ack", [](Header &h) { h.flags = flagAckRequired; });
+		 },
+		 false, true},
+	};
+}
+
 std::vector<FrameSpec> maps()
 {
 	return {
@@ -321,7 +361,7 @@ const std::vector<FrameSpec> &allFrames()
 	static const std::vector<FrameSpec> all = [] {
 		std::vector<FrameSpec> frames;
 
-		for (const auto &part : {pings(), messages(), oddHeaders(), maps(), broken()})
+		for (const auto &part : {pings(), messages(), oddHeaders(), acks(), maps(), broken()})
 			frames.insert(frames.end(), part.begin(), part.end());
 		return frames;
 	}();

@@ -83,6 +83,8 @@ int runEach(const Options &options)
 	if (!worksAgain(peer))
 		throw std::runtime_error("no answer to a ping");
 	for (const FrameSpec &frame : chosenFrames(options)) {
+		if (frame.first)
+			peer.open();
 		peer.send(frame);
 		const std::string outcome = peer.ping();
 		const bool alive = outcome == "pong" || worksAgain(peer);
