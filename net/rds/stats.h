@@ -62,7 +62,7 @@
 	X(conn_knock)		  /* the peer asked us to connect */                              \
 	X(conn_replaced)	  /* accepted while up: the peer had given the old one up */      \
 	X(conn_drain_timeout)	  /* closed without having seen the peer's end */                 \
-	X(cong_wakeups)		  /* sockets woken because a port they waited for cleared */          \
+	X(cong_wakeups)		  /* sockets woken because a port they waited for cleared */ \
 	X(send_ack_only)	  /* bare acks: nothing was there to carry one */                 \
 	X(recv_ack_only)	  /* bare acks received */                                        \
 	X(recv_bad_ack)		  /* acknowledges what was never sent: ignored */
