@@ -2,13 +2,14 @@
 /*
  * stress.cc: the core under real races.
  *
- *     pthread_tsan traffic|modules|hash [TIMES]
+ *     pthread_tsan traffic|modules|hash|wire [TIMES]
  *
  * traffic: a dozen sockets talk to each other over loopback, each message exactly once and in
  * order, while other threads open and close sockets, cancel, poll, toggle monitors, reset
  * connections, walk what rds-info shows, and make and destroy namespaces. modules: the same with
  * loopback being unloaded and loaded all the while; what was on its way then may be lost, what
- * arrives is in order, and traffic goes on afterwards. hash: see hash_stress.cc.
+ * arrives is in order, and traffic goes on afterwards. hash: see hash_stress.cc; wire: see
+ * wire_stress.cc.
  *
  * Every end waits for a wakeup and nothing else: a lost one fails the test (pt::wait_for).
  */
@@ -23,12 +24,17 @@
 
 #include "platform_pthread.h"
 #include "stress.h"
+#include "talk.h"
 #include "transports/loop/loop.h"
 
 namespace
 {
 
-constexpr int kEagain = -11, kEnetdown = -100, kEnetunreach = -101, kEnobufs = -105;
+using talk::check;
+using talk::pick;
+using talk::recv_blocking;
+using talk::send_blocking;
+
 constexpr unsigned int kSockets = 12;
 constexpr unsigned int kSenders = 4;
 constexpr unsigned int kHosts = 4;
@@ -59,18 +65,7 @@ const struct rds_transport *loop;
 struct rds_module loop_module;
 struct rds_module local_module;
 std::atomic<uint64_t> last_sender;
-std::atomic<uint64_t> arrived, noise, opened, namespaces, reloads, retried, walked;
-
-void check(bool ok, const char *what)
-{
-	if (!ok)
-		pt::fail(what);
-}
-
-unsigned int pick(unsigned int n)
-{
-	return rds_random() % n;
-}
+std::atomic<uint64_t> arrived, noise, opened, namespaces, reloads, walked;
 
 /* 127.0.0.n, which loopback serves itself, or 10.0.0.n, which is "local"'s. */
 struct rds_addr host_addr(const Mode &mode, unsigned int n)
@@ -113,46 +108,6 @@ host::Bytes tagged(uint64_t sender, uint64_t seq, size_t more)
 
 	memcpy(b.data(), &tag, sizeof(tag));
 	return b;
-}
-
-/* ---- sending and receiving as an application does, asleep where it would be ---- */
-
-void send_blocking(host::Socket &s, const struct rds_endpoint &to,
-		   std::span<const unsigned char> data, bool may_fail)
-{
-	for (;;) {
-		uint32_t seen = s.sock().woken.load();
-		int ret = s.send(to, data, pick(2));
-
-		if (!ret)
-			return;
-		if (ret == kEagain) {
-			pt::wait_for(s.sock(), [&] { return rds_socket_writable(s.core()); });
-		} else if (ret == kEnobufs) {
-			/* Woken, it asks again: that it waits was forgotten with the wakeup. */
-			pt::wait_for(s.sock(), [&] {
-				return s.sock().woken.load() != seen ||
-				       !rds_socket_congested(s.core(), &to);
-			});
-		} else {
-			check(may_fail && (ret == kEnetdown || ret == kEnetunreach), "send failed");
-			std::this_thread::sleep_for(std::chrono::microseconds(100));
-		}
-		retried++;
-	}
-}
-
-host::Received recv_blocking(host::Socket &s)
-{
-	for (;;) {
-		auto r = s.recv();
-
-		if (r)
-			return std::move(*r);
-		pt::wait_for(s.sock(), [&] { return s.readable(); });
-		/* Readable for a notification: it has been read now. */
-		rds_socket_cong_notice_done(s.core(), ~0ull);
-	}
 }
 
 /* ---- the sockets that are checked ---- */
@@ -468,7 +423,7 @@ int run(const Mode &mode)
 
 	printf("%lu messages, %lu of others, %lu sends repeated, %lu sockets opened, "
 	       "%lu namespaces, %lu reloads, %lu entries walked\n",
-	       arrived.load(), noise.load(), retried.load(), opened.load(), namespaces.load(),
+	       arrived.load(), noise.load(), talk::retried.load(), opened.load(), namespaces.load(),
 	       reloads.load(), walked.load());
 	check(left.empty(), left.c_str());
 	check(!loop_module.refs && !local_module.refs, "module references left");
@@ -491,6 +446,8 @@ int main(int argc, char **argv)
 		return run(Mode{.exact = false, .rounds = rounds});
 	if (part == "hash")
 		return hash_stress();
-	fprintf(stderr, "usage: pthread_tsan traffic|modules|hash [TIMES]\n");
+	if (part == "wire")
+		return wire_stress(100 * times);
+	fprintf(stderr, "usage: pthread_tsan traffic|modules|hash|wire [TIMES]\n");
 	return 2;
 }

@@ -5,5 +5,7 @@
 
 /* hash_stress.cc */
 int hash_stress();
+/* wire_stress.cc */
+int wire_stress(unsigned int rounds);
 
 #endif
