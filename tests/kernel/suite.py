@@ -137,11 +137,14 @@ KMEMLEAK = "/sys/kernel/debug/kmemleak"
 NOT_OURS = re.compile(r"\bsysfs_slab_add\b")
 
 
-def leaks(guest_vm):
-    """What kmemleak finds. It leaves out what is younger than 5 s, and marks on the first look."""
-    guest_vm.check(f"echo scan >{KMEMLEAK} && sleep 6 && echo scan >{KMEMLEAK}", timeout=120)
-    reports = re.split(r"^(?=unreferenced object)", guest_vm.check(f"cat {KMEMLEAK}"), flags=re.M)
-    return "".join(one for one in reports if not NOT_OURS.search(one))
+def leaks(*machines):
+    """What kmemleak finds in each guest that has it. It leaves out what is younger than 5 s, and
+    marks on the first look."""
+    watched = [m for m in machines if m.run(f"[ -e {KMEMLEAK} ]")[0] == 0]
+    scans = [m.spawn(f"echo scan >{KMEMLEAK} && sleep 6 && echo scan >{KMEMLEAK} &&"
+                     f" cat {KMEMLEAK}") for m in watched]
+    found = [re.split(r"^(?=unreferenced object)", scan.check(120), flags=re.M) for scan in scans]
+    return ["".join(one for one in reports if not NOT_OURS.search(one)) for reports in found]
 
 
 class FileRun:
@@ -180,14 +183,12 @@ class FileRun:
             pass
         one = Test(nothing_is_lost, self.count, (), 0, None, self.tests[0].file)
         began, log = time.monotonic(), self.logdir / "kmemleak.log"
-        found = []
         for machine in self.vms:
             machine.deadline = None
-            try:
-                if machine.run(f"[ -e {KMEMLEAK} ]")[0] == 0:
-                    found.append(leaks(machine))
-            except vm.VMError as error:
-                found.append(describe(error))
+        try:
+            found = leaks(*self.vms)
+        except vm.VMError as error:
+            found = [describe(error)]
         if found and not self.options.stop:
             log.write_text("".join(found))
             self.report.result(one, time.monotonic() - began, list(filter(None, found)), [], log)
