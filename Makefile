@@ -34,9 +34,9 @@ locked := mkdir -p $(logs) && flock build/.lock
 again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
-.PHONY: all modules modules-now user tests deps test test-user test-vm test-uml fuzz coverage \
-	coverage-glue demo bench scale soak mutation tidy install uninstall clean help need-headers \
-	need-cmake
+.PHONY: all modules modules-now user tests deps test test-user test-vm test-uml test-debug \
+	test-kcsan test-all fuzz coverage coverage-glue demo bench scale soak mutation tidy install \
+	uninstall clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
 
@@ -106,13 +106,29 @@ uml_cases := detectors kunit shortage netns load tcp congestion.ours_with_ours \
 	sockets.errnos sockets.behave sockets.copies faults.sockets_are_killed \
 	faults.resets_are_injected frames.malformed frames.claims_cost_nothing frames.ours_calls_back \
 	robust
-debug_run = mkdir -p $(logs); scripts/debug-kernel.sh $1 >/dev/null && \
+# With more than one CPU, preemption and sleep-in-atomic, but emulated.
+x86_cases := detectors kunit shortage.calls* shortage.workers netns load tcp \
+	congestion.ours_with_ours interop.first_contact faults.sockets_are_killed \
+	faults.resets_are_injected faults.modules_go_under_load frames.malformed \
+	frames.claims_cost_nothing robust
+kcsan_cases := races
+debug_run = rm -f $(logs)/test-$1.log; scripts/debug-kernel.sh $1 >/dev/null && \
 	$(MAKE) --no-print-directory KERNEL=$1 modules 2>&1 | tee $(logs)/build-$1.log && \
 	! grep -E 'warning:|WARNING:' $(logs)/build-$1.log && \
 	tests/kernel/run.py --kernel $1 $($1_cases) 2>&1 | tee $(logs)/test-$1.log
 
-test-uml: deps ## User-Mode Linux with KASAN, lockdep, kmemleak; KUnit; no memory (ROUNDS=50)
+test-uml: deps tests ## User-Mode Linux with KASAN, lockdep, kmemleak; KUnit; no memory (ROUNDS=50)
 	@$(call debug_run,uml)
+
+test-debug: deps tests ## the same on x86 in QEMU: SMP, preemption, sleep in atomic
+	@$(call debug_run,x86)
+
+test-kcsan: deps tests ## data races, on a kernel with KCSAN
+	@$(call debug_run,kcsan)
+
+test-all: ## test, test-debug and test-kcsan; the last line adds them up
+	@for run in test test-debug test-kcsan; do $(MAKE) --no-print-directory $$run; done; \
+	scripts/summary.py $(addprefix $(logs)/test-,user.log vm.log uml.log x86.log kcsan.log)
 
 coverage: deps ## lines and branches of the core that unit, contract, simulator and fuzz inputs run
 	@JOBS=$(JOBS) scripts/coverage.sh

@@ -6,7 +6,7 @@ A report names two accesses, each with the stack that led to it; of one it may n
 import re
 
 BEGIN = re.compile(r"BUG: KCSAN: ")
-END = re.compile(r"^={20,}$|^Reported by Kernel Concurrency Sanitizer")
+END = re.compile(r"^={20,}$")
 ACCESS = re.compile(r"^(read|write|read-write|race|assert|value)\b")
 OURS = re.compile(r"\[rds\w*\]$")
 NEAR = 3  # frames: memcpy, list or skb functions that we have called

@@ -1,18 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Data races, on the kernel with KCSAN: traffic from several sides, and one race on purpose."""
+"""Data races, on the kernel with KCSAN: traffic from several sides, and one race on purpose.
+
+Each access has a small chance to be watched, so every run sees others; nothing of ours may ever be
+seen (tests/kernel/kcsan.py says what is ours).
+"""
+import os
+import random
 import re
 
 from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
-from traffic import Flows, exact, ping
+from traffic import Flows, exact, ordered, ping
 
 KERNELS = ["kcsan"]
-WATCH = "/sys/module/kcsan/parameters/skip_watch"
+PARAMETERS = "/sys/module/kcsan/parameters"
+SWITCH = "/sys/kernel/debug/kcsan"
+SEED = int(os.environ.get("SEED") or random.randrange(1, 1 << 31))
+RDS_TCP = "'( sport = :16385 or dport = :16385 )'"
+LOAD = "--flows 4 --max-payload 20000"
 
 
 def watch_closely(t):
-    """At boot it would take minutes."""
-    t.a.check(f"echo 200 >{WATCH}")
+    """From the boot on it would take minutes; what is seen before the test is not of interest."""
+    t.a.check(f"cd {PARAMETERS} && echo 400 >skip_watch && echo 1000 >udelay_task &&"
+              f" echo 200 >udelay_interrupt && echo on >{SWITCH}")
 
 
 @test(modules="none")
@@ -21,10 +32,21 @@ def a_race_is_reported(t):
     watch_closely(t)
     t.a.check(f"/run/busybox insmod {t.modules_dir}/rds_bugs.ko bug=race; "
               "/run/busybox rmmod rds_bugs")
-    seen = [line for line in t.a.dmesg_problems() if re.search(r"KCSAN: data-race in racer", line)]
+    seen = [line for line in t.a.dmesg_problems() if "KCSAN: data-race in racer" in line]
     assert seen, "nothing was reported"
     t.note(f"{len(seen)} reports")
     t.a.dmesg_mark()
+
+
+def tell_watched(t):
+    """How often somebody else's access to the same bytes was waited for, since the boot."""
+    said = t.a.check(f"cat {SWITCH}")
+    t.note(re.search(r"setup_watchpoints: \d+", said)[0])
+
+
+def look_around(t, prefix=""):
+    """Reads every table again and again."""
+    return t.a.spawn(f"exec {prefix} sh -c 'while :; do {t.tool('rds-info')} >/dev/null; done'")
 
 
 @test(timeout=200)
@@ -33,23 +55,69 @@ def over_loopback(t):
     watch_closely(t)
     flows = Flows(t, t.a, "127.0.0.1", t.a, "127.0.0.1", "--flows 8 --max-payload 20000",
                   messages=60)
-    for _ in range(5):
-        t.a.check(f"{t.tool('rds-info')} >/dev/null")
+    look = look_around(t)
     t.note(exact(flows.result(150)))
+    look.kill()
+    look.wait()
+    tell_watched(t)
+
+
+def both_ways(t):
+    """Traffic in both directions between two namespaces."""
+    pair(t)
+    ping(t, t.a, X, Y, prefix=IN_X)
+    return [Flows(t, t.a, X, t.a, Y, LOAD, prefixes=(IN_X, IN_Y)),
+            Flows(t, t.a, Y6, t.a, X6, f"{LOAD} --base-port 6000 --control 7000",
+                  prefixes=(IN_Y, IN_X))]
 
 
 @test(timeout=200)
 def over_tcp(t):
-    """The same between two namespaces, in both directions, with connections killed meanwhile."""
+    """The same between two namespaces, in both directions."""
+    watch_closely(t)
+    both = both_ways(t)
+    look = look_around(t, IN_X)
+    for flows in both * 3:
+        flows.wait_progress(200)
+    for flows in both:
+        t.note(exact(flows.stop()))
+    look.kill()
+    look.wait()
+    tell_watched(t)
+    unpair(t)
+
+
+@test(timeout=200)
+def broken_connections(t):
+    """Meanwhile connections are killed and settings written."""
+    watch_closely(t)
+    both = both_ways(t)
+    look = look_around(t, IN_Y)
+    for number, flows in enumerate(both * 3):
+        flows.wait_progress()
+        t.a.check(f"{IN_X} ss -HtnK {RDS_TCP} >/dev/null")
+        flows.wait_progress()
+        t.a.check(f"{IN_Y} sh -c 'cd /proc/sys/net/rds && echo {number + 1} >reconnect_min_delay_ms"
+                  f" && echo {number + 8} >max_unacked_packets && echo {20000 + number}"
+                  " >tcp/rds_tcp_sndbuf'")
+    for flows in both:
+        t.note(ordered(flows.stop()))
+    look.kill()
+    look.wait()
+    tell_watched(t)
+    unpair(t)
+
+
+@test(timeout=240)
+def random_calls(t):
+    """Threads that share sockets make random calls, on loopback and to another namespace."""
+    t.note(f"SEED={SEED}")
     watch_closely(t)
     pair(t)
-    ping(t, t.a, X, Y, prefix=IN_X)
-    there = Flows(t, t.a, X, t.a, Y, "--flows 4 --max-payload 20000", messages=100,
-                  prefixes=(IN_X, IN_Y))
-    back = Flows(t, t.a, Y6, t.a, X6, "--flows 4 --max-payload 20000 --base-port 6000"
-                 " --control 7000", messages=100, prefixes=(IN_Y, IN_X))
-    for _ in range(3):
-        t.a.check(f"{IN_X} {t.tool('rds-info')} >/dev/null")
-    for flows in (there, back):
-        t.note(exact(flows.result(150)))
+    ends = [t.a.spawn(f"{prefix} {t.prog('rds_chaos')} --seed {SEED} --calls 4000"
+                      f" --limit {t.seconds(100)} --local 127.0.0.1 --local {own} --remote {other}")
+            for prefix, own, other in ((IN_X, X, Y), (IN_Y, Y, X))]
+    for end in ends:
+        end.check(110)
+    tell_watched(t)
     unpair(t)
