@@ -17,7 +17,9 @@ class Mutant(NamedTuple):
 
 
 QUEUE = "net/rds/path_queue.cc"
+ACK = "net/rds/path_ack.cc"
 XMIT = "net/rds/path_xmit.cc"
+PATH_H = "net/rds/path.h"
 PATH = "net/rds/path.cc"
 CONN = "net/rds/connection.cc"
 CONG = "net/rds/cong.cc"
@@ -47,9 +49,16 @@ MUTANTS = [
            "if (purge || m->flags & (rds::kMsgOnce | rds::kMsgCancelled)) {",
            "if (purge || m->flags & rds::kMsgCancelled) {"),
     Mutant("ack-early", "what was sent counts as acknowledged", QUEUE,
-           "m == unsent_ || m->end_off > acked_off_", "m == unsent_"),
-    Mutant("ack-late", "acknowledged one byte too late", QUEUE,
-           "m->end_off > acked_off_", "m->end_off >= acked_off_"),
+           "rds::wire::get64(m->hdr.sequence) <= last :", "true :"),
+    Mutant("ack-plain", "what TCP did not acknowledge counts as acknowledged", QUEUE,
+           "m->end_off <= acked_off_ :", "true :"),
+    Mutant("ack-late", "acknowledged one message too late", QUEUE,
+           "rds::wire::get64(m->hdr.sequence) <= last :",
+           "rds::wire::get64(m->hdr.sequence) < last :"),
+    Mutant("ack-number", "the message to come next is acknowledged, too", ACK,
+           "next ? next - 1 : 0", "next"),
+    Mutant("generation", "a peer that begins anew is not noticed", ACK,
+           "if (hello.gen != peer_gen_) {", "if (false) {"),
     Mutant("seq-stuck", "every message gets the same number", QUEUE,
            "tx_seq_.store(seq + 1);", ""),
     Mutant("want", "a message queued while down wakes nobody", QUEUE,
@@ -61,7 +70,8 @@ MUTANTS = [
     Mutant("hold-timer", "messages held back without a timer", QUEUE,
            "rds_timer_arm(&flush_, rds::kHoldWindowNs);", ""),
     Mutant("cancel-bytes", "a message cancelled in flight keeps its bytes", QUEUE,
-           "bytes += m->len; mem += m->charge;", "mem += m->charge;"),
+           "m->sock = nullptr; bytes += m->len; mem += m->charge;",
+           "m->sock = nullptr; mem += m->charge;"),
     Mutant("cancel-in-xmit", "cancel frees what the transport is reading", QUEUE,
            "!(m->flags & rds::kMsgInXmit) && !(m == unsent_ && cursor_)",
            "!(m == unsent_ && cursor_)"),
@@ -93,10 +103,10 @@ MUTANTS = [
            " room_came_ = true;", ""),
     Mutant("map-version", "a changed congestion map is not sent", XMIT,
            "if (!cong_due_ && version == cong_sent_)", "if (!cong_due_)"),
-    Mutant("map-in-message", "the map goes into the middle of a message", XMIT,
+    Mutant("map-in-message", "the map goes into the middle of a message", QUEUE,
            "cursor_ ? queue_.next(unsent_) : unsent_", "unsent_"),
-    Mutant("map-older-last", "an older map stays queued behind the newer", XMIT,
-           "while (at && at->hdr.flags == rds::wire::kCongBitmap) {", "while (false) {"),
+    Mutant("map-older-last", "an older map stays queued behind the newer", QUEUE,
+           "if (!map || at->hdr.flags != rds::wire::kCongBitmap) continue;", "continue;"),
     Mutant("map-no-memory", "no memory for a map: not tried again", XMIT,
            "rds_timer_arm(&flush_, rds::kRetryNs);", ""),
     # ---- states ----
@@ -105,7 +115,7 @@ MUTANTS = [
     Mutant("quiesce", "the connection is closed under its sender", PATH,
            "if (!quiesce()) return ev; end_connection(", "(void)quiesce(); end_connection("),
     Mutant("not-orderly", "a reset that was asked for does not wait for the peer", PATH,
-           "if (why == RDS_DROP_ADMIN) {", "if (false) {"),
+           "if (why == RDS_DROP_ADMIN && peer() != rds::Peer::kAcks) {", "if (false) {"),
     Mutant("retry-timer", "no timer for the next attempt to connect", PATH,
            "arm(why == RDS_DROP_KNOCKED ? rds::kKnockPauseNs : pause_ms * kNsPerMs);",
            "(void)pause_ms;"),
@@ -235,9 +245,9 @@ MUTANTS = [
            "net->cong.forget(*this);", ""),
     # ---- receiving ----
     Mutant("seq-check", "what was sent twice is received twice", RECV,
-           "if (is_duplicate(f, p.next_rx_seq.load())) {", "if (false) {"),
-    Mutant("seq-advance", "the number to come next is not noted", RECV,
-           "if (!verdict) p.next_rx_seq.store(f.seq + 1); return verdict;", "return verdict;"),
+           "if (is_duplicate(p, f)) {", "if (false) {"),
+    Mutant("seq-advance", "the number to come next is not noted", PATH_H,
+           "next_rx_seq.store(f.seq + 1);", ""),
     Mutant("refused-freed", "a message that the socket refused is freed", RECV,
            "net.count(RDS_S_recv_sock_full);", "message_put(m);"),
     Mutant("no-sock-leak", "a message for nobody is leaked", RECV,
