@@ -2,7 +2,7 @@
 # Prints what a test must leave as it found it, one thing per line. Sourced by a shell in the
 # guest; built-ins only, because every process costs 50 ms there.
 while read -r name _; do echo "module $name"; done </proc/modules
-for f in /sys/class/net/* /run/netns/* /sys/kernel/slab/*[rR][dD][sS]* /proc/sys/net/rds; do
+for f in /sys/class/net/* /run/netns/* /sys/kernel/slab/*[rR][dD][sS]* /proc/sys/net/rds /proc/net/rds; do
 	[ -e "$f" ] || continue
 	case $f in
 	*/bonding_masters) ;;
