@@ -261,8 +261,6 @@ MUTANTS = [
            "if (dport == kProbePort || p.pongs.load() >= kMaxPongs) {"),
     Mutant("any-length", "a message may be as long as its header says", RECV,
            "if (f.len > kMaxMessageBytes) {", "if (false) {"),
-    Mutant("map-length", "a congestion map of any length is taken", RECV,
-           "if (f.len == kCongMapBytes) return 0; note_drop", "return 0; note_drop"),
     # ---- hash tables ----
     Mutant("grow-rcu", "a table that grows frees the old buckets at once", HASH,
            "rds_rcu_sync(); rds_free(old);", "rds_free(old);"),

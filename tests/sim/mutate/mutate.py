@@ -233,7 +233,9 @@ def write():
     begin, end = "<!-- mutation:begin (written by `make mutation`) -->", "<!-- mutation:end -->"
     if begin not in text:
         sys.exit(f"{DOC} has no place for the table")
-    body = [begin, "", f"{caught} of {len(MUTANTS)} caught.", "", *HEAD,
+    untried = ", ".join(f"`{m.name}`" for m in MUTANTS if m.name not in known)
+    body = [begin, "", f"{caught} of {len(tried)} caught" +
+            (f"; not tried since they changed: {untried}." if untried else "."), "", *HEAD,
             *[row(m, known[m.name]) for m in tried], "", end]
     DOC.write_text(text[:text.index(begin)] + "\n".join(body) + text[text.index(end) + len(end):])
 
