@@ -13,13 +13,14 @@ void note_drop(Path &p, const wire::Fields &f, enum rds_stat why)
 	rds_trace_drop(&p, why, f.seq, f.len, f.sport, f.dport);
 }
 
-/* A pong to @dport, or the answer to a probe, which says how many paths we use. */
-void send_pong(Path &p, uint16_t dport)
+/* Answers the ping @f, or a probe, and then says how many paths we use. */
+void send_pong(Path &p, const wire::Fields &f)
 {
 	Net &net = p.conn.net;
+	uint16_t dport = f.sport;
 
 	if (p.pongs.load() >= kMaxPongs) {
-		net.count(RDS_S_recv_pong_dropped);
+		note_drop(p, f, RDS_S_recv_pong_dropped);
 		return;
 	}
 
@@ -157,7 +158,7 @@ bool consume_control(Path &p, const wire::Header &h, const wire::Fields &f)
 	}
 	if (f.dport == kPingPort && net.tun.ping_enable) {
 		net.count(RDS_S_recv_ping);
-		send_pong(p, f.sport);
+		send_pong(p, f);
 		return true;
 	}
 	if (f.dport == kPingPort) {
