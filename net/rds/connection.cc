@@ -30,6 +30,8 @@ void free_conn(struct rds_rcu_head *h)
 	Conn *c = container_of(h, &Conn::rcu);
 	Atomic<uint32_t> &alive = c->net.conns.alive[c->trans.type];
 
+	c->claim();
+
 	for (Path *p : c->paths) {
 		if (!p)
 			continue;
@@ -59,6 +61,19 @@ Status furnish(Conn &c)
 	return p->priv ? Status() : Status::fail(err::kEnomem);
 }
 
+/* Any host that reaches us can make connections: so many and no more.  On loopback only our own
+ * programs can. */
+Status admit_passive(Conn &c)
+{
+	if (c.trans.caps & RDS_CAP_SHARED_CONG)
+		return Status();
+	c.passive.store(1);
+	if (c.net.passive.fetch_add(1) < c.net.tun.max_passive)
+		return Status();
+	c.net.count(RDS_S_conn_passive_refused);
+	return Status::fail(err::kEnobufs);
+}
+
 } // namespace
 
 Conn *ConnTable::find(const struct rds_transport &t, const struct rds_addr &laddr,
@@ -72,7 +87,7 @@ Conn *ConnTable::find(const struct rds_transport &t, const struct rds_addr &ladd
 
 Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t,
 			      const struct rds_addr &laddr, const struct rds_addr &faddr,
-			      uint32_t scope, uint8_t tos)
+			      uint32_t scope, uint8_t tos, For whom)
 {
 	{
 		RcuReader rcu;
@@ -90,7 +105,7 @@ Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t,
 	if (via.value() != &t)
 		tos = 0;
 
-	auto made = make(net, *via.value(), laddr, faddr, scope, tos);
+	auto made = make(net, *via.value(), laddr, faddr, scope, tos, whom);
 
 	rds_module_put(via.value()->owner);
 	return made;
@@ -98,7 +113,7 @@ Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t,
 
 Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 			       const struct rds_addr &laddr, const struct rds_addr &faddr,
-			       uint32_t scope, uint8_t tos)
+			       uint32_t scope, uint8_t tos, For whom)
 {
 	if (net.dying.load_acquire())
 		return Status::fail(err::kEnetdown);
@@ -110,7 +125,10 @@ Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 
 	alive[t.type].fetch_add(1);
 
-	Status st = furnish(*c);
+	Status st = whom == For::kPeer ? admit_passive(*c) : Status();
+
+	if (st.ok())
+		st = furnish(*c);
 
 	if (!st.ok()) {
 		free_conn(&c->rcu);
@@ -221,7 +239,8 @@ struct rds_conn *rds_conn_get(struct rds_net *net, const struct rds_transport *t
 			      const struct rds_addr *laddr, const struct rds_addr *faddr,
 			      uint32_t scope, unsigned char tos, int *err)
 {
-	auto r = net->conns.get(*net, *t, *laddr, *faddr, scope, tos);
+	auto r = net->conns.get(*net, *t, *laddr, *faddr, scope, tos,
+				rds::ConnTable::For::kPeer);
 
 	*err = r.status().code();
 	return r.ok() ? r.value() : nullptr;

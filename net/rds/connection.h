@@ -33,6 +33,8 @@ struct rds_conn final {
 	const uint32_t scope; /* interface of link-local addresses */
 	const uint32_t gen;   /* told to the peer: our paths' numbers begin with this object */
 	const uint8_t tos;
+	/* A peer made it and no socket has used it: counted in net.passive. */
+	rds::Atomic<uint8_t> passive;
 	uint8_t n_paths = 1; /* in use */
 	rds::CongMap *lcong = nullptr; /* our own ports: sent to the peer */
 	rds::CongMap *fcong = nullptr; /* the peer's ports: asked before sending */
@@ -44,6 +46,8 @@ struct rds_conn final {
 		(void)s;
 		return *paths[0];
 	}
+	/* A socket uses it. */
+	RDS_INLINE void claim();
 	void put();
 };
 
@@ -63,9 +67,12 @@ class ConnTable final
 	Conn *find(const struct rds_transport &t, const struct rds_addr &laddr,
 		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
 		   uint32_t seed) const;
-	/* As find(), but made when missing, and with a reference.  Process. */
+	/* Who needs a connection: a socket that sends, or a peer that calls.  Of those that only
+	 * peers want there are max_passive at most. */
+	enum class For { kSocket, kPeer };
+	/* As find(), but made when missing, and with a reference.  -ENOBUFS: too many.  Process. */
 	Result<Conn *> get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
-			   const struct rds_addr &faddr, uint32_t scope, uint8_t tos);
+			   const struct rds_addr &faddr, uint32_t scope, uint8_t tos, For whom);
 	/* Kills every connection, or those of @t, and waits until their memory is free: after it
 	 * nothing calls into @t or points to the namespace.  Process; no new ones come. */
 	void kill_all(const struct rds_transport *t);
@@ -89,7 +96,7 @@ class ConnTable final
     private:
 	Result<Conn *> make(Net &net, const struct rds_transport &t,
 			    const struct rds_addr &laddr, const struct rds_addr &faddr,
-			    uint32_t scope, uint8_t tos);
+			    uint32_t scope, uint8_t tos, For whom);
 	unsigned int pick_victims(const struct rds_transport *t, Conn **out);
 	void kill_batch(Conn **victims, unsigned int n);
 	bool any_alive(const struct rds_transport *t) const;

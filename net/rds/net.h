@@ -28,7 +28,9 @@ struct rds_net final {
 		.max_unacked_packets = 8,
 		.max_unacked_bytes = 16 << 20,
 		.ping_enable = 1,
+		.max_passive = 4096,
 	};
+	rds::Atomic<uint32_t> passive; /* connections with rds_conn.passive */
 	rds::Atomic<uint32_t> dying; /* no new connections */
 	rds::ListNode all_link;	     /* on the list of namespaces (transport.cc) */
 
@@ -41,6 +43,12 @@ struct rds_net final {
 		rds_stat_add(stats, id, n);
 	}
 };
+
+RDS_INLINE void rds_conn::claim()
+{
+	if (RDS_UNLIKELY(passive.load()) && passive.exchange(0))
+		net.passive.fetch_sub(1);
+}
 
 namespace rds
 {

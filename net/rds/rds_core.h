@@ -33,6 +33,7 @@ struct rds_tunables {
 	unsigned int max_unacked_packets; /* default 8 (used by transports with RDS acks) */
 	unsigned int max_unacked_bytes;	  /* default 16 MiB */
 	unsigned int ping_enable;	  /* 0: pings are not answered; default 1 */
+	unsigned int max_passive;	  /* connections that only peers want; default 4096 */
 };
 struct rds_tunables *rds_net_tunables(struct rds_net *net);
 

@@ -29,6 +29,8 @@ bool rds_socket::admit(const Message &m)
  */
 void rds_socket::remember(Conn *c, uint64_t gen)
 {
+	c->claim();
+
 	rds::Guard g(small_lock);
 
 	conn_gen.exchange(~0ull);
@@ -99,7 +101,8 @@ Status rds_socket::try_send(const struct rds_endpoint &to, Message *m, bool more
 	}
 	if (RDS_UNLIKELY(!c)) {
 		uint64_t gen = net->conns.generation();
-		auto made = net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos);
+		auto made = net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos,
+					   rds::ConnTable::For::kSocket);
 
 		if (!made.ok())
 			return made.status();

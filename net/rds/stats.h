@@ -65,7 +65,8 @@
 	X(cong_wakeups)		  /* sockets woken because a port they waited for cleared */ \
 	X(send_ack_only)	  /* bare acks: nothing was there to carry one */                 \
 	X(recv_ack_only)	  /* bare acks received */                                        \
-	X(recv_bad_ack)		  /* acknowledges what was never sent: ignored */
+	X(recv_bad_ack)		  /* acknowledges what was never sent: ignored */                 \
+	X(conn_passive_refused)	  /* a peer called, and max_passive_connections were there */
 
 enum rds_stat {
 #define RDS_STAT_ENUM(name) RDS_S_##name,

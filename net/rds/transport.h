@@ -128,9 +128,10 @@ void rds_transport_net_exit(struct rds_net *net, const struct rds_transport *t);
 void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t);
 
 /* ---- connections (process context) ---- */
-/* The connection of the pair, made if there is none; -errno in *@err and NULL: -ENOMEM,
- * -ENETDOWN (namespace or transport is going), -EOPNOTSUPP (faddr is local and the transport does
- * not serve that).  Drop the reference with rds_conn_put(). */
+/* For a peer that calls: the connection of the pair, made if there is none; -errno in *@err and
+ * NULL: -ENOMEM, -ENOBUFS (max_passive_connections reached), -ENETDOWN (namespace or transport is
+ * going), -EOPNOTSUPP (faddr is local and the transport does not serve that).  Drop the reference
+ * with rds_conn_put(). */
 struct rds_conn *rds_conn_get(struct rds_net *net, const struct rds_transport *t,
 			      const struct rds_addr *laddr, const struct rds_addr *faddr,
 			      uint32_t scope, unsigned char tos, int *err);

@@ -58,6 +58,39 @@ TEST_F(Connections, OneselfIsLocalWithoutTheAddress)
 	rds_conn_put(c);
 }
 
+/* A host that reaches us can make connections from as many addresses as it has. */
+TEST_F(Connections, StrangersAreBounded)
+{
+	rds_net_tunables(net->core())->max_passive = 2;
+
+	Socket s(*net);
+	int err;
+
+	for (unsigned int n : {90, 91}) {
+		struct rds_conn *c = get(host::addr4(n), &err);
+
+		ASSERT_NE(c, nullptr);
+		rds_conn_put(c);
+	}
+	EXPECT_EQ(get(host::addr4(92), &err), nullptr);
+	EXPECT_EQ(err, -105);
+	EXPECT_EQ(net->stat(RDS_S_conn_passive_refused), 1u);
+	/* Those that are known still get theirs, and a socket whatever it asks for. */
+	rds_conn_put(get(host::addr4(90), &err));
+	ASSERT_EQ(s.bind(endpoint(a1, 4000)), 0);
+	EXPECT_EQ(s.send(endpoint(host::addr4(93), 5000), pattern(10)), 0);
+	EXPECT_EQ(get(host::addr4(92), &err), nullptr);
+	/* What a socket uses too does not count. */
+	EXPECT_EQ(s.send(endpoint(host::addr4(90), 5000), pattern(10)), 0);
+	EXPECT_EQ(s.send(endpoint(host::addr4(90), 5000), pattern(10)), 0);
+	rds_conn_put(get(host::addr4(92), &err));
+	EXPECT_EQ(get(host::addr4(94), &err), nullptr);
+	EXPECT_EQ(net->core()->passive.load(), 2u);
+	/* Those that go make room. */
+	rds_transport_net_exit(net->core(), fake::ops());
+	EXPECT_EQ(net->core()->passive.load(), 0u);
+}
+
 TEST_F(Connections, EveryAllocationMayFail)
 {
 	for (unsigned int nth = 1; nth < 20; nth++) {
