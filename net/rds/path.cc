@@ -10,7 +10,7 @@ namespace
 
 using rds::PathState;
 
-constexpr uint64_t kNsPerMs = 1000 * 1000;
+constexpr uint64_t kNsPerUs = 1000;
 /* What a connection that was closed may have left behind: void for the next one. */
 constexpr uint32_t kConnectionEvents =
 	rds::kEvDrop | rds::kEvConnected | rds::kEvDrained | rds::kEvRecvRetry;
@@ -376,12 +376,13 @@ void rds_path::schedule_retry(unsigned int why)
 	wanted_.store(1);
 	retry_armed_ = true;
 
-	uint64_t pause_ms = backoff_ms_ ? rds_random() % backoff_ms_ : 0;
+	/* In microseconds: a random part of one millisecond would be none at all, for ever. */
+	uint64_t pause_us = backoff_ms_ ? rds_random() % (backoff_ms_ * 1000u) : 0;
 
 	backoff_ms_ = backoff_ms_ ? backoff_ms_ * 2 : tun.reconnect_min_ms;
 	if (backoff_ms_ > tun.reconnect_max_ms)
 		backoff_ms_ = tun.reconnect_max_ms;
-	arm(why == RDS_DROP_KNOCKED ? rds::kKnockPauseNs : pause_ms * kNsPerMs);
+	arm(why == RDS_DROP_KNOCKED ? rds::kKnockPauseNs : pause_us * kNsPerUs);
 }
 
 /* No new sender from now on; false while the last one is still at it (he queues us again). */

@@ -88,6 +88,17 @@ TEST_F(PathStates, ConnectsAtOnceThenBacksOff)
 	EXPECT_LE(tries, 80u);
 }
 
+/* seed 511 of 1000 steps: the shortest pause was none, and the worker did nothing else any more. */
+TEST_F(PathStates, TheShortestBackOffIsStillAPause)
+{
+	rds_net_tunables(net->core())->reconnect_max_ms = 1;
+	send();
+	fake::wires()[0]->connect_result = -111;
+	sim::run_for(100 * kMs);
+	EXPECT_GE(wire().calls.size() / 2, 100u);
+	EXPECT_LE(wire().calls.size() / 2, 400u);
+}
+
 TEST_F(PathStates, GivesUpAConnectWithoutAnswer)
 {
 	send();
