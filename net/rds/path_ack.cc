@@ -6,8 +6,8 @@
  * known to be wanted by nobody.  It goes with whatever is sent; a bare ack is made only when
  * nothing is: at once when the sender asked (ACK_REQUIRED), else after kAckDelayNs.  At most one
  * waits for the transport.  The sender asks when max_unacked_packets (calls of xmit: messages that
- * go together are one) or max_unacked_bytes went without any ack, and when a socket's send queue is
- * half full.
+ * go together are one) or max_unacked_bytes went without any ack, when a socket's send queue is half
+ * full, and for pages that were lent.
  *
  * Numbers are a connection object's: its generation, in hello, says which.  A receiver that
  * meets another generation begins to count anew, so what is sent again after a restart of either
@@ -146,15 +146,16 @@ void rds_path::ask_for_ack(Batch &b)
 {
 	rds::Message &last = *b.msgs[b.n - 1];
 	uint64_t seq = rds::wire::get64(last.hdr.sequence);
-	/* No answer is on its way to a sender who will soon have to wait. */
-	bool answered = asked_ <= delivered_.load();
+	/* A sender who will soon have to wait, or who wants his pages back, and no answer on its
+	 * way. */
+	bool hurry = asked_ <= delivered_.load() &&
+		     (last.zcopy || (last.sock && last.sock->short_of_room()));
 
 	quiet_packets_--;
 	quiet_bytes_ -= static_cast<int64_t>(b.bytes);
 	if (!seq)
 		return; /* a map or a bare ack: the next batch asks */
-	if (quiet_packets_ > 0 && quiet_bytes_ > 0 &&
-	    !(answered && last.sock && last.sock->short_of_room()))
+	if (quiet_packets_ > 0 && quiet_bytes_ > 0 && !hurry)
 		return;
 	last.hdr.flags |= rds::wire::kAckRequired;
 	asked_ = seq;

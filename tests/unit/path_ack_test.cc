@@ -258,6 +258,23 @@ TEST_F(PathAck, AsksAfterSoManyBytesAndWhenTheSenderIsShortOfRoom)
 	EXPECT_EQ(net->stat(RDS_S_send_ack_required), before + 2);
 }
 
+TEST_F(PathAck, AsksForPagesThatWereLent)
+{
+	fake::set_caps(RDS_CAP_DELIVERY_ACK | RDS_CAP_ZEROCOPY);
+	send();
+	bring_up();
+	hello();
+	send();
+	peer_has(2);
+
+	uint64_t before = net->stat(RDS_S_send_ack_required);
+
+	send();
+	ASSERT_EQ(s->send_zcopy(to, pattern(100), 7), 0);
+	EXPECT_EQ(net->stat(RDS_S_send_ack_required), before + 1);
+	EXPECT_TRUE(sent().back().flags & rds::wire::kAckRequired);
+}
+
 TEST_F(PathAck, AnswersAtOnceWhenAsked)
 {
 	send();
