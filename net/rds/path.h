@@ -184,6 +184,8 @@ struct rds_path final {
 		uint32_t off;	/* of msgs[0], accepted before */
 		uint64_t bytes; /* of all, without off */
 		bool more;	/* the queue goes on behind it */
+		bool due;	/* an ack was due when the headers got theirs ... */
+		uint64_t told;	/* ... up to here */
 	};
 
 	/* path.cc */
@@ -220,6 +222,7 @@ struct rds_path final {
 	void want_ack(bool now);
 	void queue_ack() RDS_EXCLUDES(lock);
 	void stamp_acks(Batch &b) RDS_REQUIRES(lock);
+	void settle_acks(const Batch &b, uint64_t bytes) RDS_REQUIRES(lock);
 	void stay_quiet() RDS_REQUIRES(lock);
 	void ask_for_ack(Batch &b) RDS_REQUIRES(lock);
 

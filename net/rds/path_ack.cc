@@ -6,8 +6,8 @@
  * known to be wanted by nobody.  It goes with whatever is sent; a bare ack is made only when
  * nothing is: at once when the sender asked (ACK_REQUIRED), else after kAckDelayNs.  At most one
  * waits for the transport.  The sender asks when max_unacked_packets (calls of xmit: messages that
- * go together are one) or max_unacked_bytes went without any ack, when a socket's send queue is half
- * full, and for pages that were lent.
+ * go together are one) or max_unacked_bytes went without any ack, when a socket's send queue is
+ * half full, and for pages that were lent.
  *
  * Numbers are a connection object's: its generation, in hello, says which.  A receiver that
  * meets another generation begins to count anew, so what is sent again after a restart of either
@@ -117,21 +117,30 @@ void rds_path::queue_ack()
 void rds_path::stamp_acks(Batch &b)
 {
 	unsigned int first = b.off ? 1 : 0;
-	uint64_t next = 0;
+	bool acks = peer() == rds::Peer::kAcks && first < b.n;
 
-	if (first == b.n)
-		return;
-	if (peer() == rds::Peer::kAcks) {
-		ack_due_.exchange(0);
-		next = next_rx_seq.load();
-		told_.store(next);
-	}
+	b.due = acks && ack_due_.exchange(0);
+	b.told = acks ? next_rx_seq.load() : 0;
 	for (unsigned int i = first; i < b.n; i++)
-		rds::wire::put64(b.msgs[i]->hdr.ack, next ? next - 1 : 0);
-	if (peer() != rds::Peer::kAcks)
-		return;
+		rds::wire::put64(b.msgs[i]->hdr.ack, b.told ? b.told - 1 : 0);
+	if (acks)
+		ask_for_ack(b);
+}
 
-	ask_for_ack(b);
+/*
+ * @bytes of the batch were taken.  The peer is told only by a header that has begun to leave: what
+ * did not may be taken back by its socket, and the ack with it.
+ */
+void rds_path::settle_acks(const Batch &b, uint64_t bytes)
+{
+	uint64_t begun = b.off ? rds::wire::kHeaderBytes + b.msgs[0]->len - b.off : 0;
+
+	if (bytes <= begun) {
+		if (b.due)
+			ack_due_.store(1);
+	} else if (b.told) {
+		told_.store(b.told);
+	}
 }
 
 /* An ack came or was asked for: so much may go without. */

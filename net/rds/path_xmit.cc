@@ -123,6 +123,7 @@ bool rds_path::settle(Batch &b, long n)
 	{
 		rds::Guard g(lock);
 
+		settle_acks(b, bytes);
 		settle_batch(b, bytes, done);
 		collect_acked(done);
 		if (broken || (bytes < b.bytes && !room_came_)) {

@@ -321,6 +321,30 @@ TEST_F(PathAck, AMessageCarriesIt)
 	EXPECT_EQ(net->stat(RDS_S_send_ack_only), 0u);
 }
 
+/* sim_run --seed 7041169: the peer waited for ever for the ack of its last message. */
+TEST_F(PathAck, AnAckIsNotTakenBackWithItsMessage)
+{
+	for (bool asked : {false, true}) {
+		uint8_t flags = asked ? rds::wire::kAckRequired : 0;
+
+		if (!asked) {
+			send();
+			bring_up();
+			hello();
+		}
+		wire().room = 0;
+		EXPECT_EQ(fake::arrive(wire().path, asked ? 2 : 1, 5000, 4000, pattern(10), flags),
+			  0);
+		send();
+		rds_socket_cancel(s->core(), nullptr);
+		sim::run_for(2 * rds::kAckDelayNs);
+		wire().room = SIZE_MAX;
+		rds_path_writable(wire().path);
+		sim::run_for(2 * rds::kAckDelayNs);
+		EXPECT_EQ(sent().back().ack, asked ? 2u : 1u);
+	}
+}
+
 /* A header that is half out keeps the ack that it began with. */
 TEST_F(PathAck, ABegunHeaderIsLeftAlone)
 {

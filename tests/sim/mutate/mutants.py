@@ -56,7 +56,7 @@ MUTANTS = [
            "rds::wire::get64(m->hdr.sequence) <= last :",
            "rds::wire::get64(m->hdr.sequence) < last :"),
     Mutant("ack-number", "the message to come next is acknowledged, too", ACK,
-           "next ? next - 1 : 0", "next"),
+           "b.told ? b.told - 1 : 0", "b.told"),
     Mutant("generation", "a peer that begins anew is not noticed", ACK,
            "if (hello.gen != peer_gen_) {", "if (false) {"),
     Mutant("seq-stuck", "every message gets the same number", QUEUE,
