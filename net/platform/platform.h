@@ -24,7 +24,8 @@ extern "C" {
 void *rds_alloc(size_t size, enum rds_ctx ctx);
 /* Gives memory of rds_alloc() back; NULL is allowed.  Any context. */
 void rds_free(void *p);
-/* The same for @n of them, none NULL: much cheaper where they were allocated in a row. */
+/* The same for @n of them, none NULL or larger than a page: much cheaper where they were allocated
+ * in a row. */
 void rds_free_many(size_t n, void **p);
 
 /* ---- locks ---- */
