@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # PF_RDS: modules by Kbuild, user space by CMake, tests by both.  `make help` lists the targets.
 #
-#	KERNEL=6.1|6.12	which of Debian's kernels (default: the running one if its headers are installed,
-#			else the newest installed; tests, demo and bench boot 6.1);
+#	KERNEL=6.1|6.12|7.2	which of Debian's kernels (default: the running one if its headers are
+#			installed, else the newest installed; tests, demo and bench boot 6.1);
 #			uml, x86 or kcsan: a debug kernel (scripts/debug-kernel.sh)
 #	KDIR=DIR	a kernel build directory of your own
 #	DESTDIR=DIR	where `make install` puts things, in place of /; PREFIX=DIR, default /usr/local
@@ -19,15 +19,18 @@ moddir = build/modules-$(kver)
 modules = net/rds.ko transports/loop/rds_loop.ko transports/tcp/rds_tcp.ko \
 	$(if $(debug),tests/kunit/rds_kunit.ko tests/kunit/rds_bugs.ko)
 tools := rds-ping rds-info rds-stress
-# For a debug kernel they are made in a copy: its objects would overwrite the others'.  With them
-# come modules that test ours.
+# For another kernel than the usual one they are made in a copy: its objects would overwrite the
+# others'.  With debug kernels come modules that test ours.
 debug := $(filter uml x86 kcsan,$(KERNEL))
-src_dir := $(if $(debug),build/src-$(debug),.)
+copied := $(filter-out 6.1,$(KERNEL))
+src_dir := $(if $(copied),build/src-$(copied),.)
 debug_flags := $(if $(filter uml,$(debug)),ARCH=um) $(if $(debug),UBSAN_SANITIZE=y RDS_MORE=tests/kunit/) \
 	$(if $(GCOV),GCOV_PROFILE=y)
+# Headers that want a newer compiler than this machine's lie in a root that has it.
+root := $(if $(filter 7%,$(KERNEL)),$(filter /%,$(firstword $(subst /usr/src/, ,$(KDIR)))))
 # No BTF: pahole of this age cannot read C++, and nothing of ours needs it.
-kbuild = $(MAKE) --no-print-directory -C $(KDIR) M=$(abspath $(src_dir)) $(debug_flags) \
-	CONFIG_DEBUG_INFO_BTF_MODULES=
+kbuild = $(if $(root),scripts/build-root.sh $(root) make,$(MAKE)) --no-print-directory \
+	-C $(KDIR:$(root)%=%) M=$(abspath $(src_dir)) $(debug_flags) CONFIG_DEBUG_INFO_BTF_MODULES=
 # Two builds in one tree would overwrite each other's objects.
 locked := mkdir -p $(logs) && flock build/.lock
 # Tests need one certain kernel, a build for use takes what the machine has.
@@ -55,7 +58,7 @@ modules: need-headers ## rds.ko, rds_loop.ko, rds_tcp.ko, into build/modules-<ke
 	+@$(locked) $(MAKE) --no-print-directory modules-now
 
 modules-now:
-	@[ -z "$(debug)" ] || scripts/copy-sources.sh $(src_dir)
+	@[ -z "$(copied)" ] || scripts/copy-sources.sh $(src_dir)
 	+@$(kbuild) -j$(JOBS) modules $(if $(V),V=$(V)) $(if $(W),W=$(W))
 	@mkdir -p $(moddir)
 	@for ko in $(addprefix $(src_dir)/,$(modules)); do \

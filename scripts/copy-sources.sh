@@ -3,7 +3,7 @@
 #
 #   scripts/copy-sources.sh DIR     makes or renews a copy of what the modules are built from
 #
-# One kernel's objects would overwrite another's: each debug kernel has a copy to build in. Times
+# One kernel's objects would overwrite another's: all but the usual one have a copy to build in. Times
 # are kept, so that only what has changed is compiled; what is gone here goes there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,6 +15,6 @@ sources() {
 		! -name '*.mod.c' ! -path '*/generated/*' | sort
 }
 
-mkdir -p "$into"
+mkdir -p "$into/net/linux/generated"
 sources | xargs cp -pu --parents -t "$into"
 comm -13 <(sources) <(cd "$into" && sources) | (cd "$into" && xargs -r rm)

@@ -5,6 +5,8 @@
 #
 #   scripts/deps.sh                  packages, plus the stock kernel image the VM tests boot
 #   scripts/deps.sh --kernel 6.12    also headers and image of the newer backports kernel
+#   scripts/deps.sh --kernel 7.2     the same from the next Debian's backports, with its compiler
+#                                    in a root of its own (scripts/build-root.sh)
 #   scripts/deps.sh --source VER DIR unpack Debian's kernel source (for debug-kernel.sh)
 #   scripts/deps.sh --list           print the package names
 #
@@ -75,42 +77,45 @@ apt_install() {
 # ---- kernels, downloaded and unpacked, not installed ----
 
 codename() { (. /etc/os-release && echo "${VERSION_CODENAME:?}"); }
+release=$(codename) # where kernels come from: this machine's Debian, or a newer one
 
 # An apt configuration of our own: the machine's Debian sources, plus the backports suite on the
 # same mirror. Needs no root and changes nothing outside the cache.
 apt_own() {
-	local dir=$cache/apt
-	apt-get -q -o Dir::State="$dir/state" -o Dir::State::status=/var/lib/dpkg/status \
+	local tool=$1 dir=$cache/apt/$release
+	shift
+	"$tool" -q -o Dir::State="$dir/state" -o Dir::State::status=/var/lib/dpkg/status \
 		-o Dir::Cache="$dir/cache" -o Dir::Etc::sourcelist="$dir/pf_rds.list" \
 		-o Dir::Etc::sourceparts=/dev/null -o APT::Sandbox::User="$(id -un)" \
 		-o Acquire::Languages=none "$@"
 }
 
 apt_own_update() {
-	[ -z "${apt_own_updated-}" ] || return 0
-	local dir=$cache/apt code opt='' key=/usr/share/keyrings/debian-archive-keyring.gpg
+	[ "${apt_own_updated-}" != "$release" ] || return 0
+	local dir=$cache/apt/$release code opt='' key=/usr/share/keyrings/debian-archive-keyring.gpg
 	code=$(codename)
 	mkdir -p "$dir/state/lists/partial" "$dir/cache/archives/partial"
 	# apt does not tell which key a source names; Debian's is where Debian puts it.
 	[ ! -f "$key" ] || opt="[signed-by=$key]"
 	apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' \
-		'Created-By: Packages' | awk -v code="$code" -v opt="$opt" '
+		'Created-By: Packages' | awk -v code="$code" -v want="$release" -v opt="$opt" '
 		function src(uri, suite) {
 			line = "deb " opt " " uri " " suite " main"
 			if (!seen[line]++) print line
 		}
-		$3 == "main" && index($2, code) == 1 { src($1, $2) }
-		$3 == "main" && $2 == code { src($1, code "-backports") }' >"$dir/pf_rds.list"
+		$3 == "main" && index($2, code) == 1 && want == code { src($1, $2) }
+		$3 == "main" && $2 == code { src($1, want); src($1, want "-backports") }' \
+		>"$dir/pf_rds.list"
 	[ -s "$dir/pf_rds.list" ] || die "apt has no source for the suite '$code'"
-	quietly "apt-get update (own lists)" apt_own update
-	apt_own_updated=1
+	quietly "apt-get update (own lists)" apt_own apt-get update
+	apt_own_updated=$release
 }
 
 # fetch_unpack PACKAGE DIR: the package's files below DIR, the .deb is not kept.
 fetch_unpack() {
 	local dl
 	dl=$(mktemp -d "$cache/dl.XXXXXX")
-	(cd "$dl" && apt_own download "$1") >>"$log" 2>&1 || { rm -rf "$dl"; return 1; }
+	(cd "$dl" && apt_own apt-get download "$1") >>"$log" 2>&1 || { rm -rf "$dl"; return 1; }
 	dpkg -x "$dl"/*.deb "$2" >>"$log" 2>&1 || { rm -rf "$dl"; return 1; }
 	rm -rf "$dl"
 }
@@ -159,18 +164,19 @@ stock_kernel() {
 	finish_kernel "$ver" "$stage"
 }
 
+# newest_headers VERSION: the newest update of it that the own lists have.
+newest_headers() {
+	apt_own apt-cache search --names-only "^linux-headers-${1//./\\.}\.[0-9+~a-z.-]*-amd64\$" |
+		sed 's/ .*//; s/^linux-headers-//' | grep -v -e -rt- -e -cloud- | sort -V | tail -n 1
+}
+
 # Headers by apt would need root and a source file in /etc; unpacked, their two absolute paths have
 # to be rewritten, and the scripts/tools links are relative and stay right.
 backports_kernel() {
 	local want=$1 ver stage p
-	"$here/kernel-env.sh" --check "$want" && return
 	say "fetching headers and image of kernel $want (about 120 MB)"
 	apt_own_update
-	ver=$(apt-cache -o Dir::State="$cache/apt/state" -o Dir::Cache="$cache/apt/cache" \
-		-o Dir::State::status=/var/lib/dpkg/status \
-		-o Dir::Etc::sourcelist="$cache/apt/pf_rds.list" -o Dir::Etc::sourceparts=/dev/null \
-		search --names-only "^linux-headers-${want//./\\.}\.[0-9+~a-z.-]*-amd64\$" |
-		sed 's/ .*//; s/^linux-headers-//' | grep -v -e -rt- -e -cloud- | sort -V | tail -n 1)
+	ver=$(newest_headers "$want")
 	[ -n "$ver" ] || die "no linux-headers-$want*-amd64 in the backports suite, see $log"
 	stage=$(stage_dir)
 	for p in "linux-image-$ver" "linux-headers-$ver" "linux-headers-${ver%-amd64}-common" \
@@ -179,6 +185,26 @@ backports_kernel() {
 	done
 	local final=$cache/kernels/$ver
 	sed -i "s,/usr/src/,$final/usr/src/,g" "$stage/usr/src/linux-headers-$ver/Makefile"
+	finish_kernel "$ver" "$stage"
+}
+
+# Headers that want a newer gcc than this machine's, in a root that has it; the image's files beside
+# them, so that it all looks as for the kernels above.
+next_kernel() {
+	local want=$1 ver stage p
+	release=trixie
+	say "making a root of $release with compiler, headers and image of kernel $want (about 350 MB)"
+	apt_own_update
+	ver=$(newest_headers "$want")
+	[ -n "$ver" ] || die "no linux-headers-$want*-amd64 in $release-backports, see $log"
+	stage=$(stage_dir)
+	quietly "mmdebstrap" "$here/build-root.sh" --make "$stage" "$release" \
+		"$cache/apt/$release/pf_rds.list" "linux-headers-$ver"
+	# Since 7.2 an image is three packages, and modules.builtin is in a fourth.
+	for p in $(apt_own apt-cache search --names-only "^linux-(image|binary|modules|base)-${ver//+/\\+}\$" |
+		cut -d' ' -f1); do
+		fetch_unpack "$p" "$stage" || die "cannot fetch $p, see $log"
+	done
 	finish_kernel "$ver" "$stage"
 }
 
@@ -199,13 +225,20 @@ main() {
 	flock 9
 	: >"$log"
 	[ -z "$source" ] || { kernel_source "$source" "$into"; return; }
-	# Newer headers carry a vmlinux with BTF, and then the build calls pahole.
-	[ "$kernel" = 6.1 ] || packages+=(pahole)
+	case $kernel in
+	7*) packages+=(mmdebstrap uidmap) ;;
+	6.1) ;;
+	*) packages+=(pahole) ;; # these headers carry a vmlinux with BTF, and then the build calls it
+	esac
 	missing=$(missing_packages)
 	# shellcheck disable=SC2086 # one word per package
 	[ -z "$missing" ] || apt_install $missing
 	stock_kernel
-	[ "$kernel" = 6.1 ] || backports_kernel "$kernel"
+	"$here/kernel-env.sh" --check "$kernel" && return
+	case $kernel in
+	7*) next_kernel "$kernel" ;;
+	*) backports_kernel "$kernel" ;;
+	esac
 }
 
 main "$@"

@@ -3,15 +3,15 @@
 #
 # Says where the kernel is that we build for and boot, as shell/make assignments:
 #
-#   scripts/kernel-env.sh [6.1|6.12|uml|x86|kcsan]      default: $KERNEL, else 6.1
+#   scripts/kernel-env.sh [6.1|6.12|7.2|uml|x86|kcsan]      default: $KERNEL, else 6.1
 #     KVER=   full version, as in /lib/modules
 #     KDIR=   for `make -C $KDIR M=$PWD modules`
 #     KIMG=   vmlinuz of the same version (uml: a program)
 #     KROOT=  unpacked image package: lib/modules/$KVER with a modules.dep
 #
-#   scripts/kernel-env.sh --get KDIR [6.1|6.12]     one value only
-#   scripts/kernel-env.sh --check [6.1|6.12]        silent, exit status only
-#   scripts/kernel-env.sh --headers [6.1|6.12]      KDIR, even if there is no image to boot;
+#   scripts/kernel-env.sh --get KDIR [6.1|6.12|7.2] one value only
+#   scripts/kernel-env.sh --check [6.1|6.12|7.2]    silent, exit status only
+#   scripts/kernel-env.sh --headers [6.1|6.12|7.2]  KDIR, even if there is no image to boot;
 #                                                   no version: the running kernel's if installed
 #
 # 6.1 builds against the installed headers; what is missing is fetched by scripts/deps.sh. The debug
@@ -68,6 +68,7 @@ find_kernel() {
 	fi
 	KROOT=$cache/kernels/$KVER
 	KIMG=$KROOT/boot/vmlinuz-$KVER
+	[ -f "$KIMG" ] || KIMG=$KROOT/lib/modules/$KVER/vmlinuz # since 7.2
 	[ -f "$KDIR/Module.symvers" ] && [ -f "$KIMG" ] &&
 		[ -f "$KROOT/lib/modules/$KVER/modules.dep" ]
 }

@@ -55,7 +55,9 @@ static int __net_init rds_net_init(struct net *net)
 	rn->stats = alloc_percpu(struct rds_stats);
 	if (!rn->stats)
 		return err;
-	rn->core = rds_net_create(rds_os_net(net), (struct rds_stats __force *)rn->stats);
+	/* By way of a number: per-CPU memory is an address space of its own to newer compilers. */
+	rn->core = rds_net_create(rds_os_net(net),
+				  (struct rds_stats *)(__force unsigned long)rn->stats);
 	if (!rn->core)
 		goto free_stats;
 	err = rds_sysctl_net_init(net, rn);

@@ -271,7 +271,7 @@ uint64_t rds_socket_stamp(const struct rds_socket *s)
 /* ---- counters, log, trace ---- */
 void rds_stat_add(struct rds_stats *st, unsigned int id, uint64_t n)
 {
-	struct rds_stats __percpu *stats = (struct rds_stats __force __percpu *)st;
+	struct rds_stats __percpu *stats = (struct rds_stats __percpu *)(unsigned long)st;
 
 	this_cpu_add(stats->v[id], n);
 }

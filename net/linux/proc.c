@@ -40,8 +40,8 @@ static void put_socket(void *m, const struct rds_sock *rs)
 
 	put_endpoint(m, &ep, rds_socket_bound(s, &ep));
 	put_endpoint(m, &ep, rds_socket_peer(s, &ep));
-	seq_printf(m, "%10u %10u %8lu\n", rds_socket_sndbuf(s), rds_socket_rcvbuf(s),
-		   sock_i_ino((struct sock *)&rs->sk));
+	seq_printf(m, "%10u %10u %8llu\n", rds_socket_sndbuf(s), rds_socket_rcvbuf(s),
+		   (u64)sock_i_ino((struct sock *)&rs->sk));
 }
 
 static int show_sockets(struct seq_file *m, void *v)

@@ -157,7 +157,7 @@ def parse(argv):
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--modules", default="ours", help="ours, mainline, or one for each: M,M")
     ap.add_argument("--tools", default=guest.TOP / "build/tools", help="where rds-ping is")
-    ap.add_argument("--kernel", help="6.1 (default) or 6.12")
+    ap.add_argument("--kernel", help="6.1 (default), 6.12 or 7.2")
     return ap.parse_args(argv)
 
 

@@ -78,7 +78,7 @@ def parse(argv):
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("names", nargs="*", help="file, file.test, or globs of these")
     ap.add_argument("--kernel", default=os.environ.get("KERNEL") or "6.1",
-                    help="6.1, 6.12, or a debug kernel: uml, x86, kcsan")
+                    help="6.1, 6.12, 7.2, or a debug kernel: uml, x86, kcsan")
     ap.add_argument("--modules", choices=["ours", "mainline"], help="in place of ours")
     ap.add_argument("--modules-dir", help="where our .ko are (default build/modules-<version>)")
     ap.add_argument("--jobs", "-j", type=int, default=max(2, os.cpu_count() or 2),

@@ -19,7 +19,7 @@ def parse(argv):
     run = sub.add_parser("run", help="boot, load modules, run a command, print its output")
     run.add_argument("--modules", default="none", metavar="M[,M]",
                      help="mainline, ours[:DIR] or none; two for two guests")
-    run.add_argument("--kernel", help="6.1 (default) or 6.12; KERNEL in the environment")
+    run.add_argument("--kernel", help="6.1 (default), 6.12 or 7.2; KERNEL in the environment")
     run.add_argument("--mem", type=int, default=512, help="MiB for each guest")
     run.add_argument("--smp", type=int, default=1)
     run.add_argument("--timeout", type=float, default=120)

@@ -6,7 +6,7 @@ from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
 from traffic import paths, ping
 
-KERNELS = ["6.1", "6.12"]  # the others have no tracing
+KERNELS = ["6.1", "6.12", "7.2"]  # the others have no tracing
 TRACING = "/sys/kernel/tracing"
 UNREAD = 107  # messages of 1000 bytes that fill a receive buffer of the default size
 
