@@ -38,7 +38,7 @@ again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
 .PHONY: all modules modules-now user tests deps test test-user test-vm test-uml test-debug \
-	test-kcsan test-all fuzz coverage coverage-glue demo bench scale soak mutation tidy install \
+	test-kcsan test-all test-kernels fuzz coverage coverage-glue demo bench scale soak mutation tidy install \
 	uninstall clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
@@ -128,6 +128,30 @@ test-debug: deps tests ## the same on x86 in QEMU: SMP, preemption, sleep in ato
 
 test-kcsan: deps tests ## data races, on a kernel with KCSAN
 	@$(call debug_run,kcsan)
+
+# The suite on each kernel; then two hosts with different ones (the first has the smaller address),
+# whose tests are those of ours and mainline's on either side.
+kernels := 6.1 6.12 7.2
+pairs := 6.1,6.12 6.12,6.1 6.1,7.2 7.2,6.1
+pair_cases := contact interop.*ours* interop.*mainline* congestion.ours* congestion.*is* \
+	faults.*with_mainline* faults.sockets_are_killed faults.resets_are_injected
+comma := ,
+kernel_logs = $(patsubst %,$(logs)/test-kernel-%.log,$(kernels) $(pairs))
+
+test-kernels: deps tests ## the VM suite on 6.1, 6.12 and 7.2, and hosts with different ones
+	@rm -f $(kernel_logs)
+	@for which in $(kernels) $(pairs); do \
+		$(MAKE) --no-print-directory test-kernel-$$which; done; \
+	scripts/summary.py $(kernel_logs)
+
+test-kernel-%:
+	@rm -f $(logs)/test-kernel-$*.log; \
+	for kernel in $(subst $(comma), ,$*); do \
+		log=$(logs)/build-$$kernel.log; scripts/deps.sh --kernel $$kernel && \
+		$(MAKE) --no-print-directory KERNEL=$$kernel modules 2>&1 | tee $$log && \
+		! grep -E 'warning:|WARNING:' $$log || exit; done; \
+	tests/kernel/run.py --kernel $* $(if $(findstring $(comma),$*),$(pair_cases)) 2>&1 | \
+		tee $(logs)/test-kernel-$*.log
 
 test-all: ## test, test-debug and test-kcsan; the last line adds them up
 	@for run in test test-debug test-kcsan; do $(MAKE) --no-print-directory $$run; done; \

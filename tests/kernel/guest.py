@@ -92,6 +92,7 @@ class Kernel:
         self.version, self.image = env["KVER"], env["KIMG"]
         self.modules = pathlib.Path(env["KROOT"]) / "lib/modules"
         self.dir = self.modules / self.version
+        self.modules_dir = TOP / f"build/modules-{self.version}"  # where make puts ours
 
     @functools.cached_property
     def boot_file(self):

@@ -5,6 +5,7 @@
     run.py                          all of them, on the kernel that KERNEL names (default 6.1)
     run.py 'load.*' sockets         some of them: file.test, globs, a file's name for all of it
     run.py --modules mainline       mainline's modules in place of ours (checks the tests)
+    run.py --kernel 6.1,7.2         guest a on one kernel, b on another; only tests of two guests
     run.py --list
 
 Files run side by side as far as there are CPUs (a guest takes one). The last line is
@@ -78,14 +79,18 @@ def parse(argv):
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("names", nargs="*", help="file, file.test, or globs of these")
     ap.add_argument("--kernel", default=os.environ.get("KERNEL") or "6.1",
-                    help="6.1, 6.12, 7.2, or a debug kernel: uml, x86, kcsan")
+                    help="6.1, 6.12, 7.2, two of them, or a debug kernel: uml, x86, kcsan")
     ap.add_argument("--modules", choices=["ours", "mainline"], help="in place of ours")
     ap.add_argument("--modules-dir", help="where our .ko are (default build/modules-<version>)")
     ap.add_argument("--jobs", "-j", type=int, default=max(2, os.cpu_count() or 2),
                     help="CPUs to use (default: all)")
     ap.add_argument("--repeat", type=int, default=1)
     ap.add_argument("--list", action="store_true", help="print the names and what they show")
-    return ap.parse_args(argv)
+    options = ap.parse_args(argv)
+    options.kernels = options.kernel.split(",")
+    if len(options.kernels) > 2:
+        ap.error("a test has at most two guests")
+    return options
 
 
 def select(options):
@@ -93,12 +98,14 @@ def select(options):
     chosen, unused = [], set(options.names)
     for path in sorted((suite.HERE / "cases").glob("*.py")):
         module, tests = suite.load_file(path)
-        if options.kernel not in getattr(module, "KERNELS", [options.kernel]):
+        if not set(options.kernels) <= set(getattr(module, "KERNELS", options.kernels)):
             continue
         keep = []
         for one in tests:
             hits = {n for n in options.names if n == one.file or fnmatch.fnmatch(one.name, n)}
             unused -= hits
+            if one.vms < len(options.kernels):
+                continue
             if hits or not options.names:
                 keep.append(one)
         if keep:
@@ -113,7 +120,8 @@ def run_files(options, chosen, report):
     slots = Slots(options.jobs)
 
     def work(module, tests):
-        smp = max(getattr(module, "SMP", 1), guest.kernel(options.kernel).least_smp)
+        smp = max(getattr(module, "SMP", 1),
+                  *(guest.kernel(k).least_smp for k in options.kernels))
         need = min(options.jobs, max(t.vms for t in tests) * smp)
         slots.take(need)
         try:
@@ -154,12 +162,14 @@ def main(argv=None):
         return 0
     report, began = Report(), time.monotonic()
     try:
-        kern = guest.kernel(options.kernel)
-        options.modules_dir = options.modules_dir or guest.TOP / f"build/modules-{kern.version}"
+        kernels = [guest.kernel(name) for name in options.kernels]
+        dirs = {options.modules_dir or kern.modules_dir for kern in kernels}
         if options.modules != "mainline" and any("ours" in t.modules for _, c in chosen for t in c):
-            guest.our_modules(options.modules_dir)
-        report.line(f"kernel {kern.version}, {sum(len(t) for _, t in chosen)} tests, modules: "
-                    f"{options.modules or options.modules_dir}")
+            for directory in dirs:
+                guest.our_modules(directory)
+        report.line(f"kernel {', '.join(kern.version for kern in kernels)}, "
+                    f"{sum(len(t) for _, t in chosen)} tests, modules: "
+                    f"{options.modules or ', '.join(map(str, dirs))}")
         run_files(options, chosen, report)
     except guest.SetupError as error:
         report.line(f"FAIL  {error}")

@@ -79,7 +79,7 @@ class Context:
     def __init__(self, options, the_test, vms):
         self.options, self.test, self.vms = options, the_test, vms
         self.a, self.b = vms[0], vms[-1]
-        self.modules_dir = pathlib.Path(options.modules_dir)
+        self.modules_dir = pathlib.Path(options.modules_dir or self.a.kernel.modules_dir)
         self.notes = []
 
     def note(self, text):
@@ -112,6 +112,11 @@ class Context:
 
 def kind_of(options, kind):
     return options.modules if kind == "ours" and options.modules else kind
+
+
+def where(options, kind):
+    """The same with the directory of our modules, if it is not the usual one."""
+    return f"ours:{options.modules_dir}" if kind == "ours" and options.modules_dir else kind
 
 
 class State:
@@ -152,13 +157,13 @@ class FileRun:
 
     def __init__(self, options, module, tests, report):
         self.options, self.tests, self.report = options, tests, report
-        self.logdir = vm.LOGS / f"vm-{guest.kernel(options.kernel).name}" / tests[0].file
+        self.logdir = vm.LOGS / f"vm-{options.kernel}" / tests[0].file
         self.machine = {"smp": getattr(module, "SMP", 1), "mem": getattr(module, "MEM", 512)}
         self.count = max(t.vms for t in tests)
         self.fresh, self.before = False, {}
 
     def run(self):
-        kernels = (self.options.kernel,) * 2
+        kernels = (self.options.kernels * 2)[:2]
         with vm.pair(kernels=kernels, start=False, logdir=self.logdir, **self.machine) as vms:
             self.vms = vms[:self.count]
             if self.count == 1:
@@ -236,8 +241,7 @@ class FileRun:
         for machine, kind in zip(ctx.vms, one.modules):
             machine.deadline = time.monotonic() + one.timeout * patience(machine)
             machine.dmesg_mark()
-            kind = kind_of(self.options, kind)
-            kind = f"ours:{self.options.modules_dir}" if kind == "ours" else kind
+            kind = where(self.options, kind_of(self.options, kind))
             loading.append(machine.spawn(machine.load_command(kind)))
         for command in loading:
             command.check()

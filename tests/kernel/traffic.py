@@ -35,10 +35,10 @@ class Flows:
     """
 
     def __init__(self, t, sender, source, receiver, target, options="", messages=0,
-                 send_options="", prefixes=("", ""), start=True):
+                 send_options="", prefixes=("", ""), start=True, timeout=100):
         self.t, self.sender, self.receiver = t, sender, receiver
         self.source, self.target = source, target
-        self.options = f"--timeout {t.seconds(100)} {options}"
+        self.options = f"--timeout {int(t.seconds(timeout))} {options}"
         # Nice, or a guest with one CPU has none left for the test's own commands.
         self.prefixes, self.nice = prefixes, "nice -n 15"
         how = f"--messages {messages}" if messages else "--messages 0 --until-eof"
@@ -121,7 +121,7 @@ def stress(t, active, passive, target, options, prefixes=("", "")):
 
 def load_again(t, machine):
     """Our modules, on a machine that has none."""
-    machine.check(machine.load_command(f"ours:{t.modules_dir}"))
+    machine.check(machine.load_command(suite.where(t.options, "ours")))
 
 
 def helper(name):

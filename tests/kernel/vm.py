@@ -162,13 +162,27 @@ class VM:
         if self.machine is None:
             self.start()
         self.beat = max(self.beat, time.monotonic() - 1) if not self.hello else self.beat
-        self.wait_for(lambda: self.hello, BOOT_TIMEOUT, lambda: "the guest did not boot",
-                      booting=True)
+        self.wait_for_boot()
         shutil.rmtree(self.workdir, ignore_errors=True)
         self.sync()
         self.mark = len(self.klog)  # what the boot itself had to say is not ours
         self.console_mark = self.console.stat().st_size
         return self
+
+    def wait_for_boot(self, attempts=3):
+        """An emulated kernel dies once in a hundred boots: the emulator runs code that the kernel
+        has just changed (int3 in sched_clock_cpu). Nothing of ours is loaded yet."""
+        try:
+            self.wait_for(lambda: self.hello, BOOT_TIMEOUT, lambda: "the guest did not boot",
+                          booting=True)
+        except GuestDead:
+            if attempts == 1 or self.machine is None:  # or it was switched off
+                raise
+            print(f"vm: {self.name} died while it booted, once more ({self.console})",
+                  file=sys.stderr)
+            self.close()
+            self.start()
+            self.wait_for_boot(attempts - 1)
 
     def close(self):
         """Power off, as pulling the plug: the root is read-only, nothing is worth saving."""
@@ -382,7 +396,7 @@ class VM:
             return f"{self.tree_command(self.kernel.modules)} && modprobe -a rds rds_tcp"
         if kind != "ours":
             raise SetupError(f"unknown modules '{modules}': mainline, ours, ours:DIR or none")
-        files = guest.our_modules(directory or guest.TOP / f"build/modules-{self.kernel.version}")
+        files = guest.our_modules(directory or self.kernel.modules_dir)
         steps = [self.tree_command(guest.module_tree(self.kernel, files[0].parent))]
         needs = guest.kernel_needs(files)
         if needs:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What goes wrong between two hosts: links, connections, hosts, modules."""
 from suite import test
-from traffic import A, B, Flows, counters, exact, load_again, ordered, tell
+from traffic import A, B, Flows, counters, exact, helper, load_again, ordered, tell
 from vm import VMError
 
 LOAD = "--flows 16 --max-payload 8192"
@@ -55,6 +55,23 @@ def broken_stream(t, cut):
     return flows.stop()
 
 
+@test(vms=2, only="ours", timeout=240)
+def killed_over_and_over(t):
+    """`ss -K` on both hosts as fast as it goes, ROUNDS times: each message once and in order."""
+    wanted = t.rounds(100)
+    for machine in (t.a, t.b):
+        machine.check("modprobe tcp_diag")
+    flows = Flows(t, t.a, A, t.b, B, "--flows 64 --max-payload 2048",
+                  send_options="--rate 400 --drain 15",
+                  timeout=100 + wanted)
+    flows.wait_progress()
+    killers = [machine.spawn(f"{helper('rds_kill.py')} {wanted // 2}") for machine in (t.a, t.b)]
+    killed = sum(int(one.check(60 + wanted)) for one in killers)
+    flows.wait_progress()
+    t.note(f"{killed} killed; {exact(flows.stop())}")
+    t.note(f"{counters(t, t.a)['send_retransmitted']} messages were sent again")
+
+
 def beside_mainline(t, cut):
     """The same done to mainline's modules, for the record: it loses, and may even stop."""
     try:
@@ -90,6 +107,50 @@ def resets_are_injected(t):
 def resets_are_injected_mainline(t):
     """The same with mainline's modules on both hosts, to compare the figures."""
     beside_mainline(t, inject_resets)
+
+
+def with_mainline(t, cut):
+    """Traffic both ways between ours and mainline while the connection is cut from either side.
+    What mainline's TCP has acknowledged is read before the connection ends since 7.0 only, so
+    before that losses are told, not judged (docs/wire.md)."""
+    for machine in (t.a, t.b):
+        machine.check("modprobe -a tcp_diag nft_reject_inet")
+    flows = [Flows(t, *ends, LOAD, send_options=STEADY)
+             for ends in ((t.a, A, t.b, B), (t.b, B, t.a, A))]
+    for machine in (t.a, t.b) * (ROUNDS // 2):
+        for one in flows:
+            one.wait_progress()
+        cut(t, machine)
+    for one in flows:
+        one.wait_progress()
+    mainline = t.vms[t.test.modules.index("mainline")].kernel.version
+    judge = tell if mainline.startswith("6.") else exact
+    for way, one in zip(("a to b", "b to a"), flows):
+        t.note(f"{way}: {judge(one.stop())}")
+
+
+@test(vms=2, modules=("ours", "mainline"), timeout=240)
+def killed_with_mainline_larger(t):
+    """`ss -K` on either host, the one with the larger address has mainline's modules."""
+    with_mainline(t, kill_sockets)
+
+
+@test(vms=2, modules=("mainline", "ours"), timeout=240)
+def killed_with_mainline_smaller(t):
+    """The same, and mainline has the smaller address."""
+    with_mainline(t, kill_sockets)
+
+
+@test(vms=2, modules=("ours", "mainline"), timeout=240)
+def reset_with_mainline_larger(t):
+    """RSTs on either host, the one with the larger address has mainline's modules."""
+    with_mainline(t, inject_resets)
+
+
+@test(vms=2, modules=("mainline", "ours"), timeout=240)
+def reset_with_mainline_smaller(t):
+    """The same, and mainline has the smaller address."""
+    with_mainline(t, inject_resets)
 
 
 def goes_on(flows):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Two hosts: ours with ours and with mainline, whoever has the smaller address, IPv4 and IPv6."""
+import contextlib
 import re
 
 from suite import test
@@ -45,17 +46,43 @@ def mainline_is_the_smaller(t):
     together(t)
 
 
-@test(vms=2)
-def a_mebibyte(t):
-    """Messages of up to exactly 1 MiB, as flows and in rds-stress."""
+@contextlib.contextmanager
+def large_buffers(t):
+    """What a socket may hold is 8 MiB for the time being."""
     for machine in (t.a, t.b):
         machine.check("cd /proc/sys/net/core && for f in [rw]mem_default [rw]mem_max; do"
                       " cat $f; echo 8388608 >$f || exit 1; done >/run/mem")
-    t.note(exact(Flows(t, t.a, A, t.b, B, "--flows 4 --max-payload 1048544", messages=8).result()))
-    t.note(f"1 MiB both ways: {stress(t, t.a, t.b, B, '-T 2 -t 1 -d 2 -q 1m -a 1m')} messages")
+    yield
     for machine in (t.a, t.b):
         machine.check("cd /proc/sys/net/core && for f in [rw]mem_default [rw]mem_max; do"
                       " read v && echo $v >$f || exit 1; done </run/mem")
+
+
+@test(vms=2)
+def a_mebibyte(t):
+    """Messages of up to exactly 1 MiB, as flows and in rds-stress."""
+    with large_buffers(t):
+        t.note(exact(Flows(t, t.a, A, t.b, B, "--flows 4 --max-payload 1048544",
+                           messages=8).result()))
+        t.note(f"1 MiB both ways: {stress(t, t.a, t.b, B, '-T 2 -t 1 -d 2 -q 1m -a 1m')} messages")
+
+
+def bulk(t):
+    with large_buffers(t):
+        for ends in ((t.a, A, t.b, B), (t.b, B, t.a, A)):
+            t.note(exact(Flows(t, *ends, "--flows 4 --max-payload 524288", messages=16).result()))
+
+
+@test(vms=2, modules=("ours", "mainline"))
+def bulk_with_mainline_larger(t):
+    """Messages of up to 512 KiB both ways, mainline has the larger address."""
+    bulk(t)
+
+
+@test(vms=2, modules=("mainline", "ours"))
+def bulk_with_mainline_smaller(t):
+    """The same, and mainline has the smaller address."""
+    bulk(t)
 
 
 @test(vms=2)
