@@ -68,7 +68,7 @@ Status admit_passive(Conn &c)
 	if (c.trans.caps & RDS_CAP_SHARED_CONG)
 		return Status();
 	c.passive.store(1);
-	if (c.net.passive.fetch_add(1) < c.net.tun.max_passive)
+	if (c.net.passive.fetch_add(1) < read_once(c.net.tun.max_passive))
 		return Status();
 	c.net.count(RDS_S_conn_passive_refused);
 	return Status::fail(err::kEnobufs);

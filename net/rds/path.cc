@@ -360,7 +360,8 @@ void rds_path::arm(uint64_t ns)
  */
 void rds_path::schedule_retry(unsigned int why)
 {
-	const struct rds_tunables &tun = conn.net.tun;
+	uint32_t least = rds::read_once(conn.net.tun.reconnect_min_ms);
+	uint32_t most = rds::read_once(conn.net.tun.reconnect_max_ms);
 	bool waiting;
 
 	/* (1) From here on a sender posts kEvWant itself ... */
@@ -379,9 +380,9 @@ void rds_path::schedule_retry(unsigned int why)
 	/* In microseconds: a random part of one millisecond would be none at all, for ever. */
 	uint64_t pause_us = backoff_ms_ ? rds_random() % (backoff_ms_ * 1000u) : 0;
 
-	backoff_ms_ = backoff_ms_ ? backoff_ms_ * 2 : tun.reconnect_min_ms;
-	if (backoff_ms_ > tun.reconnect_max_ms)
-		backoff_ms_ = tun.reconnect_max_ms;
+	backoff_ms_ = backoff_ms_ ? backoff_ms_ * 2 : least;
+	if (backoff_ms_ > most)
+		backoff_ms_ = most;
 	arm(why == RDS_DROP_KNOCKED ? rds::kKnockPauseNs : pause_us * kNsPerUs);
 }
 

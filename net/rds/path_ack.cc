@@ -146,8 +146,8 @@ void rds_path::settle_acks(const Batch &b, uint64_t bytes)
 /* An ack came or was asked for: so much may go without. */
 void rds_path::stay_quiet()
 {
-	quiet_packets_ = conn.net.tun.max_unacked_packets;
-	quiet_bytes_ = conn.net.tun.max_unacked_bytes;
+	quiet_packets_ = rds::read_once(conn.net.tun.max_unacked_packets);
+	quiet_bytes_ = rds::read_once(conn.net.tun.max_unacked_bytes);
 }
 
 /* The last message of a batch asks for all before it. */

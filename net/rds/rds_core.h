@@ -26,7 +26,8 @@ struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st);
 /* No socket of the namespace is left.  Destroys the connections of every transport. */
 void rds_net_destroy(struct rds_net *net);
 
-/* What /proc/sys/net/rds tunes in one namespace.  The glue writes checked values. */
+/* What /proc/sys/net/rds tunes in one namespace.  The glue writes checked values at any time: the
+ * core reads each by read_once(). */
 struct rds_tunables {
 	unsigned int reconnect_min_ms;	  /* 1 .. reconnect_max_ms; default 1 */
 	unsigned int reconnect_max_ms;	  /* reconnect_min_ms .. 3600000; default 1000 */

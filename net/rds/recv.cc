@@ -156,7 +156,7 @@ bool consume_control(Path &p, const wire::Header &h, const wire::Fields &f)
 		note_drop(p, f, RDS_S_recv_drop_bad_port);
 		return true;
 	}
-	if (f.dport == kPingPort && net.tun.ping_enable) {
+	if (f.dport == kPingPort && read_once(net.tun.ping_enable)) {
 		net.count(RDS_S_recv_ping);
 		send_pong(p, f);
 		return true;

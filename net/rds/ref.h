@@ -74,6 +74,19 @@ class Atomic final
 	T v_{};
 };
 
+/* For fields that C shares (sysctls, structures of a transport) and somebody may look at while they
+ * are written: one load, one store. */
+template <typename T>
+RDS_INLINE T read_once(const T &v)
+{
+	return __atomic_load_n(&v, __ATOMIC_RELAXED);
+}
+template <typename T>
+RDS_INLINE void write_once(T &v, T to)
+{
+	__atomic_store_n(&v, to, __ATOMIC_RELAXED);
+}
+
 /* Orders a store before a later load of something else (store, full_fence, load). */
 RDS_INLINE void full_fence()
 {

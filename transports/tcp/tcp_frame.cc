@@ -2,6 +2,7 @@
 #include "tcp_frame.h"
 
 #include "../../net/platform/platform.h"
+#include "../../net/rds/ref.h"
 #include "../../net/rds/result.h"
 #include "../../net/rds/wire.h"
 
@@ -12,6 +13,8 @@ using Frame = struct rds_tcp_frame;
 using rds::err::kEagain;
 using rds::err::kEnomem;
 using rds::err::kEproto;
+using rds::read_once;
+using rds::write_once;
 
 /* A step went well and there may be more to do. */
 constexpr int kGoOn = 1;
@@ -38,6 +41,11 @@ struct Bytes {
 	}
 };
 
+void enter(Frame &f, enum rds_tcp_frame_state state)
+{
+	write_once(f.state, static_cast<uint8_t>(state));
+}
+
 int take_header(Frame &f, Bytes &b)
 {
 	uint32_t n = b.at_most(rds::wire::kHeaderBytes - f.have);
@@ -46,9 +54,9 @@ int take_header(Frame &f, Bytes &b)
 		return kStarved;
 	rds_src_copy(b.src, b.off, f.header + f.have, n);
 	b.take(n);
-	f.have = static_cast<uint8_t>(f.have + n);
+	write_once(f.have, static_cast<uint8_t>(f.have + n));
 	if (f.have == rds::wire::kHeaderBytes)
-		f.state = RDS_TCP_FRAME_BEGIN;
+		enter(f, RDS_TCP_FRAME_BEGIN);
 	return kGoOn;
 }
 
@@ -61,14 +69,14 @@ int begin(Frame &f, Bytes &b)
 		return -kEagain;
 	if (r != 0 && r != RDS_RECV_SKIP) {
 		f.m = nullptr;
-		f.state = RDS_TCP_FRAME_BROKEN;
+		enter(f, RDS_TCP_FRAME_BROKEN);
 		return -kEproto;
 	}
 	if (r)
 		f.m = nullptr;
-	f.left = rds::wire::get32(h.len);
-	f.have = 0;
-	f.state = f.m ? RDS_TCP_FRAME_PAYLOAD : RDS_TCP_FRAME_SKIP;
+	write_once(f.left, rds::wire::get32(h.len));
+	write_once(f.have, uint8_t{0});
+	enter(f, f.m ? RDS_TCP_FRAME_PAYLOAD : RDS_TCP_FRAME_SKIP);
 	return kGoOn;
 }
 
@@ -80,11 +88,11 @@ int take_payload(Frame &f, Bytes &b)
 		if (rds_payload_append(rds_msg_payload(f.m), b.src, b.off, n, b.ctx))
 			return -kEagain;
 		b.take(n);
-		f.left -= n;
+		write_once(f.left, f.left - n);
 	}
 	if (f.left)
 		return kStarved;
-	f.state = RDS_TCP_FRAME_DELIVER;
+	enter(f, RDS_TCP_FRAME_DELIVER);
 	return kGoOn;
 }
 
@@ -93,10 +101,10 @@ int skip(Frame &f, Bytes &b)
 	uint32_t n = b.at_most(f.left);
 
 	b.take(n);
-	f.left -= n;
+	write_once(f.left, f.left - n);
 	if (f.left)
 		return kStarved;
-	f.state = RDS_TCP_FRAME_HEADER;
+	enter(f, RDS_TCP_FRAME_HEADER);
 	return kGoOn;
 }
 
@@ -105,7 +113,7 @@ int deliver(Frame &f)
 	if (rds_recv_incoming(f.path, f.m))
 		return -kEagain;
 	f.m = nullptr;
-	f.state = RDS_TCP_FRAME_HEADER;
+	enter(f, RDS_TCP_FRAME_HEADER);
 	return kGoOn;
 }
 
@@ -134,9 +142,9 @@ void rds_tcp_frame_init(struct rds_tcp_frame *f, struct rds_path *path)
 {
 	f->path = path;
 	f->m = nullptr;
-	f->left = 0;
-	f->have = 0;
-	f->state = RDS_TCP_FRAME_HEADER;
+	write_once(f->left, 0u);
+	write_once(f->have, uint8_t{0});
+	enter(*f, RDS_TCP_FRAME_HEADER);
 }
 
 int rds_tcp_frame_feed(struct rds_tcp_frame *f, struct rds_src *src, uint32_t off, uint32_t len,
@@ -161,15 +169,20 @@ void rds_tcp_frame_reset(struct rds_tcp_frame *f)
 
 uint32_t rds_tcp_frame_header_left(const struct rds_tcp_frame *f)
 {
-	bool inside = f->state == RDS_TCP_FRAME_PAYLOAD || f->state == RDS_TCP_FRAME_SKIP ||
-		      f->state == RDS_TCP_FRAME_DELIVER;
+	uint8_t state = read_once(f->state);
+	bool inside = state == RDS_TCP_FRAME_PAYLOAD || state == RDS_TCP_FRAME_SKIP ||
+		      state == RDS_TCP_FRAME_DELIVER;
 
-	return inside ? 0 : rds::wire::kHeaderBytes - f->have;
+	return inside ? 0 : rds::wire::kHeaderBytes - read_once(f->have);
 }
 
 uint32_t rds_tcp_frame_payload_left(const struct rds_tcp_frame *f)
 {
-	return f->state == RDS_TCP_FRAME_PAYLOAD || f->state == RDS_TCP_FRAME_SKIP ? f->left : 0;
+	uint8_t state = read_once(f->state);
+
+	return state == RDS_TCP_FRAME_PAYLOAD || state == RDS_TCP_FRAME_SKIP ?
+		       read_once(f->left) :
+		       0;
 }
 
 } // extern "C"

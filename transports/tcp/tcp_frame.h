@@ -29,7 +29,8 @@ enum rds_tcp_frame_state {
 	RDS_TCP_FRAME_BROKEN,  /* the peer does not speak RDS: nothing more is read */
 };
 
-/* C layout so that the kernel's side can hold it by value; fields are this file's own. */
+/* C layout so that the kernel's side can hold it by value; fields are this file's own.  left,
+ * have and state are looked at by rds-info meanwhile: written once, read once. */
 struct rds_tcp_frame {
 	struct rds_path *path;
 	struct rds_msg *m; /* PAYLOAD and DELIVER: ours until it is delivered */

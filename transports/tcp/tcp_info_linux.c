@@ -10,9 +10,9 @@ static void rds_tcp_info_v4(struct rds_info_buf *b, const struct rds_tcp_path *t
 	const struct tcp_sock *tcp = tcp_sk(sk);
 	struct rds_info_tcp_socket i = {
 		.local_addr = rds_addr_v4(rds_path_laddr(tp->path)),
-		.local_port = inet_sk(sk)->inet_sport,
+		.local_port = READ_ONCE(inet_sk(sk)->inet_sport),
 		.peer_addr = rds_addr_v4(rds_path_faddr(tp->path)),
-		.peer_port = sk->sk_dport,
+		.peer_port = READ_ONCE(sk->sk_dport),
 		.hdr_rem = rds_tcp_frame_header_left(&tp->frame),
 		.data_rem = rds_tcp_frame_payload_left(&tp->frame),
 		.last_sent_nxt = READ_ONCE(tcp->snd_nxt),
@@ -29,9 +29,9 @@ static void rds_tcp_info_v6(struct rds_info_buf *b, const struct rds_tcp_path *t
 	const struct tcp_sock *tcp = tcp_sk(sk);
 	struct rds6_info_tcp_socket i = {
 		.local_addr = rds_addr_in6(rds_path_laddr(tp->path)),
-		.local_port = inet_sk(sk)->inet_sport,
+		.local_port = READ_ONCE(inet_sk(sk)->inet_sport),
 		.peer_addr = rds_addr_in6(rds_path_faddr(tp->path)),
-		.peer_port = sk->sk_dport,
+		.peer_port = READ_ONCE(sk->sk_dport),
 		.hdr_rem = rds_tcp_frame_header_left(&tp->frame),
 		.data_rem = rds_tcp_frame_payload_left(&tp->frame),
 		.last_sent_nxt = READ_ONCE(tcp->snd_nxt),

@@ -298,7 +298,7 @@ void rds_tcp_close(void *priv)
 void rds_tcp_release(struct socket *sock)
 {
 	/* A peer that has ended in order gets an orderly answer; any other a reset. */
-	if (sock->sk->sk_state == TCP_CLOSE_WAIT)
+	if (inet_sk_state_load(sock->sk) == TCP_CLOSE_WAIT)
 		kernel_sock_shutdown(sock, SHUT_WR);
 	sock_no_linger(sock->sk);
 	sock_release(sock);

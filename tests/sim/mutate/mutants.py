@@ -273,7 +273,7 @@ MUTANTS = [
            "if (f->m) rds_msg_put(f->m); rds_tcp_frame_init(f, f->path);",
            "rds_tcp_frame_init(f, f->path);"),
     Mutant("frame-header", "the next header begins behind the last one", FRAME,
-           "f.have = 0; f.state = f.m", "f.state = f.m"),
+           "write_once(f.have, uint8_t{0}); enter(f, f.m", "enter(f, f.m"),
     Mutant("frame-refused", "a message that was refused is thrown away", FRAME,
            "if (rds_recv_incoming(f.path, f.m)) return -kEagain; f.m = nullptr;",
            "if (rds_recv_incoming(f.path, f.m)) rds_msg_put(f.m); f.m = nullptr;"),
