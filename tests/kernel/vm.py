@@ -31,7 +31,6 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import guest  # noqa: E402
-import kcsan  # noqa: E402
 
 SetupError = guest.SetupError
 LOGS = guest.TOP / "build/logs"
@@ -373,7 +372,7 @@ class VM:
 
     def dmesg_problems(self):
         """Lines since the last mark that no good kernel prints."""
-        return [line for line in kcsan.without_foreign(self.dmesg())
+        return [line for line in self.dmesg()
                 if PROBLEM.search(line) and not HARMLESS.search(line)]
 
     def tree_command(self, tree):

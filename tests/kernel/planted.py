@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Plants data races in our modules, one at a time, and shows that the kcsan kernel's tests tell them.
+
+    planted.py [NAME ...]      all of them, or some; `make KERNEL=kcsan modules tests` comes first
+    planted.py --check         only: does each still apply?
+
+Each is built in a copy of the sources; then races.* run on it until KCSAN has reported something.
+A race that nobody reports is a hole in those tests, and the exit status says so.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import guest
+
+sys.path.insert(0, str(guest.TOP / "tests/sim/mutate"))
+from mutants import Mutant  # noqa: E402
+from mutate import Stale, mutate  # noqa: E402
+
+SOURCES, MODULES = "build/src-planted", "build/modules-planted"
+TESTS = ["races.over_loopback", "races.over_tcp", "races.broken_connections"]
+
+RACES = [
+    Mutant("plain-load", "every atomic load is a plain one", "net/rds/ref.h",
+           "return __atomic_load_n(&v_, __ATOMIC_RELAXED);", "return v_;"),
+    Mutant("plain-store", "every atomic store is a plain one", "net/rds/ref.h",
+           "__atomic_store_n(&v_, v, __ATOMIC_RELAXED);", "v_ = v;"),
+    Mutant("plain-arrived", "a reader looks at one mark of its queue by a plain load",
+           "net/rds/socket_recv.cc", "if (reading.empty() && arrived_any.load()) {",
+           "if (reading.empty() && *reinterpret_cast<uint32_t *>(&arrived_any)) {"),
+    Mutant("plain-room", "a sender looks at its bytes in the queue by a plain load",
+           "net/rds/socket_send.cc", "return snd_bytes.load() < limit &&",
+           "return *reinterpret_cast<const uint32_t *>(&snd_bytes) < limit &&"),
+    Mutant("take-lock", "a reader takes what has arrived without the lock",
+           "net/rds/socket_recv.cc", "Guard g(recv_lock); reading.splice_back(arrived);",
+           "reading.splice_back(arrived);"),
+    Mutant("queue-lock", "messages are queued without the path's lock", "net/rds/path_queue.cc",
+           "rds::Guard g(lock); if (dead_) return", "if (dead_) return"),
+    Mutant("token-lock", "the right to transmit is given back without the path's lock",
+           "net/rds/path_xmit.cc", "rds::Guard g(lock); release_token(); } conn.net",
+           "release_token(); } conn.net"),
+]
+
+
+def make():
+    # -w: what is planted may leave something unused.
+    done = subprocess.run(["nice", "-n", "5", "make", "KERNEL=kcsan", f"src_dir={SOURCES}",
+                           f"moddir={MODULES}", "KCFLAGS=-w", "modules"],
+                          cwd=guest.TOP, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+
+
+def reports(since):
+    """What KCSAN said in the guests' logs."""
+    found = []
+    for log in (guest.TOP / "build/logs/vm-kcsan/races").glob("*.dmesg.log"):
+        if log.stat().st_mtime >= since:
+            found += re.findall(r"BUG: KCSAN: (.*)", log.read_text(errors="replace"))
+    return found
+
+
+def judge(race):
+    """How many reports, and the first; built and played."""
+    file = guest.TOP / SOURCES / race.file
+    whole = file.read_text()
+    try:
+        file.write_text(mutate(race, whole))
+        make()
+        for test in TESTS:
+            since = time.time()
+            subprocess.run([guest.HERE / "run.py", "--kernel", "kcsan", "--modules-dir",
+                            guest.TOP / MODULES, test], stdout=subprocess.DEVNULL)
+            told = reports(since)
+            if told:
+                return test, told
+    finally:
+        file.write_text(whole)
+    return None, []
+
+
+def main(argv):
+    stale = []
+    for race in RACES:
+        try:
+            mutate(race, (guest.TOP / race.file).read_text())
+        except Stale as error:
+            stale.append(str(error))
+    print("\n".join(stale) or f"{len(RACES)} races can be planted")
+    if stale or argv == ["--check"]:
+        return bool(stale)
+    wanted = [race for race in RACES if not argv or race.name in argv]
+    shutil.rmtree(guest.TOP / SOURCES, ignore_errors=True)
+    make()
+    missed = 0
+    for race in wanted:
+        began = time.monotonic()
+        test, told = judge(race)
+        missed += not told
+        print(f"{race.name:<14} {race.what}: " + (f"{len(told)} reports in {test}, the first: "
+              f"{told[0]}" if told else "NOBODY SAW IT") + f", {time.monotonic() - began:.0f} s",
+              flush=True)
+    return bool(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
