@@ -26,6 +26,11 @@ uint32_t Watch::new_flow(unsigned int from, unsigned int to)
 	return id;
 }
 
+unsigned int Watch::slot_at(const struct rds_endpoint &at) const
+{
+	return network::host_of(at.addr) * slots_per_host + at.port - kFirstPort;
+}
+
 void Watch::excuse_to(unsigned int slot)
 {
 	for (uint32_t i = n_slots * n_slots; i < flows.size(); i++)
@@ -68,7 +73,7 @@ void Watch::received(unsigned int slot, uint32_t instance, const struct rds_endp
 		return;
 	if (data.empty()) {
 		order.received_empty(
-			empty_flow(host * slots_per_host + from.port - kFirstPort, slot), instance);
+			empty_flow(slot_at(from), slot), instance);
 		return;
 	}
 	if (!name) {

@@ -33,6 +33,7 @@ struct Watch {
 	{
 		return slot / slots_per_host;
 	}
+	unsigned int slot_at(const struct rds_endpoint &at) const;
 	uint16_t port_of(unsigned int slot) const
 	{
 		return static_cast<uint16_t>(kFirstPort + slot % slots_per_host);
