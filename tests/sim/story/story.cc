@@ -30,13 +30,28 @@ bool wait_for(F done)
 	return done();
 }
 
-void rest(Stage &st)
+/* Reads what has come for sockets whose own readers have stopped. */
+void listen(Stage &st)
 {
+	for (auto &n : st.nodes)
+		if (n && n->up())
+			n->listen();
+}
+
+enum class Readers { kRun, kStopped };
+
+void rest(Stage &st, Readers readers)
+{
+	auto idle = [&] {
+		if (readers == Readers::kStopped)
+			listen(st);
+		return st.idle();
+	};
 	/* Twice: what is acknowledged may still be in a window, or in a reader's hands. */
-	bool done = wait_for([&] { return st.idle(); });
+	bool done = wait_for(idle);
 
 	sim::run_for(50 * kMs);
-	done = done && wait_for([&] { return st.idle(); });
+	done = done && wait_for(idle);
 	if (!done)
 		st.watch.complain("rest: something waits for ever:" + st.show());
 }
@@ -70,16 +85,6 @@ void say(Stage &st, const Voice &from, const Voice &to, const host::Bytes &data)
 				  std::to_string(ret));
 }
 
-void listen_until(Stage &st, const std::function<bool()> &done)
-{
-	wait_for([&] {
-		for (auto &n : st.nodes)
-			if (n && n->up())
-				n->listen();
-		return done();
-	});
-}
-
 /* A connection with a host of mainline's that lived before may have to end once more before both
  * ends mean the same life of it.  What is lost by that is watch.loss's to judge; what is sent
  * when all of it has come to rest must arrive. */
@@ -97,8 +102,7 @@ void greet_plain(Stage &st, const std::vector<Voice> &voices)
 			say(st, from, to, traffic::make(flow, 0, 100));
 		}
 	}
-	listen_until(st, [&] { return st.idle(); });
-	rest(st);
+	rest(st, Readers::kStopped);
 	st.watch.loss.rest();
 }
 
@@ -121,7 +125,10 @@ void prove_alive(Stage &st)
 			flow++;
 		}
 	}
-	listen_until(st, [&] { return last.complete(); });
+	wait_for([&] {
+		listen(st);
+		return last.complete();
+	});
 	if (!last.complete())
 		st.watch.complain("rest: " + std::to_string(last.lost()) +
 				  " messages did not arrive at peace:" + st.show());
@@ -162,7 +169,7 @@ Result finish(std::unique_ptr<Stage> stage)
 	Result r;
 
 	st.calm();
-	rest(st);
+	rest(st, Readers::kRun);
 	r.lost = st.watch.order.lost();
 	r.received = st.watch.order.received_count();
 	st.excuse_absent();
