@@ -25,6 +25,25 @@ bool same_pair(const Conn &c, const struct rds_transport &t, const struct rds_ad
 	return t.caps & RDS_CAP_PREFER_LOOP && c.trans.caps & RDS_CAP_SHARED_CONG;
 }
 
+void destroy_path(Path *p)
+{
+	if (p && p->priv)
+		p->conn.trans.path_free(p->priv);
+	destroy(p);
+}
+
+Path *create_path(Conn &c, unsigned int index)
+{
+	Path *p = create<Path>(RDS_MAY_SLEEP, c, index);
+
+	if (p)
+		p->priv = c.trans.path_alloc(p);
+	if (p && p->priv)
+		return p;
+	destroy_path(p);
+	return nullptr;
+}
+
 void free_conn(struct rds_rcu_head *h)
 {
 	Conn *c = container_of(h, &Conn::rcu);
@@ -32,13 +51,7 @@ void free_conn(struct rds_rcu_head *h)
 
 	c->claim();
 
-	for (Path *p : c->paths) {
-		if (!p)
-			continue;
-		if (p->priv)
-			c->trans.path_free(p->priv);
-		destroy(p);
-	}
+	c->for_each_path([](Path &p) { destroy_path(&p); });
 	destroy(c);
 	alive.fetch_sub(1);
 }
@@ -47,18 +60,12 @@ void free_conn(struct rds_rcu_head *h)
 Status furnish(Conn &c)
 {
 	Net &net = c.net;
-	Path *p;
 
 	c.fcong = net.cong.get(c.faddr, net.seed);
 	c.lcong = net.cong.get(c.laddr, net.seed);
-	p = create<Path>(RDS_MAY_SLEEP, c, 0u);
-	if (!c.fcong || !c.lcong || !p) {
-		destroy(p);
+	if (!c.fcong || !c.lcong)
 		return Status::fail(err::kEnomem);
-	}
-	c.paths[0] = p;
-	p->priv = c.trans.path_alloc(p);
-	return p->priv ? Status() : Status::fail(err::kEnomem);
+	return c.provide(0).status();
 }
 
 /* Any host that reaches us can make connections: so many and no more.  On loopback only our own
@@ -164,10 +171,15 @@ void ConnTable::kill_batch(Conn **victims, unsigned int n)
 {
 	auto each = [&](auto fn) {
 		for (unsigned int i = 0; i < n; i++)
-			for (Path *p : victims[i]->paths)
-				if (p)
-					fn(*p);
+			victims[i]->for_each_path(fn);
 	};
+
+	{
+		Guard g(paths_lock);
+
+		for (unsigned int i = 0; i < n; i++)
+			victims[i]->closing = true;
+	}
 
 	each([](Path &p) { p.post(kEvDie); });
 	each([](Path &p) { p.await_death(); });
@@ -220,12 +232,33 @@ void ConnTable::kick_laddr(const struct rds_addr &laddr)
 
 	table_.for_each([&](Conn &c) {
 		if (same_addr(c.laddr, laddr) && !(c.trans.caps & RDS_CAP_SHARED_CONG) &&
-		    c.paths[0]->state() == PathState::kUp)
-			c.paths[0]->post(kEvSend);
+		    c.first().state() == PathState::kUp)
+			c.first().post(kEvSend);
 	});
 }
 
 } // namespace rds
+
+rds::Result<rds::Path *> rds_conn::provide(unsigned int index)
+{
+	rds::Path *p = paths[index].load_acquire();
+
+	if (p)
+		return p;
+
+	rds::Guard g(net.conns.paths_lock);
+
+	p = paths[index].load();
+	if (p)
+		return p;
+	if (closing)
+		return rds::Status::fail(rds::err::kEnetunreach);
+	p = rds::create_path(*this, index);
+	if (!p)
+		return rds::Status::fail(rds::err::kEnomem);
+	paths[index].store_release(p);
+	return p;
+}
 
 void rds_conn::put()
 {
@@ -253,7 +286,9 @@ void rds_conn_put(struct rds_conn *conn)
 
 struct rds_path *rds_conn_path(struct rds_conn *conn, unsigned int index)
 {
-	return index < rds::kMaxPaths ? conn->paths[index] : nullptr;
+	auto p = conn->provide(index < conn->n_paths.load_acquire() ? index : 0);
+
+	return p.ok() ? p.value() : nullptr;
 }
 
 } // extern "C"

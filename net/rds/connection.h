@@ -7,6 +7,17 @@
  * that accepts hold others for the time.  Sockets cache a plain pointer with the table's
  * generation, which every removal raises: an old generation means "look it up again".
  *
+ * Paths (path_fan.cc, docs/decisions/014-multipath.md).  A connection begins with path 0 alone.
+ * What the hello of a peer of ours says makes them more, and each is made when first used:
+ *
+ *	one --hello: the peer has several--> fanned out, the others gated
+ *	gated --path 0 has delivered what it had--> fanned out
+ *	fanned out --hello: another number, or the peer is none of ours--> folding (path 0 ends)
+ *	folding --every other path's queue is on path 0's--> one
+ *
+ * Which path carries a message follows from the two ports and n_paths; enqueue() asks under the
+ * path's lock, so nothing is queued on the wrong side of a change.
+ *
  * End: kill_all() takes it out of the table, raises the generation, drives every path to kDead, and
  * drops the table's reference; the memory goes a grace period after the last one.
  */
@@ -20,7 +31,7 @@ struct rds_conn final {
 	rds_conn(rds::Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
 		 const struct rds_addr &faddr, uint32_t scope, uint8_t tos)
 		: refs(1), net(net), trans(t), laddr(laddr), faddr(faddr), scope(scope),
-		  gen(rds_random() | 1), tos(tos)
+		  gen(rds_random() | 1), max_paths(t.max_paths), tos(tos), n_paths(1)
 	{
 	}
 
@@ -32,23 +43,73 @@ struct rds_conn final {
 	const struct rds_addr laddr, faddr;
 	const uint32_t scope; /* interface of link-local addresses */
 	const uint32_t gen;   /* told to the peer: our paths' numbers begin with this object */
+	const unsigned int max_paths; /* told to the peer: that we would use */
 	const uint8_t tos;
 	/* A peer made it and no socket has used it: counted in net.passive. */
 	rds::Atomic<uint8_t> passive;
-	uint8_t n_paths = 1; /* in use */
+	rds::Atomic<uint32_t> n_paths; /* in use: a power of two; changed under path 0's lock */
 	rds::CongMap *lcong = nullptr; /* our own ports: sent to the peer */
 	rds::CongMap *fcong = nullptr; /* the peer's ports: asked before sending */
-	rds::Path *paths[rds::kMaxPaths] = {}; /* made when first used; path 0 at once */
+	rds::Atomic<rds::Path *> paths[rds::kMaxPaths]; /* made when first used; path 0 at once */
+	bool closing = false; /* no new ones; under ConnTable's lock for them */
 
-	/* The path that carries what @s sends. */
-	RDS_INLINE rds::Path &path_for(const rds::Socket &s)
+	/* -- several paths (path_fan.cc) -- */
+	/* Paths but the first hold messages back: older ones are on path 0.  Under its lock. */
+	rds::Atomic<uint32_t> gated;
+	uint64_t fan_seq = 0;		   /* the last of those; under path 0's lock */
+	rds::Atomic<uint32_t> fold_wanted; /* as soon as path 0 is down */
+	rds::Atomic<uint32_t> folding;	   /* paths whose queue is not on path 0's yet */
+	uint64_t fold_seq = 0;		   /* where it is to go; under path 0's lock */
+
+	/* The path of messages from port @sport to @dport. */
+	RDS_INLINE unsigned int index_for(uint16_t sport, uint16_t dport) const
 	{
-		(void)s;
-		return *paths[0];
+		uint32_t n = n_paths.load_acquire();
+
+		if (n == 1)
+			return 0;
+		return ((uint32_t{ sport } << 16 | dport) * 0x9e3779b1u >> 29) & (n - 1);
 	}
+	/* nullptr: to be made first. */
+	RDS_INLINE rds::Path *path_for(uint16_t sport, uint16_t dport) const
+	{
+		return paths[index_for(sport, dport)].load_acquire();
+	}
+	RDS_INLINE rds::Path &first() const
+	{
+		return *paths[0].load();
+	}
+	template <typename F>
+	void for_each_path(F fn) const
+	{
+		for (const auto &p : paths)
+			if (rds::Path *path = p.load_acquire())
+				fn(*path);
+	}
+	/* Path @index, made if need be.  -ENOMEM; -ENETUNREACH: the connection ends.  Process. */
+	rds::Result<rds::Path *> provide(unsigned int index);
+	/* The first frame on @p's connection said @hello (of a peer of mainline's: nothing).
+	 * False: this connection is not what @p takes it for, and ends.  Receiving. */
+	bool met(rds::Path &p, const rds::wire::Hello &hello);
+	/* Something left path 0's queue. */
+	RDS_INLINE void look_at_gate()
+	{
+		if (RDS_UNLIKELY(gated.load()))
+			open_gate();
+	}
+	/* Path 0 is down, and fold_wanted.  Its worker. */
+	void begin_fold();
+	/* A path has given up its queue.  That path's worker. */
+	void folded();
+	/* Those that are up, or wait, find out whether the peer is still there. */
+	void nudge_others();
 	/* A socket uses it. */
 	RDS_INLINE void claim();
 	void put();
+
+    private:
+	void fan_out(uint32_t n);
+	void open_gate();
 };
 
 namespace rds
@@ -92,6 +153,8 @@ class ConnTable final
 
 	/* Connections that have memory, by transport type: made and not yet freed. */
 	Atomic<uint32_t> alive[kTransCount];
+	/* Who makes a path, or wants no more of them. */
+	Mutex<RDS_RANK_TABLE> paths_lock;
 
     private:
 	Result<Conn *> make(Net &net, const struct rds_transport &t,

@@ -66,7 +66,7 @@ void rds_info_conns(struct rds_net *net, void (*fn)(void *arg, const struct rds_
 	RcuReader rcu;
 
 	net->conns.for_each([&](Conn &c) {
-		const Path &p = *c.paths[0];
+		const Path &p = c.first();
 		PathState st = p.state();
 		unsigned int flags = (p.sending() ? 1u : 0) |
 				     (st == PathState::kConnecting ? 2u : 0) |
@@ -89,14 +89,11 @@ void rds_info_paths(struct rds_net *net, void (*fn)(void *arg, const struct rds_
 	RcuReader rcu;
 
 	net->conns.for_each([&](Conn &c) {
-		for (const Path *p : c.paths) {
-			if (!p)
-				continue;
-
-			struct rds_path_info i = describe(*p);
+		c.for_each_path([&](Path &p) {
+			struct rds_path_info i = describe(p);
 
 			fn(arg, &i);
-		}
+		});
 	});
 }
 
@@ -117,16 +114,14 @@ void rds_info_messages(struct rds_net *net, enum rds_info_queue q,
 		return;
 	}
 	net->conns.for_each([&](Conn &c) {
-		for (Path *p : c.paths) {
-			if (!p)
-				continue;
-			p->for_each_queued(q == RDS_QUEUE_RETRANS, [&](const Message &m) {
+		c.for_each_path([&](Path &p) {
+			p.for_each_queued(q == RDS_QUEUE_RETRANS, [&](const Message &m) {
 				auto i = describe(m, c.laddr, wire::get16(m.hdr.sport), c.faddr,
 						  wire::get16(m.hdr.dport));
 
 				fn(arg, &i);
 			});
-		}
+		});
 	});
 }
 

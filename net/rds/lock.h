@@ -18,9 +18,10 @@ template <enum rds_lock_rank Rank>
 class RDS_CAPABILITY("spinlock") Spinlock final
 {
     public:
-	Spinlock()
+	/* @rank: for the few of a type that are taken outside of others of it. */
+	explicit Spinlock(enum rds_lock_rank rank = Rank)
 	{
-		rds_spin_init(&l_, Rank);
+		rds_spin_init(&l_, rank);
 	}
 	Spinlock(const Spinlock &) = delete;
 	Spinlock &operator=(const Spinlock &) = delete;

@@ -26,7 +26,8 @@ bool legal(PathState from, PathState to)
 } // namespace
 
 rds_path::rds_path(struct rds_conn &conn, unsigned int index)
-	: conn(conn), index(static_cast<uint8_t>(index)), tx_seq_(1)
+	: conn(conn), index(static_cast<uint8_t>(index)),
+	  lock(index ? RDS_RANK_LANE : RDS_RANK_PATH), tx_seq_(1)
 {
 	rds_work_init(&work_, work_fn);
 	rds_timer_init(&timer_, timer_fn);
@@ -105,6 +106,11 @@ uint32_t rds_path::step(uint32_t ev)
 		return 0;
 	if (ev & rds::kEvDie)
 		return step_die(ev);
+	if (ev & rds::kEvFold)
+		return step_fold(ev);
+	/* What the others have queued comes first; the last of them posts. */
+	if (!index && conn.folding.load())
+		return ev;
 	/* A late event: what it tells of was adopted between accepted()'s exchange and its post. */
 	if (ev & rds::kEvAccepted && !accepted_.load_acquire())
 		ev &= ~uint32_t{rds::kEvAccepted};
@@ -135,7 +141,10 @@ uint32_t rds_path::step_down(uint32_t ev)
 	if (ev & (rds::kEvKnocked | rds::kEvTimer) || (ev & rds::kEvWant && !retry_armed_)) {
 		if (ev & rds::kEvKnocked)
 			backoff_ms_ = 0;
-		start_connect();
+		if (led())
+			start_connect();
+		else
+			schedule_retry(RDS_DROP_NONE);
 	}
 	/* Connected, drained, drop: of a connection that is gone.  Send: nobody to send to. */
 	return 0;
@@ -210,17 +219,49 @@ uint32_t rds_path::step_die(uint32_t ev)
 {
 	if (!quiesce())
 		return ev;
-	if (state() != PathState::kDown) {
-		conn.trans.close(priv);
-		if (state() == PathState::kUp)
-			enter(PathState::kDisconnecting, RDS_DROP_DESTROY);
-		enter(PathState::kDown, RDS_DROP_DESTROY);
-	}
+	close_down(RDS_DROP_DESTROY);
 	reset_queue(true);
-	forget_congestion();
 	enter(PathState::kDead, RDS_DROP_DESTROY);
 	discard_accepted();
 	return 0;
+}
+
+uint32_t rds_path::step_fold(uint32_t ev)
+{
+	if (!quiesce())
+		return ev;
+	close_down(RDS_DROP_PATHS);
+	reset_queue(false);
+	disarm();
+	discard_accepted();
+	retry_armed_ = false;
+	wanted_.store(0);
+	conn.first().take_over(*this, conn.fold_seq);
+	conn.folded();
+	return 0;
+}
+
+/* To kDown, whatever it was; the token is ours to keep. */
+void rds_path::close_down(unsigned int why)
+{
+	if (state() == PathState::kDown)
+		return;
+	conn.trans.close(priv);
+	if (state() == PathState::kUp)
+		enter(PathState::kDisconnecting, why);
+	enter(PathState::kDown, why);
+	forget_congestion();
+}
+
+/* A further path may connect: its peer knows, or will know at once, which path it is called for. */
+bool rds_path::led()
+{
+	rds_path &p = conn.first();
+
+	if (!index || (p.state() == PathState::kUp && p.peer() == rds::Peer::kAcks))
+		return true;
+	p.post(rds::kEvWant);
+	return false;
 }
 
 /* Up, and the token is ours to keep: ends the connection the way that @why allows. */
@@ -327,6 +368,11 @@ void rds_path::go_down(unsigned int why)
 	/* Once: it says nothing of the attempts that follow. */
 	if (heard.exchange(0))
 		backoff_ms_ = 0;
+	if (!index) {
+		if (conn.fold_wanted.exchange(0))
+			conn.begin_fold();
+		conn.nudge_others();
+	}
 	if (accepted_.load_acquire())
 		post(rds::kEvAccepted);
 	else
@@ -337,7 +383,7 @@ void rds_path::go_down(unsigned int why)
  * and only a connection brings the news. */
 void rds_path::forget_congestion()
 {
-	if (!(conn.trans.caps & RDS_CAP_SHARED_CONG))
+	if (!index && !(conn.trans.caps & RDS_CAP_SHARED_CONG))
 		rds::CongTable::lost_peer(conn.net, *conn.fcong);
 }
 
@@ -364,6 +410,7 @@ void rds_path::schedule_retry(unsigned int why)
 	uint32_t most = rds::read_once(conn.net.tun.reconnect_max_ms);
 	bool waiting;
 
+	retry_armed_ = false;
 	/* (1) From here on a sender posts kEvWant itself ... */
 	wanted_.store(0);
 	rds::full_fence();
@@ -372,7 +419,7 @@ void rds_path::schedule_retry(unsigned int why)
 		rds::Guard g(lock);
 		waiting = !queue_.empty();
 	}
-	if (!waiting && !conn.trans.initiates(priv))
+	if (!waiting && (index || !conn.trans.initiates(priv)))
 		return;
 	wanted_.store(1);
 	retry_armed_ = true;
@@ -403,7 +450,7 @@ void rds_path::discard_accepted()
 		conn.trans.discard(handle);
 }
 
-/* Tells the peer how many paths we use, and makes a stale connection show itself. */
+/* Tells a peer of mainline's how many paths we use, and makes a stale connection show itself. */
 void rds_path::send_probe()
 {
 	rds::Message *m = rds::message_create(0, nullptr, RDS_MAY_SLEEP);
@@ -411,7 +458,7 @@ void rds_path::send_probe()
 	if (!m)
 		return; /* the peer falls back to one path by itself */
 	rds::wire::encode(m->hdr, 0, rds::kProbePort, rds::kPingPort, 0);
-	(void)rds::wire::ExtWriter(m->hdr).npaths(conn.n_paths);
+	(void)rds::wire::ExtWriter(m->hdr).npaths(rds::kMainlinePaths);
 	m->flags = rds::kMsgOnce;
 	if (!enqueue(m, false, false).ok())
 		rds::message_put(m);

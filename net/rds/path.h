@@ -29,6 +29,9 @@
  * Who the peer is, its hello says, the first frame of every connection; until then nothing is let
  * go.  A peer that says something else first is mainline's: then the transport's ack is delivery.
  *
+ * Several paths (path_fan.cc).  All but path 0 live in its shadow: they connect only while it knows
+ * the peer, and only path 0 carries congestion maps.
+ *
  * Holding back.  On a transport with RDS_CAP_COALESCE, more than kHoldBurst messages sent within
  * kHoldWindowNs, beyond those received, make a stream.  A stream's messages wait on the queue until
  * the window ends or kHoldBytes are together, and then go out in one call
@@ -56,6 +59,7 @@ enum PathEvent : uint32_t {
 	kEvKnocked = 1 << 7,	/* the peer wants to be called */
 	kEvRecvRetry = 1 << 8,	/* receiving stopped for memory or a full socket */
 	kEvSend = 1 << 9,	/* something to transmit, from a context that may not */
+	kEvFold = 1 << 10,	/* all that is queued is to go to path 0 (path_fan.cc) */
 };
 
 /* A legal change of state, and what causes it. */
@@ -85,6 +89,7 @@ enum class Peer : uint32_t {
 enum class Queued {
 	kDone,	   /* nothing: someone else will transmit */
 	kTransmit, /* the caller holds the token: pin the connection and call transmit() */
+	kMoved,	   /* not queued: another path carries it now */
 };
 
 } // namespace rds
@@ -93,9 +98,9 @@ struct rds_path final {
 	rds_path(struct rds_conn &conn, unsigned int index);
 
 	/* -- queueing (path_queue.cc).  Any context -- */
-	/* Numbers and queues @m.  Fails with -ENETUNREACH when the path is dead; @m stays the
-	 * caller's.  @more: no need to transmit at once.  @may_send false: leave it to the
-	 * worker. */
+	/* Numbers and queues @m.  Fails with -ENETUNREACH when the path is dead; then, and with
+	 * kMoved, @m stays the caller's.  @more: no need to transmit at once.  @may_send false:
+	 * leave it to the worker. */
 	rds::Result<rds::Queued> enqueue(rds::Message *m, bool more, bool may_send)
 		RDS_EXCLUDES(lock);
 	/* Takes back what @s sent (@to_port < 0: to any port). */
@@ -123,15 +128,16 @@ struct rds_path final {
 	void bury();
 
 	/* -- receiving (recv.cc, path_ack.cc): one caller at a time -- */
-	/* Every header, before anything else is made of it. */
-	RDS_INLINE void heard_header(const rds::wire::Header &h, const rds::wire::Fields &f)
+	/* Every header, before anything else is made of it.  False: the connection ends. */
+	RDS_INLINE bool heard_header(const rds::wire::Header &h, const rds::wire::Fields &f)
 	{
 		if (RDS_UNLIKELY(!heard.load()))
 			heard.store(1);
-		if (RDS_UNLIKELY(peer() == rds::Peer::kUnknown))
-			meet(h, f);
+		if (RDS_UNLIKELY(peer() == rds::Peer::kUnknown) && !meet(h, f))
+			return false;
 		if (RDS_UNLIKELY(f.ack > delivered_.load()))
 			peer_has(f.ack);
+		return true;
 	}
 	/* A message with a number was taken care of: delivered, or nobody wants it. */
 	RDS_INLINE void took(const rds::wire::Fields &f)
@@ -158,6 +164,12 @@ struct rds_path final {
 	struct rds_conn &conn;
 	const uint8_t index;
 	void *priv = nullptr; /* the transport's */
+
+	/* -- several paths (path_fan.cc) -- */
+	bool delivered_all_locked(uint64_t seq) RDS_REQUIRES(lock);
+	uint64_t reserve_locked() RDS_REQUIRES(lock);
+	bool has_queued() RDS_EXCLUDES(lock);
+	void renumber(uint64_t first) RDS_EXCLUDES(lock);
 
 	/* Snapshots for rds-info. */
 	template <typename F>
@@ -199,6 +211,9 @@ struct rds_path final {
 	uint32_t step_up(uint32_t ev);
 	uint32_t step_disconnecting(uint32_t ev);
 	uint32_t step_die(uint32_t ev);
+	uint32_t step_fold(uint32_t ev);
+	void close_down(unsigned int why);
+	bool led();
 	void enter(rds::PathState to, unsigned int why);
 	void start_connect();
 	void end_connection(unsigned int why);
@@ -217,7 +232,7 @@ struct rds_path final {
 	/* path_ack.cc */
 	static void ack_fn(struct rds_timer *t);
 	bool say_hello() RDS_EXCLUDES(lock);
-	void meet(const rds::wire::Header &h, const rds::wire::Fields &f);
+	bool meet(const rds::wire::Header &h, const rds::wire::Fields &f);
 	void peer_has(uint64_t seq) RDS_EXCLUDES(lock);
 	void want_ack(bool now);
 	void queue_ack() RDS_EXCLUDES(lock);
@@ -225,6 +240,9 @@ struct rds_path final {
 	void settle_acks(const Batch &b, uint64_t bytes) RDS_REQUIRES(lock);
 	void stay_quiet() RDS_REQUIRES(lock);
 	void ask_for_ack(Batch &b) RDS_REQUIRES(lock);
+
+	/* path_fan.cc */
+	void take_over(rds_path &from, uint64_t seq) RDS_EXCLUDES(lock, from.lock);
 
 	/* path_queue.cc */
 	void queue_first(rds::Message *m) RDS_EXCLUDES(lock);
@@ -235,6 +253,7 @@ struct rds_path final {
 		RDS_REQUIRES(lock);
 	void finish(rds::List<rds::Message, &rds::Message::path_link> &done);
 	void reset_queue(bool purge) RDS_EXCLUDES(lock);
+	void rewind_locked() RDS_REQUIRES(lock);
 
 	/* path_xmit.cc */
 	bool take_token() RDS_EXCLUDES(lock);
@@ -267,7 +286,10 @@ struct rds_path final {
 	rds::Atomic<uint32_t> ack_armed_; /* ack_timer_ is */
 	rds::Atomic<uint64_t> told_;	  /* next_rx_seq as the peer knows it; token holder */
 
-	rds::Spinlock<RDS_RANK_PATH> lock;
+    public:
+	rds::Spinlock<RDS_RANK_PATH> lock; /* RDS_RANK_LANE of all but path 0 */
+
+    private:
 	rds::List<rds::Message, &rds::Message::path_link> queue_ RDS_GUARDED_BY(lock);
 	rds::Message *unsent_ RDS_GUARDED_BY(lock) = nullptr;
 	uint32_t cursor_ RDS_GUARDED_BY(lock) = 0;	  /* bytes of *unsent_ accepted */
@@ -275,6 +297,7 @@ struct rds_path final {
 	uint64_t tx_off_ RDS_GUARDED_BY(lock) = 0;	  /* bytes accepted since up */
 	uint64_t acked_off_ RDS_GUARDED_BY(lock) = 0;	  /* bytes acknowledged since up */
 	rds::Atomic<uint64_t> delivered_;  /* last number that the peer's RDS has; under lock */
+	uint64_t sent_seq_ RDS_GUARDED_BY(lock) = 0;	  /* last number begun since up */
 	uint64_t asked_ RDS_GUARDED_BY(lock) = 0;	  /* last number that asked for an ack */
 	int64_t quiet_packets_ RDS_GUARDED_BY(lock) = 0;  /* may still go without asking for ... */
 	int64_t quiet_bytes_ RDS_GUARDED_BY(lock) = 0;	  /* ... an ack, see max_unacked_packets */

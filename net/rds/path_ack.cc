@@ -35,31 +35,36 @@ bool rds_path::say_hello()
 
 	if (!m)
 		return false;
-	rds::wire::encode_hello(m->hdr, { conn.gen, rds::wire::kCapDeliveryAck });
+	rds::wire::encode_hello(m->hdr, { conn.gen, rds::wire::kCapDeliveryAck,
+					     static_cast<uint16_t>(conn.max_paths), index });
 	m->flags = rds::kMsgOnce;
 	queue_first(m);
 	return true;
 }
 
 /* The first header of a connection: what it says of the peer, and what follows from that. */
-void rds_path::meet(const rds::wire::Header &h, const rds::wire::Fields &f)
+bool rds_path::meet(const rds::wire::Header &h, const rds::wire::Fields &f)
 {
-	rds::wire::Hello hello = {};
+	rds::wire::Hello hello;
 
 	if (rds::wire::is_control(f))
 		hello = rds::wire::decode_hello(h);
 	if (!(hello.caps & rds::wire::kCapDeliveryAck))
-		hello.gen = 0;
+		hello = {};
+	if (!conn.met(*this, hello))
+		return false;
 	if (hello.gen != peer_gen_) {
 		next_rx_seq.store(0);
 		peer_gen_ = hello.gen;
 	}
 	if (hello.gen) {
 		peer_.store(static_cast<uint32_t>(rds::Peer::kAcks));
-		return;
+		conn.look_at_gate();
+		return true;
 	}
 	peer_.store(static_cast<uint32_t>(rds::Peer::kPlain));
 	acked(0); /* what the transport reported meanwhile counts */
+	return true;
 }
 
 void rds_path::peer_has(uint64_t seq)

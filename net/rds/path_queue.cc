@@ -23,6 +23,9 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_
 
 		if (dead_)
 			return rds::Status::fail(rds::err::kEnetunreach);
+		if (m->sock && conn.index_for(rds::wire::get16(m->hdr.sport),
+					      rds::wire::get16(m->hdr.dport)) != index)
+			return rds::Queued::kMoved;
 
 		uint64_t seq = tx_seq_.load();
 
@@ -188,6 +191,7 @@ void rds_path::finish(rds::MsgList &done)
 	}
 	if (s)
 		s->sent_done(bytes, mem, nullptr);
+	conn.look_at_gate();
 }
 
 void rds_path::acked(uint64_t bytes)
@@ -265,6 +269,16 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 		s.sent_done(0, 0, n);
 }
 
+/* Nothing is with the transport: the cursor is at the front. */
+void rds_path::rewind_locked()
+{
+	unsent_ = queue_.front();
+	unsent_bytes_ = 0;
+	for (rds::Message *m = unsent_; m; m = queue_.next(m))
+		unsent_bytes_ += wire_bytes(*m);
+	cursor_ = 0;
+}
+
 /*
  * The connection is gone.  Everything goes out again from its first byte, what was (or may have
  * been) sent before with the retransmit flag; the kernel's own one-time messages do not.  @purge:
@@ -299,14 +313,10 @@ void rds_path::reset_queue(bool purge)
 			if (m == old_unsent)
 				sent = false;
 		}
-		unsent_ = queue_.front();
-		unsent_bytes_ = 0;
-		for (rds::Message *m = unsent_; m; m = queue_.next(m))
-			unsent_bytes_ += wire_bytes(*m);
-		cursor_ = 0;
+		rewind_locked();
 		tx_off_ = acked_off_ = 0;
 		quiet_packets_ = quiet_bytes_ = 0; /* the first to go asks at once what has come */
-		asked_ = 0;
+		asked_ = sent_seq_ = 0;
 		blocked_ = room_came_ = held_ = false;
 	}
 	conn.net.count(RDS_S_send_retransmitted, again);

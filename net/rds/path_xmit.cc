@@ -66,24 +66,29 @@ void rds_path::transmit()
 
 bool rds_path::mark_batch(Batch &b)
 {
+	bool gated = index && conn.gated.load_acquire();
 	rds::Message *m = unsent_;
 
 	b.n = 0;
 	b.off = cursor_;
 	b.bytes = 0;
 	for (; m && b.n < rds::kXmitBatch; m = queue_.next(m)) {
+		if (RDS_UNLIKELY(gated) && rds::wire::get64(m->hdr.sequence))
+			break;
 		m->flags |= rds::kMsgInXmit;
 		b.msgs[b.n++] = m;
 		b.bytes += rds::wire::kHeaderBytes + m->len;
 	}
+	if (!b.n)
+		return false;
 	b.bytes -= b.off;
 	stamp_acks(b);
-	b.more = m != nullptr;
+	b.more = m && !gated;
 	room_came_ = false;
 	return true;
 }
 
-/* Marks the next messages; false when there are none: then the token is given back. */
+/* Marks the next messages that may go; false when there are none: then the token is given back. */
 bool rds_path::collect(Batch &b)
 {
 	for (;;) {
@@ -92,8 +97,8 @@ bool rds_path::collect(Batch &b)
 			rds::Guard g(lock);
 
 			held_ = false;
-			if (open_ && unsent_)
-				return mark_batch(b);
+			if (open_ && mark_batch(b))
+				return true;
 			/* What was asked for after the look at the map above: look again
 			 * (take_token). */
 			if (!open_ || (!room_came_ && !ack_due_.load())) {
@@ -151,6 +156,8 @@ void rds_path::settle_batch(Batch &b, uint64_t bytes, rds::MsgList &done)
 		uint32_t before = i ? 0 : b.off;
 
 		m->flags &= static_cast<uint16_t>(~rds::kMsgInXmit);
+		if (uint64_t seq = bytes ? rds::wire::get64(m->hdr.sequence) : 0)
+			sent_seq_ = seq;
 		if (bytes >= size - before) {
 			bytes -= size - before;
 			off += size - before;

@@ -13,7 +13,7 @@ void note_drop(Path &p, const wire::Fields &f, enum rds_stat why)
 	rds_trace_drop(&p, why, f.seq, f.len, f.sport, f.dport);
 }
 
-/* Answers the ping @f, or a probe, and then says how many paths we use. */
+/* Answers the ping @f, or a probe, and then says how many paths we have for mainline's. */
 void send_pong(Path &p, const wire::Fields &f)
 {
 	Net &net = p.conn.net;
@@ -32,7 +32,7 @@ void send_pong(Path &p, const wire::Fields &f)
 	}
 	wire::encode(m->hdr, 0, kPingPort, dport, 0);
 	if (dport == kProbePort)
-		(void)wire::ExtWriter(m->hdr).npaths(p.conn.n_paths);
+		(void)wire::ExtWriter(m->hdr).npaths(kMainlinePaths);
 	m->flags = kMsgPong;
 	p.pongs.fetch_add(1);
 	net.count(RDS_S_send_pong);
@@ -182,7 +182,8 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 	const auto &h = *reinterpret_cast<const wire::Header *>(header);
 	wire::Fields f = wire::decode(h);
 
-	p.heard_header(h, f);
+	if (!p.heard_header(h, f))
+		return -err::kEproto;
 
 	int verdict = check_header(p, f);
 

@@ -143,8 +143,12 @@ struct rds_socket final {
 	bool has_room() const;
 	void remember(struct rds_conn *c, uint64_t gen);
 	struct rds_conn *known_conn(const struct rds_endpoint &to);
-	rds::Status send_over(struct rds_conn &c, uint16_t port, rds::Message *m, bool more,
-			      struct rds_conn *&pinned);
+	bool send_over(struct rds_conn &c, uint16_t port, rds::Message *m, bool more,
+		       struct rds_path *&token, rds::Status &st);
+	bool queue_on(struct rds_path &path, uint16_t port, rds::Message *m, bool more,
+		      struct rds_path *&token, rds::Status &st);
+	rds::Status send_anew(const struct rds_endpoint &to, rds::Message *m, bool more,
+			      struct rds_path *&token);
 	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more);
 	bool congest() RDS_REQUIRES(recv_lock);
 	bool below_low_water() const;

@@ -54,70 +54,106 @@ Conn *rds_socket::known_conn(const struct rds_endpoint &to)
 	return c;
 }
 
-/* Over @c.  *@pinned becomes @c with a reference when the caller has to transmit. */
-Status rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, Conn *&pinned)
+/*
+ * Over @c; @token becomes the path that the caller has to transmit, with a reference on @c.  False:
+ * @c has no path for this yet, or it just became another.
+ */
+bool rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, rds::Path *&token,
+			   Status &st)
 {
+	rds::Path *path = c.path_for(bound.port, port);
+
+	if (RDS_UNLIKELY(!path))
+		return false;
 	if (RDS_UNLIKELY(c.fcong->test(port)))
-		return Status::fail(err::kEnobufs);
-	if (RDS_UNLIKELY(m->flags & rds::kMsgPinned) && !(c.trans.caps & RDS_CAP_ZEROCOPY))
-		return Status::fail(err::kEopnotsupp);
-	if (!admit(*m)) {
+		st = Status::fail(err::kEnobufs);
+	else if (RDS_UNLIKELY(m->flags & rds::kMsgPinned) && !(c.trans.caps & RDS_CAP_ZEROCOPY))
+		st = Status::fail(err::kEopnotsupp);
+	else if (!admit(*m))
+		st = Status::fail(err::kEagain);
+	else
+		return queue_on(*path, port, m, more, token, st);
+	if (st.is(err::kEagain))
 		net->count(RDS_S_send_queue_full);
-		return Status::fail(err::kEagain);
-	}
+	return true;
+}
+
+/* The same, of a message that is accounted for. */
+bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
+			  rds::Path *&token, Status &st)
+{
 	m->sock = this;
 	m->tos = tos;
 	rds::wire::encode(m->hdr, m->len, bound.port, port, 0);
 
 	/* Once queued the message may be gone: nothing of it is used below. */
 	uint32_t len = m->len, charge = m->charge;
-	auto queued = c.path_for(*this).enqueue(m, more, true);
+	auto queued = path.enqueue(m, more, true);
+	bool moved = queued.ok() && queued.value() == rds::Queued::kMoved;
 
-	if (!queued.ok()) {
+	st = queued.status();
+	if (RDS_UNLIKELY(!queued.ok() || moved)) {
 		m->sock = nullptr;
 		snd_bytes.fetch_sub(len);
 		snd_mem.fetch_sub(charge);
-		return queued.status();
+		return !moved;
 	}
 	net->count(RDS_S_send_queued);
 	if (queued.value() == rds::Queued::kTransmit) {
 		/* The token is ours; the path's end waits for it, and so the table's reference. */
-		c.refs.get();
-		pinned = &c;
+		path.conn.refs.get();
+		token = &path;
 	}
-	return Status();
+	return true;
+}
+
+/* As try_send(), when no connection or no path of it is there: makes what is missing. */
+Status rds_socket::send_anew(const struct rds_endpoint &to, Message *m, bool more,
+			     rds::Path *&token)
+{
+	uint64_t gen = net->conns.generation();
+	auto made = net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos,
+				   rds::ConnTable::For::kSocket);
+
+	if (!made.ok())
+		return made.status();
+
+	Conn *c = made.value();
+	Status st;
+	bool done = false;
+
+	while (!done && st.ok()) {
+		st = c->provide(c->index_for(bound.port, to.port)).status();
+		if (!st.ok())
+			break;
+
+		rds::RcuReader rcu;
+
+		done = send_over(*c, to.port, m, more, token, st);
+	}
+	remember(c, gen);
+	c->put();
+	return st;
 }
 
 Status rds_socket::try_send(const struct rds_endpoint &to, Message *m, bool more)
 {
-	Conn *c, *pinned = nullptr;
+	rds::Path *token = nullptr;
+	bool done;
 	Status st;
 	{
 		rds::RcuReader rcu;
+		Conn *c = known_conn(to);
 
-		c = known_conn(to);
-		if (RDS_LIKELY(c))
-			st = send_over(*c, to.port, m, more, pinned);
+		done = c && send_over(*c, to.port, m, more, token, st);
 	}
-	if (RDS_UNLIKELY(!c)) {
-		uint64_t gen = net->conns.generation();
-		auto made = net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos,
-					   rds::ConnTable::For::kSocket);
+	if (RDS_UNLIKELY(!done))
+		st = send_anew(to, m, more, token);
+	if (token) {
+		Conn &c = token->conn;
 
-		if (!made.ok())
-			return made.status();
-		c = made.value();
-		{
-			rds::RcuReader rcu;
-
-			st = send_over(*c, to.port, m, more, pinned);
-		}
-		remember(c, gen);
-		c->put();
-	}
-	if (pinned) {
-		pinned->path_for(*this).transmit();
-		pinned->put();
+		token->transmit();
+		c.put();
 	}
 	return st;
 }
@@ -226,9 +262,7 @@ void rds_socket::cancel(const struct rds_endpoint *to)
 		if (!rds::same_addr(c.laddr, bound.addr) ||
 		    (to && !rds::same_addr(c.faddr, to->addr)))
 			return;
-		for (rds::Path *p : c.paths)
-			if (p)
-				p->cancel(*this, to ? to->port : -1);
+		c.for_each_path([&](rds::Path &p) { p.cancel(*this, to ? to->port : -1); });
 	});
 }
 

@@ -108,6 +108,7 @@ struct rds_transport {
 	X(REPLACED, "replaced")	      /* the peer opened a new one */                              \
 	X(PROTOCOL, "protocol")	      /* the peer sent what no RDS sends */                        \
 	X(SEND, "send failed")	      /* xmit failed */                                            \
+	X(PATHS, "paths changed")     /* the peer has another number of paths */                   \
 	X(ADMIN, "admin")	      /* a sysctl asked for it */                                  \
 	LAST(DESTROY, "destroy")      /* its namespace or transport goes */
 
@@ -136,6 +137,8 @@ struct rds_conn *rds_conn_get(struct rds_net *net, const struct rds_transport *t
 			      const struct rds_addr *laddr, const struct rds_addr *faddr,
 			      uint32_t scope, unsigned char tos, int *err);
 void rds_conn_put(struct rds_conn *conn);
+/* The path that a call from @index of the peer's is for: that one when the peer is ours and has as
+ * many, else path 0.  NULL without memory. */
 struct rds_path *rds_conn_path(struct rds_conn *conn, unsigned int index);
 
 /* ---- what a path is (any context) ---- */

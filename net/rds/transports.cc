@@ -175,9 +175,7 @@ void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t)
 	net->conns.for_each([&](Conn &c) {
 		if (&c.trans != t)
 			return;
-		for (Path *p : c.paths)
-			if (p)
-				p->drop(RDS_DROP_ADMIN);
+		c.for_each_path([](Path &p) { p.drop(RDS_DROP_ADMIN); });
 	});
 }
 

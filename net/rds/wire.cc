@@ -80,6 +80,15 @@ bool ExtWriter::gen_num(uint32_t gen)
 	return p;
 }
 
+bool ExtWriter::sport_idx(uint8_t index)
+{
+	uint8_t *p = start(Ext::kSportIdx);
+
+	if (p)
+		*p = index;
+	return p;
+}
+
 bool ExtWriter::cap_bits(uint32_t caps)
 {
 	uint8_t *p = start(Ext::kCapBits);
@@ -96,6 +105,8 @@ void encode_hello(Header &h, const Hello &hello)
 	ExtWriter w(h);
 
 	(void)w.gen_num(hello.gen);
+	(void)w.npaths(hello.paths);
+	(void)w.sport_idx(hello.index);
 	(void)w.cap_bits(hello.caps);
 }
 
@@ -108,6 +119,10 @@ Hello decode_hello(const Header &h)
 	while (r.next(e)) {
 		if (e.type == Ext::kGenNum)
 			hello.gen = get32(e.data);
+		else if (e.type == Ext::kNpaths)
+			hello.paths = get16(e.data);
+		else if (e.type == Ext::kSportIdx)
+			hello.index = *e.data;
 		else if (e.type == Ext::kCapBits)
 			hello.caps = get32(e.data);
 	}

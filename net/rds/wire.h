@@ -34,7 +34,7 @@ enum class Ext : uint8_t {
 	kNpaths = 5,	 /* be16 */
 	kGenNum = 6,	 /* be32 */
 	kCapBits = 7,	 /* be32 */
-	kSportIdx = 8,	 /* 1 dummy byte */
+	kSportIdx = 8,	 /* the path's index; 7.x: 1 dummy byte */
 	kCsum = 9,	 /* be32, u8, 3 pad */
 	kLimit = 16,	 /* types from here on end the parsing */
 };
@@ -188,8 +188,10 @@ RDS_INLINE bool is_control(const Fields &f)
 
 /* What a connection says first about who speaks. */
 struct Hello {
-	uint32_t gen;  /* of the sender's numbers: another one, another count; 0: none given */
-	uint32_t caps; /* Cap */
+	uint32_t gen = 0;   /* of the sender's numbers: another one, another count; 0: none given */
+	uint32_t caps = 0;  /* Cap */
+	uint16_t paths = 1; /* that the sender would use */
+	uint8_t index = 0;  /* of the path that this connection is */
 };
 void encode_hello(Header &h, const Hello &hello);
 Hello decode_hello(const Header &h);
@@ -203,6 +205,7 @@ class ExtWriter final
 	}
 	bool npaths(uint16_t n);
 	bool gen_num(uint32_t gen);
+	bool sport_idx(uint8_t index);
 	bool cap_bits(uint32_t caps); /* must be the last one, see Cap */
 
     private:

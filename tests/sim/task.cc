@@ -42,9 +42,15 @@ struct Thread : Task {
 	State state = State::kIdle;
 	size_t at = 0;	       /* in its list: ready or polling */
 	size_t in_all = 0;     /* in the list of all */
-	bool enlisted = false; /* waits for a wake(), or is about to */
 	bool (*ready)(void *) = nullptr;
 	void *arg = nullptr;
+};
+
+/* Waits for a wake(), or is about to. */
+struct Sleeper {
+	Thread *thread;
+	bool enlisted = true;
+	bool asleep = false;
 };
 
 struct Event {
@@ -76,7 +82,7 @@ struct World {
 	Thread *running = nullptr;
 	std::vector<Thread *> threads; /* all that are not idle */
 	std::vector<Thread *> ready, polling;
-	std::unordered_multimap<const void *, Thread *> sleeping;
+	std::unordered_multimap<const void *, Sleeper *> sleeping;
 	std::vector<Due> due; /* a heap */
 	std::vector<Event> events;
 	std::vector<uint32_t> free_events;
@@ -354,34 +360,35 @@ void yield()
 namespace
 {
 
-void forget_sleeper(Thread *t, const void *channel)
+void forget(const Sleeper &s, const void *channel)
 {
 	auto [it, to] = w->sleeping.equal_range(channel);
 
-	while (it != to && it->second != t)
+	while (it != to && it->second != &s)
 		++it;
 	w->sleeping.erase(it);
-	t->enlisted = false;
 }
 
 /* Enlists first and looks second, as everybody has to who sleeps: a wakeup in between is not lost.
- */
-void sleep_on(Thread *t, const void *channel)
+ * The look may sleep itself, for a mutex say. */
+void sleep_on(Thread *t, bool (*ready)(void *), void *arg, const void *channel)
 {
 	for (;;) {
-		w->sleeping.emplace(channel, t);
-		t->enlisted = true;
+		Sleeper s{t};
 
-		bool ready = t->ready(t->arg);
+		w->sleeping.emplace(channel, &s);
 
-		if (!ready && t->enlisted) {
+		bool over = ready(arg);
+
+		if (!over && s.enlisted) {
+			s.asleep = true;
 			t->state = State::kSleeping;
 			suspend(t);
-			ready = t->ready(t->arg);
+			over = ready(arg);
 		}
-		if (t->enlisted)
-			forget_sleeper(t, channel);
-		if (ready)
+		if (s.enlisted)
+			forget(s, channel);
+		if (over)
 			return;
 	}
 }
@@ -397,13 +404,13 @@ void sleep_until(bool (*ready)(void *), void *arg, const void *channel)
 			fail("deadlock: the test waits and nothing can run");
 	if (!t || ready(arg))
 		return;
-	t->ready = ready;
-	t->arg = arg;
 	if (channel) {
-		sleep_on(t, channel);
+		sleep_on(t, ready, arg, channel);
 		return;
 	}
 	do {
+		t->ready = ready;
+		t->arg = arg;
 		put(w->polling, t, State::kPolling);
 		suspend(t);
 	} while (!ready(arg));
@@ -431,9 +438,12 @@ void wake(const void *channel)
 	auto [from, to] = w->sleeping.equal_range(channel);
 
 	for (auto it = from; it != to; ++it) {
-		it->second->enlisted = false;
-		if (it->second->state == State::kSleeping)
-			put(w->ready, it->second, State::kReady);
+		Sleeper &s = *it->second;
+
+		s.enlisted = false;
+		if (s.asleep)
+			put(w->ready, s.thread, State::kReady);
+		s.asleep = false;
 	}
 	w->sleeping.erase(from, to);
 }

@@ -180,6 +180,7 @@ void reset()
 	state().module.dying = false;
 	table.owner = &state().module;
 	table.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_TOS_ZERO;
+	table.max_paths = 1;
 }
 
 const struct rds_transport *ops()
@@ -195,6 +196,11 @@ struct rds_module &module()
 void set_caps(unsigned int caps)
 {
 	table.caps = caps;
+}
+
+void set_max_paths(unsigned int n)
+{
+	table.max_paths = n;
 }
 
 Wire &defaults()

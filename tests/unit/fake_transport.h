@@ -42,6 +42,7 @@ const struct rds_transport *ops();
 struct rds_module &module();
 /* Before the first path is made. */
 void set_caps(unsigned int caps);
+void set_max_paths(unsigned int n);
 /* New paths are born with what this has. */
 Wire &defaults();
 

@@ -224,8 +224,8 @@ TEST(WireHello, IsSkippedByEveryVersion)
 
 	for (uint32_t gen : { 1u, 0x07070707u, 0xffffffffu }) {
 		encode_hello(h, { gen, kCapDeliveryAck });
-		EXPECT_EQ(as_seen_by(h, six), (std::vector<int>{ 6 }));
-		EXPECT_EQ(as_seen_by(h, seven), (std::vector<int>{ 6 }));
+		EXPECT_EQ(as_seen_by(h, six), (std::vector<int>{ 6, 5 }));
+		EXPECT_EQ(as_seen_by(h, seven), (std::vector<int>{ 6, 5, 8 }));
 
 		Fields f = decode(h);
 
@@ -239,10 +239,14 @@ TEST(WireHello, IsSkippedByEveryVersion)
 
 TEST(WireHello, LiesOnTheWireLikeThis)
 {
-	const std::vector<uint8_t> ext = { 6, 0x12, 0x34, 0x56, 0x78, 7, 0, 0, 0, 2 };
+	const std::vector<uint8_t> ext = {
+		6, 0x12, 0x34, 0x56, 0x78, 5, 0, 8, 8, 3, 7, 0, 0, 0, 2,
+	};
 	Header h;
 
-	encode_hello(h, { 0x12345678, kCapDeliveryAck });
+	encode_hello(h, { 0x12345678, kCapDeliveryAck, 8, 3 });
+	EXPECT_EQ(decode_hello(h).paths, 8);
+	EXPECT_EQ(decode_hello(h).index, 3);
 	for (size_t i = 0; i < ext.size(); i++)
 		EXPECT_EQ(h.ext[i], ext[i]) << i;
 	for (size_t i = ext.size(); i < kExtBytes; i++)

@@ -19,12 +19,9 @@ int rds_tcp_is_caller(const struct rds_addr *laddr, const struct rds_addr *faddr
 	return order(laddr, faddr) < 0;
 }
 
-int rds_tcp_may_connect(const struct rds_addr *laddr, const struct rds_addr *faddr,
-			unsigned int index)
+int rds_tcp_may_connect(const struct rds_addr *laddr, const struct rds_addr *faddr)
 {
-	int o = order(laddr, faddr);
-
-	return o < 0 || (o > 0 && index == 0);
+	return order(laddr, faddr) != 0;
 }
 
 enum rds_tcp_meaning rds_tcp_accepted_is(const struct rds_addr *laddr,
@@ -47,24 +44,20 @@ enum rds_tcp_meaning rds_tcp_established_is(const struct rds_addr *laddr,
 	return o < 0 ? RDS_TCP_USE : RDS_TCP_KNOCK;
 }
 
-unsigned int rds_tcp_path_of_port(uint16_t sport, unsigned int paths)
+unsigned int rds_tcp_path_of_port(uint16_t sport)
 {
-	return sport % paths;
+	return sport % RDS_TCP_MAX_PATHS;
 }
 
 uint16_t rds_tcp_port_for(unsigned int paths, unsigned int index, uint16_t low, uint16_t high,
 			  uint32_t attempt)
 {
-	constexpr uint32_t kGroup = RDS_TCP_MAX_PATHS;
-	uint32_t first = (low + kGroup - 1) / kGroup * kGroup;
-	uint32_t end = (high + 1u) / kGroup * kGroup;
+	constexpr uint32_t kStep = RDS_TCP_MAX_PATHS;
+	uint32_t first = low + (index + kStep - low % kStep) % kStep;
 
-	if (paths < 2 || index >= kGroup || end <= first)
+	if (paths < 2 || index >= kStep || first > high)
 		return 0;
-
-	uint32_t groups = (end - first) / kGroup;
-
-	return static_cast<uint16_t>(first + attempt % groups * kGroup + index);
+	return static_cast<uint16_t>(first + attempt % ((high - first) / kStep + 1) * kStep);
 }
 
 } // extern "C"

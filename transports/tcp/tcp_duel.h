@@ -4,7 +4,7 @@
  *
  * The rule that every RDS/TCP follows: the numerically smaller address (128 bits, big-endian, IPv4
  * mapped) is the caller.  It connects from a port of its choice to RDS_TCP_PORT of the other.  The
- * larger one may connect too, path 0 only, to say "please call me": a knock.  A knock carries no
+ * larger one may connect too, to say "please call me": a knock.  A knock carries no
  * bytes.  The caller refuses it with a reset and calls; the knocker, once it sees its own
  * connection established, gives it up and waits.  So the two never use different connections,
  * whoever begins.
@@ -28,9 +28,8 @@ extern "C" {
 /* Does @laddr call @faddr?  Equal addresses: nobody calls. */
 int rds_tcp_is_caller(const struct rds_addr *laddr, const struct rds_addr *faddr);
 
-/* May path @index of this side connect at all (as caller, or to knock)? */
-int rds_tcp_may_connect(const struct rds_addr *laddr, const struct rds_addr *faddr,
-			unsigned int index);
+/* May this side connect at all (as caller, or to knock)? */
+int rds_tcp_may_connect(const struct rds_addr *laddr, const struct rds_addr *faddr);
 
 enum rds_tcp_meaning {
 	RDS_TCP_USE,	/* this is the path's connection */
@@ -44,13 +43,13 @@ enum rds_tcp_meaning rds_tcp_accepted_is(const struct rds_addr *laddr,
 enum rds_tcp_meaning rds_tcp_established_is(const struct rds_addr *laddr,
 					    const struct rds_addr *faddr);
 
-/* The path that an accepted connection from port @sport is for: the caller puts the index into its
- * port's remainder.  @paths is the number in use, 1..RDS_TCP_MAX_PATHS. */
-unsigned int rds_tcp_path_of_port(uint16_t sport, unsigned int paths);
+/* The path that an accepted connection from port @sport is for, if it comes from one of ours: the
+ * caller puts the index into its port's remainder. */
+unsigned int rds_tcp_path_of_port(uint16_t sport);
 /*
  * The port that path @index calls from in attempt @attempt, within @low..@high; 0 means any port
- * does.  With one path any does.  With several the ports come in groups of RDS_TCP_MAX_PATHS, one
- * of them for each path, and another group is tried each time (the former may be taken).
+ * does, or none of this path's is in the range.  With one path (@paths) any does.  With several
+ * each attempt has another (the former may be taken).
  */
 uint16_t rds_tcp_port_for(unsigned int paths, unsigned int index, uint16_t low, uint16_t high,
 			  uint32_t attempt);

@@ -26,6 +26,20 @@ struct rds_tcp_net *rds_tcp_net_of(struct net *net)
 	return net_generic(net, rds_tcp_net_id);
 }
 
+static unsigned int rds_tcp_max_paths = RDS_TCP_MAX_PATHS;
+
+static int rds_tcp_set_max_paths(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, RDS_TCP_MAX_PATHS);
+}
+
+static const struct kernel_param_ops rds_tcp_max_paths_ops = {
+	.set = rds_tcp_set_max_paths,
+	.get = param_get_uint,
+};
+module_param_cb(max_paths, &rds_tcp_max_paths_ops, &rds_tcp_max_paths, 0444);
+MODULE_PARM_DESC(max_paths, "TCP connections with one peer, 1 to 8, used as a power of two (8)");
+
 static void rds_tcp_stats(struct rds_os_net *os, uint64_t *values)
 {
 	struct rds_tcp_net *tn = rds_tcp_net_of(rds_os_net_to_net(os));
@@ -44,7 +58,7 @@ struct rds_transport rds_tcp_transport = {
 	.type = RDS_TRANS_TCP,
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_ZEROCOPY | RDS_CAP_COALESCE | RDS_CAP_PROBE |
 		RDS_CAP_DELIVERY_ACK | RDS_CAP_TOS_ZERO,
-	.max_paths = 1,
+	.max_paths = RDS_TCP_MAX_PATHS,
 	.laddr_check = rds_tcp_laddr_check,
 	.path_alloc = rds_tcp_path_alloc,
 	.path_free = rds_tcp_path_free,
@@ -118,6 +132,7 @@ static int __init rds_tcp_init(void)
 	int err;
 
 	rds_tcp_transport.owner = rds_module(THIS_MODULE);
+	rds_tcp_transport.max_paths = rds_tcp_max_paths;
 	rds_tcp_wq = alloc_workqueue("rds_tcp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rds_tcp_wq)
 		return -ENOMEM;

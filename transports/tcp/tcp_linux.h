@@ -44,6 +44,9 @@
  * */
 #define RDS_TCP_MAX_NET_PATHS 65536
 
+/* Ports that one connect tries to bind. */
+#define RDS_TCP_BIND_TRIES 8
+
 /* Default of rds_tcp_user_timeout_ms: as long as keepalive takes to notice an idle peer's death. */
 #define RDS_TCP_USER_TIMEOUT_MS 30000
 
@@ -122,7 +125,7 @@ struct rds_tcp_path {
 
 	struct delayed_work nudge; /* see rds_tcp_xmit() */
 	struct list_head link;	   /* rds_tcp_net.socks */
-	u32 attempt;		   /* connects so far; worker */
+	u32 attempt;		   /* ports tried so far, from anywhere on; worker */
 
 	/* The kernel's own callbacks. */
 	void (*plain_state_change)(struct sock *sk);
@@ -142,9 +145,9 @@ static inline void rds_tcp_count(struct rds_tcp_net *tn, enum rds_tcp_stat id)
 /* tcp_sysctl_linux.c */
 int rds_tcp_sysctl_start(struct rds_tcp_net *tn);
 void rds_tcp_sysctl_stop(struct rds_tcp_net *tn);
-/* Gives @sock all settings, again if need be; false: the connection would have to be a new one for
- * the receive buffer.  Under tn->tuning.  Process, socket not locked. */
-bool rds_tcp_tune(struct rds_tcp_net *tn, struct socket *sock);
+/* Gives @sock, @tp's, all settings, again if need be; false: the connection would have to be a new
+ * one for the receive buffer.  Under tn->tuning.  Process, socket not locked. */
+bool rds_tcp_tune(struct rds_tcp_path *tp, struct socket *sock);
 /* What can only be set once the connection that we called is there.  Socket locked. */
 void rds_tcp_tune_established(struct rds_tcp_net *tn, struct sock *sk);
 /* What accepted connections inherit, and need from their first segment on. */

@@ -73,7 +73,6 @@ static bool rds_tcp_receive_call(struct rds_tcp_net *tn, struct socket *sock)
 	enum rds_tcp_meaning meaning;
 	struct rds_path *path;
 	struct rds_conn *conn;
-	unsigned int index;
 	u32 scope;
 	u16 sport;
 	bool placed;
@@ -87,8 +86,7 @@ static bool rds_tcp_receive_call(struct rds_tcp_net *tn, struct socket *sock)
 			    &err);
 	if (!conn)
 		return false;
-	index = rds_tcp_path_of_port(sport, rds_tcp_transport.max_paths);
-	path = rds_conn_path(conn, index);
+	path = rds_conn_path(conn, rds_tcp_path_of_port(sport));
 	placed = path && rds_tcp_place(tn, path, sock, meaning);
 	rds_conn_put(conn);
 	return placed;

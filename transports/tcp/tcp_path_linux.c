@@ -145,6 +145,7 @@ void *rds_tcp_path_alloc(struct rds_path *path)
 		goto full;
 	tp->path = path;
 	tp->tn = tn;
+	tp->attempt = get_random_u32();
 	rds_tcp_frame_init(&tp->frame, path);
 	INIT_DELAYED_WORK(&tp->nudge, rds_tcp_nudge);
 	INIT_LIST_HEAD(&tp->link);
@@ -170,22 +171,30 @@ int rds_tcp_initiates(const void *priv)
 	return rds_tcp_is_caller(rds_path_laddr(tp->path), rds_path_faddr(tp->path));
 }
 
-/* Binds to our own address: the peer knows us by it. */
+/*
+ * Binds to our own address: the peer knows us by it.  A port that says which path this is may be in
+ * use for other peers (SO_REUSEADDR); connect() finds out if it is for this one.
+ */
 static int rds_tcp_bind(struct rds_tcp_path *tp, struct socket *sock)
 {
 	struct sockaddr_storage ss;
-	int low, high, len, one = 1;
+	int low, high, len, err, one = 1, tries = RDS_TCP_BIND_TRIES;
 	u16 port;
 
 	inet_get_local_port_range(tp->tn->net, &low, &high);
-	port = rds_tcp_port_for(rds_tcp_transport.max_paths, rds_path_index(tp->path), low, high,
-				tp->attempt++);
-	/* Any port: let connect() choose one that is free for this peer. */
-	if (!port)
-		sock->ops->setsockopt(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT,
-				      KERNEL_SOCKPTR(&one), sizeof(one));
-	len = rds_tcp_sockaddr(&ss, rds_path_laddr(tp->path), rds_path_scope(tp->path), port);
-	return kernel_bind(sock, (rds_sockaddr_arg *)&ss, len);
+	do {
+		port = rds_tcp_port_for(rds_tcp_transport.max_paths, rds_path_index(tp->path), low,
+					high, tp->attempt++);
+		if (port)
+			sock_set_reuseaddr(sock->sk);
+		else /* let connect() choose one that is free for this peer */
+			sock->ops->setsockopt(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT,
+					      KERNEL_SOCKPTR(&one), sizeof(one));
+		len = rds_tcp_sockaddr(&ss, rds_path_laddr(tp->path), rds_path_scope(tp->path),
+				       port);
+		err = kernel_bind(sock, (rds_sockaddr_arg *)&ss, len);
+	} while (err == -EADDRINUSE && --tries);
+	return err;
 }
 
 int rds_tcp_connect(void *priv)
@@ -197,7 +206,7 @@ int rds_tcp_connect(void *priv)
 	struct socket *sock;
 	int err, len;
 
-	if (!rds_tcp_may_connect(laddr, faddr, rds_path_index(tp->path)))
+	if (!rds_tcp_may_connect(laddr, faddr))
 		return -EINVAL;
 	err = sock_create_kern(tp->tn->net, rds_addr_is_v4(faddr) ? PF_INET : PF_INET6,
 			       SOCK_STREAM, IPPROTO_TCP, &sock);
@@ -209,7 +218,7 @@ int rds_tcp_connect(void *priv)
 		return err;
 	}
 	down_read(&tp->tn->tuning);
-	rds_tcp_tune(tp->tn, sock);
+	rds_tcp_tune(tp, sock);
 	lock_sock(sock->sk);
 	rds_tcp_hook(tp, sock, RDS_TCP_CONNECTING);
 	release_sock(sock->sk);
@@ -231,7 +240,7 @@ int rds_tcp_adopt(void *priv, void *handle)
 	bool dead;
 
 	down_read(&tp->tn->tuning);
-	rds_tcp_tune(tp->tn, sock);
+	rds_tcp_tune(tp, sock);
 	lock_sock(sk);
 	dead = sk->sk_state == TCP_CLOSE && skb_queue_empty(&sk->sk_receive_queue);
 	if (!dead)

@@ -90,12 +90,15 @@ void rds_tcp_tune_listener(struct rds_tcp_net *tn, struct socket *sock)
 	rds_tcp_tune_dscp(sock, tn->dscp);
 }
 
-bool rds_tcp_tune(struct rds_tcp_net *tn, struct socket *sock)
+bool rds_tcp_tune(struct rds_tcp_path *tp, struct socket *sock)
 {
+	struct rds_tcp_net *tn = tp->tn;
 	struct sock *sk = sock->sk;
 
 	tcp_sock_set_nodelay(sk);
-	sock_set_keepalive(sk);
+	/* A connection asks on its first path; what the others do follows from that. */
+	if (!rds_path_index(tp->path))
+		sock_set_keepalive(sk);
 	tcp_sock_set_keepcnt(sk, RDS_TCP_KEEPCNT);
 	tcp_sock_set_keepidle(sk, RDS_TCP_KEEPIDLE);
 	tcp_sock_set_keepintvl(sk, RDS_TCP_KEEPINTVL);
@@ -122,7 +125,7 @@ static void rds_tcp_tune_all(struct rds_tcp_net *tn)
 	if (tn->listener)
 		rds_tcp_tune_listener(tn, tn->listener);
 	list_for_each_entry(tp, &tn->socks, link)
-		if (!rds_tcp_tune(tn, tp->sock))
+		if (!rds_tcp_tune(tp, tp->sock))
 			rds_path_drop(tp->path, RDS_DROP_ADMIN); /* a new one can have it */
 }
 

@@ -18,7 +18,7 @@ constexpr unsigned int kEdges = sizeof(rds::kPathEdges) / sizeof(rds::kPathEdges
 constexpr const char *kNames[] = {"down", "connecting", "disconnecting", "up", "dead"};
 constexpr const char *kWhy[] = {"-",	   "peer closed", "error",    "connect failed",
 				"knocked", "replaced",	  "protocol", "send failed",
-				"admin",   "destroy"};
+				"paths changed", "admin", "destroy"};
 
 struct Watch {
 	std::map<const struct rds_path *, unsigned int> last;
@@ -49,7 +49,7 @@ void changed(const struct rds_path *p, unsigned int from, unsigned int to, unsig
 		}
 	}
 	sim::note(uint64_t{from} << 8 | to);
-	sim::say("path %s -> %s: %s to %s (%s)", host::show(*rds_path_laddr(p)).c_str(),
+	sim::say("path %u %s -> %s: %s to %s (%s)", rds_path_index(p), host::show(*rds_path_laddr(p)).c_str(),
 		 host::show(*rds_path_faddr(p)).c_str(), kNames[from], kNames[to],
 		 why < sizeof(kWhy) / sizeof(kWhy[0]) ? kWhy[why] : "?");
 	if ((!legal || was != from) && w.complaint.empty())

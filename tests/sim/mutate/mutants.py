@@ -18,6 +18,7 @@ class Mutant(NamedTuple):
 
 QUEUE = "net/rds/path_queue.cc"
 ACK = "net/rds/path_ack.cc"
+FAN = "net/rds/path_fan.cc"
 XMIT = "net/rds/path_xmit.cc"
 PATH_H = "net/rds/path.h"
 PATH = "net/rds/path.cc"
@@ -40,7 +41,8 @@ MUTANTS = [
     Mutant("requeue", "what is in flight is not queued again on a reset", QUEUE,
            "unsent_ = queue_.front(); unsent_bytes_ = 0;", "unsent_bytes_ = 0;"),
     Mutant("rewind", "the cursor stays where it was on a reset", QUEUE,
-           "cursor_ = 0; tx_off_ = acked_off_ = 0;", "tx_off_ = acked_off_ = 0;"),
+           "rewind_locked(); tx_off_ = acked_off_ = 0;",
+           "uint32_t was = cursor_; rewind_locked(); cursor_ = was; tx_off_ = acked_off_ = 0;"),
     Mutant("reset-offsets", "stream offsets go on counting after a reset", QUEUE,
            "tx_off_ = acked_off_ = 0;", ""),
     Mutant("reset-blocked", "the path stays blocked across a reset", QUEUE,
@@ -122,7 +124,7 @@ MUTANTS = [
     Mutant("retry-queue", "going down nobody looks whether messages wait", PATH,
            "waiting = !queue_.empty();", "waiting = false;"),
     Mutant("retry-wanted", "down, but still marked as being looked after", PATH,
-           "wanted_.store(0);", ""),
+           "wanted_.store(0); rds::full_fence();", "rds::full_fence();"),
     Mutant("knock", "a knock is ignored", PATH,
            "path->post(rds::kEvKnocked);", ""),
     Mutant("accepted-while-down", "accepted while the old one closes: forgotten", PATH,
@@ -140,7 +142,7 @@ MUTANTS = [
     Mutant("rest-events", "events left for later are forgotten", PATH,
            "if (rest) events_.fetch_or(rest);", "(void)rest;"),
     Mutant("die-up", "a path dies while it ends its connection", PATH,
-           "enter(PathState::kDown, RDS_DROP_DESTROY);", ""),
+           "close_down(RDS_DROP_DESTROY); reset_queue(true);", "reset_queue(true);"),
     Mutant("kill-rcu", "a path is torn down while somebody may still post to it", CONN,
            "each([](Path &p) { p.await_death(); }); rds_rcu_sync();",
            "each([](Path &p) { p.await_death(); });"),
@@ -161,7 +163,35 @@ MUTANTS = [
     Mutant("tos-loop", "loopback has a connection for each priority, and one more", CONN,
            "if (via.value() != &t) tos = 0;", ""),
     Mutant("map-tell", "nobody is told that a port's state changed", CONN,
-           "c.paths[0]->post(kEvSend);", ";"),
+           "c.first().post(kEvSend);", ";"),
+    # ---- several paths ----
+    Mutant("gate", "messages fan out before path 0 has delivered", FAN,
+           "gated.store(1);", ""),
+    Mutant("gate-cancelled", "path 0 has delivered when its queue is empty", FAN,
+           "delivered_.load() >= (sent_seq_ < seq ? sent_seq_ : seq);", "true;"),
+    Mutant("gate-unknown", "a connection of before can bring nothing any more", FAN,
+           "open_ && peer() == rds::Peer::kAcks &&", ""),
+    Mutant("gate-shut", "when the gate opens, nobody is told", FAN,
+           "if (p.index) p.post(rds::kEvSend);", ""),
+    Mutant("moved", "queued on the path that was right a moment ago", QUEUE,
+           "return rds::Queued::kMoved;", "(void)0;"),
+    Mutant("wrong-path", "a connection is taken for whatever path it came to", FAN,
+           "hello.index != p.index ||", ""),
+    Mutant("fold-behind", "what comes to path 0 goes behind all that is there", FAN,
+           "<= seq) at = queue_.next(at);", ">= 0) at = queue_.next(at);"),
+    Mutant("fold-numbers", "folded messages keep the number that they waited with", FAN,
+           "rds::wire::put64(m->hdr.sequence, next++);", "next++;"),
+    Mutant("fold-early", "path 0 connects while others still fold", PATH,
+           "if (!index && conn.folding.load()) return ev;", ""),
+    Mutant("fold-forgotten", "a peer with fewer paths is sent to on all of them", FAN,
+           "fold_wanted.store(now != n); if (now != n) p.drop(RDS_DROP_PATHS);", ""),
+    Mutant("led", "a path connects before its peer can know what for", PATH,
+           "if (led())", "if (true)"),
+    Mutant("path-asks", "a path that had nothing to wait for does not ask again", PATH,
+           "retry_armed_ = false; /* (1) From here on",
+           "/* (1) From here on"),
+    Mutant("path-closing", "a path is made while its connection is killed", CONN,
+           "if (closing) return rds::Status::fail(rds::err::kEnetunreach);", ""),
     # ---- congestion ----
     Mutant("version-clear", "clearing a bit does not raise the map's version", CONG,
            "if (!w || !(w[port / 64].fetch_and(~bit) & bit)) return false;"
@@ -202,10 +232,9 @@ MUTANTS = [
            "bool fresh = conn_gen.load_acquire() == gen;",
            "bool fresh = conn_gen.load_acquire() != ~0ull; gen = conn_gen.load_acquire();"),
     Mutant("pin", "the sender does not pin the connection", SEND,
-           "c.refs.get(); pinned = &c;", "pinned = &c;"),
+           "path.conn.refs.get(); token = &path;", "token = &path;"),
     Mutant("pin-leak", "the sender's reference is leaked", SEND,
-           "pinned->path_for(*this).transmit(); pinned->put();",
-           "pinned->path_for(*this).transmit();"),
+           "token->transmit(); c.put();", "token->transmit(); (void)c;"),
     Mutant("zcopy-note", "a zerocopy completion is lost", SEND,
            "zcopy_done.push_back(note); zcopy_count.fetch_add(1);", "rds_free(note);"),
     # ---- sockets, receiving ----

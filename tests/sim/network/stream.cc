@@ -187,13 +187,17 @@ void Node::incoming(const Ref &p)
 
 	if (meaning != RDS_TCP_REFUSE && !net->is_local(faddr))
 		conn = rds_conn_get(net->core(), ops(), &laddr, &faddr, p->scope, 0, &err);
-	if (!conn) {
-		tube::refuse(p, 1);
-	} else if (meaning == RDS_TCP_KNOCK) {
-		rds_path_knocked(rds_conn_path(conn, 0));
-		tube::refuse(p, 1);
+
+	struct rds_path *path =
+		conn ? rds_conn_path(conn, rds_tcp_path_of_port(p->port))
+		     : nullptr;
+
+	if (path && meaning == RDS_TCP_USE) {
+		rds_path_accepted(path, new Ref(p));
 	} else {
-		rds_path_accepted(rds_conn_path(conn, 0), new Ref(p));
+		if (path)
+			rds_path_knocked(path);
+		tube::refuse(p, 1);
 	}
 	if (conn)
 		rds_conn_put(conn);
@@ -232,9 +236,14 @@ int connect(void *tp)
 
 	if (w->tube)
 		sim::fail("connects twice");
-	if (!rds_tcp_may_connect(laddr, faddr, 0))
+	if (!rds_tcp_may_connect(laddr, faddr))
 		return -22;
-	w->begin(tube::connect(*laddr, *faddr, rds_path_scope(w->path), w), 0, Phase::kConnecting);
+
+	uint16_t port = rds_tcp_port_for(RDS_TCP_MAX_PATHS, rds_path_index(w->path), 32768, 60999,
+					 static_cast<uint32_t>(sim::random_below(1000)));
+
+	w->begin(tube::connect(*laddr, *faddr, rds_path_scope(w->path), w, port), 0,
+		 Phase::kConnecting);
 	return 0;
 }
 
@@ -368,7 +377,7 @@ void recv_retry(void *tp)
 	w->arrived(RDS_MAY_SLEEP);
 }
 
-struct rds_transport table = {
+constinit struct rds_transport table = {
 	.name = "tcp",
 	.type = 2,
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_ZEROCOPY | RDS_CAP_COALESCE | RDS_CAP_PROBE |
@@ -403,7 +412,13 @@ void reset(const Params &p)
 	state().module.dying = false;
 	state().cuts = 0;
 	table.owner = &state().module;
+	table.max_paths = p.paths;
 	on_closed = nullptr;
+}
+
+void set_paths(unsigned int n)
+{
+	table.max_paths = n;
 }
 
 void set_faults(unsigned int refuse_per_1000, unsigned int partial_per_1000)

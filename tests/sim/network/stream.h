@@ -20,12 +20,16 @@ struct Params {
 	size_t recv_window = 32 * 1024;	   /* bytes arrived and not read */
 	unsigned int refuse_per_1000 = 0;  /* connects */
 	unsigned int partial_per_1000 = 0; /* xmit takes a part though it has room for more */
+	unsigned int paths = 1;		   /* of a connection between two of ours */
 };
 
 /* A new network; no connection is left of the old one. */
 void reset(const Params &p = Params());
 /* How often connects are refused, and how often xmit takes a part: may change at any time. */
 void set_faults(unsigned int refuse_per_1000, unsigned int partial_per_1000);
+/* Connections that are made from now on have up to @n paths, as if the module's parameter were
+ * another on the hosts that make them. */
+void set_paths(unsigned int n);
 
 const struct rds_transport *ops();
 struct rds_module &module();

@@ -324,7 +324,8 @@ void listen(const struct rds_addr &a, Listener *l)
 		all.push_back(Listening{a, l});
 }
 
-Ref connect(const struct rds_addr &from, const struct rds_addr &to, uint32_t scope, User *user)
+Ref connect(const struct rds_addr &from, const struct rds_addr &to, uint32_t scope, User *user,
+	    uint16_t port)
 {
 	auto p = std::make_shared<Tube>();
 	auto &all = state().tubes;
@@ -332,6 +333,7 @@ Ref connect(const struct rds_addr &from, const struct rds_addr &to, uint32_t sco
 	p->addr[0] = from;
 	p->addr[1] = to;
 	p->scope = scope;
+	p->port = port;
 	p->number = ++state().number;
 	p->end[0].user = user;
 	p->end[0].host = network::host_of(from);

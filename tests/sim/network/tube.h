@@ -80,6 +80,7 @@ struct Tube {
 	struct rds_addr addr[2];
 	uint32_t scope = 0;
 	uint32_t number = 0; /* for traces */
+	uint16_t port = 0;   /* that side 0 calls from */
 };
 
 /* The End's lock, for the length of a scope. */
@@ -107,8 +108,9 @@ Params &params();
 /* One listener for each address.  nullptr ends it: calls are refused. */
 void listen(const struct rds_addr &a, Listener *l);
 
-/* Calls @to; established() or a reset follows. */
-Ref connect(const struct rds_addr &from, const struct rds_addr &to, uint32_t scope, User *user);
+/* Calls @to from @port; established() or a reset follows. */
+Ref connect(const struct rds_addr &from, const struct rds_addr &to, uint32_t scope, User *user,
+	    uint16_t port);
 /* How many of @want bytes may be written now, at most @most; room() is owed if that is less. */
 size_t room(Tube &p, unsigned int side, size_t want, size_t most = SIZE_MAX);
 /* After bytes were put into tx, read from rx, or fin_out was set: go on. */

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim.h"
+
 namespace peer
 {
 
@@ -10,7 +12,9 @@ LineRef Line::call(Owner &o, const struct rds_addr &from, const struct rds_addr 
 {
 	auto l = std::make_shared<Line>(o, to, 0);
 
-	l->tube_ = tube::connect(from, to, 0, l.get());
+	/* Any port does, and says nothing. */
+	l->tube_ = tube::connect(from, to, 0, l.get(),
+				 static_cast<uint16_t>(32768 + sim::random_below(28000)));
 	return l;
 }
 

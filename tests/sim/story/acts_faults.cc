@@ -76,6 +76,9 @@ void Stage::tune(sim::Rng &r)
 	t->ping_enable = r.chance(500) || setup_.any(Kind::k6) || setup_.any(Kind::k7);
 	sim::say("host %u: reconnects after %u to %u ms", n->id, t->reconnect_min_ms,
 		 t->reconnect_max_ms);
+	/* A module's parameter: whoever boots from now on has it. */
+	if (setup_.net.paths > 1)
+		stream::set_paths(1u << r.below(4));
 }
 
 /* What is waited for is not measured by this clock. */

@@ -125,6 +125,15 @@ void choose_kinds(Setup &s)
 	}
 }
 
+/* Two stories of three have several paths. */
+void choose_paths(Setup &s)
+{
+	sim::Rng r(s.seed, ~2u);
+
+	if (r.chance(667))
+		s.net.paths = 2u << r.below(3);
+}
+
 } // namespace
 
 bool Setup::any(Kind k) const
@@ -157,7 +166,9 @@ std::string others(const Setup &s)
 std::string Plan::words() const
 {
 	std::string out = std::to_string(setup.hosts) + " hosts of " + std::to_string(setup.slots) +
-			  " sockets" + (setup.verbs ? " over queue pairs" : "") + others(setup) +
+			  " sockets" + (setup.verbs ? " over queue pairs" :
+					     ", " + std::to_string(setup.net.paths) + " paths") +
+			  others(setup) +
 			  ", preempt " + std::to_string(setup.preempt_per_1000) + ", windows " +
 			  std::to_string(setup.net.send_window) + "/" +
 			  std::to_string(setup.net.recv_window) + ", messages to " +
@@ -177,6 +188,7 @@ Plan make_plan(uint64_t seed, unsigned int steps, unsigned int hosts)
 	p.setup = make_setup(r, seed, hosts);
 	choose_carrier(p.setup);
 	choose_kinds(p.setup);
+	choose_paths(p.setup);
 	p.there.assign(p.setup.hosts, true);
 
 	uint64_t pace = scale_free(r, 12, 20);

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_fan.cc: one connection over several paths: fan-out, and back to one.
+ *
+ * Fanning out must not let a message overtake an older one of the same socket that is still on
+ * path 0: what is new is queued on its own path at once, but that path sends no message before path
+ * 0 has none left of those that it had (the gate).  That is delivery, not a TCP acknowledgement:
+ * only a peer that acknowledges has several paths.
+ *
+ * Folding brings every queue behind what path 0 had then, and before what it got since, with new
+ * numbers.  Path 0 and the path that gives are both down meanwhile, so nothing of this is with a
+ * transport.  It happens when the peer is another one than before: mainline's, or with other
+ * settings.
+ */
+#include "net.h"
+
+namespace
+{
+
+/* A power of two, so that the index is a mask away. */
+uint32_t usable(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p * 2 <= n && p * 2 <= rds::kMaxPaths)
+		p *= 2;
+	return p;
+}
+
+} // namespace
+
+bool rds_conn::met(rds::Path &p, const rds::wire::Hello &hello)
+{
+	uint32_t theirs = hello.gen ? hello.paths : 1;
+	uint32_t n = usable(theirs < max_paths ? theirs : max_paths), now = n_paths.load();
+
+	if (hello.index != p.index || p.index >= n) {
+		net.count(RDS_S_conn_wrong_path);
+		/* It is not whom path 0 met: that has to ask again. */
+		if (p.index >= n) {
+			fold_wanted.store(1);
+			first().drop(RDS_DROP_PATHS);
+		}
+		p.drop(RDS_DROP_PATHS);
+		return false;
+	}
+	if (p.index)
+		return true;
+	if (now == 1 && n > 1) {
+		fan_out(n);
+	} else {
+		fold_wanted.store(now != n);
+		if (now != n)
+			p.drop(RDS_DROP_PATHS);
+	}
+	nudge_others();
+	return true;
+}
+
+/* Path 0 met a peer with as many.  Receiving. */
+void rds_conn::fan_out(uint32_t n)
+{
+	rds::Path &p = first();
+
+	net.count(RDS_S_conn_fan_out);
+	{
+		rds::Guard g(p.lock);
+
+		fan_seq = p.next_tx_seq() - 1;
+		gated.store(1);
+		n_paths.store_release(n);
+	}
+	open_gate();
+}
+
+void rds_conn::open_gate()
+{
+	{
+		rds::Path &p = first();
+		rds::Guard g(p.lock);
+
+		if (!p.delivered_all_locked(fan_seq))
+			return;
+	}
+	if (!gated.exchange(0))
+		return;
+	for_each_path([](rds::Path &p) {
+		if (p.index)
+			p.post(rds::kEvSend);
+	});
+}
+
+void rds_conn::nudge_others()
+{
+	for_each_path([](rds::Path &p) {
+		if (p.index && (p.state() == rds::PathState::kUp || p.has_queued()))
+			p.post(rds::kEvKnocked);
+	});
+}
+
+void rds_conn::begin_fold()
+{
+	uint32_t n = 0;
+	{
+		rds::Path &p = first();
+		rds::Guard g(p.lock);
+
+		fold_seq = p.reserve_locked();
+		gated.store(0);
+		n_paths.store_release(1);
+	}
+	net.count(RDS_S_conn_fold);
+	/* A path that is made now stays empty: enqueue() asks again. */
+	for_each_path([&n](rds::Path &p) { n += p.index ? 1 : 0; });
+	if (!n)
+		return;
+	folding.store(n);
+	for_each_path([](rds::Path &p) {
+		if (p.index)
+			p.post(rds::kEvFold);
+	});
+}
+
+void rds_conn::folded()
+{
+	if (folding.fetch_sub(1) != 1)
+		return;
+	first().renumber(fold_seq);
+	first().post(rds::kEvWant);
+}
+
+/* ---- what it takes of a path ---- */
+
+/*
+ * No message up to number @seq can arrive any more: none is queued, and what was sent and is not
+ * queued any more (it was cancelled on its way) has arrived.  On a connection that the peer has
+ * met: it has then read, or thrown away, what came on the one before.
+ */
+bool rds_path::delivered_all_locked(uint64_t seq)
+{
+	rds::Message *m = queue_.front();
+
+	while (m && !rds::wire::get64(m->hdr.sequence))
+		m = queue_.next(m);
+	if (m && rds::wire::get64(m->hdr.sequence) <= seq)
+		return false;
+	return open_ && peer() == rds::Peer::kAcks &&
+	       delivered_.load() >= (sent_seq_ < seq ? sent_seq_ : seq);
+}
+
+/* A number that no message gets. */
+uint64_t rds_path::reserve_locked()
+{
+	uint64_t seq = tx_seq_.load();
+
+	tx_seq_.store(seq + 1);
+	return seq;
+}
+
+bool rds_path::has_queued()
+{
+	rds::Guard g(lock);
+
+	return !queue_.empty();
+}
+
+/* Path 0 takes what @from has, to stand where number @seq would.  Neither has a connection. */
+void rds_path::take_over(rds_path &from, uint64_t seq)
+{
+	rds::RcuReader rcu;
+	rds::MsgList done;
+	{
+		rds::Guard outer(from.lock);
+		rds::Guard g(lock);
+		rds::Message *at = queue_.front();
+
+		while (at && rds::wire::get64(at->hdr.sequence) <= seq)
+			at = queue_.next(at);
+		while (rds::Message *m = from.queue_.pop_front()) {
+			if (!m->sock) {
+				/* A pong, or cancelled: of that connection. */
+				if (m->flags & rds::kMsgPong)
+					from.pongs.fetch_sub(1);
+				done.push_back(m);
+				continue;
+			}
+			rds::wire::put64(m->hdr.sequence, seq);
+			m->hdr.flags = 0;
+			queue_.insert_before(at, m);
+		}
+		from.rewind_locked();
+		rewind_locked();
+	}
+	finish(done);
+}
+
+/* All from number @first on, which many may have. */
+void rds_path::renumber(uint64_t first)
+{
+	rds::Guard g(lock);
+	uint64_t next = first;
+
+	for (rds::Message *m = queue_.front(); m; m = queue_.next(m))
+		if (rds::wire::get64(m->hdr.sequence) >= first)
+			rds::wire::put64(m->hdr.sequence, next++);
+	if (next > tx_seq_.load())
+		tx_seq_.store(next);
+}

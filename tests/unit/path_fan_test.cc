@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <array>
+
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+using fake::Wire;
+using fake::wires;
+using host::endpoint;
+using host::Socket;
+
+constexpr uint64_t kMs = 1000 * 1000;
+
+/* A connection from 10.0.0.1 to a remote host of ours that has several paths. */
+class PathFan : public CoreTest
+{
+protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		fake::set_caps(RDS_CAP_DELIVERY_ACK);
+		fake::set_max_paths(8);
+		s = std::make_unique<Socket>(*net);
+		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+	}
+	void TearDown() override
+	{
+		s.reset();
+		CoreTest::TearDown();
+	}
+	void send(uint16_t port, unsigned int number = 0)
+	{
+		ASSERT_EQ(s->send(endpoint(remote, port), pattern(50, number)), 0);
+		sim::run_ready();
+	}
+	/* A port whose messages go over path @index of 8. */
+	uint16_t port_for(unsigned int index)
+	{
+		uint32_t now = conn().n_paths.exchange(8);
+		uint16_t port = 5000;
+
+		while (conn().index_for(4000, port) != index)
+			port++;
+		conn().n_paths.store(now);
+		return port;
+	}
+	rds_conn &conn()
+	{
+		return wires()[0]->path->conn;
+	}
+	void up(Wire &w)
+	{
+		sim::run_ready();
+		rds_path_connected(w.path);
+		sim::run_ready();
+		ASSERT_EQ(w.path->state(), rds::PathState::kUp);
+	}
+	int hello(Wire &w, uint16_t paths, unsigned int index, uint32_t gen = 77)
+	{
+		rds::wire::Header h;
+
+		rds::wire::encode_hello(h, {gen, rds::wire::kCapDeliveryAck, paths,
+					    static_cast<uint8_t>(index)});
+
+		int ret = fake::arrive(w.path, h);
+
+		sim::run_ready();
+		return ret;
+	}
+	void peer_has(Wire &w, uint64_t seq)
+	{
+		rds::wire::Header h;
+
+		rds::wire::encode_control(h);
+		rds::wire::put64(h.ack, seq);
+		ASSERT_EQ(fake::arrive(w.path, h), RDS_RECV_SKIP);
+		sim::run_ready();
+	}
+	/* Numbers of the messages that were sent since the wire came up; no hellos, maps, acks,
+	 * probes. */
+	static std::vector<uint64_t> numbers(const Wire &w)
+	{
+		std::vector<uint64_t> out;
+
+		for (const auto &f : fake::frames(w.sent))
+			if (f.seq && f.dport != rds::kPingPort)
+				out.push_back(f.seq);
+		return out;
+	}
+	/* Up, fanned out, and nothing on path 0. */
+	void fan_out(uint16_t paths = 8)
+	{
+		send(5000);
+		up(*wires()[0]);
+		ASSERT_EQ(hello(*wires()[0], paths, 0), RDS_RECV_SKIP);
+		peer_has(*wires()[0], 1);
+	}
+	std::unique_ptr<Socket> s;
+};
+
+using Numbers = std::vector<uint64_t>;
+
+TEST_F(PathFan, OnePathUntilThePeerHasSpoken)
+{
+	send(5000);
+
+	uint16_t other = port_for(3);
+
+	send(other);
+	up(*wires()[0]);
+	send(other);
+	EXPECT_EQ(wires().size(), 1u);
+	EXPECT_EQ(numbers(*wires()[0]), (Numbers{1, 2, 3}));
+
+	auto h = rds::wire::decode_hello(fake::frames(wires()[0]->sent)[0].header);
+
+	EXPECT_EQ(h.paths, 8);
+	EXPECT_EQ(h.index, 0);
+}
+
+TEST_F(PathFan, TheHelloOfAPathSaysWhichItIs)
+{
+	fan_out();
+	for (uint16_t port = 5000; wires().size() < 8; port++)
+		send(port);
+	for (Wire *w : wires())
+		if (w->path->index)
+			up(*w);
+	for (Wire *w : wires()) {
+		auto h = rds::wire::decode_hello(fake::frames(w->sent)[0].header);
+
+		EXPECT_EQ(h.index, w->path->index);
+		EXPECT_EQ(h.gen, conn().gen);
+	}
+}
+
+TEST_F(PathFan, APathIsMadeWhenItIsUsed)
+{
+	fan_out();
+	EXPECT_EQ(wires().size(), 1u);
+
+	uint16_t port = port_for(5);
+
+	send(port);
+	ASSERT_EQ(wires().size(), 2u);
+	EXPECT_EQ(wires()[1]->path->index, 5);
+	EXPECT_EQ(wires()[1]->history(), "connect");
+	up(*wires()[1]);
+	EXPECT_EQ(numbers(*wires()[1]), (Numbers{1}));
+}
+
+TEST_F(PathFan, NothingOvertakesWhatPathZeroHas)
+{
+	send(5000);
+
+	uint16_t other = port_for(2);
+
+	send(other, 1);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	send(other, 2);
+	ASSERT_EQ(wires().size(), 2u);
+	up(*wires()[1]);
+	EXPECT_EQ(numbers(*wires()[1]), Numbers{}) << "path 0 has delivered nothing yet";
+	EXPECT_FALSE(wires()[1]->sent.empty()) << "hello may go";
+	EXPECT_FALSE(wires()[1]->last_more) << "and is not to wait for what may not";
+	peer_has(*wires()[0], 1);
+	EXPECT_EQ(numbers(*wires()[1]), Numbers{});
+	peer_has(*wires()[0], 2);
+	EXPECT_EQ(numbers(*wires()[1]), (Numbers{1}));
+}
+
+/* sim_run --seed 351: one that was taken back after it had left arrived behind a newer one. */
+TEST_F(PathFan, NorWhatWasTakenBackOnItsWay)
+{
+	send(5000);
+
+	uint16_t other = port_for(2);
+
+	send(other, 1);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	rds_socket_cancel(s->core(), nullptr);
+	send(other, 2);
+	up(*wires()[1]);
+	EXPECT_EQ(numbers(*wires()[1]), Numbers{});
+	peer_has(*wires()[0], 2);
+	EXPECT_EQ(numbers(*wires()[1]), (Numbers{1}));
+}
+
+/* A connection of before may still bring what was sent on it; one that the peer has met cannot. */
+TEST_F(PathFan, TheGateOpensOnlyWhilePathZeroIsKnown)
+{
+	send(5000);
+
+	uint16_t other = port_for(2);
+
+	send(other, 1);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	send(other, 2);
+	up(*wires()[1]);
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	rds_socket_cancel(s->core(), nullptr);
+	send(other, 3);
+	EXPECT_EQ(numbers(*wires()[1]), Numbers{});
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	EXPECT_EQ(numbers(*wires()[1]), Numbers{});
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	EXPECT_EQ(numbers(*wires()[1]).size(), 1u);
+}
+
+/* Everything comes back to path 0, behind what that had and before what it got since. */
+TEST_F(PathFan, FewerPathsBringAllTogetherInOrder)
+{
+	fan_out();
+
+	uint16_t first = port_for(0), third = port_for(3);
+
+	send(first, 10);
+	send(third, 30);
+	send(third, 31);
+	up(*wires()[1]);
+	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
+	EXPECT_EQ(conn().n_paths.load(), 1u);
+	EXPECT_EQ(wires()[1]->path->state(), rds::PathState::kDown);
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
+	send(third, 32);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+
+	std::vector<std::pair<uint16_t, host::Bytes>> got;
+	uint64_t last = 0;
+
+	for (const auto &f : fake::frames(wires()[0]->sent)) {
+		if (!f.seq || f.dport == rds::kPingPort)
+			continue;
+		EXPECT_GT(f.seq, last);
+		last = f.seq;
+		got.emplace_back(f.dport, f.data);
+	}
+	ASSERT_EQ(got.size(), 4u);
+	EXPECT_EQ(got[0], std::make_pair(first, pattern(50, 10)));
+	EXPECT_EQ(got[1], std::make_pair(third, pattern(50, 30)));
+	EXPECT_EQ(got[2], std::make_pair(third, pattern(50, 31)));
+	EXPECT_EQ(got[3], std::make_pair(third, pattern(50, 32)));
+}
+
+TEST_F(PathFan, APlainPeerHasOnePath)
+{
+	fan_out();
+
+	uint16_t third = port_for(3);
+
+	send(third, 30);
+	up(*wires()[1]);
+	EXPECT_EQ(fake::arrive(wires()[1]->path, 1, 5000, 4000, pattern(10)), -71);
+	sim::run_ready();
+	EXPECT_EQ(conn().n_paths.load(), 1u);
+	EXPECT_EQ(net->stat(RDS_S_conn_wrong_path), 1u);
+	EXPECT_EQ(net->stat(RDS_S_recv_queued), 0u);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+
+	Numbers n = numbers(*wires()[0]);
+
+	ASSERT_EQ(n.size(), 1u);
+	EXPECT_GT(n[0], 1u) << "a number that was used before";
+}
+
+TEST_F(PathFan, AConnectionOfAnotherPathEnds)
+{
+	fan_out();
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	EXPECT_EQ(hello(*wires()[0], 8, 5), -71);
+	EXPECT_EQ(wires()[0]->path->resets.load(), 2u);
+	EXPECT_EQ(conn().n_paths.load(), 8u) << "the peer is the same";
+}
+
+TEST_F(PathFan, APathWaitsForTheFirst)
+{
+	fan_out();
+
+	uint16_t third = port_for(3);
+
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	send(third);
+	ASSERT_EQ(wires().size(), 2u);
+	sim::run_for(100 * kMs);
+	EXPECT_EQ(wires()[1]->history(), "") << "the peer may not know what it would be for";
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	EXPECT_EQ(wires()[1]->history(), "connect");
+}
+
+/* sim_run --seed 1360: a path that had waited for the first, in vain, never asked again. */
+TEST_F(PathFan, APathThatHadNothingToWaitForAsksAgain)
+{
+	fan_out();
+
+	uint16_t third = port_for(3);
+
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	send(third);
+	sim::run_for(100 * kMs);
+	rds_socket_cancel(s->core(), nullptr);
+	sim::run_for(5000 * kMs);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	EXPECT_EQ(wires()[1]->history(), "") << "nothing to send";
+	send(third);
+	EXPECT_EQ(wires()[1]->history(), "connect");
+}
+
+TEST_F(PathFan, CancelFindsWhatIsOnAnyPath)
+{
+	fan_out();
+
+	uint16_t third = port_for(3);
+
+	send(third);
+	rds_socket_cancel(s->core(), nullptr);
+	EXPECT_FALSE(wires()[1]->path->has_queued());
+	EXPECT_EQ(s->core()->snd_mem.load(), 0u);
+}
+
+TEST_F(PathFan, CallsGoToThePathThatThePeerMeans)
+{
+	send(5000);
+	EXPECT_EQ(rds_conn_path(&conn(), 5), wires()[0]->path) << "any port, as mainline's";
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 4, 0), RDS_RECV_SKIP);
+	EXPECT_EQ(rds_conn_path(&conn(), 3)->index, 3);
+	EXPECT_EQ(rds_conn_path(&conn(), 4)->index, 0);
+	EXPECT_EQ(conn().n_paths.load(), 4u);
+}
+
+TEST_F(PathFan, APowerOfTwoIsUsed)
+{
+	send(5000);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 7, 0), RDS_RECV_SKIP);
+	EXPECT_EQ(conn().n_paths.load(), 4u);
+}
+
+/* One socket to many, many to one socket, and neighbours of both kinds: no path has more than
+ * twice its share. */
+TEST_F(PathFan, PortsSpreadEvenly)
+{
+	send(5000);
+	conn().n_paths.store(8);
+	for (unsigned int kind = 0; kind < 4; kind++) {
+		std::array<unsigned int, 8> n = {};
+
+		for (uint16_t i = 0; i < 64; i++) {
+			uint16_t step = static_cast<uint16_t>(i * (kind == 3 ? 8 : 1));
+
+			n[conn().index_for(kind != 1 ? static_cast<uint16_t>(4000 + step) : 4000,
+					   kind != 0 ? static_cast<uint16_t>(5000 + step) : 5000)]++;
+		}
+		for (unsigned int have : n)
+			EXPECT_LE(have, 16u) << "kind " << kind;
+	}
+	conn().n_paths.store(1);
+}
+
+} // namespace
