@@ -286,7 +286,7 @@ void rds_conn_put(struct rds_conn *conn)
 
 struct rds_path *rds_conn_path(struct rds_conn *conn, unsigned int index)
 {
-	auto p = conn->provide(index < conn->n_paths.load_acquire() ? index : 0);
+	auto p = conn->provide(index < conn->agreed.load_acquire() ? index : 0);
 
 	return p.ok() ? p.value() : nullptr;
 }

@@ -8,14 +8,16 @@
  * generation, which every removal raises: an old generation means "look it up again".
  *
  * Paths (path_fan.cc, docs/decisions/014-multipath.md).  A connection begins with path 0 alone.
- * What the hello of a peer of ours says makes them more, and each is made when first used:
+ * More may be used when the hello of a peer of ours says so, and are when path 0 is full; each is
+ * made when it first carries something:
  *
- *	one --hello: the peer has several--> fanned out, the others gated
+ *	one --kFanBlocks times no room on path 0--> gated
  *	gated --path 0 has delivered what it had--> fanned out
- *	fanned out --hello: another number, or the peer is none of ours--> folding (path 0 ends)
+ *	gated, fanned out --the peer has another number, or is none of ours--> folding (path 0 ends)
  *	folding --every other path's queue is on path 0's--> one
  *
- * Which path carries a message follows from the two ports and n_paths; enqueue() asks under the
+ * Which path carries a message follows from its port at one of the two ends (the same for both
+ * directions, so that acks need no frames of their own) and n_paths; enqueue() asks under the
  * path's lock, so nothing is queued on the wrong side of a change.
  *
  * End: kill_all() takes it out of the table, raises the generation, drives every path to kDead, and
@@ -31,7 +33,10 @@ struct rds_conn final {
 	rds_conn(rds::Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
 		 const struct rds_addr &faddr, uint32_t scope, uint8_t tos)
 		: refs(1), net(net), trans(t), laddr(laddr), faddr(faddr), scope(scope),
-		  gen(rds_random() | 1), max_paths(t.max_paths), tos(tos), n_paths(1)
+		  gen(rds_random() | 1), max_paths(t.max_paths), tos(tos),
+		  by_sport(laddr.w[0] != faddr.w[0] ? laddr.w[0] < faddr.w[0] :
+						      laddr.w[1] < faddr.w[1]),
+		  agreed(1), n_paths(1)
 	{
 	}
 
@@ -45,9 +50,12 @@ struct rds_conn final {
 	const uint32_t gen;   /* told to the peer: our paths' numbers begin with this object */
 	const unsigned int max_paths; /* told to the peer: that we would use */
 	const uint8_t tos;
+	const bool by_sport; /* our end's port chooses the path; of one end it does */
 	/* A peer made it and no socket has used it: counted in net.passive. */
 	rds::Atomic<uint8_t> passive;
-	rds::Atomic<uint32_t> n_paths; /* in use: a power of two; changed under path 0's lock */
+	/* Powers of two; changed under path 0's lock. */
+	rds::Atomic<uint32_t> agreed;  /* paths that both ends may use */
+	rds::Atomic<uint32_t> n_paths; /* that we send on: 1, or as many */
 	rds::CongMap *lcong = nullptr; /* our own ports: sent to the peer */
 	rds::CongMap *fcong = nullptr; /* the peer's ports: asked before sending */
 	rds::Atomic<rds::Path *> paths[rds::kMaxPaths]; /* made when first used; path 0 at once */
@@ -57,18 +65,19 @@ struct rds_conn final {
 	/* Paths but the first hold messages back: older ones are on path 0.  Under its lock. */
 	rds::Atomic<uint32_t> gated;
 	uint64_t fan_seq = 0;		   /* the last of those; under path 0's lock */
+	uint32_t blocks = 0;		   /* times path 0 had no room; its token holder */
 	rds::Atomic<uint32_t> fold_wanted; /* as soon as path 0 is down */
 	rds::Atomic<uint32_t> folding;	   /* paths whose queue is not on path 0's yet */
 	uint64_t fold_seq = 0;		   /* where it is to go; under path 0's lock */
 
-	/* The path of messages from port @sport to @dport. */
+	/* The path of messages from port @sport to @dport, and of those back. */
 	RDS_INLINE unsigned int index_for(uint16_t sport, uint16_t dport) const
 	{
 		uint32_t n = n_paths.load_acquire();
 
 		if (n == 1)
 			return 0;
-		return ((uint32_t{ sport } << 16 | dport) * 0x9e3779b1u >> 29) & (n - 1);
+		return ((by_sport ? sport : dport) * 0x9e3779b1u >> 29) & (n - 1);
 	}
 	/* nullptr: to be made first. */
 	RDS_INLINE rds::Path *path_for(uint16_t sport, uint16_t dport) const
@@ -91,6 +100,8 @@ struct rds_conn final {
 	/* The first frame on @p's connection said @hello (of a peer of mainline's: nothing).
 	 * False: this connection is not what @p takes it for, and ends.  Receiving. */
 	bool met(rds::Path &p, const rds::wire::Hello &hello);
+	/* Path 0 had no room.  Its token holder. */
+	void crowded();
 	/* Something left path 0's queue. */
 	RDS_INLINE void look_at_gate()
 	{
@@ -108,7 +119,7 @@ struct rds_conn final {
 	void put();
 
     private:
-	void fan_out(uint32_t n);
+	bool agree(uint32_t n);
 	void open_gate();
 };
 

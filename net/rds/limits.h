@@ -19,6 +19,8 @@ inline constexpr uint32_t kCongMapWords = kCongMapBytes / 8;
 
 /* Paths of one connection (mprds). */
 inline constexpr unsigned int kMaxPaths = 8;
+/* Times that path 0 had no room before the others are used. */
+inline constexpr uint32_t kFanBlocks = 16;
 /* Of them, with a peer of mainline's: more would cost the order
  * (docs/decisions/014-multipath.md). */
 inline constexpr uint16_t kMainlinePaths = 1;

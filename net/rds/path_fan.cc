@@ -32,44 +32,57 @@ uint32_t usable(uint32_t n)
 bool rds_conn::met(rds::Path &p, const rds::wire::Hello &hello)
 {
 	uint32_t theirs = hello.gen ? hello.paths : 1;
-	uint32_t n = usable(theirs < max_paths ? theirs : max_paths), now = n_paths.load();
+	uint32_t n = usable(theirs < max_paths ? theirs : max_paths);
 
 	if (hello.index != p.index || p.index >= n) {
 		net.count(RDS_S_conn_wrong_path);
 		/* It is not whom path 0 met: that has to ask again. */
-		if (p.index >= n) {
-			fold_wanted.store(1);
+		if (p.index >= n)
 			first().drop(RDS_DROP_PATHS);
-		}
 		p.drop(RDS_DROP_PATHS);
 		return false;
 	}
 	if (p.index)
 		return true;
-	if (now == 1 && n > 1) {
-		fan_out(n);
-	} else {
-		fold_wanted.store(now != n);
-		if (now != n)
-			p.drop(RDS_DROP_PATHS);
-	}
+	if (!agree(n))
+		p.drop(RDS_DROP_PATHS);
 	nudge_others();
 	return true;
 }
 
-/* Path 0 met a peer with as many.  Receiving. */
-void rds_conn::fan_out(uint32_t n)
+/* Path 0 met a peer that may use @n with us.  False: what is on the others has to come back first. */
+bool rds_conn::agree(uint32_t n)
+{
+	rds::Guard g(first().lock);
+	bool same = agreed.load() == n;
+
+	fold_wanted.store(!same && n_paths.load() > 1);
+	if (fold_wanted.load())
+		return false;
+	agreed.store_release(n);
+	return true;
+}
+
+/*
+ * One connection is the cheapest way as long as it has room: who sends next finds company there.
+ * One that is full for some time is the network's or a processor's limit, and more of them go
+ * further.
+ */
+void rds_conn::crowded()
 {
 	rds::Path &p = first();
 
-	net.count(RDS_S_conn_fan_out);
+	if (n_paths.load() > 1 || agreed.load() == 1 || ++blocks < rds::kFanBlocks)
+		return;
+	blocks = 0;
 	{
 		rds::Guard g(p.lock);
 
 		fan_seq = p.next_tx_seq() - 1;
 		gated.store(1);
-		n_paths.store_release(n);
+		n_paths.store_release(agreed.load());
 	}
+	net.count(RDS_S_conn_fan_out);
 	open_gate();
 }
 
@@ -108,6 +121,7 @@ void rds_conn::begin_fold()
 		fold_seq = p.reserve_locked();
 		gated.store(0);
 		n_paths.store_release(1);
+		agreed.store(1);
 	}
 	net.count(RDS_S_conn_fold);
 	/* A path that is made now stays empty: enqueue() asks again. */

@@ -138,6 +138,8 @@ bool rds_path::settle(Batch &b, long n)
 		}
 	}
 	finish(done);
+	if (!index && bytes < b.bytes)
+		conn.crowded();
 	if (broken)
 		drop(RDS_DROP_SEND);
 	return go_on;

@@ -67,8 +67,8 @@
 	X(recv_ack_only)	  /* bare acks received */                                        \
 	X(recv_bad_ack)		  /* acknowledges what was never sent: ignored */                 \
 	X(conn_passive_refused)	  /* a peer called, and max_passive_connections were there */     \
-	X(conn_fan_out)		  /* a peer has several paths: messages spread over them */       \
-	X(conn_fold)		  /* it has another number now: all were brought together */      \
+	X(conn_fan_out)		  /* path 0 was full: messages spread over several */             \
+	X(conn_fold)		  /* the peer is another now: all were brought together */        \
 	X(conn_wrong_path)	  /* a connection was taken for another path's: ended */
 
 enum rds_stat {

@@ -107,6 +107,13 @@ def ordered(found):
     return tell(found)
 
 
+def from_first(found):
+    """The same, to a receiver that came later: from its first message on nothing is missing."""
+    ordered(found)
+    assert found["lost"] == found["duplicates"] == 0, found
+    return f"{tell(found)}, {found['before_first']} before the first that came"
+
+
 def stress(t, active, passive, target, options, prefixes=("", "")):
     """rds-stress between two hosts; both ends must be content. Returns the messages verified."""
     tool = t.tool("rds-stress")

@@ -115,7 +115,7 @@ bool Sender::send(uint32_t count, size_t min, size_t max)
 	return true;
 }
 
-unsigned int drain(host::Socket &at, check::Order &order)
+unsigned int drain(host::Socket &at, check::Order &order, uint32_t receiver)
 {
 	unsigned int n = 0;
 
@@ -124,7 +124,7 @@ unsigned int drain(host::Socket &at, check::Order &order)
 
 		n++;
 		if (name)
-			order.received(name->flow, name->number);
+			order.received(name->flow, name->number, receiver);
 		else
 			order.complain("corrupt message of " + std::to_string(m->data.size()) +
 				       " bytes");

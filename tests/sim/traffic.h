@@ -44,7 +44,7 @@ struct Sender {
 /* Reads whatever comes to @at into @order until *@stop.  In a task. */
 void receive(host::Socket &at, check::Order &order, const bool &stop);
 /* As receive(), but only what is there now: number of messages. */
-unsigned int drain(host::Socket &at, check::Order &order);
+unsigned int drain(host::Socket &at, check::Order &order, uint32_t receiver = 0);
 
 /* Messages queued in @net and not acknowledged. */
 unsigned int unacked(host::Net &net);

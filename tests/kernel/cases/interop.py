@@ -98,7 +98,8 @@ def one_path_is_offered(t):
     """A peer that offers eight paths is told one; a ping is answered."""
     said = t.a.check(f"{t.prog('rds_peer')} --connect {B} --frame map_zero --frame probe8"
                      " --expect NPATHS=1")
-    answers = [line for line in said.splitlines() if re.search(r'"NPATHS":', line)]
+    answers = [line for line in said.splitlines() if '"NPATHS":' in line
+               and "CAP_BITS" not in line]  # hello is for those who know it
     assert answers and all('"NPATHS":1' in line for line in answers), said
 
 

@@ -44,6 +44,7 @@ World::World(Over over, uint64_t seed, const Tune &tune) : stream(over != Over::
 	p.send_window = 200 + sim::random_below(20 * 1000);
 	p.recv_window = 200 + sim::random_below(20 * 1000);
 	p.partial_per_1000 = sim::chance(500) ? 400 : 0;
+	p.paths = 1u << sim::random_below(4);
 	if (tune)
 		tune(p);
 	stream::reset(p);

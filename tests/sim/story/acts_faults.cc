@@ -76,8 +76,12 @@ void Stage::tune(sim::Rng &r)
 	t->ping_enable = r.chance(500) || setup_.any(Kind::k6) || setup_.any(Kind::k7);
 	sim::say("host %u: reconnects after %u to %u ms", n->id, t->reconnect_min_ms,
 		 t->reconnect_max_ms);
-	/* A module's parameter: whoever boots from now on has it. */
-	if (setup_.net.paths > 1)
+}
+
+/* A module's parameter: whoever boots from now on has it. */
+void Stage::tune_paths(sim::Rng &r)
+{
+	if (setup_.net.paths > 1 && r.chance(500))
 		stream::set_paths(1u << r.below(4));
 }
 
@@ -164,6 +168,7 @@ void Stage::fault_act(const Step &s)
 	case Act::kCrash:
 	case Act::kLeave:
 		go_down(r, s.act == Act::kCrash);
+		tune_paths(r);
 		break;
 	case Act::kReset:
 		if (Node *n = nodes[r.below(nodes.size())].get(); n && n->up())

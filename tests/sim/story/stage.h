@@ -82,6 +82,7 @@ private:
 	void go_down(sim::Rng &r, bool crash);
 	void unplug(sim::Rng &r);
 	void tune(sim::Rng &r);
+	void tune_paths(sim::Rng &r);
 	void set_date(uint64_t date);
 	void reset(Node &n, bool network);
 	std::unique_ptr<Node> make_node(unsigned int id);
