@@ -50,7 +50,8 @@ bool rds_conn::met(rds::Path &p, const rds::wire::Hello &hello)
 	return true;
 }
 
-/* Path 0 met a peer that may use @n with us.  False: what is on the others has to come back first. */
+/* Path 0 met a peer that may use @n with us.  False: what is on the others has to come back
+ * first. */
 bool rds_conn::agree(uint32_t n)
 {
 	rds::Guard g(first().lock);

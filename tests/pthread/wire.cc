@@ -24,6 +24,7 @@ struct Half;
 
 /* One connection; side 0 has called. */
 struct Line {
+	unsigned int index = 0; /* of the path that calls */
 	std::mutex lock;	/* taken inside a Half's */
 	std::string bytes[2];	/* for that side, not read yet */
 	bool waiting[2] = {};	/* that side found no room */
@@ -180,7 +181,7 @@ void answer(const LineRef &line, const struct rds_addr &from, const struct rds_a
 	if (at)
 		c = rds_conn_get(at, &wire::ops, &to, &from, 0, 0, &err);
 	if (c && rds_tcp_accepted_is(&to, &from) == RDS_TCP_USE) {
-		rds_path_accepted(rds_conn_path(c, 0), new LineRef(line));
+		rds_path_accepted(rds_conn_path(c, line->index), new LineRef(line));
 		with_half(line, 0, [](Half &h) {
 			h.up = true;
 			rds_path_connected(h.path);
@@ -188,7 +189,7 @@ void answer(const LineRef &line, const struct rds_addr &from, const struct rds_a
 		});
 	} else {
 		if (c)
-			rds_path_knocked(rds_conn_path(c, 0));
+			rds_path_knocked(rds_conn_path(c, line->index));
 		with_half(line, 0, [&](Half &h) {
 			rds_path_drop(h.path, c ? RDS_DROP_KNOCKED : RDS_DROP_CONNECT);
 		});
@@ -233,6 +234,7 @@ int connect(void *tp)
 	auto line = std::make_shared<Line>();
 	struct rds_addr from = *rds_path_laddr(h->path), to = *rds_path_faddr(h->path);
 
+	line->index = rds_path_index(h->path);
 	{
 		std::lock_guard g(h->lock);
 		attach(h, line, 0);
@@ -384,7 +386,7 @@ const struct rds_transport ops = {
 	.name = "wire",
 	.type = 2,
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_COALESCE | RDS_CAP_PROBE | RDS_CAP_DELIVERY_ACK,
-	.max_paths = 1,
+	.max_paths = 4,
 	.owner = nullptr,
 	.laddr_check = host::laddr_is_local,
 	.path_alloc = path_alloc,

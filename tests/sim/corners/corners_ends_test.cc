@@ -266,29 +266,33 @@ TEST(Corners, CutsStopNobody)
 }
 
 /* The receiver asks for a reset while it has no memory to read on: the end waits until it has. */
+void reset_unread(World &w)
+{
+	auto from = w.socket_a(100), to = w.socket_b(200);
+	check::Order order;
+
+	to->sock().rcvbuf = 1u << 20;
+	w.run("receive", [&] { receive(w, *to, order, 60); });
+	w.run("send", [&] { send(w, *from, w.at_b(200), 1, order, 60, 16, 900); });
+	for (int i = 0; i < 3; i++) {
+		uint64_t before = order.received_count();
+
+		sim::run_until([&] { return order.received_count() > before + 4; }, kSecond);
+		sim::options().fail_per_1000 = 700;
+		sim::run_for(sim::random_below(200 * 1000));
+		w.reset(w.net_b());
+		sim::run_for(sim::random_below(200 * 1000));
+		sim::options().fail_per_1000 = 0;
+	}
+	w.finish();
+	EXPECT_EQ(order.lost(), 0u);
+	EXPECT_EQ(order.complaint(), "");
+}
+
 TEST(Corners, AResetWaitsForWhatIsUnread)
 {
-	everywhere(40, [](World &w) {
-		auto from = w.socket_a(100), to = w.socket_b(200);
-		check::Order order;
-
-		to->sock().rcvbuf = 1u << 20;
-		w.run("receive", [&] { receive(w, *to, order, 60); });
-		w.run("send", [&] { send(w, *from, w.at_b(200), 1, order, 60, 16, 900); });
-		for (int i = 0; i < 3; i++) {
-			uint64_t before = order.received_count();
-
-			sim::run_until([&] { return order.received_count() > before + 4; }, kSecond);
-			sim::options().fail_per_1000 = 700;
-			sim::run_for(sim::random_below(200 * 1000));
-			w.reset(w.net_b());
-			sim::run_for(sim::random_below(200 * 1000));
-			sim::options().fail_per_1000 = 0;
-		}
-		w.finish();
-		EXPECT_EQ(order.lost(), 0u);
-		EXPECT_EQ(order.complaint(), "");
-	});
+	everywhere(40, reset_unread);
+	everywhere(40, reset_unread, [](stream::Params &p) { p.plain = true; });
 }
 
 /* Cut anywhere, the peer reads at once: TCP holds nothing that RDS has not seen, so nothing may be

@@ -99,5 +99,43 @@ TEST(Corners, ThePeerComesBackWithOtherPaths)
 		narrow);
 }
 
+/* What was taken back may be on its way over path 0 when newer messages take another one. */
+TEST(Corners, FanningOutAmongCancels)
+{
+	everywhere(
+		150,
+		[](World &w) {
+			if (!w.stream)
+				return;
+
+			check::Order order;
+			auto to = w.socket_b(200);
+			std::vector<std::unique_ptr<host::Socket>> from;
+			unsigned int sending = kFlows;
+
+			to->sock().rcvbuf = 1u << 20;
+			w.run("receive", [&] { receive(w, *to, order); });
+			for (uint32_t i = 0; i < kFlows; i++) {
+				from.push_back(w.socket_a(static_cast<uint16_t>(100 + i)));
+				from[i]->sock().sndbuf = 600;
+				w.run("send", [&, i] {
+					send(w, *from[i], w.at_b(200), i, order, 60, 16, 100);
+					sending--;
+				});
+			}
+			while (sending && !::testing::Test::HasFailure()) {
+				sim::run_for(sim::random_below(100 * 1000));
+				if (sim::chance(200))
+					w.reset(sim::chance(500) ? w.net_a() : w.net_b());
+				for (auto &s : from)
+					if (sim::chance(400))
+						rds_socket_cancel(s->core(), nullptr);
+			}
+			w.stop_all();
+			EXPECT_EQ(order.complaint(), "");
+		},
+		narrow);
+}
+
 } // namespace
 } // namespace corners

@@ -8,8 +8,9 @@
     mutate.py --check         only: does every mutant still apply?
 
 Each mutant is built in a copy of the tree (two copies, each with a build of its own that is kept),
-then run against simulator seeds and, if those pass, the scenario and contract tests. Unit tests
-are not asked. A mutant that survives is a hole in the simulator; the exit status says so.
+then run against simulator seeds and, if those pass, the corner, scenario and contract tests; more
+seeds; and the unit tests last, for what needs a coincidence that stories hardly have. A mutant that
+survives is a hole; the exit status says so.
 """
 import argparse
 import concurrent.futures
@@ -33,6 +34,7 @@ WORK = ROOT / "build/mutation"
 RESULTS = WORK / "results.json"  # {name: verdict} of all runs so far
 GTESTS = ["tests/sim/corners/corners_test", "tests/sim/scenario_test",
           "tests/contract/contract_test"]
+UNIT = ["tests/unit/unit_core"]
 # Seeds per run until one fails: a few with sanitizers; after the tests above, many without.
 FIRST = [("sim_run", 5), ("sim_run", 20), ("sim_run", 75)]
 LAST = [("sim_fast", 400), ("sim_fast", 1000)]
@@ -97,6 +99,7 @@ class Tree:
         have = set(re.findall(r"^\.\.\. (\S+)", out, re.M))
         self.made = set()  # of the sources as they are
         self.gtests = [t for t in GTESTS if Path(t).name in have]
+        self.units = [t for t in UNIT if Path(t).name in have]
 
     def fresh(self):
         """Brings the copy up to date; what did not change keeps its time stamp."""
@@ -150,9 +153,10 @@ class Tree:
     def judge(self):
         """(who caught it, seeds run, what was said), or None when nobody did."""
         self.made.clear()
-        seeds = sum(n for _, n in FIRST)
-        return (self.ask_seeds(FIRST, 1) or self.ask_tests(seeds) or
-                self.ask_seeds(LAST, seeds + 1))
+        seeds, more = (sum(n for _, n in blocks) for blocks in (FIRST, LAST))
+        return (self.ask_seeds(FIRST, 1) or self.ask_tests(self.gtests, seeds) or
+                self.ask_seeds(LAST, seeds + 1) or
+                self.ask_tests(self.units, seeds + more, "unit "))
 
     def ask_seeds(self, blocks, first):
         for program, count in blocks:
@@ -162,14 +166,14 @@ class Tree:
             first += count
         return None
 
-    def ask_tests(self, seeds):
-        for path in self.gtests:
+    def ask_tests(self, paths, seeds, kind=""):
+        for path in paths:
             status, out = self.run((path,), "--gtest_fail_fast")
             if status:
                 # Who failed; else who ran when the process died.
                 tests = (re.findall(r"\[  FAILED  \] ([\w/.]+)", out)[:1] or
                          re.findall(r"\[ RUN      \] (\S+)", out)[-1:] or [path])
-                return tests[0], seeds, said(status, out)
+                return kind + tests[0], seeds, said(status, out)
         return None
 
     def which_seed(self, program, first, count, status, out):

@@ -20,6 +20,9 @@ using tube::End;
 using tube::Locked;
 using tube::Ref;
 
+constexpr uint32_t kCaps = RDS_CAP_PREFER_LOOP | RDS_CAP_ZEROCOPY | RDS_CAP_COALESCE |
+			   RDS_CAP_PROBE | RDS_CAP_DELIVERY_ACK | RDS_CAP_TOS_ZERO;
+
 enum class Phase { kIdle, kConnecting, kOpen, kDraining, kEnded };
 
 /* The transport's part of a path. */
@@ -380,8 +383,7 @@ void recv_retry(void *tp)
 constinit struct rds_transport table = {
 	.name = "tcp",
 	.type = 2,
-	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_ZEROCOPY | RDS_CAP_COALESCE | RDS_CAP_PROBE |
-		RDS_CAP_DELIVERY_ACK | RDS_CAP_TOS_ZERO,
+	.caps = kCaps,
 	.max_paths = 1,
 	.owner = nullptr,
 	.laddr_check = host::laddr_is_local,
@@ -413,6 +415,7 @@ void reset(const Params &p)
 	state().cuts = 0;
 	table.owner = &state().module;
 	table.max_paths = p.paths;
+	table.caps = p.plain ? kCaps & ~uint32_t{RDS_CAP_DELIVERY_ACK} : kCaps;
 	on_closed = nullptr;
 }
 

@@ -21,6 +21,7 @@ struct Params {
 	unsigned int refuse_per_1000 = 0;  /* connects */
 	unsigned int partial_per_1000 = 0; /* xmit takes a part though it has room for more */
 	unsigned int paths = 1;		   /* of a connection between two of ours */
+	bool plain = false; /* nobody knows delivery acks: as between us and mainline */
 };
 
 /* A new network; no connection is left of the old one. */
