@@ -135,11 +135,11 @@ void World::reset(host::Net &net)
 	rds_transport_net_reset(net.core(), transport);
 }
 
-bool World::sending(host::Net &net)
+unsigned int World::flags(host::Net &net)
 {
-	bool any = false;
+	unsigned int any = 0;
 	auto look = [](void *arg, const struct rds_conn_info *i) {
-		*static_cast<bool *>(arg) |= i->flags & 1;
+		*static_cast<unsigned int *>(arg) |= i->flags;
 	};
 
 	rds_info_conns(net.core(), look, &any);

@@ -72,7 +72,14 @@ public:
 		return stream::cut_one();
 	}
 	/* Somebody is transmitting on a connection of @net. */
-	static bool sending(host::Net &net);
+	static bool sending(host::Net &net)
+	{
+		return flags(net) & 1;
+	}
+	static bool connected(host::Net &net)
+	{
+		return flags(net) & 4;
+	}
 	/* What @s sent is no longer charged to it. */
 	static bool all_given_back(host::Socket &s);
 
@@ -84,6 +91,7 @@ public:
 
 private:
 	std::unique_ptr<host::Socket> socket(host::Net &net, const struct rds_endpoint &ep);
+	static unsigned int flags(host::Net &net);
 
 	unsigned int running_ = 0;
 	struct rds_module loop_module_;

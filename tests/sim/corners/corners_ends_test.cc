@@ -280,6 +280,8 @@ void reset_unread(World &w)
 		sim::run_until([&] { return order.received_count() > before + 4; }, kSecond);
 		sim::options().fail_per_1000 = 700;
 		sim::run_for(sim::random_below(200 * 1000));
+		/* One that meets an attempt to connect is no orderly end. */
+		sim::run_until([&] { return World::connected(w.net_b()); }, kSecond);
 		w.reset(w.net_b());
 		sim::run_for(sim::random_below(200 * 1000));
 		sim::options().fail_per_1000 = 0;
