@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "net/rds/wire.h"
 #include "sim.h"
@@ -117,6 +118,8 @@ long xmit(void *tp, const struct rds_xmit *x)
 		append(all, x->msgs[i]);
 	/* A place to lose the processor, as a real transport has many. */
 	rds_free(rds_alloc(1, RDS_MAY_SLEEP));
+	if (auto fn = std::exchange(w->on_xmit, nullptr))
+		fn();
 	w->inside = false;
 	if (w->xmit_error)
 		return w->xmit_error;

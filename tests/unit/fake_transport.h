@@ -8,6 +8,7 @@
 #ifndef RDS_TESTS_FAKE_TRANSPORT_H
 #define RDS_TESTS_FAKE_TRANSPORT_H
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct Wire {
 	unsigned int xmits = 0;
 	unsigned int last_batch = 0;
 	bool last_more = false;
+	std::function<void()> on_xmit; /* called once, in the midst of the next xmit */
 	bool inside = false; /* xmit is running: closing now is a bug of the core */
 
 	/* "connect close ..." of all calls so far. */

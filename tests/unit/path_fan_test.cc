@@ -289,6 +289,31 @@ TEST_F(PathFan, FewerPathsBringAllTogetherInOrder)
 	EXPECT_EQ(got[3], std::make_pair(third, pattern(50, 32)));
 }
 
+/* A path that is sending cannot give its queue away yet, and path 0 waits for it. */
+TEST_F(PathFan, FoldingWaitsForASender)
+{
+	fan_out();
+
+	uint16_t third = port_for(3);
+
+	send(third, 30);
+	up(*wires()[1]);
+	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
+
+	std::string before = wires()[0]->history();
+
+	wires()[1]->on_xmit = [&] {
+		conn().fold_wanted.store(1);
+		rds_path_drop(wires()[0]->path, RDS_DROP_PATHS);
+		sim::run_for(1000 * kMs);
+		EXPECT_EQ(wires()[0]->history(), before + " close");
+	};
+	send(third, 31);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	EXPECT_EQ(numbers(*wires()[0]).size(), 2u);
+}
+
 TEST_F(PathFan, APlainPeerHasOnePath)
 {
 	fan_out();
