@@ -400,6 +400,16 @@ TEST_F(PathFan, CancelFindsWhatIsOnAnyPath)
 	EXPECT_EQ(s->core()->snd_mem.load(), 0u);
 }
 
+TEST_F(PathFan, NoPathIsMadeAtTheEnd)
+{
+	fan_out();
+	conn().closing = true;
+	EXPECT_EQ(s->send(endpoint(peer, port_for(3)), pattern(10)), -101);
+	EXPECT_EQ(wires().size(), 1u);
+	EXPECT_EQ(s->core()->snd_mem.load(), 0u);
+	conn().closing = false;
+}
+
 TEST_F(PathFan, CallsGoToThePathThatThePeerMeans)
 {
 	send(5000);
