@@ -22,27 +22,20 @@ from mutants import Mutant  # noqa: E402
 from mutate import Stale, mutate  # noqa: E402
 
 SOURCES, MODULES = "build/src-planted", "build/modules-planted"
+LONGEST = 300  # s for a test, on a machine shared by many
 TESTS = ["races.over_loopback", "races.over_tcp", "races.broken_connections"]
 
 RACES = [
     Mutant("plain-load", "every atomic load is a plain one", "net/rds/ref.h",
            "return __atomic_load_n(&v_, __ATOMIC_RELAXED);", "return v_;"),
-    Mutant("plain-store", "every atomic store is a plain one", "net/rds/ref.h",
-           "__atomic_store_n(&v_, v, __ATOMIC_RELAXED);", "v_ = v;"),
-    Mutant("plain-arrived", "a reader looks at one mark of its queue by a plain load",
-           "net/rds/socket_recv.cc", "if (reading.empty() && arrived_any.load()) {",
-           "if (reading.empty() && *reinterpret_cast<uint32_t *>(&arrived_any)) {"),
-    Mutant("plain-room", "a sender looks at its bytes in the queue by a plain load",
-           "net/rds/socket_send.cc", "return snd_bytes.load() < limit &&",
-           "return *reinterpret_cast<const uint32_t *>(&snd_bytes) < limit &&"),
+    Mutant("plain-mem", "a delivery looks at the queue's memory by a plain load",
+           "net/rds/socket_recv.cc", "if (RDS_UNLIKELY(rcv_mem.load() / rds::kHardMemFactor",
+           "if (RDS_UNLIKELY(*reinterpret_cast<uint32_t *>(&rcv_mem) / rds::kHardMemFactor"),
     Mutant("take-lock", "a reader takes what has arrived without the lock",
            "net/rds/socket_recv.cc", "Guard g(recv_lock); reading.splice_back(arrived);",
            "reading.splice_back(arrived);"),
     Mutant("queue-lock", "messages are queued without the path's lock", "net/rds/path_queue.cc",
            "rds::Guard g(lock); if (dead_) return", "if (dead_) return"),
-    Mutant("token-lock", "the right to transmit is given back without the path's lock",
-           "net/rds/path_xmit.cc", "rds::Guard g(lock); release_token(); } conn.net",
-           "release_token(); } conn.net"),
 ]
 
 
@@ -64,18 +57,27 @@ def reports(since):
     return found
 
 
+def play(test):
+    """Runs one test until something is reported or it ends; a race may have broken it."""
+    since = time.time()
+    run = subprocess.Popen([guest.HERE / "run.py", "--kernel", "kcsan", "--modules-dir",
+                            guest.TOP / MODULES, test], stdout=subprocess.DEVNULL)
+    while run.poll() is None and not reports(since) and time.time() < since + LONGEST:
+        time.sleep(1)
+    run.terminate()
+    run.wait()
+    return reports(since)
+
+
 def judge(race):
-    """How many reports, and the first; built and played."""
+    """Which test saw it and what was reported; built and played."""
     file = guest.TOP / SOURCES / race.file
     whole = file.read_text()
     try:
         file.write_text(mutate(race, whole))
         make()
         for test in TESTS:
-            since = time.time()
-            subprocess.run([guest.HERE / "run.py", "--kernel", "kcsan", "--modules-dir",
-                            guest.TOP / MODULES, test], stdout=subprocess.DEVNULL)
-            told = reports(since)
+            told = play(test)
             if told:
                 return test, told
     finally:
@@ -101,9 +103,8 @@ def main(argv):
         began = time.monotonic()
         test, told = judge(race)
         missed += not told
-        print(f"{race.name:<14} {race.what}: " + (f"{len(told)} reports in {test}, the first: "
-              f"{told[0]}" if told else "NOBODY SAW IT") + f", {time.monotonic() - began:.0f} s",
-              flush=True)
+        what = f"{told[0]}, by {test}" if told else "NOBODY SAW IT"
+        print(f"{race.name:<14} {race.what}: {what}, {time.monotonic() - began:.0f} s", flush=True)
     return bool(missed)
 
 
