@@ -38,7 +38,7 @@ again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
 .PHONY: all modules modules-now user tests deps test test-user test-vm test-uml test-debug \
-	test-kcsan test-all test-kernels fuzz coverage coverage-glue demo bench scale soak mutation tidy install \
+	test-kcsan test-all test-kernels fuzz coverage coverage-glue demo bench resets scale soak mutation tidy install \
 	uninstall clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
@@ -172,6 +172,11 @@ demo: deps ## two virtual hosts talk RDS, and you see it
 bench: deps ## instructions per message beside mainline's, into docs/performance.md
 	@$(again) modules
 	@KERNEL=$(test_kernel) tests/bench/run.py $(BENCH_FLAGS)
+
+resets: deps tests ## messages per second while connections die, beside mainline, into docs/performance.md
+	@scripts/deps.sh --kernel 7.2
+	@$(again) modules
+	@tests/kernel/resets.py --write
 
 scale: build/CMakeCache.txt ## cost with 10^2 to 10^5 peers, into docs/performance.md
 	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) scale

@@ -35,7 +35,7 @@ class Qemu:
     def command(self, initrd, port, qmp):
         vm = self.vm
         args = ["qemu-system-x86_64", "-name", f"pf_rds-{vm.name}",
-                "-M", "q35", "-accel", "tcg,thread=multi",
+                "-M", "q35", *self.clock(),
                 "-cpu", "max,erms=off,fsrm=off", "-m", str(vm.mem), "-smp", str(vm.smp),
                 "-nodefaults", "-display", "none", "-no-reboot",
                 "-kernel", str(vm.kernel.boot_file), "-initrd", str(initrd),
@@ -48,6 +48,13 @@ class Qemu:
                 "-virtfs", "local,path=/,mount_tag=hr,security_model=none,readonly=on,"
                 "multidevs=remap"]
         return args + (vm.net.qemu() if vm.net else [])
+
+    def clock(self):
+        """With icount, an instruction takes 2^icount ns of the guest's time and waiting none, so
+        that neither the load nor the speed of the host is seen."""
+        if self.vm.icount is None:
+            return ["-accel", "tcg,thread=multi"]
+        return ["-accel", "tcg,thread=single", "-icount", f"shift={self.vm.icount},sleep=off"]
 
     def provoke(self):
         """Makes the kernel panic with a backtrace of every CPU on the console."""

@@ -120,8 +120,9 @@ class Command:
 class VM:
     """One guest. start() returns while it boots, ready() waits for it; every call does."""
 
-    def __init__(self, name, kernel=None, mem=512, smp=2, logdir=None, net=None, env=None):
-        self.name, self.kernel = name, guest.kernel(kernel)
+    def __init__(self, name, kernel=None, mem=512, smp=2, logdir=None, net=None, env=None,
+                 icount=None):
+        self.name, self.kernel, self.icount = name, guest.kernel(kernel), icount
         self.smp = max(smp, self.kernel.least_smp)
         self.mem = max(mem, self.kernel.least_mem)
         self.logdir = pathlib.Path(logdir or LOGS / "adhoc")

@@ -116,7 +116,7 @@ def with_mainline(t, cut):
     before that losses are told, not judged (docs/wire.md)."""
     for machine in (t.a, t.b):
         machine.check("modprobe -a tcp_diag nft_reject_inet")
-    flows = [Flows(t, *ends, LOAD, send_options=STEADY)
+    flows = [Flows(t, *ends, LOAD, send_options="--rate 300 --drain 15")
              for ends in ((t.a, A, t.b, B), (t.b, B, t.a, A))]
     for machine in (t.a, t.b) * (ROUNDS // 2):
         for one in flows:
