@@ -93,11 +93,10 @@ void rds_conn::open_gate()
 		rds::Path &p = first();
 		rds::Guard g(p.lock);
 
-		if (!p.delivered_all_locked(fan_seq))
+		if (!gated.load() || !p.delivered_all_locked(fan_seq))
 			return;
+		gated.store(0);
 	}
-	if (!gated.exchange(0))
-		return;
 	for_each_path([](rds::Path &p) {
 		if (p.index)
 			p.post(rds::kEvSend);
@@ -114,6 +113,7 @@ void rds_conn::nudge_others()
 
 void rds_conn::begin_fold()
 {
+	rds::Path *others[rds::kMaxPaths];
 	uint32_t n = 0;
 	{
 		rds::Path &p = first();
@@ -126,14 +126,13 @@ void rds_conn::begin_fold()
 	}
 	net.count(RDS_S_conn_fold);
 	/* A path that is made now stays empty: enqueue() asks again. */
-	for_each_path([&n](rds::Path &p) { n += p.index ? 1 : 0; });
-	if (!n)
-		return;
-	folding.store(n);
-	for_each_path([](rds::Path &p) {
+	for_each_path([&](rds::Path &p) {
 		if (p.index)
-			p.post(rds::kEvFold);
+			others[n++] = &p;
 	});
+	folding.store(n);
+	for (uint32_t i = 0; i < n; i++)
+		others[i]->post(rds::kEvFold);
 }
 
 void rds_conn::folded()
