@@ -55,6 +55,8 @@ inline constexpr uint64_t kConnectTimeoutNs = 5ull * 1000 * 1000 * 1000;
 inline constexpr uint64_t kDrainTimeoutNs = 5ull * 1000 * 1000 * 1000;
 /* After a knock the peer needs time to call; only then another knock, ns. */
 inline constexpr uint64_t kKnockPauseNs = 500ull * 1000 * 1000;
+/* Who would not call by himself gives the peer so long to do it after a connection died, ns. */
+inline constexpr uint64_t kOwedPauseNs = 50ull * 1000 * 1000;
 /* How long what was received may stay unacknowledged when nobody asks, ns. */
 inline constexpr uint64_t kAckDelayNs = 5 * 1000 * 1000;
 /* Pause before memory is asked for again, or a full receiver tried again, ns. */

@@ -419,8 +419,13 @@ void rds_path::schedule_retry(unsigned int why)
 		rds::Guard g(lock);
 		waiting = !queue_.empty();
 	}
-	if (!waiting && (index || !conn.trans.initiates(priv)))
+	if (!waiting && (index || !conn.trans.initiates(priv))) {
+		/* The peer may not have heard of the end, and wait for acks that it takes for under
+		 * way: one call tells it. */
+		if (why == RDS_DROP_ERROR && peer() == rds::Peer::kAcks)
+			arm(rds::kOwedPauseNs);
 		return;
+	}
 	wanted_.store(1);
 	retry_armed_ = true;
 

@@ -152,6 +152,39 @@ TEST_F(PathAck, APlainPeersTransportSpeaksForIt)
 	EXPECT_EQ(net->stat(RDS_S_send_ack_only), 0u);
 }
 
+/* The caller heard nothing of a reset, and waited for acks until its keepalive, 5 s. */
+TEST_F(PathAck, WhoDoesNotCallTellsOfTheEndOnce)
+{
+	fake::defaults().initiates = false;
+	send();
+	bring_up();
+	hello();
+	peer_has(1);
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_for(40 * kMs);
+	EXPECT_EQ(wire().history(), "connect close");
+	sim::run_for(20 * kMs);
+	EXPECT_EQ(wire().history(), "connect close connect");
+	rds_path_drop(wire().path, RDS_DROP_CONNECT);
+	sim::run_for(5000 * kMs);
+	EXPECT_EQ(wire().history(), "connect close connect close");
+}
+
+/* The same pause is no reason to wait with something to say. */
+TEST_F(PathAck, AMessageDoesNotWaitForThat)
+{
+	fake::defaults().initiates = false;
+	send();
+	bring_up();
+	hello();
+	peer_has(1);
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_for(kMs);
+	send();
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect close connect");
+}
+
 TEST_F(PathAck, AnAckOfWhatWasNeverSentIsIgnored)
 {
 	send(2);
