@@ -5,7 +5,8 @@ import re
 from suite import test
 from traffic import A, B, Flows, counters, exact, from_first, paths, ping
 
-LOAD = "--flows 32 --max-payload 4096"
+# Ports are random, and choose the path: so many that none of eight stays without (1 in 3 million).
+LOAD = "--flows 128 --max-payload 4096"
 STEADY = "--rate 1000 --drain 15"
 RDS_TCP = "'( sport = :16385 or dport = :16385 )'"
 
@@ -98,7 +99,7 @@ def fewer_by_parameter(t):
     assert len(connections(t.b)) == 2, connections(t.b)
     t.b.unload()
     load_with(t, t.b, 1)
-    t.note(exact(Flows(t, t.a, A, t.b, B, LOAD, messages=100).result()))
+    t.note(exact(Flows(t, t.a, A, t.b, B, LOAD, messages=20).result()))
     assert len(connections(t.b)) == 1, connections(t.b)
     assert t.b.check("cat /sys/module/rds_tcp/parameters/max_paths").strip() == "1"
 
