@@ -65,7 +65,7 @@ struct rds_conn final {
 	/* Paths but the first hold messages back: older ones are on path 0.  Under its lock. */
 	rds::Atomic<uint32_t> gated;
 	uint64_t fan_seq = 0;		   /* the last of those; under path 0's lock */
-	uint32_t blocks = 0;		   /* times path 0 had no room; its token holder */
+	uint32_t blocks = 0;		   /* times path 0 had no room; under its lock */
 	rds::Atomic<uint32_t> fold_wanted; /* as soon as path 0 is down */
 	rds::Atomic<uint32_t> folding;	   /* paths whose queue is not on path 0's yet */
 	uint64_t fold_seq = 0;		   /* where it is to go; under path 0's lock */
@@ -100,8 +100,6 @@ struct rds_conn final {
 	/* The first frame on @p's connection said @hello (of a peer of mainline's: nothing).
 	 * False: this connection is not what @p takes it for, and ends.  Receiving. */
 	bool met(rds::Path &p, const rds::wire::Hello &hello);
-	/* Path 0 had no room.  Its token holder. */
-	void crowded();
 	/* Something left path 0's queue. */
 	RDS_INLINE void look_at_gate()
 	{

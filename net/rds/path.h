@@ -167,6 +167,7 @@ struct rds_path final {
 
 	/* -- several paths (path_fan.cc) -- */
 	bool delivered_all_locked(uint64_t seq) RDS_REQUIRES(lock);
+	bool fan_out_locked() RDS_REQUIRES(lock);
 	uint64_t reserve_locked() RDS_REQUIRES(lock);
 	bool has_queued() RDS_EXCLUDES(lock);
 	void renumber(uint64_t first) RDS_EXCLUDES(lock);

@@ -64,29 +64,6 @@ bool rds_conn::agree(uint32_t n)
 	return true;
 }
 
-/*
- * One connection is the cheapest way as long as it has room: who sends next finds company there.
- * One that is full for some time is the network's or a processor's limit, and more of them go
- * further.
- */
-void rds_conn::crowded()
-{
-	rds::Path &p = first();
-
-	if (n_paths.load() > 1 || agreed.load() == 1 || ++blocks < rds::kFanBlocks)
-		return;
-	blocks = 0;
-	{
-		rds::Guard g(p.lock);
-
-		fan_seq = p.next_tx_seq() - 1;
-		gated.store(1);
-		n_paths.store_release(agreed.load());
-	}
-	net.count(RDS_S_conn_fan_out);
-	open_gate();
-}
-
 void rds_conn::open_gate()
 {
 	{
@@ -144,6 +121,23 @@ void rds_conn::folded()
 }
 
 /* ---- what it takes of a path ---- */
+
+/*
+ * Path 0 had no room; true: messages fan out from now on.  One connection is the cheapest way as
+ * long as it has room: who sends next finds company there.  One that is full for some time is the
+ * network's or a processor's limit, and more of them go further.
+ */
+bool rds_path::fan_out_locked()
+{
+	if (conn.n_paths.load() > 1 || conn.agreed.load() == 1 ||
+	    ++conn.blocks < rds::kFanBlocks)
+		return false;
+	conn.blocks = 0;
+	conn.fan_seq = tx_seq_.load() - 1;
+	conn.gated.store(1);
+	conn.n_paths.store_release(conn.agreed.load());
+	return true;
+}
 
 /*
  * No message up to number @seq can arrive any more: none is queued, and what was sent and is not

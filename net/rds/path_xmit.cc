@@ -116,7 +116,7 @@ bool rds_path::settle(Batch &b, long n)
 {
 	bool broken = n < 0 && n != -rds::err::kEagain;
 	uint64_t bytes = n > 0 ? static_cast<uint64_t>(n) : 0;
-	bool go_on = true;
+	bool go_on = true, fanned = false;
 	rds::RcuReader rcu;
 	rds::MsgList done;
 
@@ -131,15 +131,16 @@ bool rds_path::settle(Batch &b, long n)
 		settle_acks(b, bytes);
 		settle_batch(b, bytes, done);
 		collect_acked(done);
+		fanned = !index && bytes < b.bytes && fan_out_locked();
 		if (broken || (bytes < b.bytes && !room_came_)) {
 			blocked_ = !broken;
 			go_on = false;
 			release_token();
 		}
 	}
-	finish(done);
-	if (!index && bytes < b.bytes)
-		conn.crowded();
+	if (fanned)
+		conn.net.count(RDS_S_conn_fan_out);
+	finish(done); /* looks at the gate, too */
 	if (broken)
 		drop(RDS_DROP_SEND);
 	return go_on;
