@@ -50,14 +50,14 @@ bool rds_conn::met(rds::Path &p, const rds::wire::Hello &hello)
 	return true;
 }
 
-/* Path 0 met a peer that may use @n with us.  False: what is on the others has to come back
- * first. */
+/* Path 0 met a peer that may use @n with us.  False: what is on the others has to come back first,
+ * and be it an answer to a ping. */
 bool rds_conn::agree(uint32_t n)
 {
 	rds::Guard g(first().lock);
 	bool same = agreed.load() == n;
 
-	fold_wanted.store(!same && n_paths.load() > 1);
+	fold_wanted.store(!same && agreed.load() > 1);
 	if (fold_wanted.load())
 		return false;
 	agreed.store_release(n);

@@ -314,6 +314,34 @@ TEST_F(PathFan, FoldingWaitsForASender)
 	EXPECT_EQ(numbers(*wires()[0]).size(), 2u);
 }
 
+/* sim_run --seed 13 --steps 300 --nodes 12: a pong stayed on a path that the peer's next life had
+ * not, and knocked for ever. */
+TEST_F(PathFan, APongIsNotLeftBehind)
+{
+	int handle;
+
+	send(5000);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+
+	rds_path *third = rds_conn_path(&conn(), 3);
+
+	rds_path_accepted(third, &handle);
+	sim::run_ready();
+	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
+	wires()[1]->room = 0;
+	EXPECT_EQ(fake::arrive(third, 1, 5000, rds::kPingPort, {}), RDS_RECV_SKIP);
+	sim::run_ready();
+	ASSERT_TRUE(third->has_queued());
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
+	EXPECT_FALSE(third->has_queued());
+	EXPECT_EQ(third->pongs.load(), 0u);
+	EXPECT_EQ(third->state(), rds::PathState::kDown);
+}
+
 TEST_F(PathFan, APlainPeerHasOnePath)
 {
 	fan_out();

@@ -55,7 +55,8 @@ def buffer_sizes(t):
     for machine in (t.a, t.b):
         machine.check(f"cd {SETTINGS[:-8]}; echo 0 >rds_tcp_sndbuf; echo 0 >rds_tcp_rcvbuf")
     flows.wait_progress()
-    assert connections(t.a) == before, f"{before} before, {connections(t.a)} now"
+    # Others may have come: a small buffer is often full.
+    assert set(before) <= set(connections(t.a)), f"{before} before, {connections(t.a)} now"
     t.note(exact(flows.stop()))
     for machine in (t.a, t.b):
         for name in ("snd", "rcv"):
@@ -75,7 +76,8 @@ def window_beyond_its_scale(t):
             machine.check(f"echo {size} >{SETTINGS}rcvbuf")
             machine.wait_until(f"{established(machine, 'm')} | grep -q 'rb{size},'")
             flows.wait_progress()
-            assert (connections(t.a) == before) == (size == 1 << 28), f"{size}: {before}"
+            kept = set(before) <= set(connections(t.a))
+            assert kept == (size == 1 << 28), f"{size}: {before}"
         assert paths(t, machine)[0]["last_reason"] == "admin", paths(t, machine)
     t.note(exact(flows.stop()))
     for machine in (t.a, t.b):

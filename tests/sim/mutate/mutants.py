@@ -184,7 +184,7 @@ MUTANTS = [
     Mutant("fold-early", "path 0 connects while others still fold", PATH,
            "if (!index && conn.folding.load()) return ev;", ""),
     Mutant("fold-forgotten", "a peer with fewer paths is sent to on all of them", FAN,
-           "!same && n_paths.load() > 1", "false"),
+           "!same && agreed.load() > 1", "false"),
     Mutant("led", "a path connects before its peer can know what for", PATH,
            "if (led())", "if (true)"),
     Mutant("path-asks", "a path that had nothing to wait for does not ask again", PATH,
