@@ -12,7 +12,9 @@ import re
 from suite import test
 from traffic import A, A6, B, B6, helper, load_again, ping
 
-SMP = 2  # calls that meet each other
+# One processor on stock kernels. With two, under QEMU, one run in some twenty stood still: the same
+# skb twice on virtio_net's NAPI list, nobody of ours in the stack, no cause found
+# (docs/testing.md, "Open"). On the debug kernels, which would name a culprit, there are two.
 SEED = int(os.environ.get("SEED") or random.randrange(1, 1 << 31))
 CALLS, STREAMS = 40000, 500
 SLACK = 1000  # beyond what comes and goes; kmemleak of the debug kernels sees single objects
