@@ -307,11 +307,19 @@ TEST_F(PathFan, FoldingWaitsForASender)
 		rds_path_drop(wires()[0]->path, RDS_DROP_PATHS);
 		sim::run_for(1000 * kMs);
 		EXPECT_EQ(wires()[0]->history(), before + " close");
+		/* Newer than what is still to come over. */
+		EXPECT_EQ(s->send(endpoint(peer, third), pattern(50, 32)), 0);
 	};
 	send(third, 31);
 	sim::run_for(1000 * kMs);
 	up(*wires()[0]);
-	EXPECT_EQ(numbers(*wires()[0]).size(), 2u);
+
+	unsigned int next = 30;
+
+	for (const auto &f : fake::frames(wires()[0]->sent))
+		if (f.seq)
+			EXPECT_EQ(f.data, pattern(50, next++));
+	EXPECT_EQ(next, 33u);
 }
 
 /* sim_run --seed 13 --steps 300 --nodes 12: a pong stayed on a path that the peer's next life had
