@@ -19,11 +19,11 @@ inline constexpr uint32_t kCongMapWords = kCongMapBytes / 8;
 
 /* Paths of one connection (mprds). */
 inline constexpr unsigned int kMaxPaths = 8;
-/* Times that path 0 had no room before the others are used. */
-inline constexpr uint32_t kFanBlocks = 16;
 /* Of them, with a peer of mainline's: more would cost the order
  * (docs/decisions/014-multipath.md). */
 inline constexpr uint16_t kMainlinePaths = 1;
+/* Times that path 0 had no room before the others are used. */
+inline constexpr uint32_t kFanBlocks = 16;
 
 /* Memory that messages may hold, in multiples of the payload limit (half of SO_SNDBUF, SO_RCVBUF):
  * payload bytes alone would let zero-length messages grow without bound.  A message costs some

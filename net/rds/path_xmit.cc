@@ -73,8 +73,8 @@ bool rds_path::mark_batch(Batch &b)
 	b.off = cursor_;
 	b.bytes = 0;
 	for (; m && b.n < rds::kXmitBatch; m = queue_.next(m)) {
-		if (RDS_UNLIKELY(gated) && rds::wire::get64(m->hdr.sequence))
-			break;
+		if (RDS_UNLIKELY(gated) && m->sock)
+			break; /* the kernel's own overtake nobody's message */
 		m->flags |= rds::kMsgInXmit;
 		b.msgs[b.n++] = m;
 		b.bytes += rds::wire::kHeaderBytes + m->len;

@@ -67,6 +67,16 @@ protected:
 		rds::wire::put64(h.ack, seq);
 		ASSERT_EQ(fake::arrive(wire().path, h), RDS_RECV_SKIP);
 	}
+	/* The peer, who calls, had everything when the connection died. */
+	void used_and_reset()
+	{
+		fake::defaults().initiates = false;
+		send();
+		bring_up();
+		hello();
+		peer_has(1);
+		rds_path_drop(wire().path, RDS_DROP_ERROR);
+	}
 	int arrive(uint64_t seq, uint8_t flags = 0)
 	{
 		int ret = fake::arrive(wire().path, seq, 5000, 4000, pattern(10), flags);
@@ -155,12 +165,7 @@ TEST_F(PathAck, APlainPeersTransportSpeaksForIt)
 /* The caller heard nothing of a reset, and waited for acks until its keepalive, 5 s. */
 TEST_F(PathAck, WhoDoesNotCallTellsOfTheEndOnce)
 {
-	fake::defaults().initiates = false;
-	send();
-	bring_up();
-	hello();
-	peer_has(1);
-	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	used_and_reset();
 	sim::run_for(40 * kMs);
 	EXPECT_EQ(wire().history(), "connect close");
 	sim::run_for(20 * kMs);
@@ -173,12 +178,7 @@ TEST_F(PathAck, WhoDoesNotCallTellsOfTheEndOnce)
 /* The same pause is no reason to wait with something to say. */
 TEST_F(PathAck, AMessageDoesNotWaitForThat)
 {
-	fake::defaults().initiates = false;
-	send();
-	bring_up();
-	hello();
-	peer_has(1);
-	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	used_and_reset();
 	sim::run_for(kMs);
 	send();
 	sim::run_ready();

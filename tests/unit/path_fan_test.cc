@@ -104,6 +104,20 @@ protected:
 		}
 		ASSERT_GT(conn().n_paths.load(), 1u);
 	}
+	/* The same with a message on path 0 to the port that is returned: the next one to it goes
+	 * over path @index. */
+	uint16_t crowd_with_older(unsigned int index)
+	{
+		send(5000);
+
+		uint16_t port = port_for(index);
+
+		send(port, 1);
+		up(*wires()[0]);
+		EXPECT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+		crowd();
+		return port;
+	}
 	uint64_t last_on_first()
 	{
 		return conn().first().next_tx_seq() - 1;
@@ -182,14 +196,8 @@ TEST_F(PathFan, APathIsMadeWhenItIsUsed)
 
 TEST_F(PathFan, NothingOvertakesWhatPathZeroHas)
 {
-	send(5000);
+	uint16_t other = crowd_with_older(2);
 
-	uint16_t other = port_for(2);
-
-	send(other, 1);
-	up(*wires()[0]);
-	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
-	crowd();
 	send(other, 2);
 	ASSERT_EQ(wires().size(), 2u);
 	up(*wires()[1]);
@@ -207,14 +215,8 @@ TEST_F(PathFan, NothingOvertakesWhatPathZeroHas)
 /* sim_run --seed 351: one that was taken back after it had left arrived behind a newer one. */
 TEST_F(PathFan, NorWhatWasTakenBackOnItsWay)
 {
-	send(5000);
+	uint16_t other = crowd_with_older(2);
 
-	uint16_t other = port_for(2);
-
-	send(other, 1);
-	up(*wires()[0]);
-	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
-	crowd();
 	rds_socket_cancel(s->core(), nullptr);
 	send(other, 2);
 	up(*wires()[1]);
@@ -226,14 +228,8 @@ TEST_F(PathFan, NorWhatWasTakenBackOnItsWay)
 /* A connection of before may still bring what was sent on it; one that the peer has met cannot. */
 TEST_F(PathFan, TheGateOpensOnlyWhilePathZeroIsKnown)
 {
-	send(5000);
+	uint16_t other = crowd_with_older(2);
 
-	uint16_t other = port_for(2);
-
-	send(other, 1);
-	up(*wires()[0]);
-	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
-	crowd();
 	send(other, 2);
 	up(*wires()[1]);
 	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
@@ -316,9 +312,11 @@ TEST_F(PathFan, FoldingWaitsForASender)
 
 	unsigned int next = 30;
 
-	for (const auto &f : fake::frames(wires()[0]->sent))
-		if (f.seq)
+	for (const auto &f : fake::frames(wires()[0]->sent)) {
+		if (f.seq) {
 			EXPECT_EQ(f.data, pattern(50, next++));
+		}
+	}
 	EXPECT_EQ(next, 33u);
 }
 

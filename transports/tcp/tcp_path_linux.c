@@ -187,6 +187,8 @@ static int rds_tcp_bind(struct rds_tcp_path *tp, struct socket *sock)
 					high, tp->attempt++);
 		if (port)
 			sock_set_reuseaddr(sock->sk);
+		else if (rds_path_index(tp->path))
+			return -EADDRNOTAVAIL; /* from any other it would be another path's */
 		else /* let connect() choose one that is free for this peer */
 			sock->ops->setsockopt(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT,
 					      KERNEL_SOCKPTR(&one), sizeof(one));
