@@ -147,8 +147,10 @@ Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 		return same_pair(o, t, laddr, faddr, scope, tos) && o.refs.get_unless_zero();
 	});
 
-	if (!old)
+	if (!old) {
+		start_sweep();
 		return c;
+	}
 	free_conn(&c->rcu); /* somebody else was faster; nobody has seen ours */
 	return old;
 }
@@ -251,7 +253,7 @@ rds::Result<rds::Path *> rds_conn::provide(unsigned int index)
 	p = paths[index].load();
 	if (p)
 		return p;
-	if (closing)
+	if (closing || retiring.load())
 		return rds::Status::fail(rds::err::kEnetunreach);
 	p = rds::create_path(*this, index);
 	if (!p)

@@ -29,6 +29,12 @@
 #include "path.h"
 #include "transports.h"
 
+namespace rds
+{
+/* What becomes of a connection that is idle. */
+enum class IdlePhase : uint8_t { kWatched, kRetiring, kDying };
+} // namespace rds
+
 struct rds_conn final {
 	rds_conn(rds::Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
 		 const struct rds_addr &faddr, uint32_t scope, uint8_t tos)
@@ -62,6 +68,13 @@ struct rds_conn final {
 	bool closing = false; /* no new ones; under ConnTable's lock for them */
 
 	/* -- several paths (path_fan.cc) -- */
+	/* -- the sweep's (conn_idle.cc) -- */
+	uint64_t idle_mark = 0, idle_since_ns = 0; /* when something was last sent or received */
+	rds::IdlePhase idle_phase = rds::IdlePhase::kWatched;
+	/* It may be about to go: to be looked up again, and no new paths.  Set under ConnTable's
+	 * lock for them. */
+	rds::Atomic<uint8_t> retiring;
+
 	/* Paths but the first hold messages back: older ones are on path 0.  Under its lock. */
 	rds::Atomic<uint32_t> gated;
 	uint64_t fan_seq = 0;		   /* the last of those; under path 0's lock */
@@ -128,10 +141,7 @@ using Conn = ::rds_conn;
 class ConnTable final
 {
     public:
-	Status init()
-	{
-		return table_.init();
-	}
+	Status init(Net &net);
 	/* The connection that a socket or peer of transport @t uses for the pair: over @t itself,
 	 * or over loopback when @t prefers that for local addresses.  RCU reader. */
 	Conn *find(const struct rds_transport &t, const struct rds_addr &laddr,
@@ -148,6 +158,10 @@ class ConnTable final
 	void kill_all(const struct rds_transport *t);
 	/* Posts a transmission on every connection from @laddr that sends congestion maps. */
 	void kick_laddr(const struct rds_addr &laddr);
+	/* Looks after idle connections (conn_idle.cc).  From the first that is made ... */
+	void start_sweep();
+	/* ... until kill_all(): no sweep runs or will.  Process. */
+	void stop_sweep();
 	/* Raised by every removal: cached pointers of before are void. */
 	uint64_t generation() const
 	{
@@ -166,6 +180,15 @@ class ConnTable final
 	Mutex<RDS_RANK_TABLE> paths_lock;
 
     private:
+	static void sweep_timer_fn(struct rds_timer *t);
+	static void sweep_fn(struct rds_work *w);
+	void sweep();
+	unsigned int pick_idle(Conn **out);
+	bool look_after(Conn &c);
+	bool part(Conn &c);
+	bool retired(Conn &c);
+	void keep(Conn &c);
+	bool bury(Conn &c);
 	Result<Conn *> make(Net &net, const struct rds_transport &t,
 			    const struct rds_addr &laddr, const struct rds_addr &faddr,
 			    uint32_t scope, uint8_t tos, For whom);
@@ -175,6 +198,11 @@ class ConnTable final
 
 	HashTable<Conn, &Conn::node> table_;
 	Atomic<uint64_t> gen_;
+	Net *net_ = nullptr;
+	struct rds_work sweep_work_;
+	struct rds_timer sweep_timer_;
+	Atomic<uint32_t> sweeping_; /* the timer is armed, or the work runs */
+	Atomic<uint32_t> swept_;    /* for good */
 };
 
 /* The transport that carries from @t's sockets at @laddr to @faddr: @t, or loopback.  Takes a

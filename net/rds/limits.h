@@ -62,6 +62,11 @@ inline constexpr uint64_t kAckDelayNs = 5 * 1000 * 1000;
 /* Pause before memory is asked for again, or a full receiver tried again, ns. */
 inline constexpr uint64_t kRetryNs = 5 * 1000 * 1000;
 
+/* Idle connections are looked for so often at least, and so soon again while one is on its way
+ * out, ns. */
+inline constexpr uint64_t kSweepNs = 15ull * 1000 * 1000 * 1000;
+inline constexpr uint64_t kSweepSoonNs = 20 * 1000 * 1000;
+
 /* Unsent pongs on one path; further pings are dropped (they are answered by nobody's retry). */
 inline constexpr unsigned int kMaxPongs = 64;
 

@@ -29,6 +29,7 @@ struct rds_net final {
 		.max_unacked_bytes = 16 << 20,
 		.ping_enable = 1,
 		.max_passive = 4096,
+		.idle_timeout_ms = 300 * 1000,
 	};
 	rds::Atomic<uint32_t> passive; /* connections with rds_conn.passive */
 	rds::Atomic<uint32_t> dying; /* no new connections */

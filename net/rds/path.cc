@@ -106,6 +106,10 @@ uint32_t rds_path::step(uint32_t ev)
 		return 0;
 	if (ev & rds::kEvDie)
 		return step_die(ev);
+	if (ev & rds::kEvRetire)
+		step_retire();
+	if (retirement.load() == static_cast<uint8_t>(rds::Retirement::kGranted))
+		return 0;
 	if (ev & rds::kEvFold)
 		return step_fold(ev);
 	/* What the others have queued comes first; the last of them posts. */
@@ -189,6 +193,11 @@ uint32_t rds_path::step_up(uint32_t ev)
 						     uint32_t{RDS_DROP_REPLACED});
 		return 0;
 	}
+	if (ev & rds::kEvIdle && quiesce_idle()) {
+		conn.net.count(RDS_S_conn_idle);
+		end_connection(RDS_DROP_IDLE);
+		return 0;
+	}
 	if (ev & rds::kEvKnocked)
 		send_probe(); /* if the peer has no such connection, this finds it out */
 	if (ev & rds::kEvRecvRetry)
@@ -210,6 +219,8 @@ uint32_t rds_path::step_disconnecting(uint32_t ev)
 		return 0; /* connected, knocked, want, send: after the end; accepted: go_down() */
 	if (ev & rds::kEvTimer)
 		conn.net.count(RDS_S_conn_drain_timeout);
+	else if (!(ev & rds::kEvDrop) && peer() == rds::Peer::kAcks)
+		parted.store(1);
 	conn.trans.close(priv);
 	go_down(drop_reason_.load());
 	return 0;
@@ -269,13 +280,16 @@ void rds_path::end_connection(unsigned int why)
 {
 	conn.net.count(RDS_S_conn_reset);
 	/* A peer that acknowledges gets again what it has not read. */
-	if (why == RDS_DROP_ADMIN && peer() != rds::Peer::kAcks) {
+	if (why == RDS_DROP_IDLE || (why == RDS_DROP_ADMIN && peer() != rds::Peer::kAcks)) {
 		drop_reason_.store(why);
 		enter(PathState::kDisconnecting, why);
 		arm(rds::kDrainTimeoutNs);
 		conn.trans.shutdown(priv);
 		return;
 	}
+	/* Of ours, it does so only with nothing left to say or to hear. */
+	if (why == RDS_DROP_PEER_CLOSED && peer() == rds::Peer::kAcks)
+		parted.store(1);
 	if (why == RDS_DROP_REPLACED) {
 		/* The peer has left this one; what it wrote before is before the new one's. */
 		conn.net.count(RDS_S_conn_replaced);
@@ -371,7 +385,8 @@ void rds_path::go_down(unsigned int why)
 	if (!index) {
 		if (conn.fold_wanted.exchange(0))
 			conn.begin_fold();
-		conn.nudge_others();
+		if (!parted.load())
+			conn.nudge_others();
 	}
 	if (accepted_.load_acquire())
 		post(rds::kEvAccepted);
@@ -419,7 +434,7 @@ void rds_path::schedule_retry(unsigned int why)
 		rds::Guard g(lock);
 		waiting = !queue_.empty();
 	}
-	if (!waiting && (index || !conn.trans.initiates(priv))) {
+	if (!waiting && (index || parted.load() || !conn.trans.initiates(priv))) {
 		/* The peer may not have heard of the end, and wait for acks that it takes for under
 		 * way: one call tells it. */
 		if (why == RDS_DROP_ERROR && peer() == rds::Peer::kAcks)
@@ -445,6 +460,17 @@ bool rds_path::quiesce()
 
 	open_ = false;
 	return !sending_;
+}
+
+/* The same, if there is nothing to say. */
+bool rds_path::quiesce_idle()
+{
+	rds::Guard g(lock);
+
+	if (!queue_.empty() || sending_ || peer() != rds::Peer::kAcks)
+		return false;
+	open_ = false;
+	return true;
 }
 
 void rds_path::discard_accepted()

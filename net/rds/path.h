@@ -60,6 +60,8 @@ enum PathEvent : uint32_t {
 	kEvRecvRetry = 1 << 8,	/* receiving stopped for memory or a full socket */
 	kEvSend = 1 << 9,	/* something to transmit, from a context that may not */
 	kEvFold = 1 << 10,	/* all that is queued is to go to path 0 (path_fan.cc) */
+	kEvIdle = 1 << 11,	/* to end in order if there is still nothing to say (conn_idle.cc) */
+	kEvRetire = 1 << 12,	/* to take nothing more, if neither end is owed anything */
 };
 
 /* A legal change of state, and what causes it. */
@@ -84,6 +86,16 @@ enum class Peer : uint32_t {
 	kPlain,	  /* what the transport acknowledged counts as delivered */
 	kAcks,	  /* its RDS acknowledges, and wants the same of us */
 };
+
+/* What becomes of what somebody wants to queue. */
+enum class PathEnd : uint8_t {
+	kNone,
+	kRetired, /* another connection will take it, once this one is out of the table */
+	kDead,
+};
+
+/* kAsked by who collects, who takes it back; the rest is the worker's answer. */
+enum class Retirement : uint8_t { kNone, kAsked, kGranted, kRefused };
 
 /* What the caller of enqueue() has to do once it has left the RCU section. */
 enum class Queued {
@@ -131,8 +143,10 @@ struct rds_path final {
 	/* Every header, before anything else is made of it.  False: the connection ends. */
 	RDS_INLINE bool heard_header(const rds::wire::Header &h, const rds::wire::Fields &f)
 	{
-		if (RDS_UNLIKELY(!heard.load()))
+		if (RDS_UNLIKELY(!heard.load())) {
 			heard.store(1);
+			parted.store(0);
+		}
 		if (RDS_UNLIKELY(peer() == rds::Peer::kUnknown) && !meet(h, f))
 			return false;
 		if (RDS_UNLIKELY(f.ack > delivered_.load()))
@@ -169,6 +183,13 @@ struct rds_path final {
 	bool delivered_all_locked(uint64_t seq) RDS_REQUIRES(lock);
 	bool fan_out_locked() RDS_REQUIRES(lock);
 	uint64_t reserve_locked() RDS_REQUIRES(lock);
+	/* -- conn_idle.cc -- */
+	/* Asks the worker to take nothing more, if neither end is owed anything; it answers in
+	 * retirement. */
+	void retire();
+	/* As if it had not been asked. */
+	void reinstate() RDS_EXCLUDES(lock);
+	rds::Atomic<uint8_t> retirement; /* a Retirement */
 	bool has_queued() RDS_EXCLUDES(lock);
 	void renumber(uint64_t first) RDS_EXCLUDES(lock);
 
@@ -188,6 +209,9 @@ struct rds_path final {
 	rds::Atomic<uint32_t> last_reason; /* rds_drop_reason of the last end or failed connect */
 	rds::Atomic<uint32_t> pongs; /* queued and not sent */
 	rds::Atomic<uint32_t> heard; /* something came since we came up; until we go down */
+	/* Both ends have ended the last connection in order, or there was none: neither is owed
+	 * anything, and nobody calls before somebody has something to say. */
+	rds::Atomic<uint32_t> parted{ 1 };
 
     private:
 	/* What is with the transport: messages marked kMsgInXmit. */
@@ -213,6 +237,7 @@ struct rds_path final {
 	uint32_t step_disconnecting(uint32_t ev);
 	uint32_t step_die(uint32_t ev);
 	uint32_t step_fold(uint32_t ev);
+	void step_retire() RDS_EXCLUDES(lock);
 	void close_down(unsigned int why);
 	bool led();
 	void enter(rds::PathState to, unsigned int why);
@@ -227,6 +252,7 @@ struct rds_path final {
 	void arm(uint64_t ns);
 	void schedule_retry(unsigned int why);
 	bool quiesce() RDS_EXCLUDES(lock);
+	bool quiesce_idle() RDS_EXCLUDES(lock);
 	void discard_accepted();
 	void send_probe();
 
@@ -308,7 +334,7 @@ struct rds_path final {
 	bool room_came_ RDS_GUARDED_BY(lock) = false;	  /* room or a wish came meanwhile */
 	bool held_ RDS_GUARDED_BY(lock) = false;	  /* flush_ is armed */
 	bool stream_ RDS_GUARDED_BY(lock) = false;	  /* the last window was busy */
-	bool dead_ RDS_GUARDED_BY(lock) = false;
+	rds::PathEnd end_ RDS_GUARDED_BY(lock) = rds::PathEnd::kNone;
 	uint32_t window_count_ RDS_GUARDED_BY(lock) = 0;
 	uint64_t window_ns_ RDS_GUARDED_BY(lock) = 0;
 	uint64_t window_rx_ RDS_GUARDED_BY(lock) = 0;	  /* next_rx_seq when it began */

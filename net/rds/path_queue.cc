@@ -21,7 +21,9 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_
 	{
 		rds::Guard g(lock);
 
-		if (dead_)
+		if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired && m->sock))
+			return rds::Queued::kMoved;
+		if (RDS_UNLIKELY(end_ != rds::PathEnd::kNone))
 			return rds::Status::fail(rds::err::kEnetunreach);
 		if (m->sock && conn.index_for(rds::wire::get16(m->hdr.sport),
 					      rds::wire::get16(m->hdr.dport)) != index)
@@ -294,7 +296,8 @@ void rds_path::reset_queue(bool purge)
 		rds::Message *old_unsent = unsent_, *next;
 		bool sent = true;
 
-		dead_ = dead_ || purge;
+		if (purge && end_ == rds::PathEnd::kNone)
+			end_ = rds::PathEnd::kDead;
 		for (rds::Message *m = queue_.front(); m; m = next) {
 			next = queue_.next(m);
 			if (m == old_unsent && !cursor_)

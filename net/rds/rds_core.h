@@ -35,6 +35,8 @@ struct rds_tunables {
 	unsigned int max_unacked_bytes;	  /* default 16 MiB */
 	unsigned int ping_enable;	  /* 0: pings are not answered; default 1 */
 	unsigned int max_passive;	  /* connections that only peers want; default 4096 */
+	unsigned int idle_timeout_ms;	  /* of connections with peers of ours; default 300000, 0:
+					   * they stay */
 };
 struct rds_tunables *rds_net_tunables(struct rds_net *net);
 

@@ -111,29 +111,31 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 Status rds_socket::send_anew(const struct rds_endpoint &to, Message *m, bool more,
 			     rds::Path *&token)
 {
-	uint64_t gen = net->conns.generation();
-	auto made = net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos,
-				   rds::ConnTable::For::kSocket);
+	for (;;) {
+		uint64_t gen = net->conns.generation();
+		auto made = net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos,
+					   rds::ConnTable::For::kSocket);
 
-	if (!made.ok())
-		return made.status();
+		if (!made.ok())
+			return made.status();
 
-	Conn *c = made.value();
-	Status st;
-	bool done = false;
+		Conn *c = made.value();
+		Status st = c->provide(c->index_for(bound.port, to.port)).status();
+		bool going = c->retiring.load(), done = !st.ok() && !going;
 
-	while (!done && st.ok()) {
-		st = c->provide(c->index_for(bound.port, to.port)).status();
-		if (!st.ok())
-			break;
+		if (st.ok()) {
+			rds::RcuReader rcu;
 
-		rds::RcuReader rcu;
-
-		done = send_over(*c, to.port, m, more, token, st);
+			done = send_over(*c, to.port, m, more, token, st);
+		}
+		if (done)
+			remember(c, gen);
+		c->put();
+		if (done)
+			return st;
+		if (going)
+			rds_rcu_sync(); /* gives who collects it time */
 	}
-	remember(c, gen);
-	c->put();
-	return st;
 }
 
 Status rds_socket::try_send(const struct rds_endpoint &to, Message *m, bool more)

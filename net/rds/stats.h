@@ -69,7 +69,9 @@
 	X(conn_passive_refused)	  /* a peer called, and max_passive_connections were there */     \
 	X(conn_fan_out)		  /* path 0 was full: messages spread over several */             \
 	X(conn_fold)		  /* the peer is another now: all were brought together */        \
-	X(conn_wrong_path)	  /* a connection was taken for another path's: ended */
+	X(conn_wrong_path)	  /* a connection was taken for another path's: ended */          \
+	X(conn_idle)		  /* nothing to say for idle_timeout_ms: ended in order */        \
+	X(conn_collected)	  /* and its memory given back */
 
 enum rds_stat {
 #define RDS_STAT_ENUM(name) RDS_S_##name,

@@ -80,7 +80,8 @@ struct rds_transport {
 	/* Releases a @handle that nobody adopts. */
 	void (*discard)(void *handle);
 	/* Starts an orderly end: nothing more is sent, what the peer still sends is received.
-	 * rds_path_drained() follows when the peer has ended too; the core waits 5 s at most. */
+	 * rds_path_drained() follows when the peer has ended too, rds_path_drop() if it dies
+	 * instead; the core waits 5 s at most. */
 	void (*shutdown)(void *tp);
 	/* Ends it now and waits for callbacks on their way.  A message received in part is thrown
 	 * away.  Idempotent. */
@@ -110,6 +111,7 @@ struct rds_transport {
 	X(SEND, "send failed")	      /* xmit failed */                                            \
 	X(PATHS, "paths changed")     /* the peer has another number of paths */                   \
 	X(ADMIN, "admin")	      /* a sysctl asked for it */                                  \
+	X(IDLE, "idle")		      /* nothing went over it for idle_timeout_ms */               \
 	LAST(DESTROY, "destroy")      /* its namespace or transport goes */
 
 enum rds_drop_reason {

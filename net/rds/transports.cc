@@ -185,7 +185,7 @@ struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st)
 
 	if (!net)
 		return nullptr;
-	if (!net->bind.init().ok() || !net->conns.init().ok() || !net->cong.init().ok()) {
+	if (!net->bind.init().ok() || !net->conns.init(*net).ok() || !net->cong.init().ok()) {
 		destroy(net);
 		return nullptr;
 	}
@@ -203,6 +203,7 @@ void rds_net_destroy(struct rds_net *net)
 
 		registry->nets.remove(net);
 	}
+	net->conns.stop_sweep();
 	net->conns.kill_all(nullptr);
 	destroy(net);
 }

@@ -59,7 +59,7 @@ void rds_tcp_receive(struct rds_tcp_path *tp, enum rds_ctx ctx)
 	if (r.status || !rds_tcp_peer_ended(sk))
 		return;
 	tp->phase = RDS_TCP_ENDED;
-	if (draining)
+	if (draining && !sk->sk_err)
 		rds_path_drained(tp->path);
 	else
 		rds_path_drop(tp->path, sk->sk_state == TCP_CLOSE ? RDS_DROP_ERROR :

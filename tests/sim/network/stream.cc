@@ -147,7 +147,7 @@ void Wire::arrived(enum rds_ctx ctx)
 	bool draining = phase == Phase::kDraining;
 
 	phase = Phase::kEnded;
-	if (draining)
+	if (draining && !e.dead)
 		rds_path_drained(path);
 	else
 		rds_path_drop(path, e.dead ? RDS_DROP_ERROR : RDS_DROP_PEER_CLOSED);

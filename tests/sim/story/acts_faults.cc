@@ -74,8 +74,10 @@ void Stage::tune(sim::Rng &r)
 	t->reconnect_min_ms = 1 + static_cast<unsigned int>(r.below(t->reconnect_max_ms));
 	/* Mainline's are owed an answer to their probes. */
 	t->ping_enable = r.chance(500) || setup_.any(Kind::k6) || setup_.any(Kind::k7);
-	sim::say("host %u: reconnects after %u to %u ms", n->id, t->reconnect_min_ms,
-		 t->reconnect_max_ms);
+	/* So short that connections end, and are collected, while others wait. */
+	t->idle_timeout_ms = r.chance(500) ? 1 + static_cast<unsigned int>(r.below(50)) : 300000;
+	sim::say("host %u: reconnects after %u to %u ms, idle after %u", n->id,
+		 t->reconnect_min_ms, t->reconnect_max_ms, t->idle_timeout_ms);
 }
 
 /* A module's parameter: whoever boots from now on has it. */

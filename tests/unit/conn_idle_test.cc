@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+using fake::Wire;
+using fake::wires;
+using host::endpoint;
+using host::Socket;
+
+constexpr uint64_t kMs = 1000 * 1000;
+
+/* A connection to a host of ours that falls silent. */
+class ConnIdle : public CoreTest
+{
+protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		fake::set_caps(RDS_CAP_DELIVERY_ACK);
+		rds_net_tunables(net->core())->idle_timeout_ms = 1000;
+		s = std::make_unique<Socket>(*net);
+		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+	}
+	void TearDown() override
+	{
+		s.reset();
+		CoreTest::TearDown();
+	}
+	int send()
+	{
+		int ret = s->send(to, pattern(50));
+
+		sim::run_ready();
+		return ret;
+	}
+	Wire &w()
+	{
+		return *wires()[0];
+	}
+	rds::PathState state()
+	{
+		return w().path->state();
+	}
+	void up()
+	{
+		rds::wire::Header h;
+
+		sim::run_ready();
+		rds_path_connected(w().path);
+		sim::run_ready();
+		rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
+		ASSERT_EQ(fake::arrive(w().path, h), RDS_RECV_SKIP);
+	}
+	void peer_has(uint64_t seq)
+	{
+		rds::wire::Header h;
+
+		rds::wire::encode_control(h);
+		rds::wire::put64(h.ack, seq);
+		ASSERT_EQ(fake::arrive(w().path, h), RDS_RECV_SKIP);
+		sim::run_ready();
+	}
+	/* Up, one message sent and acknowledged. */
+	void used()
+	{
+		ASSERT_EQ(send(), 0);
+		up();
+		peer_has(1);
+	}
+	std::unique_ptr<Socket> s;
+	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
+};
+
+TEST_F(ConnIdle, EndsInOrderAndIsCollected)
+{
+	used();
+	sim::run_for(900 * kMs);
+	EXPECT_EQ(state(), rds::PathState::kUp);
+	sim::run_for(1000 * kMs);
+	ASSERT_EQ(state(), rds::PathState::kDisconnecting);
+	EXPECT_EQ(w().history(), "connect shutdown");
+	rds_path_drained(w().path);
+	sim::run_for(1000 * kMs);
+	EXPECT_EQ(wires().size(), 0u) << "its memory is given back";
+	EXPECT_EQ(net->stat(RDS_S_conn_collected), 1u);
+	ASSERT_EQ(send(), 0);
+	EXPECT_EQ(wires().size(), 1u) << "and there is a new one when it is needed";
+}
+
+TEST_F(ConnIdle, WhatComesMeanwhileKeepsIt)
+{
+	used();
+	sim::run_for(1900 * kMs);
+	ASSERT_EQ(state(), rds::PathState::kDisconnecting);
+	/* We cannot acknowledge it any more, so it may come again. */
+	EXPECT_EQ(fake::arrive(w().path, 1, 5000, 4000, pattern(10)), 0);
+	rds_path_drained(w().path);
+	sim::run_for(500 * kMs);
+	EXPECT_EQ(wires().size(), 1u);
+	EXPECT_EQ(net->stat(RDS_S_conn_collected), 0u);
+}
+
+TEST_F(ConnIdle, SoDoesWhatIsSent)
+{
+	used();
+	sim::run_for(1900 * kMs);
+	ASSERT_EQ(state(), rds::PathState::kDisconnecting);
+	ASSERT_EQ(send(), 0);
+	rds_path_drained(w().path);
+	sim::run_for(500 * kMs);
+	ASSERT_EQ(wires().size(), 1u);
+	EXPECT_EQ(w().history(), "connect shutdown close connect");
+}
+
+TEST_F(ConnIdle, AnEndWithoutOrderKeepsIt)
+{
+	used();
+	sim::run_for(1900 * kMs);
+	ASSERT_EQ(state(), rds::PathState::kDisconnecting);
+	rds_path_drop(w().path, RDS_DROP_ERROR);
+	sim::run_for(5000 * kMs);
+	EXPECT_EQ(wires().size(), 1u) << "the peer may not know what we have";
+}
+
+TEST_F(ConnIdle, ThePeersEndIsEnough)
+{
+	used();
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+	sim::run_ready();
+	EXPECT_EQ(w().history(), "connect close") << "nobody calls without a reason";
+	sim::run_for(2000 * kMs);
+	EXPECT_EQ(wires().size(), 0u);
+}
+
+TEST_F(ConnIdle, WhatIsNotAcknowledgedKeepsIt)
+{
+	ASSERT_EQ(send(), 0);
+	up();
+	sim::run_for(5000 * kMs);
+	EXPECT_EQ(state(), rds::PathState::kUp);
+}
+
+TEST_F(ConnIdle, MainlinesStay)
+{
+	ASSERT_EQ(send(), 0);
+	sim::run_ready();
+	rds_path_connected(w().path);
+	sim::run_ready();
+	EXPECT_EQ(fake::arrive(w().path, 1, 5000, 4000, pattern(10)), 0);
+	rds_path_acked(w().path, w().sent.size());
+	sim::run_for(5000 * kMs);
+	EXPECT_EQ(state(), rds::PathState::kUp);
+}
+
+TEST_F(ConnIdle, ZeroIsNever)
+{
+	rds_net_tunables(net->core())->idle_timeout_ms = 0;
+	used();
+	sim::run_for(1000 * 1000 * kMs);
+	EXPECT_EQ(state(), rds::PathState::kUp);
+}
+
+/* A call that comes in the last moment is taken, or refused; it is not forgotten. */
+TEST_F(ConnIdle, ACallInTheLastMoment)
+{
+	used();
+	sim::run_for(1900 * kMs);
+	rds_path_drained(w().path);
+	sim::run_ready();
+	ASSERT_EQ(state(), rds::PathState::kDown);
+
+	int handle;
+
+	w().path->retire();
+	rds_path_accepted(w().path, &handle);
+	sim::run_for(100 * kMs);
+	if (wires().empty())
+		EXPECT_EQ(fake::discarded().size(), 1u);
+	else
+		EXPECT_EQ(state(), rds::PathState::kUp);
+}
+
+/* Who met a retired path finds the connection that takes its place. */
+TEST_F(ConnIdle, SendersNeverNotice)
+{
+	used();
+	for (unsigned int i = 0; i < 40; i++) {
+		sim::run_for(1000 * kMs + i * 5 * kMs);
+		if (wires().empty() || state() == rds::PathState::kDisconnecting) {
+			if (!wires().empty())
+				rds_path_drained(w().path);
+			sim::run_for(i * 2 * kMs);
+		}
+
+		int ret = -1;
+
+		sim::spawn("send", [&] { ret = s->send(to, pattern(50)); });
+		sim::run_for(100 * kMs);
+		ASSERT_EQ(ret, 0) << i;
+		ASSERT_EQ(wires().size(), 1u);
+		if (state() == rds::PathState::kConnecting)
+			up();
+		peer_has(w().path->next_tx_seq() - 1);
+	}
+	EXPECT_GT(net->stat(RDS_S_conn_collected), 5u);
+}
+
+} // namespace
