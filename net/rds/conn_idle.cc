@@ -37,7 +37,7 @@ bool at_rest(Conn &c, uint64_t now)
 
 	c.for_each_path([&](Path &p) {
 		mark += p.next_tx_seq() + p.next_rx_seq.load();
-		busy = busy || p.has_queued();
+		busy = busy || p.has_queued() || p.owes_ack();
 	});
 	if (busy || mark != c.idle_mark) {
 		c.idle_mark = mark;
@@ -148,7 +148,8 @@ bool ConnTable::part(Conn &c)
 			p.post(kEvIdle);
 			parting = true;
 		}
-		parted = parted && p.state() == PathState::kDown && p.parted.load();
+		parted = parted && p.state() == PathState::kDown &&
+			 (p.parted.load() || p.untouched());
 	});
 	if (!parted)
 		return parting;
@@ -213,6 +214,23 @@ bool ConnTable::bury(Conn &c)
 
 /* ---- what it takes of a path ---- */
 
+/* Up, and the peer does not know what we have: it is told now. */
+bool rds_path::owes_ack()
+{
+	if (peer() != rds::Peer::kAcks || state() != rds::PathState::kUp ||
+	    told_.load() == next_rx_seq.load())
+		return false;
+	if (!ack_due_.exchange(1))
+		post(rds::kEvSend);
+	return true;
+}
+
+/* No connection was ever begun. */
+bool rds_path::untouched() const
+{
+	return !attempts.load() && !resets.load();
+}
+
 void rds_path::retire()
 {
 	retirement.store(static_cast<uint8_t>(rds::Retirement::kAsked));
@@ -222,7 +240,7 @@ void rds_path::retire()
 /* In the worker: nothing is adopted or called meanwhile. */
 void rds_path::step_retire()
 {
-	bool granted = state() == rds::PathState::kDown && parted.load() &&
+	bool granted = state() == rds::PathState::kDown && (parted.load() || untouched()) &&
 		       !accepted_.load_acquire();
 
 	if (granted) {

@@ -184,6 +184,8 @@ struct rds_path final {
 	bool fan_out_locked() RDS_REQUIRES(lock);
 	uint64_t reserve_locked() RDS_REQUIRES(lock);
 	/* -- conn_idle.cc -- */
+	bool owes_ack();
+	bool untouched() const;
 	/* Asks the worker to take nothing more, if neither end is owed anything; it answers in
 	 * retirement. */
 	void retire();
@@ -209,9 +211,9 @@ struct rds_path final {
 	rds::Atomic<uint32_t> last_reason; /* rds_drop_reason of the last end or failed connect */
 	rds::Atomic<uint32_t> pongs; /* queued and not sent */
 	rds::Atomic<uint32_t> heard; /* something came since we came up; until we go down */
-	/* Both ends have ended the last connection in order, or there was none: neither is owed
-	 * anything, and nobody calls before somebody has something to say. */
-	rds::Atomic<uint32_t> parted{ 1 };
+	/* Both ends have ended the last connection in order: neither is owed anything, and nobody
+	 * calls before somebody has something to say. */
+	rds::Atomic<uint32_t> parted;
 
     private:
 	/* What is with the transport: messages marked kMsgInXmit. */
