@@ -7,14 +7,19 @@
  * it.  When all paths have parted like this (rds_path.parted), neither host is owed anything: all
  * that was sent was acknowledged, and the other side knows.  Then, and only then, may a host
  * forget the numbers; who speaks first again begins with a new object and a new generation.  Each
- * host finds that out by itself.
+ * host finds that out by itself:
+ *
+ *	who ended it	its queue was empty, it had told all that it had, nothing came since, and
+ *			the peer's FIN says that it was heard to its end
+ *	the other	has read up to the FIN of one that had nothing to say
  *
  *	kWatched --idle, all parted--> kRetiring: every path is asked to take nothing more
- *	kRetiring --one refuses--> kWatched
- *	kRetiring --all agree--> kDying --all are dead--> out of the table
+ *	kRetiring --one refuses, or somebody needs it--> kWatched
+ *	kRetiring --all agree--> kDying: nobody finds it --all are dead--> out of the table
  *
  * A path answers in its worker, where it also adopts and connects, so none comes up behind its
- * answer.  A sender who meets a retired path looks the connection up again.
+ * answer.  Who needs a path that has retired (a sender, what was accepted) calls it off; if it is
+ * too late for that, there is another connection or will be.
  *
  * The sweep is one work item of the namespace: it may not wait for other work, and looks again a
  * little later instead.  A connection that did not end in order (the host died) stays.
@@ -117,7 +122,7 @@ unsigned int ConnTable::pick_idle(Conn **out)
 	unsigned int n = 0;
 
 	table_.for_each([&](Conn &c) {
-		bool wanted = c.idle_phase != IdlePhase::kWatched || at_rest(c, now);
+		bool wanted = c.asked || at_rest(c, now);
 
 		if (wanted && n < kSweepBatch && c.refs.get_unless_zero())
 			out[n++] = &c;
@@ -128,12 +133,15 @@ unsigned int ConnTable::pick_idle(Conn **out)
 /* True: to be looked at again soon. */
 bool ConnTable::look_after(Conn &c)
 {
-	switch (c.idle_phase) {
-	case IdlePhase::kWatched:
+	if (!c.asked)
 		return part(c);
-	case IdlePhase::kRetiring:
-		return retired(c);
-	case IdlePhase::kDying:
+	switch (c.fate.load()) {
+	case Fate::kWatched:
+		keep(c);
+		return false;
+	case Fate::kRetiring:
+		return condemn(c);
+	case Fate::kDying:
 		return bury(c);
 	}
 	return false;
@@ -149,46 +157,48 @@ bool ConnTable::part(Conn &c)
 			parting = true;
 		}
 		parted = parted && p.state() == PathState::kDown &&
-			 (p.parted.load() || p.untouched());
+			 (p.parted.load() || p.never_up());
 	});
 	if (!parted)
 		return parting;
+	c.asked = true;
 	{
+		/* The paths that there are now are all that there are, or it is called off. */
 		Guard g(paths_lock);
 
-		c.retiring.store(1);
+		c.fate.store(Fate::kRetiring);
 	}
-	c.idle_phase = IdlePhase::kRetiring;
 	c.for_each_path([](Path &p) { p.retire(); });
 	return true;
 }
 
-bool ConnTable::retired(Conn &c)
+bool ConnTable::condemn(Conn &c)
 {
+	Fate retiring = Fate::kRetiring;
 	bool answered = true, granted = true;
 
 	c.for_each_path([&](Path &p) {
-		auto r = static_cast<Retirement>(p.retirement.load());
+		Retirement r = p.retirement.load();
 
 		answered = answered && r != Retirement::kAsked;
 		granted = granted && r == Retirement::kGranted;
 	});
 	if (!answered)
 		return true;
-	if (!granted) {
+	if (!granted || !c.fate.compare_exchange(retiring, Fate::kDying)) {
 		keep(c);
 		return false;
 	}
-	c.idle_phase = IdlePhase::kDying;
+	gen_.fetch_add(1);
 	c.for_each_path([](Path &p) { p.post(kEvDie); });
 	return true;
 }
 
 void ConnTable::keep(Conn &c)
 {
+	c.fate.store(Fate::kWatched);
 	c.for_each_path([](Path &p) { p.reinstate(); });
-	c.retiring.store(0);
-	c.idle_phase = IdlePhase::kWatched;
+	c.asked = false;
 	c.idle_since_ns = rds_now_ns();
 }
 
@@ -203,7 +213,6 @@ bool ConnTable::bury(Conn &c)
 	c.for_each_path([](Path &p) { p.bury(); });
 	/* The table itself may be about to end, and have done it. */
 	if (table_.remove(&c)) {
-		gen_.fetch_add(1);
 		c.net.count(RDS_S_conn_collected);
 		c.put();
 	}
@@ -214,44 +223,67 @@ bool ConnTable::bury(Conn &c)
 
 /* ---- what it takes of a path ---- */
 
+/* The peer is told of all that came. */
+bool rds_path::peer_knows_all() const
+{
+	return peer() == rds::Peer::kAcks && told_.load() == next_rx_seq.load();
+}
+
 /* Up, and the peer does not know what we have: it is told now. */
 bool rds_path::owes_ack()
 {
-	if (peer() != rds::Peer::kAcks || state() != rds::PathState::kUp ||
-	    told_.load() == next_rx_seq.load())
+	if (peer() != rds::Peer::kAcks || state() != rds::PathState::kUp || peer_knows_all())
 		return false;
 	if (!ack_due_.exchange(1))
 		post(rds::kEvSend);
 	return true;
 }
 
-/* No connection was ever begun. */
-bool rds_path::untouched() const
+/* Down, and it never was up: nothing ever came or was heard of. */
+bool rds_path::never_up() const
 {
-	return !attempts.load() && !resets.load();
+	return !resets.load();
 }
 
 void rds_path::retire()
 {
-	retirement.store(static_cast<uint8_t>(rds::Retirement::kAsked));
+	retirement.store(rds::Retirement::kAsked);
 	post(rds::kEvRetire);
 }
 
 /* In the worker: nothing is adopted or called meanwhile. */
 void rds_path::step_retire()
 {
-	bool granted = state() == rds::PathState::kDown && (parted.load() || untouched()) &&
-		       !accepted_.load_acquire();
+	bool may = state() == rds::PathState::kDown && (parted.load() || never_up()) &&
+		   !accepted_.load_acquire();
+	rds::Guard g(lock);
 
-	if (granted) {
-		rds::Guard g(lock);
-
-		granted = queue_.empty();
-		if (granted)
-			end_ = rds::PathEnd::kRetired;
+	if (retirement.load() != rds::Retirement::kAsked)
+		return; /* called off meanwhile */
+	if (may && queue_.empty()) {
+		end_ = rds::PathEnd::kRetired;
+		retirement.store(rds::Retirement::kGranted);
+	} else {
+		retirement.store(rds::Retirement::kRefused);
 	}
-	retirement.store(static_cast<uint8_t>(granted ? rds::Retirement::kGranted :
-							rds::Retirement::kRefused));
+}
+
+/* Retired, and something happens: is that none of its business any more?  Worker. */
+bool rds_path::stays_retired(uint32_t ev)
+{
+	rds::Guard g(lock);
+
+	return !(ev & (rds::kEvAccepted | rds::kEvKnocked)) || !take_back_locked();
+}
+
+bool rds_path::take_back_locked()
+{
+	if (!conn.call_off())
+		return false;
+	if (end_ == rds::PathEnd::kRetired)
+		end_ = rds::PathEnd::kNone;
+	retirement.store(rds::Retirement::kNone);
+	return true;
 }
 
 void rds_path::reinstate()
@@ -259,10 +291,15 @@ void rds_path::reinstate()
 	{
 		rds::Guard g(lock);
 
-		if (end_ == rds::PathEnd::kRetired)
-			end_ = rds::PathEnd::kNone;
+		take_back_locked();
 	}
-	retirement.store(static_cast<uint8_t>(rds::Retirement::kNone));
 	/* What came meanwhile was not looked at. */
 	post(rds::kEvAccepted | rds::kEvWant);
+}
+
+bool rds_conn::call_off()
+{
+	rds::Fate f = rds::Fate::kRetiring;
+
+	return fate.compare_exchange(f, rds::Fate::kWatched) || f == rds::Fate::kWatched;
 }

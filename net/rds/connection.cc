@@ -19,6 +19,8 @@ bool same_pair(const Conn &c, const struct rds_transport &t, const struct rds_ad
 {
 	if (!same_addr(c.faddr, faddr) || !same_addr(c.laddr, laddr) || c.scope != scope)
 		return false;
+	if (c.fate.load() == Fate::kDying)
+		return false; /* nobody's any more (conn_idle.cc) */
 	if (&c.trans == &t)
 		return c.tos == tos;
 	/* Loopback stands in for a transport that prefers it, whatever the TOS. */
@@ -253,7 +255,7 @@ rds::Result<rds::Path *> rds_conn::provide(unsigned int index)
 	p = paths[index].load();
 	if (p)
 		return p;
-	if (closing || retiring.load())
+	if (closing || !call_off())
 		return rds::Status::fail(rds::err::kEnetunreach);
 	p = rds::create_path(*this, index);
 	if (!p)

@@ -31,8 +31,9 @@
 
 namespace rds
 {
-/* What becomes of a connection that is idle. */
-enum class IdlePhase : uint8_t { kWatched, kRetiring, kDying };
+/* What becomes of a connection that is idle (conn_idle.cc).  Anybody may take kRetiring back;
+ * nobody finds one that is kDying. */
+enum class Fate : uint8_t { kWatched, kRetiring, kDying };
 } // namespace rds
 
 struct rds_conn final {
@@ -67,14 +68,12 @@ struct rds_conn final {
 	rds::Atomic<rds::Path *> paths[rds::kMaxPaths]; /* made when first used; path 0 at once */
 	bool closing = false; /* no new ones; under ConnTable's lock for them */
 
-	/* -- several paths (path_fan.cc) -- */
-	/* -- the sweep's (conn_idle.cc) -- */
+	/* -- conn_idle.cc; the sweep's but for the first -- */
+	rds::Atomic<rds::Fate> fate;
+	bool asked = false; /* its paths were, to retire */
 	uint64_t idle_mark = 0, idle_since_ns = 0; /* when something was last sent or received */
-	rds::IdlePhase idle_phase = rds::IdlePhase::kWatched;
-	/* It may be about to go: to be looked up again, and no new paths.  Set under ConnTable's
-	 * lock for them. */
-	rds::Atomic<uint8_t> retiring;
 
+	/* -- several paths (path_fan.cc) -- */
 	/* Paths but the first hold messages back: older ones are on path 0.  Under its lock. */
 	rds::Atomic<uint32_t> gated;
 	uint64_t fan_seq = 0;		   /* the last of those; under path 0's lock */
@@ -125,6 +124,8 @@ struct rds_conn final {
 	void folded();
 	/* Those that are up, or wait, find out whether the peer is still there. */
 	void nudge_others();
+	/* It is needed: false if it ends, and another is to be looked up or made. */
+	bool call_off();
 	/* A socket uses it. */
 	RDS_INLINE void claim();
 	void put();
@@ -167,11 +168,14 @@ class ConnTable final
 	{
 		return gen_.load_acquire();
 	}
-	/* RCU reader. */
+	/* Without those that are collected: they have nothing left.  RCU reader. */
 	template <typename F>
 	void for_each(F fn) const
 	{
-		table_.for_each(fn);
+		table_.for_each([&](Conn &c) {
+			if (c.fate.load() != Fate::kDying)
+				fn(c);
+		});
 	}
 
 	/* Connections that have memory, by transport type: made and not yet freed. */
@@ -186,7 +190,7 @@ class ConnTable final
 	unsigned int pick_idle(Conn **out);
 	bool look_after(Conn &c);
 	bool part(Conn &c);
-	bool retired(Conn &c);
+	bool condemn(Conn &c);
 	void keep(Conn &c);
 	bool bury(Conn &c);
 	Result<Conn *> make(Net &net, const struct rds_transport &t,

@@ -108,7 +108,7 @@ uint32_t rds_path::step(uint32_t ev)
 		return step_die(ev);
 	if (ev & rds::kEvRetire)
 		step_retire();
-	if (retirement.load() == static_cast<uint8_t>(rds::Retirement::kGranted))
+	if (retirement.load() == rds::Retirement::kGranted && stays_retired(ev))
 		return 0;
 	if (ev & rds::kEvFold)
 		return step_fold(ev);
@@ -219,8 +219,8 @@ uint32_t rds_path::step_disconnecting(uint32_t ev)
 		return 0; /* connected, knocked, want, send: after the end; accepted: go_down() */
 	if (ev & rds::kEvTimer)
 		conn.net.count(RDS_S_conn_drain_timeout);
-	else if (!(ev & rds::kEvDrop) && peer() == rds::Peer::kAcks)
-		parted.store(1);
+	else if (!(ev & rds::kEvDrop) && peer_knows_all())
+		parted.store(1); /* it had read our acks before it ended, too */
 	conn.trans.close(priv);
 	go_down(drop_reason_.load());
 	return 0;
@@ -287,7 +287,7 @@ void rds_path::end_connection(unsigned int why)
 		conn.trans.shutdown(priv);
 		return;
 	}
-	/* Of ours, it does so only with nothing left to say or to hear. */
+	/* One of ours does so only with nothing left to say, and resets otherwise. */
 	if (why == RDS_DROP_PEER_CLOSED && peer() == rds::Peer::kAcks)
 		parted.store(1);
 	if (why == RDS_DROP_REPLACED) {
@@ -467,7 +467,7 @@ bool rds_path::quiesce_idle()
 {
 	rds::Guard g(lock);
 
-	if (!queue_.empty() || sending_ || peer() != rds::Peer::kAcks)
+	if (!queue_.empty() || sending_ || !peer_knows_all())
 		return false;
 	open_ = false;
 	return true;

@@ -90,11 +90,11 @@ enum class Peer : uint32_t {
 /* What becomes of what somebody wants to queue. */
 enum class PathEnd : uint8_t {
 	kNone,
-	kRetired, /* another connection will take it, once this one is out of the table */
+	kRetired, /* it calls that off, or another connection takes it */
 	kDead,
 };
 
-/* kAsked by who collects, who takes it back; the rest is the worker's answer. */
+/* kAsked by who collects, kNone by who needs the path after all; the rest the worker answers. */
 enum class Retirement : uint8_t { kNone, kAsked, kGranted, kRefused };
 
 /* What the caller of enqueue() has to do once it has left the RCU section. */
@@ -185,13 +185,14 @@ struct rds_path final {
 	uint64_t reserve_locked() RDS_REQUIRES(lock);
 	/* -- conn_idle.cc -- */
 	bool owes_ack();
-	bool untouched() const;
+	bool peer_knows_all() const;
+	bool never_up() const;
 	/* Asks the worker to take nothing more, if neither end is owed anything; it answers in
 	 * retirement. */
 	void retire();
 	/* As if it had not been asked. */
 	void reinstate() RDS_EXCLUDES(lock);
-	rds::Atomic<uint8_t> retirement; /* a Retirement */
+	rds::Atomic<rds::Retirement> retirement;
 	bool has_queued() RDS_EXCLUDES(lock);
 	void renumber(uint64_t first) RDS_EXCLUDES(lock);
 
@@ -240,6 +241,8 @@ struct rds_path final {
 	uint32_t step_die(uint32_t ev);
 	uint32_t step_fold(uint32_t ev);
 	void step_retire() RDS_EXCLUDES(lock);
+	bool stays_retired(uint32_t ev) RDS_EXCLUDES(lock);
+	bool take_back_locked() RDS_REQUIRES(lock);
 	void close_down(unsigned int why);
 	bool led();
 	void enter(rds::PathState to, unsigned int why);

@@ -21,7 +21,7 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_
 	{
 		rds::Guard g(lock);
 
-		if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired && m->sock))
+		if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired && m->sock) && !take_back_locked())
 			return rds::Queued::kMoved;
 		if (RDS_UNLIKELY(end_ != rds::PathEnd::kNone))
 			return rds::Status::fail(rds::err::kEnetunreach);

@@ -121,7 +121,7 @@ Status rds_socket::send_anew(const struct rds_endpoint &to, Message *m, bool mor
 
 		Conn *c = made.value();
 		Status st = c->provide(c->index_for(bound.port, to.port)).status();
-		bool going = c->retiring.load(), done = !st.ok() && !going;
+		bool done = !st.ok() && c->call_off();
 
 		if (st.ok()) {
 			rds::RcuReader rcu;
@@ -133,8 +133,6 @@ Status rds_socket::send_anew(const struct rds_endpoint &to, Message *m, bool mor
 		c->put();
 		if (done)
 			return st;
-		if (going)
-			rds_rcu_sync(); /* gives who collects it time */
 	}
 }
 

@@ -163,6 +163,18 @@ TEST_F(ConnIdle, ZeroIsNever)
 	EXPECT_EQ(state(), rds::PathState::kUp);
 }
 
+/* Nothing was ever said: whoever lives at that address, if anybody, is owed nothing. */
+TEST_F(ConnIdle, OneThatNeverCameUpIsCollected)
+{
+	ASSERT_EQ(send(), 0);
+	rds_path_drop(w().path, RDS_DROP_CONNECT);
+	sim::run_for(5000 * kMs);
+	EXPECT_EQ(wires().size(), 1u) << "a message waits";
+	s.reset();
+	sim::run_for(30 * 1000 * kMs);
+	EXPECT_EQ(wires().size(), 0u);
+}
+
 /* A call that comes in the last moment is taken, or refused; it is not forgotten. */
 TEST_F(ConnIdle, ACallInTheLastMoment)
 {

@@ -308,9 +308,13 @@ void rds_tcp_close(void *priv)
 
 void rds_tcp_release(struct socket *sock)
 {
-	/* A peer that has ended in order gets an orderly answer; any other a reset. */
-	if (inet_sk_state_load(sock->sk) == TCP_CLOSE_WAIT)
+	struct sock *sk = sock->sk;
+
+	/* A peer that has ended in order, and of which all was read, gets an orderly answer; any
+	 * other a reset: it takes FIN for "all that you said was heard". */
+	if (inet_sk_state_load(sk) == TCP_CLOSE_WAIT &&
+	    skb_queue_empty_lockless(&sk->sk_receive_queue))
 		kernel_sock_shutdown(sock, SHUT_WR);
-	sock_no_linger(sock->sk);
+	sock_no_linger(sk);
 	sock_release(sock);
 }

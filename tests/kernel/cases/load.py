@@ -83,6 +83,7 @@ def modprobe_pulls_what_it_needs(t):
 
 SETTINGS = {"pf_rds": "21", "sol_rds": "276", "ping_enable": "1", "max_unacked_packets": "8",
             "max_unacked_bytes": "16777216", "max_passive_connections": "4096",
+            "idle_timeout_ms": "300000",
             "reconnect_min_delay_ms": "1", "reconnect_delay_min_ms": "1",
             "reconnect_max_delay_ms": "1000", "reconnect_delay_max_ms": "1000",
             "tcp/rds_tcp_sndbuf": "0", "tcp/rds_tcp_rcvbuf": "0",

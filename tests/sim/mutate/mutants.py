@@ -19,6 +19,7 @@ class Mutant(NamedTuple):
 QUEUE = "net/rds/path_queue.cc"
 ACK = "net/rds/path_ack.cc"
 FAN = "net/rds/path_fan.cc"
+IDLE = "net/rds/conn_idle.cc"
 XMIT = "net/rds/path_xmit.cc"
 PATH_H = "net/rds/path.h"
 PATH = "net/rds/path.cc"
@@ -86,7 +87,8 @@ MUTANTS = [
            "queue_.remove(m); if (m->flags & rds::kMsgPong) pongs.fetch_sub(1); }",
            "queue_.remove(m); }"),
     Mutant("enqueue-lock", "queueing without the path's lock", QUEUE,
-           "rds::Guard g(lock); if (dead_) return", "if (dead_) return"),
+           "rds::Guard g(lock); if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired",
+           "if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired"),
     # ---- the one sender ----
     Mutant("partial", "the second part of a message begins at the wrong byte", XMIT,
            "cursor_ = before + static_cast<uint32_t>(bytes);",
@@ -117,7 +119,7 @@ MUTANTS = [
     Mutant("quiesce", "the connection is closed under its sender", PATH,
            "if (!quiesce()) return ev; end_connection(", "(void)quiesce(); end_connection("),
     Mutant("not-orderly", "a reset that was asked for does not wait for the peer", PATH,
-           "if (why == RDS_DROP_ADMIN && peer() != rds::Peer::kAcks) {", "if (false) {"),
+           "(why == RDS_DROP_ADMIN && peer() != rds::Peer::kAcks)) {", "false) {"),
     Mutant("retry-timer", "no timer for the next attempt to connect", PATH,
            "arm(why == RDS_DROP_KNOCKED ? rds::kKnockPauseNs : pause_us * kNsPerUs);",
            "(void)pause_us;"),
@@ -174,7 +176,7 @@ MUTANTS = [
     Mutant("gate-shut", "when the gate opens, nobody is told", FAN,
            "if (p.index) p.post(rds::kEvSend);", ""),
     Mutant("moved", "queued on the path that was right a moment ago", QUEUE,
-           "return rds::Queued::kMoved;", "(void)0;"),
+           "!= index) return rds::Queued::kMoved;", "!= index) (void)0;"),
     Mutant("wrong-path", "a connection is taken for whatever path it came to", FAN,
            "hello.index != p.index ||", ""),
     Mutant("fold-behind", "what comes to path 0 goes behind all that is there", FAN,
@@ -191,7 +193,7 @@ MUTANTS = [
            "retry_armed_ = false; /* (1) From here on",
            "/* (1) From here on"),
     Mutant("path-closing", "a path is made while its connection is killed", CONN,
-           "if (closing) return rds::Status::fail(rds::err::kEnetunreach);", ""),
+           "if (closing || !call_off()) return rds::Status::fail(rds::err::kEnetunreach);", ""),
     # ---- congestion ----
     Mutant("version-clear", "clearing a bit does not raise the map's version", CONG,
            "if (!w || !(w[port / 64].fetch_and(~bit) & bit)) return false;"
@@ -290,6 +292,19 @@ MUTANTS = [
            "if (dport == kProbePort || p.pongs.load() >= kMaxPongs) {"),
     Mutant("any-length", "a message may be as long as its header says", RECV,
            "if (f.len > kMaxMessageBytes) {", "if (false) {"),
+    # ---- idle connections ----
+    Mutant("idle-untold", "a host forgets numbers that the peer may send again", PATH,
+           "else if (!(ev & rds::kEvDrop) && peer_knows_all())",
+           "else if (!(ev & rds::kEvDrop))"),
+    Mutant("idle-reset", "a reset is taken for an end in order", PATH,
+           "else if (!(ev & rds::kEvDrop) && peer_knows_all())", "else if (peer_knows_all())"),
+    Mutant("idle-queued", "a path retires with messages in its queue", IDLE,
+           "if (may && queue_.empty()) {", "if (may) {"),
+    Mutant("idle-late", "what is too late to be called off is called off", IDLE,
+           "return fate.compare_exchange(f, rds::Fate::kWatched) || f == rds::Fate::kWatched;",
+           "fate.compare_exchange(f, rds::Fate::kWatched); return true;"),
+    Mutant("idle-heard", "what comes after an end in order does not undo it", PATH_H,
+           "heard.store(1); parted.store(0);", "heard.store(1);"),
     # ---- hash tables ----
     Mutant("grow-rcu", "a table that grows frees the old buckets at once", HASH,
            "rds_rcu_sync(); rds_free(old);", "rds_free(old);"),
