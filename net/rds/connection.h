@@ -69,7 +69,7 @@ struct rds_conn final {
 	bool closing = false; /* no new ones; under ConnTable's lock for them */
 
 	/* -- conn_idle.cc; the sweep's but for the first -- */
-	rds::Atomic<rds::Fate> fate;
+	rds::AtomicEnum<rds::Fate> fate;
 	bool asked = false; /* its paths were, to retire */
 	uint64_t idle_mark = 0, idle_since_ns = 0; /* when something was last sent or received */
 

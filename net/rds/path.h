@@ -192,7 +192,7 @@ struct rds_path final {
 	void retire();
 	/* As if it had not been asked. */
 	void reinstate() RDS_EXCLUDES(lock);
-	rds::Atomic<rds::Retirement> retirement;
+	rds::AtomicEnum<rds::Retirement> retirement;
 	bool has_queued() RDS_EXCLUDES(lock);
 	void renumber(uint64_t first) RDS_EXCLUDES(lock);
 

@@ -74,6 +74,33 @@ class Atomic final
 	T v_{};
 };
 
+/* The same for a state: the compilers' builtins want an integer. */
+template <typename E>
+class AtomicEnum final
+{
+    public:
+	RDS_INLINE E load() const
+	{
+		return static_cast<E>(v_.load());
+	}
+	RDS_INLINE void store(E v)
+	{
+		v_.store(static_cast<uint8_t>(v));
+	}
+	/* True: it was @expected, and is @desired; else @expected becomes what it is. */
+	RDS_INLINE bool compare_exchange(E &expected, E desired)
+	{
+		uint8_t v = static_cast<uint8_t>(expected);
+		bool done = v_.compare_exchange(v, static_cast<uint8_t>(desired));
+
+		expected = static_cast<E>(v);
+		return done;
+	}
+
+    private:
+	Atomic<uint8_t> v_;
+};
+
 /* For fields that C shares (sysctls, structures of a transport) and somebody may look at while they
  * are written: one load, one store. */
 template <typename T>

@@ -78,7 +78,9 @@ def window_beyond_its_scale(t):
             flows.wait_progress()
             kept = set(before) <= set(connections(t.a))
             assert kept == (size == 1 << 28), f"{size}: {before}"
-        assert paths(t, machine)[0]["last_reason"] == "admin", paths(t, machine)
+        # B calls, when it has something to say before A does, and is called back.
+        said = paths(t, machine)[0]["last_reason"]
+        assert said == "admin" or (said == "knocked" and machine is t.b), paths(t, machine)
     t.note(exact(flows.stop()))
     for machine in (t.a, t.b):
         assert counters(t, machine)["conn_drain_timeout"] == 0
