@@ -7,9 +7,17 @@
 
 #include "glue.h"
 
+/* Of all RDS sockets, in pages: shown in /proc/net/protocols.  Bounded by the sockets' own limits. */
+static atomic_long_t rds_mem_pages;
+static DEFINE_PER_CPU(int, rds_mem_reserve);
+static long rds_mem_limits[3] = { LONG_MAX, LONG_MAX, LONG_MAX };
+
 struct proto rds_proto = {
 	.name = "RDS",
 	.owner = THIS_MODULE,
+	.memory_allocated = &rds_mem_pages,
+	.per_cpu_fw_alloc = &rds_mem_reserve,
+	.sysctl_mem = rds_mem_limits,
 	.obj_size = sizeof(struct rds_sock), /* and the core's part, see rds_family_register() */
 };
 
@@ -30,6 +38,11 @@ static int rds_release(struct socket *sock)
 	sock->sk = NULL;
 	sock_put(sk);
 	return 0;
+}
+
+static void rds_destruct(struct sock *sk)
+{
+	rds_socket_destroy(rds_core(sk));
 }
 
 static int rds_bind(struct socket *sock, rds_sockaddr_arg *name, int len)
@@ -153,6 +166,7 @@ static int rds_create(struct net *net, struct socket *sock, int protocol, int ke
 	sock_init_data(sock, sk);
 	sock->ops = &rds_proto_ops;
 	sk->sk_protocol = protocol;
+	sk->sk_destruct = rds_destruct;
 	sock_set_flag(sk, SOCK_RCU_FREE);
 	rds_socket_init(rds_core(sk), rn->core);
 	spin_lock(&rn->socks_lock);

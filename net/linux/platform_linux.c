@@ -254,6 +254,43 @@ void rds_socket_wake(struct rds_socket *s, unsigned int what)
 	rcu_read_unlock();
 }
 
+/* sk_forward_alloc is under the socket's lock; nothing of ours holds that for long. */
+int rds_socket_pay(struct rds_socket *s, uint32_t bytes, enum rds_ctx ctx)
+{
+	struct sock *sk = rds_sk(s);
+	int err = -EAGAIN;
+
+	if (ctx == RDS_MAY_SLEEP) {
+		lock_sock(sk);
+		err = sk_wmem_schedule(sk, bytes) ? 0 : -ENOMEM;
+		if (!err)
+			sk_mem_charge(sk, bytes);
+		release_sock(sk);
+		return err;
+	}
+	spin_lock_bh(&sk->sk_lock.slock);
+	if (!sock_owned_by_user(sk) && sk_wmem_schedule(sk, bytes)) {
+		sk_mem_charge(sk, bytes);
+		err = 0;
+	}
+	spin_unlock_bh(&sk->sk_lock.slock);
+	return err;
+}
+
+int rds_socket_repay(struct rds_socket *s, uint32_t bytes)
+{
+	struct sock *sk = rds_sk(s);
+	int err = -EAGAIN;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	if (!sock_owned_by_user(sk)) {
+		sk_mem_uncharge(sk, bytes);
+		err = 0;
+	}
+	spin_unlock_bh(&sk->sk_lock.slock);
+	return err;
+}
+
 uint32_t rds_socket_sndbuf(const struct rds_socket *s)
 {
 	return READ_ONCE(rds_sk(s)->sk_sndbuf) / 2;

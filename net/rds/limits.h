@@ -62,6 +62,9 @@ inline constexpr uint64_t kAckDelayNs = 5 * 1000 * 1000;
 /* Pause before memory is asked for again, or a full receiver tried again, ns. */
 inline constexpr uint64_t kRetryNs = 5 * 1000 * 1000;
 
+/* Memory of a socket's messages is charged to its cgroup, and given back, in such steps, bytes. */
+inline constexpr uint32_t kPayStep = 16 * 1024;
+
 /* Idle connections are looked for so often at least, and so soon again while one is on its way
  * out, ns. */
 inline constexpr uint64_t kSweepNs = 15ull * 1000 * 1000 * 1000;

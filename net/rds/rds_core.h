@@ -50,8 +50,10 @@ const char *rds_stat_name(unsigned int id);
 size_t rds_socket_size(void); /* bytes, 8-aligned, that the glue reserves per socket */
 void rds_socket_init(struct rds_socket *s, struct rds_net *net);
 /* First half of close(): unbinds, clears its congestion bit, cancels what it sent, drops what it
- * received.  The memory may go after an RCU grace period. */
+ * received.  The memory may go after an RCU grace period ... */
 void rds_socket_release(struct rds_socket *s);
+/* ... and this: nobody else can have it any more.  Any context. */
+void rds_socket_destroy(struct rds_socket *s);
 
 /* Binds; port 0 picks one.  The address must have been checked for its kind by the glue.
  * -EINVAL bound already, reserved port, or scope differs from the connected one; -EADDRNOTAVAIL no

@@ -147,6 +147,12 @@ void rds_socket_release(struct rds_socket *s)
 	s->release();
 }
 
+void rds_socket_destroy(struct rds_socket *s)
+{
+	s->snd_mem.close(s);
+	s->rcv_mem.close(s);
+}
+
 int rds_socket_bind(struct rds_socket *s, const struct rds_endpoint *want)
 {
 	return s->bind(*want).code();

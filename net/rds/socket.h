@@ -21,6 +21,7 @@
 
 #include "hash.h"
 #include "lock.h"
+#include "mem_account.h"
 #include "message.h"
 #include "rds_core.h"
 #include "transport.h"
@@ -110,7 +111,7 @@ struct rds_socket final {
 	rds::Atomic<struct rds_conn *> conn_cache;
 	rds::Atomic<uint64_t> conn_gen{ ~0ull };
 	rds::Atomic<uint32_t> snd_bytes;  /* payload queued and not acknowledged */
-	rds::Atomic<uint32_t> snd_mem;	  /* memory of the same messages */
+	rds::MemAccount snd_mem;	  /* memory of the same messages */
 	rds::Atomic<uint32_t> snd_waiting; /* somebody found the queue full */
 
 	rds::Spinlock<RDS_RANK_RECV> recv_lock;
@@ -118,7 +119,7 @@ struct rds_socket final {
 	rds::Atomic<uint32_t> arrived_any; /* arrived is not empty; written under recv_lock */
 	rds::Atomic<uint32_t> congested;   /* our port's bit is set; written under recv_lock */
 	rds::Atomic<uint32_t> rcv_bytes;   /* payload not read yet */
-	rds::Atomic<uint32_t> rcv_mem;	   /* memory of the same messages */
+	rds::MemAccount rcv_mem;	   /* memory of the same messages */
 	rds::Mutex<RDS_RANK_READER> reader;
 	rds::List<rds::Message, &rds::Message::recv_link> reading RDS_GUARDED_BY(reader);
 	rds::Atomic<uint32_t> reading_any; /* reading is not empty; written under reader */

@@ -13,7 +13,7 @@ Deliver rds_socket::deliver(Message *m)
 	uint32_t limit = rds_socket_rcvbuf(this);
 	bool first, congested_now = false;
 
-	if (RDS_UNLIKELY(rcv_mem.load() / rds::kHardMemFactor > limit))
+	if (RDS_UNLIKELY(rcv_mem.used() / rds::kHardMemFactor > limit))
 		return dead.load() ? Deliver::kClosed : Deliver::kFull;
 	m->stamp_ns = rds_socket_stamp(this);
 	if (RDS_UNLIKELY(rds::trace_users.load()))
@@ -31,7 +31,7 @@ Deliver rds_socket::deliver(Message *m)
 			arrived_any.store(1);
 
 		uint32_t bytes = rcv_bytes.fetch_add(m->len) + m->len;
-		uint32_t mem = rcv_mem.fetch_add(m->charge) + m->charge;
+		uint32_t mem = rcv_mem.add(m->charge) + m->charge;
 
 		if (RDS_UNLIKELY(bytes > limit || mem / rds::kMemFactor > limit) &&
 		    !congested.load())
@@ -39,6 +39,8 @@ Deliver rds_socket::deliver(Message *m)
 	}
 	net->count(RDS_S_recv_queued);
 	net->count(RDS_S_recv_bytes_added_to_sock, len);
+	if (RDS_UNLIKELY(!rcv_mem.covers(0)))
+		(void)rcv_mem.pay(this, 0, RDS_ATOMIC);
 	if (congested_now)
 		rds::CongTable::local_changed(*net, *lcong, bound.port, true);
 	if (first)
@@ -65,7 +67,7 @@ bool rds_socket::below_low_water() const
 {
 	uint32_t limit = rds_socket_rcvbuf(this) / 2;
 
-	return rcv_bytes.load() < limit && rcv_mem.load() / rds::kMemFactor < limit;
+	return rcv_bytes.load() < limit && rcv_mem.used() / rds::kMemFactor < limit;
 }
 
 void rds_socket::maybe_uncongest()
@@ -109,7 +111,9 @@ void rds_socket::recv_pop(Message *m)
 	net->count(RDS_S_recv_delivered);
 	net->count(RDS_S_recv_bytes_freed_fromsock, len);
 	rcv_bytes.fetch_sub(len);
-	rcv_mem.fetch_sub(charge);
+	rcv_mem.sub(charge);
+	if (RDS_UNLIKELY(rcv_mem.overpaid()))
+		rcv_mem.take_back(this);
 	if (RDS_UNLIKELY(congested.load()))
 		maybe_uncongest();
 }

@@ -14,12 +14,12 @@ bool rds_socket::admit(const Message &m)
 {
 	uint32_t limit = rds_socket_sndbuf(this);
 	uint32_t bytes = snd_bytes.fetch_add(m.len);
-	uint32_t mem = snd_mem.fetch_add(m.charge);
+	uint32_t mem = snd_mem.add(m.charge);
 
 	if (RDS_LIKELY(bytes < limit && mem / rds::kMemFactor < limit))
 		return true;
 	snd_bytes.fetch_sub(m.len);
-	snd_mem.fetch_sub(m.charge);
+	snd_mem.sub(m.charge);
 	return false;
 }
 
@@ -95,7 +95,7 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 	if (RDS_UNLIKELY(!queued.ok() || moved)) {
 		m->sock = nullptr;
 		snd_bytes.fetch_sub(len);
-		snd_mem.fetch_sub(charge);
+		snd_mem.sub(charge);
 		return !moved;
 	}
 	net->count(RDS_S_send_queued);
@@ -162,6 +162,12 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 {
 	if (!is_bound())
 		return Status::fail(err::kEnotconn);
+	if (RDS_UNLIKELY(!snd_mem.covers(m->charge))) {
+		Status paid = snd_mem.pay(this, m->charge, RDS_MAY_SLEEP);
+
+		if (!paid.ok())
+			return paid;
+	}
 	for (;;) {
 		Status st = try_send(to, m, more);
 
@@ -193,14 +199,14 @@ bool rds_socket::has_room() const
 {
 	uint32_t limit = rds_socket_sndbuf(this);
 
-	return snd_bytes.load() < limit && snd_mem.load() / rds::kMemFactor < limit;
+	return snd_bytes.load() < limit && snd_mem.used() / rds::kMemFactor < limit;
 }
 
 bool rds_socket::short_of_room() const
 {
 	uint32_t half = rds_socket_sndbuf(this) / 2;
 
-	return snd_bytes.load() >= half || snd_mem.load() / rds::kMemFactor >= half;
+	return snd_bytes.load() >= half || snd_mem.used() / rds::kMemFactor >= half;
 }
 
 /*
@@ -220,7 +226,7 @@ void rds_socket::sent_done(uint32_t bytes, uint32_t mem, rds::ZcopyNote *note)
 	unsigned int wake = 0;
 
 	snd_bytes.fetch_sub(bytes);
-	snd_mem.fetch_sub(mem);
+	snd_mem.sub(mem);
 	if (RDS_UNLIKELY(note)) {
 		rds::Guard g(small_lock);
 
@@ -233,6 +239,8 @@ void rds_socket::sent_done(uint32_t bytes, uint32_t mem, rds::ZcopyNote *note)
 	}
 	if (RDS_UNLIKELY(note))
 		rds_free(note);
+	if (RDS_UNLIKELY(snd_mem.overpaid()))
+		snd_mem.take_back(this);
 	if (RDS_UNLIKELY(snd_waiting.load()) && has_room() && snd_waiting.exchange(0))
 		wake |= RDS_WAKE_WRITE;
 	if (wake)
@@ -253,7 +261,7 @@ bool rds_socket::congested_to(const struct rds_endpoint &to)
 
 void rds_socket::cancel(const struct rds_endpoint *to)
 {
-	if (!is_bound() || !snd_mem.load())
+	if (!is_bound() || !snd_mem.used())
 		return;
 
 	rds::RcuReader rcu;

@@ -194,6 +194,9 @@ void Socket::close()
 		auto *s =
 			reinterpret_cast<Sock *>(reinterpret_cast<char *>(h) - offsetof(Sock, rcu));
 
+		rds_socket_destroy(s->core());
+		if (s->charged)
+			rds_bug("memory of a socket that is gone is still paid for");
 		s->~Sock();
 		::operator delete(s);
 	});
@@ -332,6 +335,30 @@ uint32_t rds_socket_sndbuf(const struct rds_socket *s)
 uint32_t rds_socket_rcvbuf(const struct rds_socket *s)
 {
 	return Sock::of(s)->rcvbuf.load();
+}
+
+/* Fails as any allocation does; who may not wait is sent away every eighth time. */
+int rds_socket_pay(struct rds_socket *s, uint32_t bytes, enum rds_ctx ctx)
+{
+	if (ctx == RDS_MAY_SLEEP) {
+		void *probe = rds_alloc(1, RDS_MAY_SLEEP);
+
+		if (!probe)
+			return -12;
+		rds_free(probe);
+	} else if (Sock::of(s)->charges++ % 8 == 7) {
+		return -11;
+	}
+	Sock::of(s)->charged += bytes;
+	return 0;
+}
+
+int rds_socket_repay(struct rds_socket *s, uint32_t bytes)
+{
+	if (Sock::of(s)->charged < bytes)
+		rds_bug("more is taken back than was paid");
+	Sock::of(s)->charged -= bytes;
+	return 0;
 }
 
 uint64_t rds_socket_stamp(const struct rds_socket *s)

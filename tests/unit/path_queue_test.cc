@@ -160,7 +160,7 @@ TEST_F(PathQueue, CancelDuringXmitLosesOnlyTheSocket)
 		ASSERT_EQ(count(*net, RDS_QUEUE_RETRANS), 0u);
 		ASSERT_EQ(count(*net, RDS_QUEUE_SEND), 0u);
 		ASSERT_EQ(s->core()->snd_bytes.load(), 0u);
-		ASSERT_EQ(s->core()->snd_mem.load(), 0u);
+		ASSERT_EQ(s->core()->snd_mem.used(), 0u);
 	}
 }
 

@@ -105,10 +105,10 @@ TEST_F(Recv, DropsWhatIsForASocketThatIsJustBeingClosed)
 	s->core()->dead.store(1);
 	EXPECT_EQ(arrive(path(), 1, 5000, 4000, pattern(10)), 0);
 	EXPECT_EQ(net->stat(RDS_S_recv_drop_dead_sock), 1u);
-	s->core()->rcv_mem.store(UINT32_MAX); /* full as well: still no reason to wait */
+	s->core()->rcv_mem.add(UINT32_MAX); /* full as well: still no reason to wait */
 	EXPECT_EQ(arrive(path(), 2, 5000, 4000, pattern(10)), 0);
 	EXPECT_EQ(net->stat(RDS_S_recv_drop_dead_sock), 2u);
-	s->core()->rcv_mem.store(0);
+	s->core()->rcv_mem.sub(UINT32_MAX);
 	s->core()->dead.store(0);
 }
 

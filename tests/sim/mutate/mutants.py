@@ -19,6 +19,7 @@ class Mutant(NamedTuple):
 QUEUE = "net/rds/path_queue.cc"
 ACK = "net/rds/path_ack.cc"
 FAN = "net/rds/path_fan.cc"
+MEM = "net/rds/mem_account.cc"
 IDLE = "net/rds/conn_idle.cc"
 XMIT = "net/rds/path_xmit.cc"
 PATH_H = "net/rds/path.h"
@@ -219,8 +220,8 @@ MUTANTS = [
            "destroy(spare);", ""),
     # ---- sockets, sending ----
     Mutant("full-keeps", "a send refused for room keeps its bytes", SEND,
-           "snd_bytes.fetch_sub(m.len); snd_mem.fetch_sub(m.charge); return false;",
-           "snd_mem.fetch_sub(m.charge); return false;"),
+           "snd_bytes.fetch_sub(m.len); snd_mem.sub(m.charge); return false;",
+           "snd_mem.sub(m.charge); return false;"),
     Mutant("sndbuf", "the send queue has no limit", SEND,
            "if (RDS_LIKELY(bytes < limit && mem / rds::kMemFactor < limit))",
            "(void)bytes; (void)mem; (void)limit; if (true)"),
@@ -241,14 +242,14 @@ MUTANTS = [
            "zcopy_done.push_back(note); zcopy_count.fetch_add(1);", "rds_free(note);"),
     # ---- sockets, receiving ----
     Mutant("rcvbuf", "what was read still counts against the receive buffer", SRECV,
-           "rcv_bytes.fetch_sub(len); rcv_mem.fetch_sub(charge);", "rcv_mem.fetch_sub(charge);"),
+           "rcv_bytes.fetch_sub(len); rcv_mem.sub(charge);", "rcv_mem.sub(charge);"),
     Mutant("stamp", "stamped with the clock that never goes back", SRECV,
            "m->stamp_ns = rds_socket_stamp(this);",
            "m->stamp_ns = rds_socket_stamp(this) ? rds_now_ns() : 0;"),
     Mutant("uncongest", "a port that was read empty stays congested", SRECV,
            "if (RDS_UNLIKELY(congested.load())) maybe_uncongest();", ""),
     Mutant("hard-limit", "no hard limit for what is received", SRECV,
-           "rcv_mem.load() / rds::kHardMemFactor > limit", "false"),
+           "rcv_mem.used() / rds::kHardMemFactor > limit", "false"),
     Mutant("wake-reader", "the reader is not woken", SRECV,
            "if (first) rds_socket_wake(this, RDS_WAKE_READ);", ""),
     Mutant("wake-reader-late", "the reader is woken for the second message, not the first", SRECV,
@@ -292,6 +293,14 @@ MUTANTS = [
            "if (dport == kProbePort || p.pongs.load() >= kMaxPongs) {"),
     Mutant("any-length", "a message may be as long as its header says", RECV,
            "if (f.len > kMaxMessageBytes) {", "if (false) {"),
+    # ---- whose memory it is ----
+    Mutant("mem-kept", "a socket that goes leaves its cgroup paying", MEM,
+           "uint32_t paid = paid_.exchange(0); if (paid &&",
+           "uint32_t paid = paid_.exchange(0); if (false &&"),
+    Mutant("mem-twice", "two may take the same memory back", MEM,
+           "!paid_.compare_exchange(paid, want)", "(paid_.store(want), false)"),
+    Mutant("mem-refused", "what the cgroup refused counts as paid", MEM,
+           "return ctx == RDS_MAY_SLEEP ? Status::fail(err::kEnomem) : Status();", ""),
     # ---- idle connections ----
     Mutant("idle-untold", "a host forgets numbers that the peer may send again", PATH,
            "else if (!(ev & rds::kEvDrop) && peer_knows_all())",

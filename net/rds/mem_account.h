@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * mem_account.h: what a socket's messages take of memory, in one direction, and who pays for it.
+ *
+ * The platform charges it to the socket's cgroup, as TCP's buffers are (decisions/017), in steps of
+ * kPayStep: most messages find their memory paid for.  Two words, no lock: used is exact; paid is
+ * at least as much but for a moment, or while the platform refuses who may not wait (a debt, which
+ * the next who looks pays).
+ */
+#ifndef RDS_MEM_ACCOUNT_H
+#define RDS_MEM_ACCOUNT_H
+
+#include "limits.h"
+#include "ref.h"
+#include "result.h"
+
+namespace rds
+{
+
+class MemAccount final
+{
+    public:
+	RDS_INLINE uint32_t used() const
+	{
+		return used_.load();
+	}
+	/* What it was before. */
+	RDS_INLINE uint32_t add(uint32_t n)
+	{
+		return used_.fetch_add(n);
+	}
+	RDS_INLINE void sub(uint32_t n)
+	{
+		used_.fetch_sub(n);
+	}
+	/* @more bytes are paid for, too. */
+	RDS_INLINE bool covers(uint32_t more) const
+	{
+		return used_.load() + more <= paid_.load();
+	}
+	RDS_INLINE bool overpaid() const
+	{
+		return paid_.load() >= used_.load() + 2 * kPayStep;
+	}
+	/* Pays for what @s uses and @more bytes: -ENOMEM, the cgroup has no more.  No lock held; who
+	 * may not wait gets no error and makes a debt. */
+	Status pay(struct rds_socket *s, uint32_t more, enum rds_ctx ctx);
+	/* Takes back what nobody uses.  Any context, spin locks of the core may be held. */
+	void take_back(struct rds_socket *s);
+	/* At the end of @s, when nobody else can have it: takes everything back. */
+	void close(struct rds_socket *s);
+
+    private:
+	static uint32_t in_steps(uint32_t n)
+	{
+		return (n + kPayStep - 1) & ~(kPayStep - 1);
+	}
+	Atomic<uint32_t> used_;
+	Atomic<uint32_t> paid_;
+};
+
+} // namespace rds
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+using host::endpoint;
+using host::Socket;
+using rds::kPayStep;
+
+/* One account of a socket that does nothing else. */
+class MemAccount : public CoreTest
+{
+protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		s = std::make_unique<Socket>(*net);
+	}
+	void TearDown() override
+	{
+		s.reset();
+		CoreTest::TearDown();
+	}
+	rds::MemAccount &account()
+	{
+		return s->core()->snd_mem;
+	}
+	uint64_t charged()
+	{
+		return s->sock().charged;
+	}
+	std::unique_ptr<Socket> s;
+};
+
+TEST_F(MemAccount, PaysInSteps)
+{
+	EXPECT_TRUE(account().covers(0));
+	EXPECT_FALSE(account().covers(1));
+	ASSERT_TRUE(account().pay(s->core(), 1, RDS_MAY_SLEEP).ok());
+	EXPECT_EQ(charged(), kPayStep);
+	EXPECT_TRUE(account().covers(kPayStep));
+	account().add(kPayStep);
+	EXPECT_FALSE(account().covers(1));
+	ASSERT_TRUE(account().pay(s->core(), kPayStep + 1, RDS_MAY_SLEEP).ok());
+	EXPECT_EQ(charged(), 3 * kPayStep);
+	account().sub(kPayStep);
+}
+
+TEST_F(MemAccount, KeepsAStepAndTakesTheRestBack)
+{
+	ASSERT_TRUE(account().pay(s->core(), 4 * kPayStep, RDS_MAY_SLEEP).ok());
+	account().add(4 * kPayStep);
+	EXPECT_FALSE(account().overpaid());
+	account().sub(kPayStep);
+	EXPECT_FALSE(account().overpaid()) << "the next message is near";
+	account().sub(2 * kPayStep);
+	ASSERT_TRUE(account().overpaid());
+	account().take_back(s->core());
+	EXPECT_EQ(charged(), kPayStep);
+	account().sub(kPayStep);
+}
+
+TEST_F(MemAccount, WhoMayNotWaitMakesADebt)
+{
+	s->sock().charges = 7;
+	account().add(100);
+	EXPECT_TRUE(account().pay(s->core(), 0, RDS_ATOMIC).ok());
+	EXPECT_EQ(charged(), 0u);
+	EXPECT_TRUE(account().pay(s->core(), 0, RDS_ATOMIC).ok());
+	EXPECT_EQ(charged(), kPayStep) << "the next pays it";
+	account().sub(100);
+}
+
+TEST_F(MemAccount, NoMemoryIsTold)
+{
+	sim::fail_nth(1);
+	EXPECT_TRUE(account().pay(s->core(), 1, RDS_MAY_SLEEP).is(rds::err::kEnomem));
+	sim::fail_nth(0);
+	EXPECT_EQ(charged(), 0u);
+}
+
+/* Whatever was sent and received, at the end nothing is paid for (Sock's end looks). */
+TEST_F(MemAccount, MessagesArePaidForAndGivenBack)
+{
+	Socket to(*net);
+
+	ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+	ASSERT_EQ(to.bind(endpoint(a1, 5000)), 0);
+	for (unsigned int i = 0; i < 20; i++)
+		ASSERT_EQ(s->send(endpoint(a1, 5000), pattern(3000)), 0);
+	sim::run_ready();
+	EXPECT_GE(charged() + to.sock().charged, 20 * 3000u);
+	while (to.recv())
+		;
+	sim::run_ready();
+	EXPECT_LE(charged(), 2 * kPayStep);
+	EXPECT_LE(to.sock().charged, 2 * kPayStep);
+}
+
+} // namespace
