@@ -7,7 +7,7 @@
 
 #include "glue.h"
 
-/* Of all RDS sockets, in pages: shown in /proc/net/protocols.  Bounded by the sockets' own limits. */
+/* Of all RDS sockets, in pages: /proc/net/protocols.  Bounded by the sockets' own limits. */
 static atomic_long_t rds_mem_pages;
 static DEFINE_PER_CPU(int, rds_mem_reserve);
 static long rds_mem_limits[3] = { LONG_MAX, LONG_MAX, LONG_MAX };

@@ -60,7 +60,7 @@ enum PathEvent : uint32_t {
 	kEvRecvRetry = 1 << 8,	/* receiving stopped for memory or a full socket */
 	kEvSend = 1 << 9,	/* something to transmit, from a context that may not */
 	kEvFold = 1 << 10,	/* all that is queued is to go to path 0 (path_fan.cc) */
-	kEvIdle = 1 << 11,	/* to end in order if there is still nothing to say (conn_idle.cc) */
+	kEvIdle = 1 << 11,	/* to end in order if there is nothing to say (conn_idle.cc) */
 	kEvRetire = 1 << 12,	/* to take nothing more, if neither end is owed anything */
 };
 
