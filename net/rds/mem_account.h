@@ -42,8 +42,8 @@ class MemAccount final
 	{
 		return paid_.load() >= used_.load() + 2 * kPayStep;
 	}
-	/* Pays for what @s uses and @more bytes: -ENOMEM, the cgroup has no more.  No lock held; who
-	 * may not wait gets no error and makes a debt. */
+	/* Pays for what @s uses and @more bytes: -ENOMEM, the cgroup has no more.  No lock held;
+	 * who may not wait gets no error and makes a debt. */
 	Status pay(struct rds_socket *s, uint32_t more, enum rds_ctx ctx);
 	/* Takes back what nobody uses.  Any context, spin locks of the core may be held. */
 	void take_back(struct rds_socket *s);

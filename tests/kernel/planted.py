@@ -29,13 +29,14 @@ RACES = [
     Mutant("plain-load", "every atomic load is a plain one", "net/rds/ref.h",
            "return __atomic_load_n(&v_, __ATOMIC_RELAXED);", "return v_;"),
     Mutant("plain-mem", "a delivery looks at the queue's memory by a plain load",
-           "net/rds/socket_recv.cc", "if (RDS_UNLIKELY(rcv_mem.load() / rds::kHardMemFactor",
+           "net/rds/socket_recv.cc", "if (RDS_UNLIKELY(rcv_mem.used() / rds::kHardMemFactor",
            "if (RDS_UNLIKELY(*reinterpret_cast<uint32_t *>(&rcv_mem) / rds::kHardMemFactor"),
     Mutant("take-lock", "a reader takes what has arrived without the lock",
            "net/rds/socket_recv.cc", "Guard g(recv_lock); reading.splice_back(arrived);",
            "reading.splice_back(arrived);"),
     Mutant("queue-lock", "messages are queued without the path's lock", "net/rds/path_queue.cc",
-           "rds::Guard g(lock); if (dead_) return", "if (dead_) return"),
+           "rds::Guard g(lock); if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired",
+           "if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired"),
 ]
 
 

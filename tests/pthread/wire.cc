@@ -180,18 +180,22 @@ void answer(const LineRef &line, const struct rds_addr &from, const struct rds_a
 			at = h.second;
 	if (at)
 		c = rds_conn_get(at, &wire::ops, &to, &from, 0, 0, &err);
-	if (c && rds_tcp_accepted_is(&to, &from) == RDS_TCP_USE) {
-		rds_path_accepted(rds_conn_path(c, line->index), new LineRef(line));
+
+	/* None: the connection is just being killed. */
+	struct rds_path *path = c ? rds_conn_path(c, line->index) : nullptr;
+
+	if (path && rds_tcp_accepted_is(&to, &from) == RDS_TCP_USE) {
+		rds_path_accepted(path, new LineRef(line));
 		with_half(line, 0, [](Half &h) {
 			h.up = true;
 			rds_path_connected(h.path);
 			read(h, RDS_MAY_SLEEP);
 		});
 	} else {
-		if (c)
-			rds_path_knocked(rds_conn_path(c, line->index));
+		if (path)
+			rds_path_knocked(path);
 		with_half(line, 0, [&](Half &h) {
-			rds_path_drop(h.path, c ? RDS_DROP_KNOCKED : RDS_DROP_CONNECT);
+			rds_path_drop(h.path, path ? RDS_DROP_KNOCKED : RDS_DROP_CONNECT);
 		});
 	}
 	if (c)
