@@ -104,13 +104,13 @@ fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds f
 
 # On a debug kernel, built by the way: KUnit, the detectors' own test, every allocation fails once,
 # and those of the suite's cases that mean something there.
-uml_cases := detectors kunit shortage netns load tcp congestion.ours_with_ours \
+uml_cases := detectors kunit shortage netns load tcp idle congestion.ours_with_ours \
 	interop.ours_with_ours interop.first_contact \
 	sockets.errnos sockets.behave sockets.copies faults.sockets_are_killed \
 	faults.resets_are_injected frames.malformed frames.claims_cost_nothing frames.ours_calls_back \
 	robust
 # With more than one CPU, preemption and sleep-in-atomic, but emulated.
-x86_cases := detectors kunit shortage.calls* shortage.workers netns load tcp \
+x86_cases := detectors kunit shortage.calls* shortage.workers netns load tcp idle \
 	congestion.ours_with_ours interop.first_contact faults.sockets_are_killed \
 	faults.resets_are_injected faults.modules_go_under_load frames.malformed \
 	frames.claims_cost_nothing robust

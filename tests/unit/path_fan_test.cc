@@ -194,6 +194,29 @@ TEST_F(PathFan, APathIsMadeWhenItIsUsed)
 	EXPECT_EQ(numbers(*wires()[1]), (Numbers{1}));
 }
 
+/* A sender chose its path, and then there were more: it has to choose again. */
+TEST_F(PathFan, WhoComesTooLateForAPathIsSentAway)
+{
+	send(5000);
+	up(*wires()[0]);
+	hello(*wires()[0], 8, 0);
+	crowd();
+
+	rds::RcuReader rcu;
+	rds::Message *m = rds::message_create(10, nullptr, RDS_ATOMIC);
+
+	ASSERT_NE(m, nullptr);
+	m->sock = s->core();
+	rds::wire::encode(m->hdr, m->len, 4000, port_for(3), 0);
+
+	auto queued = conn().first().enqueue(m, false, false);
+
+	ASSERT_TRUE(queued.ok());
+	EXPECT_EQ(queued.value(), rds::Queued::kMoved);
+	m->sock = nullptr;
+	rds::message_put(m);
+}
+
 TEST_F(PathFan, NothingOvertakesWhatPathZeroHas)
 {
 	uint16_t other = crowd_with_older(2);

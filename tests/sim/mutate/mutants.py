@@ -297,8 +297,9 @@ MUTANTS = [
     Mutant("mem-kept", "a socket that goes leaves its cgroup paying", MEM,
            "uint32_t paid = paid_.exchange(0); if (paid &&",
            "uint32_t paid = paid_.exchange(0); if (false &&"),
-    Mutant("mem-twice", "two may take the same memory back", MEM,
-           "!paid_.compare_exchange(paid, want)", "(paid_.store(want), false)"),
+    Mutant("mem-busy", "what could not be taken back now is forgotten", MEM,
+           "if (rds_socket_repay(s, paid - want)) paid_.fetch_add(paid - want);",
+           "(void)rds_socket_repay(s, paid - want);"),
     Mutant("mem-refused", "what the cgroup refused counts as paid", MEM,
            "return ctx == RDS_MAY_SLEEP ? Status::fail(err::kEnomem) : Status();", ""),
     # ---- idle connections ----
