@@ -19,7 +19,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rds_talk  # noqa: E402
 
-PATIENCE = 20  # s for one answer; it takes milliseconds
+PATIENCE = 50  # s for one answer; it takes milliseconds, once the other host is there
 MSG_DONTWAIT = 0x40
 
 

@@ -4,10 +4,10 @@ import contextlib
 import re
 
 from suite import test
-from traffic import A, A6, B, B6, Flows, exact, helper, ping, stress
+from traffic import A, A6, B, B6, Flows, exact, helper, load_again, paths, ping, stress
 
 MIXED = "--flows 16"  # lengths from 0 to 64 KiB
-FIRSTS = 20
+FIRSTS = 50
 
 
 def pings(t):
@@ -103,13 +103,17 @@ def one_path_is_offered(t):
     assert answers and all('"NPATHS":1' in line for line in answers), said
 
 
-def add_addresses(t):
+def add_addresses(machine, net):
     """Addresses that have never met: a pair of them is a connection that never was."""
-    for machine, net in ((t.a, 1), (t.b, 2)):
-        lines = "".join(f"addr add 10.9.{net}.{i}/16 dev eth0\n"
-                        f"addr add fd00:a::{net}:{i:x}/64 dev eth0\n"
-                        for i in range(1, 1 + 5 * FIRSTS))
-        machine.check(f"ip -batch - <<'EOF'\n{lines}EOF")
+    lines = "".join(f"addr add 10.9.{net}.{i}/16 dev eth0\n"
+                    f"addr add fd00:a::{net}:{i:x}/64 dev eth0\n"
+                    for i in range(1, 1 + 3 * FIRSTS))
+    machine.check(f"ip -batch - <<'EOF'\n{lines}EOF")
+
+
+def remove_addresses(machine, net):
+    machine.check(f"ip addr flush dev eth0 to 10.9.{net}.0/24 &&"
+                  " ip addr flush dev eth0 to fd00:a::/64")
 
 
 def first_contacts(t, starts, at, family=4, flags=""):
@@ -139,18 +143,59 @@ def first_contacts(t, starts, at, family=4, flags=""):
     return max(slowest)
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", timeout=300)
 def first_contact(t):
-    """20 cold connections for each: blocking, non-blocking, either host first, both at once."""
-    add_addresses(t)
-    rounds = (("a", 4, ""), ("a", 4, "dontwait"), ("b", 4, ""), ("b", 4, "dontwait"),
-              ("ab", 4, "dontwait"), ("a", 6, ""), ("b", 6, "dontwait"), ("ab", 6, ""))
+    """50 cold connections for each: blocking, non-blocking, either host first, both at once."""
+    add_addresses(t.a, 1)
+    add_addresses(t.b, 2)
+    rounds = (("a", 4, ""), ("b", 4, "dontwait"), ("ab", 4, "dontwait"),
+              ("a", 6, "dontwait"), ("b", 6, ""), ("ab", 6, ""))
     slow = {}
     for number, (starts, family, flags) in enumerate(rounds):
-        at = 1 + number % 5 * FIRSTS
+        at = 1 + number % 3 * FIRSTS
         slow[f"{starts}/{family}"] = first_contacts(t, starts, at, family, flags)
-    for machine, net in ((t.a, 1), (t.b, 2)):
-        machine.check(f"ip addr flush dev eth0 to 10.9.{net}.0/24 &&"
-                      " ip addr flush dev eth0 to fd00:a::/64")
+    remove_addresses(t.a, 1)
+    remove_addresses(t.b, 2)
     t.note(f"{FIRSTS * len(rounds)} first messages arrived; the slowest answers: "
            + ", ".join(f"{name} {ms} ms" for name, ms in slow.items()))
+
+
+def asked_too_early(t, at, comes):
+    """FIRSTS hosts are asked before they can answer; `comes` makes them able to."""
+    me, peer = f"10.9.1.{at}", f"10.9.2.{at}"
+    asker = t.a.spawn(f"{helper('rds_first.py')} burst {me} {peer} {FIRSTS}", stdin=True)
+    asker.wait_output("^ready$")
+    asker.write("go\n")
+    for _ in range(300):
+        if sum(p["attempts"] > 1 for p in paths(t, t.a)) >= FIRSTS:
+            break
+    else:
+        raise AssertionError("nobody calls")
+    # Who is there, but has no such port, would take the messages and drop them.
+    t.b.check("nft 'add table inet early; add chain inet early in { type filter hook input"
+              " priority 0; }; add rule inet early in tcp dport 16385 drop'")
+    comes()
+    answerer = t.b.spawn(f"{helper('rds_first.py')} answer {peer} {me} {FIRSTS}", stdin=True)
+    answerer.wait_output("^ready$")
+    t.b.check("nft delete table inet early")
+    answerer.write("go\n")
+    said = asker.wait_output(r"^answered (\d+) of .* (\d+) ms, missing (.*)$", 60)
+    assert int(said[1]) == FIRSTS, said[0]
+    for one in (asker, answerer):
+        one.write("", close=True)
+        one.check()
+
+
+@test(vms=2, only="ours")
+def asked_before_it_is_there(t):
+    """50 cold connections for each: to a host without the modules, to addresses that come later."""
+    add_addresses(t.a, 1)
+    add_addresses(t.b, 2)
+    t.b.check("modprobe -a nf_tables nft_reject_inet")
+    t.b.unload()
+    asked_too_early(t, 1, lambda: load_again(t, t.b))
+    remove_addresses(t.b, 2)
+    asked_too_early(t, 1 + FIRSTS, lambda: add_addresses(t.b, 2))
+    remove_addresses(t.a, 1)
+    remove_addresses(t.b, 2)
+    t.note(f"{2 * FIRSTS} first messages, sent before anybody could hear them, arrived")
