@@ -152,15 +152,21 @@ bool ConnTable::part(Conn &c)
 	bool parted = true, parting = false;
 
 	c.for_each_path([&](Path &p) {
-		if (p.state() == PathState::kUp && p.peer() == Peer::kAcks) {
+		PathState now = p.state();
+		bool ends = now == PathState::kUp && p.peer() == Peer::kAcks;
+
+		if (ends)
 			p.post(kEvIdle);
-			parting = true;
-		}
-		parted = parted && p.state() == PathState::kDown &&
-			 (p.parted.load() || p.never_up());
+		parting = parting || ends || now == PathState::kDisconnecting;
+		parted = parted && (now == PathState::kDown || now == PathState::kConnecting) &&
+			 (p.parted.load() || p.unheard());
 	});
-	if (!parted)
+	if (!parted) {
+		/* Of those that may not go the others must not wait for ever. */
+		if (!parting)
+			c.idle_since_ns = rds_now_ns();
 		return parting;
+	}
 	c.asked = true;
 	{
 		/* The paths that there are now are all that there are, or it is called off. */
@@ -239,10 +245,11 @@ bool rds_path::owes_ack()
 	return true;
 }
 
-/* Down, and it never was up: nothing ever came or was heard of. */
-bool rds_path::never_up() const
+/* Nothing of the peer's was ever delivered.  What comes first may do so before the worker knows
+ * that the path is up. */
+bool rds_path::unheard() const
 {
-	return !resets.load();
+	return !resets.load() && !next_rx_seq.load();
 }
 
 void rds_path::retire()
@@ -254,17 +261,30 @@ void rds_path::retire()
 /* In the worker: nothing is adopted or called meanwhile. */
 void rds_path::step_retire()
 {
-	bool may = state() == rds::PathState::kDown && (parted.load() || never_up()) &&
-		   !accepted_.load_acquire();
-	rds::Guard g(lock);
+	/* Who calls in vain, perhaps; once that is ended, nothing comes any more. */
+	if (state() == rds::PathState::kConnecting && (parted.load() || unheard())) {
+		conn.trans.close(priv);
+		go_down(RDS_DROP_IDLE);
+	}
 
-	if (retirement.load() != rds::Retirement::kAsked)
-		return; /* called off meanwhile */
-	if (may && queue_.empty()) {
-		end_ = rds::PathEnd::kRetired;
-		retirement.store(rds::Retirement::kGranted);
-	} else {
-		retirement.store(rds::Retirement::kRefused);
+	bool may = state() == rds::PathState::kDown && (parted.load() || unheard()) &&
+		   !accepted_.load_acquire();
+
+	{
+		rds::Guard g(lock);
+
+		if (retirement.load() != rds::Retirement::kAsked)
+			return; /* called off meanwhile */
+		may = may && queue_.empty();
+		retirement.store(may ? rds::Retirement::kGranted : rds::Retirement::kRefused);
+		if (may) {
+			end_ = rds::PathEnd::kRetired;
+			wanted_.store(0); /* who takes it back says so anew */
+		}
+	}
+	if (may) {
+		disarm(); /* nobody would hear it */
+		retry_armed_ = false;
 	}
 }
 

@@ -186,7 +186,7 @@ struct rds_path final {
 	/* -- conn_idle.cc -- */
 	bool owes_ack();
 	bool peer_knows_all() const;
-	bool never_up() const;
+	bool unheard() const;
 	/* Asks the worker to take nothing more, if neither end is owed anything; it answers in
 	 * retirement. */
 	void retire();

@@ -176,6 +176,23 @@ TEST_F(ConnIdle, OneThatNeverCameUpIsCollected)
 	EXPECT_EQ(wires().size(), 0u);
 }
 
+/* The transport reads as soon as it is connected, and our worker may be late. */
+TEST_F(ConnIdle, WhatCameBeforeItWasUpKeepsIt)
+{
+	rds::wire::Header h;
+
+	ASSERT_EQ(send(), 0);
+	s.reset(); /* its message with it */
+	while (state() != rds::PathState::kConnecting)
+		sim::run_for(kMs);
+	rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
+	ASSERT_EQ(fake::arrive(w().path, h), RDS_RECV_SKIP);
+	EXPECT_EQ(fake::arrive(w().path, 1, 5000, 4000, pattern(10)), 0);
+	w().path->retire();
+	sim::run_ready();
+	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kRefused);
+}
+
 /* A call that comes in the last moment is taken, or refused; it is not forgotten. */
 TEST_F(ConnIdle, ACallInTheLastMoment)
 {
@@ -210,6 +227,63 @@ TEST_F(ConnIdle, AMessageInTheLastMoment)
 	sim::run_for(100 * kMs);
 	ASSERT_EQ(wires().size(), 1u);
 	EXPECT_EQ(state(), rds::PathState::kConnecting);
+}
+
+/* Nor on one that was about to try again, and was kept from it. */
+TEST_F(ConnIdle, ARetryThatWasArmedIsNotWaitedFor)
+{
+	Socket other(*net);
+
+	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
+	ASSERT_EQ(other.bind(endpoint(a1, 4001)), 0);
+	ASSERT_EQ(send(), 0);
+	while (state() != rds::PathState::kDown) {
+		rds_path_drop(w().path, RDS_DROP_CONNECT);
+		sim::run_ready();
+	}
+	s.reset(); /* and its message with it */
+	w().path->retire();
+	sim::run_for(2000 * kMs);
+	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	ASSERT_EQ(other.send(to, pattern(50)), 0);
+	sim::run_ready();
+	EXPECT_EQ(state(), rds::PathState::kConnecting);
+}
+
+/* Connections that may not go, of which there may be many, are not in the others' way. */
+TEST_F(ConnIdle, OthersAreLookedAtToo)
+{
+	constexpr unsigned int kMany = 100, kOurs = 10;
+
+	for (unsigned int i = 0; i < kMany + kOurs; i++) {
+		ASSERT_EQ(s->send(endpoint(host::addr4(100 + i), 5000), pattern(10)), 0);
+		sim::run_ready();
+		ASSERT_EQ(wires().size(), i + 1);
+		rds_path_connected(wires()[i]->path);
+		sim::run_ready();
+
+		rds::wire::Header h;
+
+		/* The first are mainline's. */
+		rds::wire::encode(h, 0, 5000, 4000, 0);
+		if (i >= kMany)
+			rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
+		(void)fake::arrive(wires()[i]->path, h);
+		rds_path_acked(wires()[i]->path, wires()[i]->sent.size());
+		if (i >= kMany) {
+			rds::wire::encode_control(h);
+			rds::wire::put64(h.ack, 1);
+			(void)fake::arrive(wires()[i]->path, h);
+		}
+		sim::run_ready();
+	}
+	for (unsigned int i = kMany; i < kMany + kOurs; i++)
+		EXPECT_TRUE(sim::run_until(
+			[i] {
+				return wires()[i]->path->state() == rds::PathState::kDisconnecting;
+			},
+			3 * 1000 * kMs))
+			<< i;
 }
 
 /* Who met a retired path finds the connection that takes its place. */
