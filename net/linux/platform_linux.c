@@ -167,9 +167,13 @@ static void run_work(struct work_struct *work)
 	w->fn((struct rds_work *)w);
 }
 
-void rds_work_init(struct rds_work *w, void (*fn)(struct rds_work *w))
+void rds_work_init(struct rds_work *w, void (*fn)(struct rds_work *w), enum rds_work_kind kind)
 {
-	INIT_WORK(&to_work(w)->work, run_work);
+	/* Each INIT_WORK is a lockdep class of its own. */
+	if (kind == RDS_WORK_WAITS)
+		INIT_WORK(&to_work(w)->work, run_work);
+	else
+		INIT_WORK(&to_work(w)->work, run_work);
 	to_work(w)->fn = fn;
 }
 

@@ -53,7 +53,9 @@ void rds_rcu_defer(struct rds_rcu_head *h, void (*fn)(struct rds_rcu_head *h));
 
 /* ---- deferred execution ---- */
 /* A work item runs in process context, never twice at once, once more if queued while it runs. */
-void rds_work_init(struct rds_work *w, void (*fn)(struct rds_work *w));
+/* RDS_WORK_WAITS: it may wait for work items of the other kind, which wait for none. */
+enum rds_work_kind { RDS_WORK_LEAF, RDS_WORK_WAITS };
+void rds_work_init(struct rds_work *w, void (*fn)(struct rds_work *w), enum rds_work_kind kind);
 /* Any context, hardirq too. */
 void rds_work_queue(struct rds_work *w);
 /* After it neither runs nor is queued.  Process, not from @w itself, no lock that @w takes. */

@@ -21,8 +21,8 @@
  * answer.  Who needs a path that has retired (a sender, what was accepted) calls it off; if it is
  * too late for that, there is another connection or will be.
  *
- * The sweep is one work item of the namespace: it may not wait for other work, and looks again a
- * little later instead.  A connection that did not end in order (the host died) stays.
+ * The sweep is one work item of the namespace.  For what takes long it does not wait, but looks
+ * again a little later.  A connection that did not end in order (the host died) stays.
  */
 #include "net.h"
 
@@ -57,7 +57,7 @@ bool at_rest(Conn &c, uint64_t now)
 Status ConnTable::init(Net &net)
 {
 	net_ = &net;
-	rds_work_init(&sweep_work_, sweep_fn);
+	rds_work_init(&sweep_work_, sweep_fn, RDS_WORK_WAITS);
 	rds_timer_init(&sweep_timer_, sweep_timer_fn);
 	return table_.init();
 }
@@ -162,10 +162,10 @@ bool ConnTable::part(Conn &c)
 			 (p.parted.load() || p.unheard());
 	});
 	if (!parted) {
-		/* Of those that may not go the others must not wait for ever. */
+		/* For those that may not go the others must not wait for ever. */
 		if (!parting)
 			c.idle_since_ns = rds_now_ns();
-		return parting;
+		return false;
 	}
 	c.asked = true;
 	{

@@ -29,7 +29,7 @@ rds_path::rds_path(struct rds_conn &conn, unsigned int index)
 	: conn(conn), index(static_cast<uint8_t>(index)),
 	  lock(index ? RDS_RANK_LANE : RDS_RANK_PATH), tx_seq_(1)
 {
-	rds_work_init(&work_, work_fn);
+	rds_work_init(&work_, work_fn, RDS_WORK_LEAF);
 	rds_timer_init(&timer_, timer_fn);
 	rds_timer_init(&flush_, flush_fn);
 	rds_timer_init(&ack_timer_, ack_fn);
@@ -193,7 +193,7 @@ uint32_t rds_path::step_up(uint32_t ev)
 						     uint32_t{RDS_DROP_REPLACED});
 		return 0;
 	}
-	if (ev & rds::kEvIdle && quiesce_idle()) {
+	if (ev & rds::kEvIdle && !conn.trans.midway(priv) && quiesce_idle()) {
 		conn.net.count(RDS_S_conn_idle);
 		end_connection(RDS_DROP_IDLE);
 		return 0;

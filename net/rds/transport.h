@@ -92,6 +92,9 @@ struct rds_transport {
 	long (*xmit)(void *tp, const struct rds_xmit *x);
 	/* Goes on receiving after rds_recv_*() said -ENOMEM or -EAGAIN.  Process. */
 	void (*recv_retry)(void *tp);
+	/* Has a message arrived in part?  Then the path is not idle, however long the rest takes.
+	 * Of a transport with RDS_CAP_DELIVERY_ACK.  Process, connected. */
+	int (*midway)(const void *tp);
 
 	/* Named counters of the transport, shown after the core's.  May be NULL/0. */
 	unsigned int n_stats;

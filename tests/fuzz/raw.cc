@@ -156,6 +156,7 @@ const struct rds_transport table = {
 	.close = close,
 	.xmit = xmit,
 	.recv_retry = recv_retry,
+	.midway = nullptr,
 	.n_stats = 0,
 	.stat_names = nullptr,
 	.stats = nullptr,

@@ -53,7 +53,7 @@ static struct job *new_job(struct kunit *test)
 	struct job *j = kunit_kzalloc(test, sizeof(*j), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, j);
-	rds_work_init(&j->work, job_runs);
+	rds_work_init(&j->work, job_runs, RDS_WORK_LEAF);
 	init_completion(&j->began);
 	init_completion(&j->go_on);
 	return j;

@@ -331,6 +331,7 @@ const struct rds_transport local = {
 	.close = nullptr,
 	.xmit = nullptr,
 	.recv_retry = nullptr,
+	.midway = nullptr,
 	.n_stats = 0,
 	.stat_names = nullptr,
 	.stats = nullptr,

@@ -214,6 +214,11 @@ void path_free(void *tp)
 	delete static_cast<HalfRef *>(tp);
 }
 
+int midway(const void *tp)
+{
+	return rds_tcp_frame_midway(&(*static_cast<const HalfRef *>(tp))->frame);
+}
+
 int initiates(const void *tp)
 {
 	const HalfRef &h = *static_cast<const HalfRef *>(tp);
@@ -403,6 +408,7 @@ const struct rds_transport ops = {
 	.close = close,
 	.xmit = xmit,
 	.recv_retry = recv_retry,
+	.midway = midway,
 	.n_stats = 0,
 	.stat_names = nullptr,
 	.stats = nullptr,

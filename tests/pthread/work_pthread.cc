@@ -205,7 +205,7 @@ std::string stop_work()
 
 extern "C" {
 
-void rds_work_init(struct rds_work *w, void (*fn)(struct rds_work *w))
+void rds_work_init(struct rds_work *w, void (*fn)(struct rds_work *w), enum rds_work_kind)
 {
 	auto *k = new (w) Work{};
 

@@ -23,6 +23,7 @@ struct Work {
 	uint64_t ended;
 	uint32_t at; /* in the list of what can start */
 	bool pending;
+	rds_work_kind kind;
 };
 static_assert(sizeof(Work) <= sizeof(struct rds_work));
 
@@ -60,6 +61,15 @@ Work *as_work(struct rds_work *w)
 	if (k->magic != kWorkMagic)
 		fail("work item was never initialised");
 	return k;
+}
+
+/* As lockdep sees it: one that waits may wait for one that does not. */
+void must_may_wait_for(const Work *k)
+{
+	auto *me = static_cast<const Work *>(current().work);
+
+	if (me && (me->kind != RDS_WORK_WAITS || k->kind == RDS_WORK_WAITS))
+		fail("a work item waits for one that it may not wait for");
 }
 
 Timer *as_timer(struct rds_timer *t)
@@ -276,12 +286,13 @@ void rds_rcu_defer(struct rds_rcu_head *h, void (*fn)(struct rds_rcu_head *h))
 
 /* ---- deferred execution ---- */
 
-void rds_work_init(struct rds_work *w, void (*fn)(struct rds_work *w))
+void rds_work_init(struct rds_work *w, void (*fn)(struct rds_work *w), enum rds_work_kind kind)
 {
 	auto *k = reinterpret_cast<Work *>(w);
 
 	*k = Work{};
 	k->magic = kWorkMagic;
+	k->kind = kind;
 	k->fn = fn;
 }
 
@@ -306,8 +317,7 @@ void rds_work_cancel_sync(struct rds_work *w)
 	Work *k = as_work(w);
 
 	might_sleep();
-	if (current().work == k)
-		fail("work item cancels itself");
+	must_may_wait_for(k);
 	k->cancels++;
 	forget_queued(k);
 	yield_once();
@@ -322,8 +332,7 @@ void rds_work_flush(struct rds_work *w)
 	uint64_t until = k->queued;
 
 	might_sleep();
-	if (current().work == k)
-		fail("work item flushes itself");
+	must_may_wait_for(k);
 	yield_once();
 	wait_on(k, [k, until] { return k->ended >= until; });
 }

@@ -144,6 +144,17 @@ TEST_F(ConnIdle, WhatIsNotAcknowledgedKeepsIt)
 	EXPECT_EQ(state(), rds::PathState::kUp);
 }
 
+TEST_F(ConnIdle, SoDoesWhatHasArrivedInPart)
+{
+	used();
+	w().midway = true;
+	sim::run_for(5000 * kMs);
+	EXPECT_EQ(state(), rds::PathState::kUp);
+	w().midway = false;
+	sim::run_for(1000 * kMs);
+	EXPECT_EQ(state(), rds::PathState::kDisconnecting);
+}
+
 TEST_F(ConnIdle, MainlinesStay)
 {
 	ASSERT_EQ(send(), 0);
@@ -308,7 +319,7 @@ TEST_F(ConnIdle, SendersNeverNotice)
 			up();
 		peer_has(w().path->next_tx_seq() - 1);
 	}
-	EXPECT_GT(net->stat(RDS_S_conn_collected), 5u);
+	EXPECT_GE(net->stat(RDS_S_conn_collected), 5u);
 }
 
 } // namespace

@@ -55,6 +55,11 @@ void path_free(void *tp)
 	delete as_wire(tp);
 }
 
+int midway(const void *tp)
+{
+	return static_cast<const Wire *>(tp)->midway;
+}
+
 int initiates(const void *tp)
 {
 	return static_cast<const Wire *>(tp)->initiates;
@@ -156,6 +161,7 @@ struct rds_transport table = {
 	.close = close,
 	.xmit = xmit,
 	.recv_retry = recv_retry,
+	.midway = midway,
 	.n_stats = 0,
 	.stat_names = nullptr,
 	.stats = nullptr,

@@ -28,6 +28,7 @@ struct Wire {
 	int adopt_result = 0;
 	long xmit_error = 0; /* returned by xmit when not 0 */
 	bool initiates = true;
+	bool midway = false;
 	unsigned int xmits = 0;
 	unsigned int last_batch = 0;
 	bool last_more = false;

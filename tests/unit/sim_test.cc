@@ -134,7 +134,7 @@ TEST_F(Sim, StopsFreeingQueuedWorkAndArmedTimers)
 	EXPECT_DEATH(
 		{
 			auto *b = static_cast<Box *>(rds_alloc(sizeof(Box), RDS_MAY_SLEEP));
-			rds_work_init(&b->work, [](struct rds_work *) {});
+			rds_work_init(&b->work, [](struct rds_work *) {}, RDS_WORK_LEAF);
 			rds_work_queue(&b->work);
 			rds_free(b);
 		},
@@ -216,7 +216,7 @@ TEST_F(Sim, RunsWorkOnceMoreWhenQueuedWhileItRuns)
 		if (++runs == 1)
 			rds_work_queue(w);
 		sim::yield();
-	});
+	}, RDS_WORK_LEAF);
 	rds_work_queue(&w);
 	rds_work_queue(&w);
 	sim::run_ready();
@@ -234,7 +234,7 @@ TEST_F(Sim, CancelWaitsForTheRunningItem)
 		while (!stop)
 			sim::yield();
 		ended = true;
-	});
+	}, RDS_WORK_LEAF);
 	rds_work_queue(&w);
 	sim::spawn("canceller", [&] {
 		while (!started)

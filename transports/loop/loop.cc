@@ -118,6 +118,7 @@ struct rds_transport ops = {
 	.close = close,
 	.xmit = xmit,
 	.recv_retry = recv_retry,
+	.midway = nullptr,
 	.n_stats = 0,
 	.stat_names = nullptr,
 	.stats = nullptr,

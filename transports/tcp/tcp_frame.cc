@@ -176,6 +176,11 @@ uint32_t rds_tcp_frame_header_left(const struct rds_tcp_frame *f)
 	return inside ? 0 : rds::wire::kHeaderBytes - read_once(f->have);
 }
 
+int rds_tcp_frame_midway(const struct rds_tcp_frame *f)
+{
+	return rds_tcp_frame_header_left(f) != rds::wire::kHeaderBytes;
+}
+
 uint32_t rds_tcp_frame_payload_left(const struct rds_tcp_frame *f)
 {
 	uint8_t state = read_once(f->state);

@@ -58,6 +58,8 @@ void rds_tcp_frame_reset(struct rds_tcp_frame *f);
 /* Bytes of header and payload that the message under way still lacks (RDS_INFO_TCP_SOCKETS). */
 uint32_t rds_tcp_frame_header_left(const struct rds_tcp_frame *f);
 uint32_t rds_tcp_frame_payload_left(const struct rds_tcp_frame *f);
+/* Is one under way? */
+int rds_tcp_frame_midway(const struct rds_tcp_frame *f);
 
 #ifdef __cplusplus
 }

@@ -171,6 +171,13 @@ int rds_tcp_initiates(const void *priv)
 	return rds_tcp_is_caller(rds_path_laddr(tp->path), rds_path_faddr(tp->path));
 }
 
+int rds_tcp_midway(const void *priv)
+{
+	const struct rds_tcp_path *tp = priv;
+
+	return rds_tcp_frame_midway(&tp->frame);
+}
+
 /*
  * Binds to our own address: the peer knows us by it.  A port that says which path this is may be in
  * use for other peers (SO_REUSEADDR); connect() finds out if it is for this one.

@@ -214,6 +214,7 @@ struct rds_transport table = {
 	.close = close,
 	.xmit = xmit,
 	.recv_retry = recv_retry,
+	.midway = nullptr,
 	.n_stats = 0,
 	.stat_names = nullptr,
 	.stats = nullptr,

@@ -225,6 +225,11 @@ void path_free(void *tp)
 	rds_free(w);
 }
 
+int midway(const void *tp)
+{
+	return rds_tcp_frame_midway(&static_cast<const Wire *>(tp)->frame);
+}
+
 int initiates(const void *tp)
 {
 	auto *w = static_cast<const Wire *>(tp);
@@ -397,6 +402,7 @@ constinit struct rds_transport table = {
 	.close = close,
 	.xmit = xmit,
 	.recv_retry = recv_retry,
+	.midway = midway,
 	.n_stats = 0,
 	.stat_names = nullptr,
 	.stats = nullptr,

@@ -60,6 +60,11 @@ void path_free(void *tp)
 	rds_free(tp);
 }
 
+int midway(const void *tp)
+{
+	return rds_tcp_frame_midway(&static_cast<const Wire *>(tp)->frame);
+}
+
 int initiates(const void *tp)
 {
 	auto *w = static_cast<const Wire *>(tp);
@@ -181,6 +186,7 @@ struct rds_transport table = {
 	.close = close,
 	.xmit = xmit,
 	.recv_retry = recv_retry,
+	.midway = midway,
 	.n_stats = 0,
 	.stat_names = nullptr,
 	.stats = nullptr,
