@@ -126,6 +126,22 @@ TEST_F(ConnIdle, AnEndWithoutOrderKeepsIt)
 	EXPECT_EQ(wires().size(), 1u) << "the peer may not know what we have";
 }
 
+/* It was in order before that; what came since undoes it. */
+TEST_F(ConnIdle, AnEndInOrderIsOneConnectionsOwn)
+{
+	used();
+	sim::run_for(1900 * kMs);
+	ASSERT_EQ(send(), 0);
+	rds_path_drained(w().path);
+	sim::run_ready();
+	ASSERT_EQ(w().path->parted.load(), 1u);
+	up();
+	peer_has(2);
+	rds_path_drop(w().path, RDS_DROP_ERROR);
+	sim::run_for(60 * 1000 * kMs);
+	EXPECT_EQ(wires().size(), 1u);
+}
+
 TEST_F(ConnIdle, ThePeersEndIsEnough)
 {
 	used();
@@ -238,6 +254,24 @@ TEST_F(ConnIdle, AMessageInTheLastMoment)
 	sim::run_for(100 * kMs);
 	ASSERT_EQ(wires().size(), 1u);
 	EXPECT_EQ(state(), rds::PathState::kConnecting);
+}
+
+/* Who still has it in his hands when it dies is sent away. */
+TEST_F(ConnIdle, ItCannotBeCalledOffTooLate)
+{
+	used();
+
+	rds::Conn &c = w().path->conn;
+
+	c.refs.get();
+	sim::run_for(1900 * kMs);
+	rds_path_drained(w().path);
+	ASSERT_TRUE(sim::run_until([&] { return c.fate.load() == rds::Fate::kDying; }, 2000 * kMs));
+	EXPECT_FALSE(c.call_off());
+	EXPECT_EQ(c.fate.load(), rds::Fate::kDying);
+	c.put();
+	sim::run_for(1000 * kMs);
+	EXPECT_EQ(wires().size(), 0u);
 }
 
 /* Nor on one that was about to try again, and was kept from it. */
