@@ -278,7 +278,11 @@ bool rds_path::led()
 /* Up, and the token is ours to keep: ends the connection the way that @why allows. */
 void rds_path::end_connection(unsigned int why)
 {
-	conn.net.count(RDS_S_conn_reset);
+	/* One of ours closes only with nothing left to say, and resets otherwise. */
+	bool peer_parts = why == RDS_DROP_PEER_CLOSED && peer() == rds::Peer::kAcks;
+
+	if (why != RDS_DROP_IDLE && !peer_parts)
+		conn.net.count(RDS_S_conn_reset);
 	/* A peer that acknowledges gets again what it has not read. */
 	if (why == RDS_DROP_IDLE || (why == RDS_DROP_ADMIN && peer() != rds::Peer::kAcks)) {
 		drop_reason_.store(why);
@@ -287,8 +291,7 @@ void rds_path::end_connection(unsigned int why)
 		conn.trans.shutdown(priv);
 		return;
 	}
-	/* One of ours does so only with nothing left to say, and resets otherwise. */
-	if (why == RDS_DROP_PEER_CLOSED && peer() == rds::Peer::kAcks)
+	if (peer_parts)
 		parted.store(1);
 	if (why == RDS_DROP_REPLACED) {
 		/* The peer has left this one; what it wrote before is before the new one's. */

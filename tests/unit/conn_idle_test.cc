@@ -86,6 +86,7 @@ TEST_F(ConnIdle, EndsInOrderAndIsCollected)
 	sim::run_for(1000 * kMs);
 	EXPECT_EQ(wires().size(), 0u) << "its memory is given back";
 	EXPECT_EQ(net->stat(RDS_S_conn_collected), 1u);
+	EXPECT_EQ(net->stat(RDS_S_conn_reset), 0u) << "nothing went wrong";
 	ASSERT_EQ(send(), 0);
 	EXPECT_EQ(wires().size(), 1u) << "and there is a new one when it is needed";
 }
@@ -148,6 +149,7 @@ TEST_F(ConnIdle, ThePeersEndIsEnough)
 	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
 	sim::run_ready();
 	EXPECT_EQ(w().history(), "connect close") << "nobody calls without a reason";
+	EXPECT_EQ(net->stat(RDS_S_conn_reset), 0u);
 	sim::run_for(2000 * kMs);
 	EXPECT_EQ(wires().size(), 0u);
 }
