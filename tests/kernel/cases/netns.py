@@ -118,7 +118,7 @@ def settled(t, before):
     raise AssertionError(f"still kept: {more}")
 
 
-@test(timeout=240)
+@test(timeout=600)
 def exit_under_load(t):
     """Often two namespaces go under traffic, by name or by process first: nothing is kept."""
     def one_round(number):
@@ -142,7 +142,7 @@ def exit_under_load(t):
     assert t.a.kernel.debug or grown < 50 * rounds, f"kernel memory grew by {grown} kB"
 
 
-@test(timeout=180)
+@test(timeout=600)
 def rmmod_under_load(t):
     """The modules go while two namespaces have connections and full queues, and come again."""
     for number in range(t.rounds(4)):
