@@ -595,9 +595,4 @@ void rds_path_writable(struct rds_path *path)
 	path->writable();
 }
 
-void rds_path_acked(struct rds_path *path, uint64_t bytes)
-{
-	path->acked(bytes);
-}
-
 } // extern "C"

@@ -176,3 +176,12 @@ void rds_path::ask_for_ack(Batch &b)
 	stay_quiet();
 	conn.net.count(RDS_S_send_ack_required);
 }
+
+extern "C" {
+
+void rds_path_acked(struct rds_path *path, uint64_t bytes)
+{
+	path->acked(bytes);
+}
+
+} // extern "C"
