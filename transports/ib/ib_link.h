@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ib_link.h: what RDS makes of one reliable connection (RC queue pair) of an adapter: messages to
+ * frames and back, the rings, credits.
+ *
+ * A message goes out in frames of up to RDS_IB_FRAME payload bytes, each with the message's whole
+ * header.  Acknowledgement is the core's business (RDS_CAP_NUMBERED): every header that it hands over
+ * carries h_ack, every header that comes is shown to it.  A link adds what belongs to the hop:
+ * the header's checksum, credits, and which of the adapter's buffers is free.
+ *
+ * Pure: runs in the simulator as in the kernel.  Everything of a link is guarded by one lock, which
+ * the hardware side owns and holds around each call below; rds_ib_hw_*() are called with it held and
+ * must not call back.  A frame posted is the adapter's until rds_ib_link_sent() (or _end()) gives
+ * its slot back: the message keeps its memory till then.
+ *
+ * Slots.  Send slots and receive slots are numbered 0..n-1 and used round and round, because the
+ * adapter completes either queue in the order in which it was posted.  Counters run free (mod 2^32);
+ * slot = counter % size, and sizes are powers of two.
+ *
+ *	send:  done <= posted <= done + send_wr
+ *	recv:  taken <= arrived <= offered <= taken + recv_wr
+ */
+#ifndef RDS_IB_LINK_H
+#define RDS_IB_LINK_H
+
+#include "../../net/rds/transport.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RDS_IB_FRAME 4096U
+
+/* What a posted frame asks of the adapter. */
+enum rds_ib_send_flags {
+	RDS_IB_SIGNALED = 1 << 0,  /* a completion, which stands for all frames before it too */
+	RDS_IB_SOLICITED = 1 << 1, /* wake the receiver */
+};
+
+enum rds_ib_link_state {
+	RDS_IB_LINK_IDLE, /* no connection, or it is not up yet: nothing may be sent */
+	RDS_IB_LINK_OPEN,
+	RDS_IB_LINK_ENDED, /* broken or given up; the core knows */
+};
+
+/* How the connection was made. */
+struct rds_ib_link_params {
+	uint32_t send_wr;	/* powers of two, 4 at least */
+	uint32_t recv_wr;
+	uint32_t max_unsignaled; /* frames in a row without a completion asked for */
+	uint32_t credits;	 /* buffers that the peer said it had posted; with @flow */
+	uint8_t flow;		 /* both ends count buffers */
+	uint8_t csum;		 /* headers carry a checksum and are checked (docs/wire.md) */
+};
+
+/* Named counters; the names mainline has (mainline.md A.9) where it means the same. */
+#define RDS_IB_LINK_STATS(X)                                                                       \
+	X(tx_ring_full)                                                                            \
+	X(tx_throttle)	      /* no credit */                                                      \
+	X(tx_credit_updates)  /* frames sent for nothing else */                                   \
+	X(tx_frames)                                                                               \
+	X(tx_keepalive)                                                                            \
+	X(rx_frames)                                                                               \
+	X(rx_bad_frame)	      /* short, long, or not of the message under way: connection dropped */ \
+	X(rx_bad_csum)                                                                             \
+	X(rx_credit_updates)                                                                       \
+	X(rx_paused)	      /* the core had to wait */
+
+enum rds_ib_link_stat {
+#define RDS_IB_LINK_STAT_ENUM(name) RDS_IB_LINK_##name,
+	RDS_IB_LINK_STATS(RDS_IB_LINK_STAT_ENUM)
+#undef RDS_IB_LINK_STAT_ENUM
+	RDS_IB_LINK_STAT_COUNT,
+};
+
+/* Held by value on the C side; the fields are ib_link.cc's own. */
+struct rds_ib_link {
+	struct rds_path *path;
+	void *hw; /* given back in every rds_ib_hw_*() */
+	struct rds_ib_link_params p;
+	uint8_t state; /* enum rds_ib_link_state */
+
+	/* sending */
+	uint32_t posted, done;
+	uint32_t unsignaled;
+	uint32_t credits;   /* that we may use */
+	uint8_t blocked;    /* rds_path_writable() is owed */
+	uint8_t quiet;	    /* nothing was posted since the last rds_ib_link_keepalive() */
+	uint64_t last_ack;  /* h_ack as the core last gave it */
+
+	/* receiving */
+	uint32_t offered, arrived, taken;
+	uint32_t to_return; /* buffers posted again that the peer does not know of */
+	uint8_t paused;	    /* the core refused something: rds_ib_link_retry() goes on */
+	uint8_t stage;
+	uint8_t under_way;
+	struct rds_msg *m;
+	uint32_t left; /* payload bytes that the message under way lacks */
+	unsigned char header[RDS_HEADER_BYTES];
+};
+
+/* ---- the link, called by the hardware side; link locked ---- */
+void rds_ib_link_init(struct rds_ib_link *l, struct rds_path *path, void *hw);
+/* The connection is up.  Receive buffers may have been posted (rds_ib_link_offer) before. */
+void rds_ib_link_open(struct rds_ib_link *l);
+/* Before the connection is asked for: its sizes, and nothing else is known of it yet. */
+void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params *p);
+/* What the peer's offer said: its buffers; 0: it counts none, and so do we not. */
+void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits);
+/* Posts receive buffers until all slots are out or memory is: 0, -ENOMEM (some or none posted). */
+int rds_ib_link_offer(struct rds_ib_link *l, enum rds_ctx ctx);
+/* ops->xmit. */
+long rds_ib_link_xmit(struct rds_ib_link *l, const struct rds_xmit *x);
+/* The completion of send slot @slot: it and all before it are done. */
+void rds_ib_link_sent(struct rds_ib_link *l, uint32_t slot);
+/* One more receive slot was filled, in order. */
+void rds_ib_link_arrived(struct rds_ib_link *l);
+/* After a batch of completions: takes what arrived, posts buffers, gives credits back, tells the
+ * core of room.  Softirq or process. */
+void rds_ib_link_settle(struct rds_ib_link *l, enum rds_ctx ctx);
+/* ops->recv_retry. */
+void rds_ib_link_retry(struct rds_ib_link *l);
+/* Every few seconds while open: sends an empty frame if nothing was sent since, so that the adapter
+ * notices a dead peer. */
+void rds_ib_link_keepalive(struct rds_ib_link *l);
+/* The adapter says that the connection is broken, or the peer ended it: the core hears @why once. */
+void rds_ib_link_broken(struct rds_ib_link *l, enum rds_drop_reason why);
+/* The queue pair is gone and calls nobody any more: gives back every slot and what arrived in part. */
+void rds_ib_link_end(struct rds_ib_link *l);
+
+/* ---- the hardware side, called by the link; link locked ---- */
+/*
+ * Posts a frame in send slot @slot: @header (copied before this returns) and @len payload bytes
+ * at @off of @m (NULL: none).  The hardware side takes a reference on @m of its own (rds_msg_get).
+ * 0, or -errno: the connection is broken (nothing was posted, no reference taken).
+ */
+int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct rds_msg *m,
+		   uint32_t off, uint32_t len, unsigned int flags);
+/* Send slot @slot is free: its mapping and its reference go. */
+void rds_ib_hw_sent(void *hw, uint32_t slot);
+/* Posts receive slot @slot with an empty buffer of RDS_IB_FRAME bytes: 0, -ENOMEM, or another
+ * -errno when the connection is broken. */
+int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx ctx);
+/* What arrived in slot @slot: its header (NULL: the frame was shorter than one) and its payload. */
+const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **src, uint32_t *len);
+/* The frame in @slot is done with. */
+void rds_ib_hw_taken(void *hw, uint32_t slot);
+void rds_ib_hw_count(void *hw, enum rds_ib_link_stat id);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

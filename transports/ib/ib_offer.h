@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ib_offer.h: what two hosts tell each other while they connect (the private data of rdma_cm's REQ
+ * and REP), and which version they speak then.
+ *
+ * Pure: allocates nothing, trusts nothing.  Layout: docs/wire.md, mainline.md B.5.
+ */
+#ifndef RDS_IB_OFFER_H
+#define RDS_IB_OFFER_H
+
+#include "../../net/rds/transport.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RDS_IB_OFFER_BYTES_V4 32
+#define RDS_IB_OFFER_BYTES_V6 56
+/* A reject's private data, be32: the versions have nothing in common. */
+#define RDS_IB_REJECT_VERSION 1
+
+struct rds_ib_offer {
+	struct rds_addr saddr; /* who speaks */
+	struct rds_addr daddr;
+	uint64_t ack_seq; /* last number that the speaker had taken of the other; 0: none */
+	uint32_t credit;  /* receive buffers posted; 0: counts none */
+	uint16_t minors;  /* bit n: minor version n of @major is understood */
+	uint8_t major, minor;
+	uint8_t tos;
+};
+
+/* Writes what @o says; its length.  IPv4 and IPv6 by @o->daddr. */
+unsigned int rds_ib_offer_encode(const struct rds_ib_offer *o,
+				 unsigned char out[RDS_IB_OFFER_BYTES_V6]);
+
+/*
+ * Reads a request's or a reply's private data: @len bytes, which may be padded with zeros, of a
+ * connection of IPv4 or (@v6) IPv6.  0, or -EINVAL when they make no sense.  None, too few, or
+ * version 0: taken as version 4.0 with the addresses given in @o before, as mainline does.
+ */
+int rds_ib_offer_decode(const void *data, unsigned int len, int v6, struct rds_ib_offer *o);
+
+/*
+ * What to answer to a request of @o's: 0 and @o has the version that both speak (3.1, or 4.x by
+ * the highest minor in common), or -EPROTO: reject with RDS_IB_REJECT_VERSION.
+ */
+int rds_ib_offer_agree(struct rds_ib_offer *o);
+
+/* What we propose, and, after a reject for the version, what we propose next; 0: nothing more. */
+int rds_ib_offer_propose(struct rds_ib_offer *o, unsigned int attempt);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
