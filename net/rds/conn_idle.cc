@@ -38,7 +38,7 @@ bool at_rest(Conn &c, uint64_t now)
 {
 	uint64_t limit = uint64_t{read_once(c.net.tun.idle_timeout_ms)} * 1000 * 1000;
 	uint64_t mark = 0;
-	bool busy = !limit || !(c.trans.caps & RDS_CAP_DELIVERY_ACK);
+	bool busy = !limit || !(c.trans.caps & RDS_CAP_DELIVERY_ACK) || !c.trans.midway;
 
 	c.for_each_path([&](Path &p) {
 		mark += p.next_tx_seq() + p.next_rx_seq.load();
@@ -153,7 +153,7 @@ bool ConnTable::part(Conn &c)
 
 	c.for_each_path([&](Path &p) {
 		PathState now = p.state();
-		bool ends = now == PathState::kUp && p.peer() == Peer::kAcks;
+		bool ends = now == PathState::kUp && p.peer_parts();
 
 		if (ends)
 			p.post(kEvIdle);
@@ -229,10 +229,15 @@ bool ConnTable::bury(Conn &c)
 
 /* ---- what it takes of a path ---- */
 
+bool rds_path::peer_parts() const
+{
+	return peer_has_gen() && conn.trans.midway;
+}
+
 /* The peer is told of all that came. */
 bool rds_path::peer_knows_all() const
 {
-	return peer() == rds::Peer::kAcks && told_.load() == next_rx_seq.load();
+	return peer() == rds::Peer::kAcks && told_.load() == have_.load();
 }
 
 /* Up, and the peer does not know what we have: it is told now. */

@@ -219,7 +219,7 @@ uint32_t rds_path::step_disconnecting(uint32_t ev)
 		return 0; /* connected, knocked, want, send: after the end; accepted: go_down() */
 	if (ev & rds::kEvTimer)
 		conn.net.count(RDS_S_conn_drain_timeout);
-	else if (!(ev & rds::kEvDrop) && peer_knows_all())
+	else if (!(ev & rds::kEvDrop) && peer_parts() && peer_knows_all())
 		parted.store(1); /* it had read our acks before it ended, too */
 	conn.trans.close(priv);
 	go_down(drop_reason_.load());
@@ -279,9 +279,9 @@ bool rds_path::led()
 void rds_path::end_connection(unsigned int why)
 {
 	/* One of ours closes only with nothing left to say, and resets otherwise. */
-	bool peer_parts = why == RDS_DROP_PEER_CLOSED && peer() == rds::Peer::kAcks;
+	bool parts = why == RDS_DROP_PEER_CLOSED && peer_parts();
 
-	if (why != RDS_DROP_IDLE && !peer_parts)
+	if (why != RDS_DROP_IDLE && !parts)
 		conn.net.count(RDS_S_conn_reset);
 	/* A peer that acknowledges gets again what it has not read. */
 	if (why == RDS_DROP_IDLE || (why == RDS_DROP_ADMIN && peer() != rds::Peer::kAcks)) {
@@ -291,7 +291,7 @@ void rds_path::end_connection(unsigned int why)
 		conn.trans.shutdown(priv);
 		return;
 	}
-	if (peer_parts)
+	if (parts)
 		parted.store(1);
 	if (why == RDS_DROP_REPLACED) {
 		/* The peer has left this one; what it wrote before is before the new one's. */
@@ -351,6 +351,7 @@ void rds_path::fresh_stream()
 	events_.fetch_and(~kConnectionEvents);
 	peer_.store(static_cast<uint32_t>(acks ? rds::Peer::kUnknown : rds::Peer::kPlain));
 	ack_due_.store(0);
+	have_.store(0);
 	told_.store(0);
 }
 

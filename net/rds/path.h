@@ -27,7 +27,8 @@
  *
  * Delivery (path_ack.cc).  Between two of ours a message stays queued until the peer's RDS has it.
  * Who the peer is, its hello says, the first frame of every connection; until then nothing is let
- * go.  A peer that says something else first is mainline's: then the transport's ack is delivery.
+ * go.  A peer that says something else first is mainline's: then the transport's ack is delivery,
+ * or, over one with RDS_CAP_NUMBERED, h_ack all the same, but of numbers without generation.
  *
  * Several paths (path_fan.cc).  All but path 0 live in its shadow: they connect only while it knows
  * the peer, and only path 0 carries congestion maps.
@@ -84,7 +85,7 @@ inline constexpr PathEdge kPathEdges[] = {
 enum class Peer : uint32_t {
 	kUnknown, /* nothing came yet */
 	kPlain,	  /* what the transport acknowledged counts as delivered */
-	kAcks,	  /* its RDS acknowledges, and wants the same of us */
+	kAcks,	  /* its RDS acknowledges by number, and wants the same of us */
 };
 
 /* What becomes of what somebody wants to queue. */
@@ -118,6 +119,7 @@ struct rds_path final {
 	/* Takes back what @s sent (@to_port < 0: to any port). */
 	void cancel(rds::Socket &s, int to_port) RDS_EXCLUDES(lock);
 	void acked(uint64_t bytes) RDS_EXCLUDES(lock);
+	void delivered_before(uint64_t seq) RDS_EXCLUDES(lock);
 	void writable() RDS_EXCLUDES(lock);
 
 	/* -- transmitting (path_xmit.cc).  Process -- */
@@ -157,10 +159,17 @@ struct rds_path final {
 	RDS_INLINE void took(const rds::wire::Fields &f)
 	{
 		next_rx_seq.store(f.seq + 1);
-		took_again(f);
+		have_.store(f.seq + 1);
+		owe_ack(f);
 	}
 	/* It had been before. */
 	RDS_INLINE void took_again(const rds::wire::Fields &f)
+	{
+		if (f.seq >= have_.load())
+			have_.store(f.seq + 1);
+		owe_ack(f);
+	}
+	RDS_INLINE void owe_ack(const rds::wire::Fields &f)
 	{
 		bool asked = f.flags & rds::wire::kAckRequired;
 
@@ -170,6 +179,20 @@ struct rds_path final {
 	RDS_INLINE rds::Peer peer() const
 	{
 		return static_cast<rds::Peer>(peer_.load());
+	}
+	/* One of ours: its numbers are of a generation, and never come twice. */
+	RDS_INLINE bool peer_has_gen() const
+	{
+		return peer() == rds::Peer::kAcks && peer_gen_.load();
+	}
+	/* ... and its orderly end means that it is owed nothing and owes nothing. */
+	bool peer_parts() const;
+	/* Number of the last message that came on this connection, as far as it may be told. */
+	uint64_t received() const
+	{
+		uint64_t have = have_.load();
+
+		return have ? have - 1 : 0;
 	}
 	rds::Atomic<uint64_t> next_rx_seq;
 	uint64_t trace_head_ns = 0;  /* when the header of the current message came */
@@ -313,10 +336,13 @@ struct rds_path final {
 	bool retry_armed_ = false; /* worker */
 
 	rds::Atomic<uint32_t> peer_;	  /* a Peer; written while nobody or one receives */
-	uint32_t peer_gen_ = 0;		  /* of next_rx_seq's count, 0: a plain peer's; receiving */
+	rds::Atomic<uint32_t> peer_gen_;  /* of next_rx_seq's count, 0: none; receiving */
 	rds::Atomic<uint32_t> ack_due_;	  /* the next header is to carry an ack, at once */
 	rds::Atomic<uint32_t> ack_armed_; /* ack_timer_ is */
-	rds::Atomic<uint64_t> told_;	  /* next_rx_seq as the peer knows it; token holder */
+	/* next_rx_seq, of which only what came on this connection counts with a peer without
+	 * generation: restarted, it would take the rest for news of what it sends. */
+	rds::Atomic<uint64_t> have_;
+	rds::Atomic<uint64_t> told_;	  /* have_ as the peer knows it; token holder */
 
     public:
 	rds::Spinlock<RDS_RANK_PATH> lock; /* RDS_RANK_LANE of all but path 0 */
@@ -330,6 +356,7 @@ struct rds_path final {
 	uint64_t acked_off_ RDS_GUARDED_BY(lock) = 0;	  /* bytes acknowledged since up */
 	rds::Atomic<uint64_t> delivered_;  /* last number that the peer's RDS has; under lock */
 	uint64_t sent_seq_ RDS_GUARDED_BY(lock) = 0;	  /* last number begun since up */
+	uint64_t sent_before_ RDS_GUARDED_BY(lock) = 0;	  /* last number begun before that */
 	uint64_t asked_ RDS_GUARDED_BY(lock) = 0;	  /* last number that asked for an ack */
 	int64_t quiet_packets_ RDS_GUARDED_BY(lock) = 0;  /* may still go without asking for ... */
 	int64_t quiet_bytes_ RDS_GUARDED_BY(lock) = 0;	  /* ... an ack, see max_unacked_packets */

@@ -13,6 +13,10 @@
  * meets another generation begins to count anew, so what is sent again after a restart of either
  * side is neither taken for old nor acknowledged by a number of before
  * (docs/decisions/012-delivery-ack.md).
+ *
+ * Over queue pairs (RDS_CAP_NUMBERED) mainline's acknowledge like that too, without hello and
+ * generation.  One that was restarted counts from 1 and does not tell: it is told only what came on
+ * the connection at hand.
  */
 #include "net.h"
 
@@ -21,7 +25,7 @@ void rds_path::ack_fn(struct rds_timer *t)
 	rds_path *p = rds::container_of(t, &rds_path::ack_timer_);
 
 	p->ack_armed_.store(0);
-	if (p->told_.load() != p->next_rx_seq.load() && !p->ack_due_.exchange(1))
+	if (p->told_.load() != p->have_.load() && !p->ack_due_.exchange(1))
 		p->post(rds::kEvSend);
 }
 
@@ -53,11 +57,12 @@ bool rds_path::meet(const rds::wire::Header &h, const rds::wire::Fields &f)
 		hello = {};
 	if (!conn.met(*this, hello))
 		return false;
-	if (hello.gen != peer_gen_) {
+	if (hello.gen != peer_gen_.load()) {
 		next_rx_seq.store(0);
-		peer_gen_ = hello.gen;
+		peer_gen_.store(hello.gen);
 	}
-	if (hello.gen) {
+	if (hello.gen || conn.trans.caps & RDS_CAP_NUMBERED) {
+		have_.store(hello.gen ? next_rx_seq.load() : 0);
 		peer_.store(static_cast<uint32_t>(rds::Peer::kAcks));
 		conn.look_at_gate();
 		return true;
@@ -84,6 +89,32 @@ void rds_path::peer_has(uint64_t seq)
 		delivered_.store(seq);
 		stay_quiet();
 		collect_acked(done);
+	}
+	finish(done);
+}
+
+/*
+ * As peer_has(), of earlier connections, and of a peer that cannot say whose numbers it means: what
+ * never left is not what it has, and who has acknowledged nothing yet may speak of numbers that
+ * were used before us.
+ */
+void rds_path::delivered_before(uint64_t seq)
+{
+	rds::RcuReader rcu;
+	rds::MsgList done;
+	{
+		rds::Guard g(lock);
+
+		if (open_ || peer_gen_.load() || !delivered_.load() || seq > sent_before_)
+			return;
+		while (rds::Message *m = queue_.front()) {
+			if (rds::wire::get64(m->hdr.sequence) > seq)
+				break;
+			unlink_locked(m);
+			done.push_back(m);
+		}
+		if (seq > delivered_.load())
+			delivered_.store(seq);
 	}
 	finish(done);
 }
@@ -125,7 +156,7 @@ void rds_path::stamp_acks(Batch &b)
 	bool acks = peer() == rds::Peer::kAcks && first < b.n;
 
 	b.due = acks && ack_due_.exchange(0);
-	b.told = acks ? next_rx_seq.load() : 0;
+	b.told = acks ? have_.load() : 0;
 	for (unsigned int i = first; i < b.n; i++)
 		rds::wire::put64(b.msgs[i]->hdr.ack, b.told ? b.told - 1 : 0);
 	if (acks)
@@ -182,6 +213,16 @@ extern "C" {
 void rds_path_acked(struct rds_path *path, uint64_t bytes)
 {
 	path->acked(bytes);
+}
+
+void rds_path_delivered(struct rds_path *path, uint64_t seq)
+{
+	path->delivered_before(seq);
+}
+
+uint64_t rds_path_received(const struct rds_path *path)
+{
+	return path->received();
 }
 
 } // extern "C"

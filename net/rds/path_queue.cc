@@ -319,6 +319,7 @@ void rds_path::reset_queue(bool purge)
 		rewind_locked();
 		tx_off_ = acked_off_ = 0;
 		quiet_packets_ = quiet_bytes_ = 0; /* the first to go asks at once what has come */
+		sent_before_ = sent_seq_ > sent_before_ ? sent_seq_ : sent_before_;
 		asked_ = sent_seq_ = 0;
 		blocked_ = room_came_ = held_ = false;
 	}

@@ -42,6 +42,12 @@ void send_pong(Path &p, const wire::Fields &f)
 	}
 }
 
+/* As mainline's make them over queue pairs: heartbeats too, which nobody has to answer. */
+bool is_bare_ack(const Path &p, const wire::Fields &f)
+{
+	return !f.seq && !f.sport && !f.dport && !f.len && p.conn.trans.caps & RDS_CAP_NUMBERED;
+}
+
 /* What is wrong with a header before anything is allocated: 0, RDS_RECV_SKIP or -EPROTO. */
 int check_header(Path &p, const wire::Fields &f)
 {
@@ -62,7 +68,7 @@ int check_header(Path &p, const wire::Fields &f)
 	}
 	if (f.flags & ~wire::kKnownFlags)
 		net.count(RDS_S_recv_bad_flags);
-	if (wire::is_control(f)) {
+	if (wire::is_control(f) || is_bare_ack(p, f)) {
 		if (p.peer() == Peer::kAcks)
 			net.count(RDS_S_recv_ack_only);
 		else

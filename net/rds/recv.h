@@ -15,12 +15,12 @@
 namespace rds
 {
 
-/* True when the message had arrived before.  A plain peer that was restarted counts from 1 again
- * and does not tell: there only what is sent again can be old. */
+/* True when the message had arrived before.  A peer of mainline's that was restarted counts from 1
+ * again and does not tell: there only what is sent again can be old. */
 RDS_INLINE bool is_duplicate(const Path &p, const wire::Fields &f)
 {
 	return f.seq && f.seq < p.next_rx_seq.load() &&
-	       (f.flags & wire::kRetransmitted || p.peer() == Peer::kAcks);
+	       (f.flags & wire::kRetransmitted || p.peer_has_gen());
 }
 
 /* Looks through the extension headers of an ordinary message. */

@@ -43,6 +43,8 @@ enum rds_transport_caps {
 	/* What rds_path_acked() reports may still be lost: between two of ours a message stays
 	 * queued until the peer's RDS has it (path_ack.cc). */
 	RDS_CAP_DELIVERY_ACK = 1 << 7,
+	/* With RDS_CAP_DELIVERY_ACK: every peer acknowledges by number in h_ack, mainline's too. */
+	RDS_CAP_NUMBERED = 1 << 8,
 };
 
 /* One call's worth of messages: the bytes of msgs[0] (header first, then payload) from @off on,
@@ -93,7 +95,8 @@ struct rds_transport {
 	/* Goes on receiving after rds_recv_*() said -ENOMEM or -EAGAIN.  Process. */
 	void (*recv_retry)(void *tp);
 	/* Has a message arrived in part?  Then the path is not idle, however long the rest takes.
-	 * Of a transport with RDS_CAP_DELIVERY_ACK.  Process, connected. */
+	 * Of a transport with RDS_CAP_DELIVERY_ACK whose peer's orderly end can be told from a
+	 * failure; NULL: idle connections stay.  Process, connected. */
 	int (*midway)(const void *tp);
 
 	/* Named counters of the transport, shown after the core's.  May be NULL/0. */
@@ -168,6 +171,11 @@ void rds_path_drained(struct rds_path *path);
 void rds_path_writable(struct rds_path *path);
 /* The transport will not lose the first @bytes of what xmit accepted since this path came up. */
 void rds_path_acked(struct rds_path *path, uint64_t bytes);
+/* The peer said while connecting, before rds_path_connected() or while adopting, that it has all up
+ * to number @seq.  Ignored where that proves nothing. */
+void rds_path_delivered(struct rds_path *path, uint64_t seq);
+/* What may be said to a peer in the same place; 0, which is always right: nothing. */
+uint64_t rds_path_received(const struct rds_path *path);
 
 /* ---- receiving (softirq or process; one caller at a time per path) ---- */
 enum { RDS_RECV_SKIP = 1 };

@@ -173,6 +173,38 @@ TEST_F(ConnIdle, SoDoesWhatHasArrivedInPart)
 	EXPECT_EQ(state(), rds::PathState::kDisconnecting);
 }
 
+TEST_F(ConnIdle, SoDoesOneWhoseEndMeansNothing)
+{
+	fake::set_midway(false);
+	used();
+	sim::run_for(5000 * kMs);
+	EXPECT_EQ(state(), rds::PathState::kUp);
+	/* Its peer's end is no proof that nothing is owed: called again, and kept. */
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+	sim::run_for(100 * kMs);
+	EXPECT_EQ(w().path->parted.load(), 0u);
+	EXPECT_EQ(state(), rds::PathState::kConnecting);
+}
+
+/* They acknowledge by number, and yet nobody knows whose numbers they keep. */
+TEST_F(ConnIdle, SoDoMainlinesThatAcknowledge)
+{
+	rds::wire::Header h;
+
+	fake::set_caps(RDS_CAP_DELIVERY_ACK | RDS_CAP_NUMBERED);
+	ASSERT_EQ(send(), 0);
+	rds_path_connected(w().path);
+	sim::run_ready();
+	rds::wire::encode(h, 0, 0, 0, 0);
+	rds::wire::put64(h.ack, 1);
+	EXPECT_EQ(fake::arrive(w().path, h), RDS_RECV_SKIP);
+	sim::run_for(5000 * kMs);
+	EXPECT_EQ(state(), rds::PathState::kUp);
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+	sim::run_for(100 * kMs);
+	EXPECT_EQ(w().path->parted.load(), 0u);
+}
+
 TEST_F(ConnIdle, MainlinesStay)
 {
 	ASSERT_EQ(send(), 0);

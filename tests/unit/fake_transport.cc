@@ -190,6 +190,7 @@ void reset()
 	table.owner = &state().module;
 	table.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_TOS_ZERO;
 	table.max_paths = 1;
+	table.midway = midway;
 }
 
 const struct rds_transport *ops()
@@ -210,6 +211,11 @@ void set_caps(unsigned int caps)
 void set_max_paths(unsigned int n)
 {
 	table.max_paths = n;
+}
+
+void set_midway(bool has)
+{
+	table.midway = has ? midway : nullptr;
 }
 
 Wire &defaults()

@@ -46,6 +46,8 @@ struct rds_module &module();
 /* Before the first path is made. */
 void set_caps(unsigned int caps);
 void set_max_paths(unsigned int n);
+/* Without: an orderly end cannot be told from a failure. */
+void set_midway(bool has);
 /* New paths are born with what this has. */
 Wire &defaults();
 

@@ -77,6 +77,24 @@ protected:
 		peer_has(1);
 		rds_path_drop(wire().path, RDS_DROP_ERROR);
 	}
+	/* As mainline's make it over queue pairs. */
+	int bare_ack(uint64_t seq, uint8_t flags = 0)
+	{
+		rds::wire::Header h;
+
+		rds::wire::encode(h, 0, 0, 0, flags);
+		rds::wire::put64(h.ack, seq);
+
+		int ret = fake::arrive(wire().path, h);
+
+		sim::run_ready();
+		return ret;
+	}
+	/* Before the first message: every peer acknowledges by number. */
+	void numbered()
+	{
+		fake::set_caps(RDS_CAP_DELIVERY_ACK | RDS_CAP_NUMBERED);
+	}
 	int arrive(uint64_t seq, uint8_t flags = 0)
 	{
 		int ret = fake::arrive(wire().path, seq, 5000, 4000, pattern(10), flags);
@@ -434,6 +452,170 @@ TEST_F(PathAck, AnOrderlyEndNeedsNoDrain)
 	rds_transport_net_reset(net->core(), fake::ops());
 	sim::run_ready();
 	EXPECT_EQ(wire().history(), "connect close connect");
+}
+
+/* ---- peers of mainline's that acknowledge by number (RDS_CAP_NUMBERED) ---- */
+
+TEST_F(PathAck, NumberedPlainPeersAcksCount)
+{
+	numbered();
+	send(3);
+	bring_up();
+	EXPECT_EQ(arrive(1), 0);
+	EXPECT_EQ(path().peer(), Peer::kAcks);
+	rds_path_acked(wire().path, wire().sent.size());
+	EXPECT_EQ(waiting(), 3u) << "what its hardware has is nothing";
+	EXPECT_EQ(bare_ack(2), RDS_RECV_SKIP);
+	EXPECT_EQ(waiting(), 1u);
+	reconnect();
+	EXPECT_EQ(sent().back().seq, 3u) << "and only that goes out again";
+	EXPECT_EQ(waiting(), 1u);
+}
+
+TEST_F(PathAck, NumberedPlainPeerMayBeginWithABareAck)
+{
+	numbered();
+	send(2);
+	bring_up();
+	EXPECT_EQ(bare_ack(1), RDS_RECV_SKIP);
+	EXPECT_EQ(path().peer(), Peer::kAcks);
+	EXPECT_FALSE(path().peer_has_gen());
+	EXPECT_EQ(waiting(), 1u);
+}
+
+/* Its own acks, and UEK's heartbeats: counted, never answered, never a ping from nowhere. */
+TEST_F(PathAck, NumberedBareAcksAreNoMessages)
+{
+	numbered();
+	send();
+	bring_up();
+
+	const size_t before = sent().size();
+
+	for (uint8_t flags : {0x00, 0x02, 0x04, 0x06, 0x0a, 0x12})
+		EXPECT_EQ(bare_ack(0, flags), RDS_RECV_SKIP);
+	sim::run_for(100 * kMs);
+	EXPECT_EQ(net->stat(RDS_S_recv_ack_only), 6u);
+	EXPECT_EQ(net->stat(RDS_S_recv_drop_bad_port), 0u);
+	EXPECT_EQ(net->stat(RDS_S_send_pong), 0u);
+	EXPECT_EQ(sent().size(), before);
+	EXPECT_EQ(path().next_rx_seq.load(), 0u);
+}
+
+TEST_F(PathAck, NumberedPlainPeerIsToldOnlyOfThisConnection)
+{
+	numbered();
+	send();
+	bring_up();
+	EXPECT_EQ(arrive(1), 0);
+	EXPECT_EQ(arrive(2), 0);
+	sim::run_for(2 * rds::kAckDelayNs);
+	EXPECT_EQ(sent().back().ack, 2u);
+	reconnect();
+	send();
+	/* Whoever it is now, it has said nothing. */
+	EXPECT_EQ(bare_ack(0), RDS_RECV_SKIP);
+	send();
+	sim::run_for(100 * kMs);
+	for (const auto &f : sent())
+		EXPECT_EQ(f.ack, 0u) << "an ack of the last connection";
+	EXPECT_EQ(rds_path_received(wire().path), 0u);
+	/* The same peer goes on: what came again has come, and more. */
+	EXPECT_EQ(arrive(2, rds::wire::kRetransmitted), RDS_RECV_SKIP);
+	EXPECT_EQ(rds_path_received(wire().path), 2u);
+	sim::run_for(2 * rds::kAckDelayNs);
+	EXPECT_EQ(sent().back().ack, 2u);
+	EXPECT_EQ(arrive(3), 0);
+	sim::run_for(2 * rds::kAckDelayNs);
+	EXPECT_EQ(sent().back().ack, 3u);
+	/* Older ones once more: nothing that it was told is taken back. */
+	EXPECT_EQ(arrive(1, rds::wire::kRetransmitted), RDS_RECV_SKIP);
+	EXPECT_EQ(rds_path_received(wire().path), 3u);
+}
+
+TEST_F(PathAck, NumberedPlainPeerThatWasRestartedCountsFromOne)
+{
+	numbered();
+	send();
+	bring_up();
+	for (uint64_t seq = 1; seq <= 9; seq++)
+		EXPECT_EQ(arrive(seq), 0);
+	reconnect();
+	EXPECT_EQ(arrive(1), 0) << "a new number 1, not an old one";
+	sim::run_for(2 * rds::kAckDelayNs);
+	EXPECT_EQ(sent().back().ack, 1u);
+	EXPECT_EQ(net->stat(RDS_S_recv_drop_old_seq), 0u);
+}
+
+TEST_F(PathAck, NumberedPeerWithAGenerationIsToldAll)
+{
+	numbered();
+	send();
+	bring_up();
+	hello(7);
+	EXPECT_TRUE(path().peer_has_gen());
+	EXPECT_EQ(arrive(5), 0);
+	reconnect();
+	hello(7);
+	send();
+	EXPECT_EQ(sent().back().ack, 5u);
+	EXPECT_EQ(arrive(5), RDS_RECV_SKIP);
+	reconnect();
+	hello(8);
+	send();
+	EXPECT_EQ(sent().back().ack, 0u);
+}
+
+TEST_F(PathAck, WhatThePeerSaysWhileConnectingNeedNotGoAgain)
+{
+	numbered();
+	send(4);
+	bring_up();
+	EXPECT_EQ(bare_ack(1), RDS_RECV_SKIP);
+	EXPECT_EQ(waiting(), 3u);
+	rds_path_delivered(wire().path, 4);
+	EXPECT_EQ(waiting(), 3u) << "it is up: the peer says so in its headers";
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_ready();
+	send();
+	sim::run_for(1000 * kMs);
+	rds_path_delivered(wire().path, 5); /* has never left */
+	rds_path_delivered(wire().path, 0);
+	rds_path_delivered(wire().path, 3);
+	bring_up();
+
+	auto f = sent();
+
+	ASSERT_EQ(f.size(), 4u); /* hello, map, and: */
+	EXPECT_EQ(f[2].seq, 4u);
+	EXPECT_TRUE(f[2].flags & rds::wire::kRetransmitted);
+	EXPECT_EQ(f[3].seq, 5u);
+	EXPECT_FALSE(f[3].flags & rds::wire::kRetransmitted);
+	EXPECT_EQ(bare_ack(2), RDS_RECV_SKIP); /* older than what it said before */
+	EXPECT_EQ(waiting(), 2u);
+	EXPECT_EQ(bare_ack(5), RDS_RECV_SKIP);
+	EXPECT_EQ(waiting(), 0u);
+}
+
+TEST_F(PathAck, WhatProvesNothingWhileConnectingIsIgnored)
+{
+	numbered();
+	send(4);
+	bring_up();
+	/* It never acknowledged one of ours: these may be numbers of before. */
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_for(1000 * kMs);
+	rds_path_delivered(wire().path, 2);
+	bring_up();
+	hello();
+	EXPECT_EQ(sent()[2].seq, 1u);
+	/* One of ours has a better way to say it. */
+	peer_has(1);
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_for(1000 * kMs);
+	rds_path_delivered(wire().path, 2);
+	bring_up();
+	EXPECT_EQ(sent()[2].seq, 2u);
 }
 
 } // namespace
