@@ -33,6 +33,8 @@ EXPORT_SYMBOL_GPL(rds_path_drop);
 EXPORT_SYMBOL_GPL(rds_path_drained);
 EXPORT_SYMBOL_GPL(rds_path_writable);
 EXPORT_SYMBOL_GPL(rds_path_acked);
+EXPORT_SYMBOL_GPL(rds_path_delivered);
+EXPORT_SYMBOL_GPL(rds_path_received);
 EXPORT_SYMBOL_GPL(rds_recv_begin);
 EXPORT_SYMBOL_GPL(rds_recv_incoming);
 EXPORT_SYMBOL_GPL(rds_recv_later);

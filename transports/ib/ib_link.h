@@ -4,18 +4,18 @@
  * frames and back, the rings, credits.
  *
  * A message goes out in frames of up to RDS_IB_FRAME payload bytes, each with the message's whole
- * header.  Acknowledgement is the core's business (RDS_CAP_NUMBERED): every header that it hands over
- * carries h_ack, every header that comes is shown to it.  A link adds what belongs to the hop:
- * the header's checksum, credits, and which of the adapter's buffers is free.
+ * header.  Acknowledgement is the core's business (RDS_CAP_NUMBERED): every header that it hands
+ * over carries h_ack, every header that comes is shown to it.  A link adds what belongs to the
+ * hop: the header's checksum, credits, and which of the adapter's buffers is free.
  *
- * Pure: runs in the simulator as in the kernel.  Everything of a link is guarded by one lock, which
- * the hardware side owns and holds around each call below; rds_ib_hw_*() are called with it held and
- * must not call back.  A frame posted is the adapter's until rds_ib_link_sent() (or _end()) gives
- * its slot back: the message keeps its memory till then.
+ * Pure: runs in the simulator as in the kernel.  Everything of a link is guarded by one lock,
+ * which the hardware side owns and holds around each call below; rds_ib_hw_*() are called with it
+ * held and must not call back.  A frame posted is the adapter's until rds_ib_link_sent() (or
+ * _end()) gives its slot back: the message keeps its memory till then.
  *
  * Slots.  Send slots and receive slots are numbered 0..n-1 and used round and round, because the
- * adapter completes either queue in the order in which it was posted.  Counters run free (mod 2^32);
- * slot = counter % size, and sizes are powers of two.
+ * adapter completes either queue in the order in which it was posted.  Counters run free (mod
+ * 2^32); slot = counter % size, and sizes are powers of two.
  *
  *	send:  done <= posted <= done + send_wr
  *	recv:  taken <= arrived <= offered <= taken + recv_wr
@@ -48,8 +48,7 @@ struct rds_ib_link_params {
 	uint32_t send_wr;	/* powers of two, 4 at least */
 	uint32_t recv_wr;
 	uint32_t max_unsignaled; /* frames in a row without a completion asked for */
-	uint32_t credits;	 /* buffers that the peer said it had posted; with @flow */
-	uint8_t flow;		 /* both ends count buffers */
+	uint8_t flow;		 /* we would count buffers, and do if the peer does */
 	uint8_t csum;		 /* headers carry a checksum and are checked (docs/wire.md) */
 };
 
@@ -61,7 +60,7 @@ struct rds_ib_link_params {
 	X(tx_frames)                                                                               \
 	X(tx_keepalive)                                                                            \
 	X(rx_frames)                                                                               \
-	X(rx_bad_frame)	      /* short, long, or not of the message under way: connection dropped */ \
+	X(rx_bad_frame)	      /* short, long, not of the message under way */ \
 	X(rx_bad_csum)                                                                             \
 	X(rx_credit_updates)                                                                       \
 	X(rx_paused)	      /* the core had to wait */
@@ -83,37 +82,44 @@ struct rds_ib_link {
 	/* sending */
 	uint32_t posted, done;
 	uint32_t unsignaled;
-	uint32_t credits;   /* that we may use */
+	int32_t credits;    /* that we may use; below 0: a keepalive went without */
 	uint8_t blocked;    /* rds_path_writable() is owed */
-	uint8_t quiet;	    /* nothing was posted since the last rds_ib_link_keepalive() */
+	uint8_t quiet;	    /* nothing was posted since the last rds_ib_link_keepalive() ... */
+	uint8_t deaf;	    /* ... and nothing came */
+	uint8_t begun;	    /* the core has said something: so may we */
+	uint8_t own_out;    /* a frame of our own is with the adapter: one at a time ... */
+	uint32_t own;	    /* ... this one (posted) */
 	uint64_t last_ack;  /* h_ack as the core last gave it */
 
 	/* receiving */
 	uint32_t offered, arrived, taken;
 	uint32_t to_return; /* buffers posted again that the peer does not know of */
 	uint8_t paused;	    /* the core refused something: rds_ib_link_retry() goes on */
-	uint8_t stage;
-	uint8_t under_way;
-	struct rds_msg *m;
-	uint32_t left; /* payload bytes that the message under way lacks */
-	unsigned char header[RDS_HEADER_BYTES];
+	uint8_t stage;	    /* of the frame in slot @taken */
+	uint8_t under_way;  /* a message has begun to come: */
+	struct rds_msg *m;  /* NULL: nobody wants it */
+	uint32_t left;	    /* payload bytes that it lacks */
+	unsigned char header[RDS_HEADER_BYTES]; /* of its first frame */
 };
 
 /* ---- the link, called by the hardware side; link locked ---- */
 void rds_ib_link_init(struct rds_ib_link *l, struct rds_path *path, void *hw);
-/* The connection is up.  Receive buffers may have been posted (rds_ib_link_offer) before. */
+/* The connection is up.  Receive buffers that were posted before (rds_ib_link_offer) are those that
+ * our own offer told the peer of. */
 void rds_ib_link_open(struct rds_ib_link *l);
-/* Before the connection is asked for: its sizes, and nothing else is known of it yet. */
+/* Before the connection is asked for or accepted: its sizes; nothing else is known of it yet. */
 void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params *p);
-/* What the peer's offer said: its buffers; 0: it counts none, and so do we not. */
+/* What the peer's offer said, before the link is opened: its buffers; 0: it counts none, and so do
+ * we not. */
 void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits);
-/* Posts receive buffers until all slots are out or memory is: 0, -ENOMEM (some or none posted). */
+/* Posts receive buffers until all slots are out or memory is: 0, -ENOMEM (some or none posted), or
+ * what rds_ib_hw_offer() said.  rds_ib_link_settle() does it too; who lacks memory tries again. */
 int rds_ib_link_offer(struct rds_ib_link *l, enum rds_ctx ctx);
-/* ops->xmit. */
+/* ops->xmit.  Before the link is open there is no room. */
 long rds_ib_link_xmit(struct rds_ib_link *l, const struct rds_xmit *x);
-/* The completion of send slot @slot: it and all before it are done. */
+/* The completion of send slot @slot: it and all before it are done.  _settle() follows. */
 void rds_ib_link_sent(struct rds_ib_link *l, uint32_t slot);
-/* One more receive slot was filled, in order. */
+/* One more receive slot was filled, in order.  _settle() follows. */
 void rds_ib_link_arrived(struct rds_ib_link *l);
 /* After a batch of completions: takes what arrived, posts buffers, gives credits back, tells the
  * core of room.  Softirq or process. */
@@ -123,9 +129,10 @@ void rds_ib_link_retry(struct rds_ib_link *l);
 /* Every few seconds while open: sends an empty frame if nothing was sent since, so that the adapter
  * notices a dead peer. */
 void rds_ib_link_keepalive(struct rds_ib_link *l);
-/* The adapter says that the connection is broken, or the peer ended it: the core hears @why once. */
+/* The adapter says that it is broken, or the peer ended it: the core hears @why once. */
 void rds_ib_link_broken(struct rds_ib_link *l, enum rds_drop_reason why);
-/* The queue pair is gone and calls nobody any more: gives back every slot and what arrived in part. */
+/* The queue pair is gone and calls nobody any more: gives back every slot, and what arrived in
+ * part. */
 void rds_ib_link_end(struct rds_ib_link *l);
 
 /* ---- the hardware side, called by the link; link locked ---- */
@@ -143,7 +150,7 @@ void rds_ib_hw_sent(void *hw, uint32_t slot);
 int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx ctx);
 /* What arrived in slot @slot: its header (NULL: the frame was shorter than one) and its payload. */
 const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **src, uint32_t *len);
-/* The frame in @slot is done with. */
+/* The frame in @slot is done with; or, at the end, the buffer in it that nothing came into. */
 void rds_ib_hw_taken(void *hw, uint32_t slot);
 void rds_ib_hw_count(void *hw, enum rds_ib_link_stat id);
 

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ib_link.cc: a link's life, its sending side and its credits.  What arrives: ib_link_recv.cc.
+ */
+#include "ib_link_parts.h"
+
+#include "../../net/rds/result.h"
+
+namespace
+{
+
+using namespace rds;
+using ib::Link;
+
+/* Credits given back at a time, if no message carries them. */
+constexpr uint32_t kUpdateAt = 16;
+constexpr uint32_t kMaxHeaderCredit = 255;
+
+/* Frames in a row that may go without a completion: some are always asked for before the ring is
+ * full. */
+uint32_t unsignaled_limit(const Link &l)
+{
+	uint32_t half = l.p.send_wr / 2;
+
+	return l.p.max_unsignaled < half ? l.p.max_unsignaled : half;
+}
+
+/* Without the slot and the credit that are kept for what the link itself has to send. */
+bool room(const Link &l)
+{
+	return l.posted - l.done + 1 < l.p.send_wr && (!l.p.flow || l.credits > 1);
+}
+
+void stamp(Link &l, wire::Header &h)
+{
+	h.credit = 0;
+	if (l.p.flow) {
+		h.credit = static_cast<uint8_t>(l.to_return < kMaxHeaderCredit ? l.to_return :
+										 kMaxHeaderCredit);
+		l.to_return -= h.credit;
+		l.credits--;
+	}
+	if (l.p.csum) {
+		wire::put16(h.csum, 0);
+		wire::put16(h.csum, ib::checksum(h));
+	}
+}
+
+/* @h is the frame's own.  0 or -errno: the connection is broken. */
+int post(Link &l, wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t len, bool signaled)
+{
+	unsigned int flags = signaled ? RDS_IB_SIGNALED | RDS_IB_SOLICITED : 0;
+
+	stamp(l, h);
+
+	int err = rds_ib_hw_send(l.hw, l.posted % l.p.send_wr,
+				 reinterpret_cast<const unsigned char *>(&h), m, off, len, flags);
+
+	if (err)
+		return err;
+	l.posted++;
+	l.unsignaled = signaled ? 0 : l.unsignaled + 1;
+	l.quiet = 0;
+	rds_ib_hw_count(l.hw, RDS_IB_LINK_tx_frames);
+	return 0;
+}
+
+/* A frame of the link's own, from the reserve.  False: not now. */
+bool post_own(Link &l)
+{
+	wire::Header h;
+
+	/* What the peer hears first tells it who we are: the core's. */
+	if (l.state != RDS_IB_LINK_OPEN || !l.begun || l.own_out ||
+	    l.posted - l.done >= l.p.send_wr)
+		return false;
+	wire::encode(h, 0, 0, 0, 0);
+	wire::put64(h.ack, l.last_ack);
+	l.own = l.posted;
+	if (post(l, h, nullptr, 0, 0, true)) {
+		rds_ib_link_broken(&l, RDS_DROP_SEND);
+		return false;
+	}
+	l.own_out = 1;
+	return true;
+}
+
+/* By itself, when nothing else has carried them. */
+void return_credits(Link &l)
+{
+	uint32_t half = l.p.recv_wr / 2;
+
+	/* Two at least: the frame itself takes one, which comes back, too. */
+	if (l.p.flow && l.credits > 0 && l.to_return >= (half < kUpdateAt ? half : kUpdateAt) &&
+	    post_own(l))
+		rds_ib_hw_count(l.hw, RDS_IB_LINK_tx_credit_updates);
+}
+
+/* The frame of @m that begins at @pos; @last: the core has no more for now.  Its length in the
+ * core's stream, or -errno. */
+long post_part(Link &l, struct rds_msg *m, uint32_t pos, bool last)
+{
+	uint32_t left = rds_msg_len(m) - pos;
+	uint32_t len = left < RDS_IB_FRAME ? left : RDS_IB_FRAME;
+	bool first = !pos, full = l.posted - l.done + 2 >= l.p.send_wr,
+	     dry = l.p.flow && l.credits <= 2;
+	wire::Header h;
+
+	__builtin_memcpy(&h, rds_msg_header(m), sizeof(h));
+	if (uint64_t ack = wire::get64(h.ack); ack > l.last_ack)
+		l.last_ack = ack;
+
+	int err = post(l, h, m, pos, len,
+		       l.unsignaled + 1 >= unsignaled_limit(l) || full || dry ||
+			       (last && len == left));
+
+	if (err)
+		return err;
+	l.begun = 1;
+	return static_cast<long>(len) + (first ? RDS_HEADER_BYTES : 0);
+}
+
+/* @m from its byte @off on, as far as there is room. */
+long post_message(Link &l, struct rds_msg *m, uint32_t off, bool last)
+{
+	const uint32_t all = rds_msg_len(m) + RDS_HEADER_BYTES;
+	long bytes = 0;
+
+	while (off < all && room(l)) {
+		long n = post_part(l, m, off ? off - RDS_HEADER_BYTES : 0, last);
+
+		if (n < 0)
+			return n;
+		bytes += n;
+		off += static_cast<uint32_t>(n);
+	}
+	return bytes;
+}
+
+void note_blocked(Link &l)
+{
+	l.blocked = 1;
+	rds_ib_hw_count(l.hw, l.p.flow && l.credits <= 1 ? RDS_IB_LINK_tx_throttle :
+							   RDS_IB_LINK_tx_ring_full);
+}
+
+void tell_of_room(Link &l)
+{
+	if (l.state != RDS_IB_LINK_OPEN || !l.blocked || !room(l))
+		return;
+	l.blocked = 0;
+	rds_path_writable(l.path);
+}
+
+void give_back_all(Link &l)
+{
+	for (; l.done != l.posted; l.done++)
+		rds_ib_hw_sent(l.hw, l.done % l.p.send_wr);
+	for (; l.taken != l.offered; l.taken++)
+		rds_ib_hw_taken(l.hw, l.taken % l.p.recv_wr);
+	if (l.m)
+		rds_msg_put(l.m);
+}
+
+} // namespace
+
+namespace rds::ib
+{
+
+uint16_t checksum(const wire::Header &h)
+{
+	const auto *p = reinterpret_cast<const uint8_t *>(&h);
+	uint32_t sum = 0;
+
+	for (unsigned int i = 0; i < wire::kHeaderBytes; i += 2)
+		sum += wire::get16(p + i);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return static_cast<uint16_t>(~sum);
+}
+
+} // namespace rds::ib
+
+extern "C" {
+
+void rds_ib_link_init(struct rds_ib_link *l, struct rds_path *path, void *hw)
+{
+	__builtin_memset(l, 0, sizeof(*l));
+	l->path = path;
+	l->hw = hw;
+	l->state = RDS_IB_LINK_IDLE;
+}
+
+void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params *p)
+{
+	rds_ib_link_init(l, l->path, l->hw);
+	l->p = *p;
+}
+
+void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits)
+{
+	/* More than any ring has: then it need not be believed. */
+	l->credits = static_cast<int32_t>(credits < ib::kManyCredits ? credits : ib::kManyCredits);
+	l->p.flow = l->p.flow && credits;
+}
+
+void rds_ib_link_open(struct rds_ib_link *l)
+{
+	l->state = RDS_IB_LINK_OPEN;
+	l->to_return = 0;
+	tell_of_room(*l);
+}
+
+int rds_ib_link_offer(struct rds_ib_link *l, enum rds_ctx ctx)
+{
+	while (l->state != RDS_IB_LINK_ENDED && l->offered - l->taken < l->p.recv_wr) {
+		int err = rds_ib_hw_offer(l->hw, l->offered % l->p.recv_wr, ctx);
+
+		if (err) {
+			if (err != -err::kEnomem)
+				rds_ib_link_broken(l, RDS_DROP_ERROR);
+			return err;
+		}
+		l->offered++;
+		l->to_return++;
+	}
+	return 0;
+}
+
+long rds_ib_link_xmit(struct rds_ib_link *l, const struct rds_xmit *x)
+{
+	uint32_t off = x->off;
+	long bytes = 0;
+
+	if (l->state == RDS_IB_LINK_IDLE) {
+		l->blocked = 1;
+		return -err::kEagain;
+	}
+	if (l->state == RDS_IB_LINK_ENDED)
+		return -err::kEnotconn;
+	for (unsigned int i = 0; i < x->n; i++, off = 0) {
+		uint32_t want = rds_msg_len(x->msgs[i]) + RDS_HEADER_BYTES - off;
+		long n = post_message(*l, x->msgs[i], off, i + 1 == x->n && !x->more);
+
+		if (n < 0) {
+			l->state = RDS_IB_LINK_ENDED; /* the core drops it */
+			return n;
+		}
+		bytes += n;
+		if (n < want) {
+			note_blocked(*l);
+			return bytes ? bytes : -err::kEagain;
+		}
+	}
+	return bytes;
+}
+
+void rds_ib_link_sent(struct rds_ib_link *l, uint32_t slot)
+{
+	uint32_t n = (slot - l->done) % l->p.send_wr + 1;
+
+	if (n > l->posted - l->done)
+		return; /* nothing was posted there */
+	for (; n; n--) {
+		if (l->own_out && l->done == l->own)
+			l->own_out = 0;
+		rds_ib_hw_sent(l->hw, l->done % l->p.send_wr);
+		l->done++;
+	}
+}
+
+void rds_ib_link_settle(struct rds_ib_link *l, enum rds_ctx ctx)
+{
+	ib::take_arrived(*l, ctx);
+	if (l->state != RDS_IB_LINK_OPEN)
+		return;
+	(void)rds_ib_link_offer(l, ctx);
+	return_credits(*l);
+	tell_of_room(*l);
+}
+
+void rds_ib_link_retry(struct rds_ib_link *l)
+{
+	l->paused = 0;
+	rds_ib_link_settle(l, RDS_ATOMIC);
+}
+
+/*
+ * A credit that nobody would give back is not taken for it: but a peer of which nothing comes either
+ * may be gone, with credits of ours.  If it is not, its adapter lets the frame wait for a buffer.
+ */
+void rds_ib_link_keepalive(struct rds_ib_link *l)
+{
+	bool may = !l->p.flow || l->credits > 1 || l->deaf;
+
+	if (l->quiet && may && post_own(*l))
+		rds_ib_hw_count(l->hw, RDS_IB_LINK_tx_keepalive);
+	l->quiet = l->deaf = 1;
+}
+
+void rds_ib_link_broken(struct rds_ib_link *l, enum rds_drop_reason why)
+{
+	if (l->state == RDS_IB_LINK_ENDED)
+		return;
+	l->state = RDS_IB_LINK_ENDED;
+	rds_path_drop(l->path, why);
+}
+
+void rds_ib_link_end(struct rds_ib_link *l)
+{
+	give_back_all(*l);
+	rds_ib_link_init(l, l->path, l->hw);
+}
+
+} // extern "C"

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ib_link_parts.h: what ib_link.cc and ib_link_recv.cc share of a link.
+ */
+#ifndef RDS_IB_LINK_PARTS_H
+#define RDS_IB_LINK_PARTS_H
+
+#include "../../net/rds/wire.h"
+#include "ib_link.h"
+
+namespace rds::ib
+{
+
+using Link = struct rds_ib_link;
+
+/* More credits than a peer can have buffers: what it says beyond does not count. */
+inline constexpr int32_t kManyCredits = 1 << 24;
+
+/* One's complement sum of the header's 16-bit words; 0 if it holds its right checksum. */
+uint16_t checksum(const wire::Header &h);
+/* Takes the frames that arrived, in order, until there are none or the core has to wait. */
+void take_arrived(Link &l, enum rds_ctx ctx);
+
+} // namespace rds::ib
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "ib_offer.h"
+
+#include "../../net/rds/result.h"
+#include "../../net/rds/wire.h"
+
+namespace
+{
+
+using Offer = struct rds_ib_offer;
+using namespace rds::wire;
+
+/* Minor versions that we understand, of either major one. */
+constexpr uint16_t kMinors = 0x0003;
+/* Behind the two addresses. */
+constexpr unsigned int kCommonBytes = 24;
+/* Of struct rds_addr: ::ffff:0:0/96. */
+constexpr unsigned int kV4Offset = 12;
+
+static_assert(RDS_IB_OFFER_BYTES_V4 == 2 * 4 + kCommonBytes);
+static_assert(RDS_IB_OFFER_BYTES_V6 == 2 * 16 + kCommonBytes);
+
+/* What both address families have, as it lies on the wire. */
+struct Common {
+	uint8_t major;
+	uint8_t minor;
+	uint8_t minors[2];
+	uint8_t tos;
+	uint8_t reserved[3];
+	uint8_t ack_seq[8];
+	uint8_t credit[4];
+	uint8_t pad[4];
+};
+static_assert(sizeof(Common) == kCommonBytes);
+
+const uint8_t kV4Prefix[kV4Offset] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+
+bool is_v4(const struct rds_addr &a)
+{
+	return !__builtin_memcmp(&a, kV4Prefix, sizeof(kV4Prefix));
+}
+
+void get_addr(struct rds_addr &a, const uint8_t *p, bool v6)
+{
+	auto *to = reinterpret_cast<uint8_t *>(&a);
+
+	if (v6) {
+		__builtin_memcpy(to, p, sizeof(a));
+		return;
+	}
+	__builtin_memcpy(to, kV4Prefix, sizeof(kV4Prefix));
+	__builtin_memcpy(to + kV4Offset, p, sizeof(a) - kV4Offset);
+}
+
+uint8_t *put_addr(uint8_t *p, const struct rds_addr &a, bool v6)
+{
+	unsigned int skip = v6 ? 0 : kV4Offset;
+
+	__builtin_memcpy(p, reinterpret_cast<const uint8_t *>(&a) + skip, sizeof(a) - skip);
+	return p + sizeof(a) - skip;
+}
+
+/* That of one host, of the family of the connection. */
+bool usable(const struct rds_addr &a, bool v6)
+{
+	const auto *b = reinterpret_cast<const uint8_t *>(&a);
+
+	if (v6)
+		return !is_v4(a) && b[0] != 0xff && (a.w[0] || a.w[1]);
+	/* Not 0.0.0.0/8, multicast, or beyond. */
+	return b[kV4Offset] && b[kV4Offset] < 224;
+}
+
+} // namespace
+
+extern "C" {
+
+unsigned int rds_ib_offer_encode(const struct rds_ib_offer *o,
+				 unsigned char out[RDS_IB_OFFER_BYTES_V6])
+{
+	bool v6 = !is_v4(o->daddr);
+	uint8_t *p = put_addr(put_addr(out, o->saddr, v6), o->daddr, v6);
+	Common c = {};
+
+	c.major = o->major;
+	c.minor = o->minor;
+	put16(c.minors, o->minors);
+	c.tos = o->tos;
+	put64(c.ack_seq, o->ack_seq);
+	put32(c.credit, o->credit);
+	__builtin_memcpy(p, &c, sizeof(c));
+	return v6 ? RDS_IB_OFFER_BYTES_V6 : RDS_IB_OFFER_BYTES_V4;
+}
+
+int rds_ib_offer_decode(const void *data, unsigned int len, int v6, struct rds_ib_offer *o)
+{
+	const auto *p = static_cast<const uint8_t *>(data);
+	unsigned int addr_bytes = v6 ? 16 : 4;
+	Offer said = { .saddr = o->saddr,
+		       .daddr = o->daddr,
+		       .ack_seq = 0,
+		       .credit = 0,
+		       .minors = 1,
+		       .major = 4,
+		       .minor = 0,
+		       .tos = 0 };
+	Common c;
+
+	if (!p || len < 2 * addr_bytes + kCommonBytes || !p[2 * addr_bytes]) {
+		*o = said;
+		return 0;
+	}
+	get_addr(said.saddr, p, v6);
+	get_addr(said.daddr, p + addr_bytes, v6);
+	if (!usable(said.saddr, v6) || !usable(said.daddr, v6))
+		return -rds::err::kEinval;
+	__builtin_memcpy(&c, p + 2 * addr_bytes, sizeof(c));
+	said.major = c.major;
+	said.minor = c.minor;
+	said.minors = get16(c.minors);
+	said.tos = c.tos;
+	said.ack_seq = get64(c.ack_seq);
+	said.credit = get32(c.credit);
+	*o = said;
+	return 0;
+}
+
+int rds_ib_offer_agree(struct rds_ib_offer *o)
+{
+	uint16_t common = o->minors & kMinors;
+
+	if (o->major == 4 && common)
+		o->minor = common & 2 ? 1 : 0;
+	else if (o->major != 3 || o->minor != 1)
+		return -rds::err::kEproto;
+	return 0;
+}
+
+int rds_ib_offer_propose(struct rds_ib_offer *o, unsigned int attempt)
+{
+	/* Of 3.1 nobody knows what it makes of a TOS. */
+	if (attempt > 1 || (attempt && o->tos))
+		return 0;
+	o->major = attempt ? 3 : 4;
+	o->minor = 1;
+	o->minors = kMinors;
+	return 1;
+}
+
+} // extern "C"
