@@ -5,6 +5,7 @@ file(GLOB rds_core_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/net/rds/*.cc)
 # The pure parts of transports.
 file(GLOB rds_loop_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/transports/loop/*.cc)
 file(GLOB rds_tcp_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/transports/tcp/*.cc)
+file(GLOB rds_ib_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/transports/ib/*.cc)
 
 set(RDS_CORE_FLAGS -std=gnu++20 -ffreestanding -fno-exceptions -fno-rtti -fno-strict-aliasing
 	-fno-strict-overflow -fno-delete-null-pointer-checks -Werror -Wnon-virtual-dtor

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fake_ib.h: an adapter for ib_link.cc that keeps what is posted, and, beside fake_tcp_core.h, the
+ * few more functions of the core that a link calls.
+ */
+#ifndef FAKE_IB_H
+#define FAKE_IB_H
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "../../transports/ib/ib_link.h"
+#include "fake_tcp_core.h"
+
+namespace fake_ib
+{
+
+struct Sent {
+	uint32_t slot;
+	std::string header, payload;
+	unsigned int flags;
+	bool signaled() const
+	{
+		return flags & RDS_IB_SIGNALED;
+	}
+	/* From port 0 to port 0, and nothing in it. */
+	bool empty() const;
+	uint64_t ack() const;
+	unsigned int credit() const
+	{
+		return static_cast<unsigned char>(header[25]);
+	}
+};
+
+/* One end: a link, its adapter, and what the core was told. */
+struct End {
+	explicit End(struct rds_path *path);
+	~End();
+
+	/* Sizes, buffers, connection. */
+	void up(uint32_t send_wr, uint32_t recv_wr, uint32_t peer_credits = 0);
+	/* As ops->xmit; frames go to @sent. */
+	long xmit(const std::vector<struct rds_msg *> &msgs, uint32_t off = 0, bool more = false);
+	/* Completes all up to the last signaled one of what is out; how many were given back. */
+	size_t complete();
+	/* A frame comes into the next buffer, and is looked at. */
+	void arrive(const std::string &header, const std::string &payload = "");
+	/* The same without a look. */
+	void fill(const std::string &header, const std::string &payload = "");
+
+	struct rds_ib_link link;
+	struct rds_ib_link_params params = {};
+
+	std::vector<Sent> sent;	     /* all that was posted */
+	std::deque<Sent> out;	     /* with the adapter */
+	std::deque<uint32_t> buffers; /* slots offered and not filled */
+	struct Buffer {
+		bool offered = false;
+		std::string header;
+		struct rds_src src;
+	};
+	std::vector<Buffer> rx;
+	uint64_t given_back = 0;     /* send slots */
+	std::array<unsigned int, RDS_IB_LINK_STAT_COUNT> counts = {};
+	int send_error = 0, offer_error = 0; /* what posting says */
+	std::vector<enum rds_drop_reason> drops;
+	unsigned int writable = 0, later = 0;
+};
+
+/* A message with header and pattern, with a number; the test's own. */
+struct rds_msg *message(uint32_t len, uint16_t sport, uint64_t ack = 0);
+std::string pattern(uint32_t len, uint16_t seed);
+/* @m as frames on the wire. */
+std::vector<std::pair<std::string, std::string>> frames(const struct rds_msg &m);
+
+} // namespace fake_ib
+#endif

@@ -1,0 +1,770 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ib_link_test.cc: a link between a scripted core and an adapter that keeps what is posted: frames,
+ * rings, credits, and every way in which a peer's frames can be wrong.
+ */
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <memory>
+#include <random>
+
+#include "fake_ib.h"
+
+namespace
+{
+
+using fake_ib::End;
+using fake_ib::frames;
+using fake_ib::message;
+using fake_ib::pattern;
+using Message = std::unique_ptr<struct rds_msg>;
+
+constexpr long kHeader = RDS_HEADER_BYTES;
+
+/* A header with everything that a link looks at. */
+struct Head {
+	uint32_t len;
+	uint16_t sport;
+	uint16_t dport = 7;
+	uint8_t seq = 1;
+	uint8_t credit = 0;
+	std::string str() const
+	{
+		std::string h = fake_header(len, sport);
+
+		h[7] = static_cast<char>(seq);
+		h[23] = static_cast<char>(dport);
+		h[25] = static_cast<char>(credit);
+		return h;
+	}
+};
+
+const std::string kEmpty = Head{0, 0, 0, 0}.str();
+
+/* The header's words, one's complement: 0xffff when it holds its right checksum. */
+unsigned int sum(const std::string &h)
+{
+	unsigned int s = 0;
+
+	for (size_t i = 0; i < h.size(); i += 2)
+		s += static_cast<unsigned char>(h[i]) << 8 | static_cast<unsigned char>(h[i + 1]);
+	while (s >> 16)
+		s = (s & 0xffff) + (s >> 16);
+	return s;
+}
+
+std::string with_csum(std::string h)
+{
+	unsigned int s = ~sum(h) & 0xffff;
+
+	h[30] = static_cast<char>(s >> 8);
+	h[31] = static_cast<char>(s);
+	return h;
+}
+
+class IbLink : public testing::Test
+{
+protected:
+	IbLink()
+	{
+		fake_path = &path;
+		path.skip_port = 0;
+	}
+	void TearDown() override
+	{
+		rds_ib_link_end(&end.link);
+		EXPECT_EQ(path.live, 0) << "messages leaked";
+	}
+	struct rds_msg *msg(uint32_t len, uint16_t sport = 2, uint64_t ack = 0)
+	{
+		messages.emplace_back(message(len, sport, ack));
+		return messages.back().get();
+	}
+	/* So that the link may say something, too. */
+	void greet()
+	{
+		ASSERT_EQ(end.xmit({msg(0)}), kHeader);
+		end.complete();
+		ASSERT_TRUE(end.out.empty());
+	}
+	void expect_dropped(enum rds_ib_link_stat why)
+	{
+		EXPECT_EQ(end.drops, std::vector<enum rds_drop_reason>{RDS_DROP_PROTOCOL});
+		EXPECT_EQ(end.counts[why], 1u);
+		EXPECT_EQ(end.link.state, RDS_IB_LINK_ENDED);
+	}
+
+	struct rds_path path;
+	std::vector<Message> messages;
+	End end{&path};
+};
+
+/* ---- sending ---- */
+
+TEST_F(IbLink, AMessageGoesOutInFramesThatAllHaveItsHeader)
+{
+	for (uint32_t len : {0u, 1u, 4095u, 4096u, 4097u, 10000u, 8192u}) {
+		struct rds_msg *m = msg(len, 9, 77);
+		auto expected = frames(*m);
+
+		end.up(64, 8);
+		end.sent.clear();
+		EXPECT_EQ(end.xmit({m}), kHeader + len);
+		ASSERT_EQ(end.sent.size(), expected.size()) << len;
+		for (size_t i = 0; i < expected.size(); i++) {
+			EXPECT_EQ(end.sent[i].header, with_csum(expected[i].first));
+			EXPECT_EQ(end.sent[i].payload, expected[i].second);
+		}
+		end.complete();
+		rds_ib_link_end(&end.link);
+	}
+}
+
+TEST_F(IbLink, WithoutChecksumsThereIsNone)
+{
+	end.params.csum = 0;
+	end.up(8, 8);
+	EXPECT_EQ(end.xmit({msg(5)}), kHeader + 5);
+	EXPECT_EQ(end.sent[0].header, messages[0]->header);
+}
+
+TEST_F(IbLink, WhatIsAcceptedEndsWhereAFrameEnds)
+{
+	struct rds_msg *a = msg(10000, 2), *b = msg(5, 3);
+
+	end.up(4, 8);
+	/* Three of four slots. */
+	EXPECT_EQ(end.xmit({b, a}), kHeader + 5 + kHeader + 8192);
+	EXPECT_EQ(end.xmit({a}, kHeader + 8192), -EAGAIN);
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_ring_full], 2u);
+	EXPECT_EQ(end.writable, 0u);
+	EXPECT_TRUE(end.out.back().signaled()) << "nothing would ever be completed";
+	EXPECT_EQ(end.complete(), 3u);
+	EXPECT_EQ(end.writable, 1u);
+	end.complete();
+	EXPECT_EQ(end.writable, 1u) << "told once";
+	EXPECT_EQ(end.xmit({a}, kHeader + 8192), 10000 - 8192);
+	EXPECT_EQ(end.sent.back().header, with_csum(a->header));
+	EXPECT_EQ(end.sent.back().payload, pattern(10000, 2).substr(8192));
+}
+
+TEST_F(IbLink, ACompletionIsAskedForNowAndThenAndAtTheEnd)
+{
+	std::vector<struct rds_msg *> all(20, msg(0));
+	std::string flags;
+
+	end.params.max_unsignaled = 6;
+	end.up(64, 8);
+	end.xmit(all, 0, true);
+	end.xmit({msg(0)});
+	for (const auto &s : end.sent)
+		flags += s.signaled() ? 's' : '.';
+	EXPECT_EQ(flags, ".....s.....s.....s..s");
+	for (const auto &s : end.sent)
+		EXPECT_EQ(!!(s.flags & RDS_IB_SOLICITED), s.signaled());
+	EXPECT_EQ(end.complete(), 21u);
+}
+
+/* Whatever the parameter says, half a ring never goes without. */
+TEST_F(IbLink, ACompletionIsAskedForBeforeTheRingIsFull)
+{
+	std::vector<struct rds_msg *> all(20, msg(0));
+
+	end.params.max_unsignaled = 64;
+	end.up(16, 8);
+	EXPECT_EQ(end.xmit(all, 0, true), 15 * kHeader);
+	EXPECT_TRUE(end.sent[7].signaled());
+	EXPECT_TRUE(end.sent[14].signaled());
+}
+
+TEST_F(IbLink, ACompletionOfNothingIsNone)
+{
+	end.up(8, 8);
+	EXPECT_EQ(end.xmit({msg(0)}), kHeader);
+	rds_ib_link_sent(&end.link, 3);
+	EXPECT_EQ(end.out.size(), 1u);
+	EXPECT_EQ(end.complete(), 1u);
+	rds_ib_link_sent(&end.link, 0);
+	EXPECT_EQ(end.given_back, 1u);
+}
+
+TEST_F(IbLink, BeforeItIsOpenThereIsNoRoom)
+{
+	end.params.send_wr = end.params.recv_wr = 8;
+	rds_ib_link_prepare(&end.link, &end.params);
+	EXPECT_EQ(end.xmit({msg(3)}), -EAGAIN);
+	EXPECT_TRUE(end.sent.empty());
+	rds_ib_link_settle(&end.link, RDS_ATOMIC);
+	EXPECT_EQ(end.writable, 0u);
+	rds_ib_link_open(&end.link);
+	EXPECT_EQ(end.writable, 1u);
+	EXPECT_EQ(end.xmit({msg(3)}), kHeader + 3);
+}
+
+TEST_F(IbLink, AnAdapterThatRefusesEndsIt)
+{
+	end.up(8, 8);
+	end.send_error = -EIO;
+	EXPECT_EQ(end.xmit({msg(3)}), -EIO);
+	EXPECT_EQ(end.xmit({msg(3)}), -ENOTCONN);
+	rds_ib_link_keepalive(&end.link);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_TRUE(end.sent.empty());
+}
+
+TEST_F(IbLink, TheCoreHearsOnceThatItIsBroken)
+{
+	end.up(8, 8);
+	rds_ib_link_broken(&end.link, RDS_DROP_PEER_CLOSED);
+	rds_ib_link_broken(&end.link, RDS_DROP_ERROR);
+	EXPECT_EQ(end.drops, std::vector<enum rds_drop_reason>{RDS_DROP_PEER_CLOSED});
+	EXPECT_EQ(end.xmit({msg(3)}), -ENOTCONN);
+	end.arrive(Head{0, 3}.str());
+	EXPECT_TRUE(path.taken.empty());
+}
+
+TEST_F(IbLink, TheEndGivesEverythingBack)
+{
+	end.up(8, 4);
+	end.xmit({msg(3), msg(9000)});
+	end.arrive(Head{5000, 2}.str(), pattern(4096, 2));
+	end.fill(Head{5000, 2}.str(), pattern(904, 2));
+	EXPECT_EQ(path.live, 1);
+	rds_ib_link_end(&end.link);
+	EXPECT_TRUE(end.out.empty());
+	for (const auto &b : end.rx)
+		EXPECT_FALSE(b.offered);
+	EXPECT_EQ(path.live, 0);
+	EXPECT_EQ(end.link.state, RDS_IB_LINK_IDLE);
+	end.sent.clear();
+	end.up(8, 4);
+	EXPECT_EQ(end.buffers.size(), 4u);
+	end.arrive(Head{1, 2}.str(), "x");
+	EXPECT_EQ(path.taken.size(), 1u) << "nothing is left of the last connection";
+}
+
+/* ---- its own frames ---- */
+
+TEST_F(IbLink, KeepsAQuietConnectionAlive)
+{
+	end.up(8, 8);
+	rds_ib_link_keepalive(&end.link);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_TRUE(end.sent.empty()) << "the first word is the core's";
+	EXPECT_EQ(end.xmit({msg(3, 2, 41)}), kHeader + 3);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_EQ(end.sent.size(), 1u) << "something was posted since";
+	rds_ib_link_keepalive(&end.link);
+	ASSERT_EQ(end.sent.size(), 2u);
+	EXPECT_TRUE(end.sent[1].empty());
+	EXPECT_TRUE(end.sent[1].signaled());
+	EXPECT_EQ(sum(end.sent[1].header), 0xffffu);
+	EXPECT_EQ(end.sent[1].ack(), 41u);
+	rds_ib_link_keepalive(&end.link);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_EQ(end.sent.size(), 2u) << "one at a time";
+	end.complete();
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_EQ(end.sent.size(), 3u);
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_keepalive], 2u);
+}
+
+TEST_F(IbLink, TheLastSlotIsForItsOwn)
+{
+	std::vector<struct rds_msg *> all(8, msg(0));
+
+	end.up(4, 8);
+	EXPECT_EQ(end.xmit(all), 3 * kHeader);
+	rds_ib_link_keepalive(&end.link);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_EQ(end.out.size(), 4u);
+	EXPECT_TRUE(end.out.back().empty());
+}
+
+TEST_F(IbLink, AdapterRefusingItsOwnFrameEndsIt)
+{
+	end.up(8, 8);
+	greet();
+	end.send_error = -EIO;
+	rds_ib_link_keepalive(&end.link);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_EQ(end.drops, std::vector<enum rds_drop_reason>{RDS_DROP_SEND});
+}
+
+/* ---- credits ---- */
+
+TEST_F(IbLink, SendsNoMoreThanThePeerHasBuffers)
+{
+	std::vector<struct rds_msg *> all(8, msg(0));
+
+	end.up(64, 8, 5);
+	EXPECT_EQ(end.xmit(all), 4 * kHeader) << "the last is for giving credits back";
+	EXPECT_TRUE(end.sent.back().signaled());
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_throttle], 1u);
+	end.complete();
+	EXPECT_EQ(end.writable, 0u);
+	end.arrive(Head{0, 0, 0, 0, 2}.str());
+	EXPECT_EQ(end.writable, 1u);
+	EXPECT_EQ(end.xmit(all), 2 * kHeader);
+	end.arrive(Head{0, 0, 0, 0, 0}.str());
+	EXPECT_EQ(end.writable, 1u);
+}
+
+TEST_F(IbLink, AFrameCarriesWhatIsToBeGivenBack)
+{
+	end.up(8, 1024, 100);
+	for (int i = 0; i < 5; i++)
+		end.arrive(Head{0, 3}.str());
+	EXPECT_EQ(end.xmit({msg(5000)}), kHeader + 5000);
+	EXPECT_EQ(end.sent[0].credit(), 5u);
+	EXPECT_EQ(end.sent[1].credit(), 0u) << "once";
+	end.complete();
+	end.link.own_out = 1; /* so that they add up */
+	for (int i = 0; i < 300; i++)
+		end.arrive(Head{0, 3}.str());
+	EXPECT_EQ(end.xmit({msg(5000)}), kHeader + 5000);
+	EXPECT_EQ(end.sent[2].credit(), 255u);
+	EXPECT_EQ(end.sent[3].credit(), 45u);
+}
+
+TEST_F(IbLink, GivesCreditsBackByItself)
+{
+	end.up(8, 64, 2);
+	EXPECT_EQ(end.xmit({msg(0)}), kHeader);
+	end.complete();
+	EXPECT_EQ(end.xmit({msg(0)}), -EAGAIN);
+	for (int i = 0; i < 15; i++)
+		end.arrive(Head{0, 3}.str());
+	EXPECT_EQ(end.sent.size(), 1u);
+	end.arrive(Head{0, 3}.str());
+	ASSERT_EQ(end.sent.size(), 2u);
+	EXPECT_TRUE(end.sent[1].empty());
+	EXPECT_EQ(end.sent[1].credit(), 16u);
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_credit_updates], 1u);
+	/* That was the last one. */
+	end.complete();
+	for (int i = 0; i < 20; i++)
+		end.arrive(Head{0, 3}.str());
+	EXPECT_EQ(end.sent.size(), 2u);
+	end.arrive(Head{0, 0, 0, 0, 1}.str());
+	ASSERT_EQ(end.sent.size(), 3u);
+	EXPECT_EQ(end.sent[2].credit(), 21u);
+	EXPECT_EQ(end.writable, 0u);
+	/* One at a time. */
+	end.arrive(Head{0, 0, 0, 0, 9}.str());
+	for (int i = 0; i < 30; i++)
+		end.arrive(Head{0, 3}.str());
+	EXPECT_EQ(end.sent.size(), 3u);
+	end.complete();
+	EXPECT_EQ(end.sent.size(), 4u);
+}
+
+TEST_F(IbLink, OfASmallRingHalfIsGivenBack)
+{
+	end.up(8, 4, 50);
+	greet();
+	end.arrive(Head{0, 3}.str());
+	EXPECT_EQ(end.sent.size(), 1u);
+	end.arrive(Head{0, 3}.str());
+	EXPECT_EQ(end.sent.back().credit(), 2u);
+}
+
+TEST_F(IbLink, WithoutCountingNothingIsSaidAndNothingHeard)
+{
+	end.up(8, 8, 0);
+	greet();
+	for (int i = 0; i < 40; i++)
+		end.arrive(Head{0, 3, 7, 1, 200}.str());
+	EXPECT_EQ(end.xmit({msg(0)}), kHeader);
+	EXPECT_EQ(end.sent.back().credit(), 0u);
+	EXPECT_EQ(end.sent.size(), 2u);
+	EXPECT_EQ(end.counts[RDS_IB_LINK_rx_credit_updates], 0u);
+}
+
+/* The peer may be gone with all our credits, and nobody else will find out. */
+TEST_F(IbLink, OutOfCreditsAndNothingHeardItAsksAllTheSame)
+{
+	end.up(8, 8, 2);
+	greet();
+	EXPECT_EQ(end.xmit({msg(0)}), -EAGAIN);
+	rds_ib_link_keepalive(&end.link);
+	end.arrive(Head{0, 3}.str());
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_EQ(end.sent.size(), 1u) << "it is there";
+	rds_ib_link_keepalive(&end.link);
+	ASSERT_EQ(end.sent.size(), 2u);
+	rds_ib_link_keepalive(&end.link);
+	end.complete();
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_EQ(end.sent.size(), 3u);
+	end.complete();
+	/* Two went on tick: they are paid first. */
+	end.arrive(Head{0, 0, 0, 0, 2}.str());
+	EXPECT_EQ(end.xmit({msg(0)}), -EAGAIN);
+	end.arrive(Head{0, 0, 0, 0, 1}.str());
+	EXPECT_EQ(end.xmit({msg(0)}), kHeader);
+}
+
+TEST_F(IbLink, ALyingPeersCreditsDoNotOverflow)
+{
+	end.up(8, 8, ~0u);
+	greet();
+	for (int i = 0; i < 1000; i++)
+		end.arrive(Head{0, 3, 7, 1, 255}.str());
+	EXPECT_EQ(end.xmit({msg(0)}), kHeader);
+}
+
+/* ---- receiving ---- */
+
+TEST_F(IbLink, FramesBecomeMessages)
+{
+	end.up(8, 8);
+	for (uint32_t len : {0u, 1u, 4095u, 4096u, 4097u, 10000u, 8192u}) {
+		const auto *m = msg(len, 5);
+
+		path.taken.clear();
+		for (const auto &f : frames(*m)) {
+			EXPECT_TRUE(path.taken.empty());
+			end.arrive(with_csum(f.first), f.second);
+		}
+		ASSERT_EQ(path.taken.size(), 1u) << len;
+		EXPECT_EQ(path.taken[0].second, m->payload.bytes);
+	}
+	EXPECT_EQ(end.buffers.size(), 8u);
+	EXPECT_TRUE(end.drops.empty());
+}
+
+TEST_F(IbLink, TheCoreSeesOneHeaderOfAMessageAndEveryEmptyOne)
+{
+	end.up(8, 8);
+	end.arrive(kEmpty);
+	end.arrive(Head{5000, 3}.str(), pattern(4096, 3));
+	/* Acks and credits come at any place. */
+	end.arrive(kEmpty);
+	end.arrive(kEmpty);
+	end.arrive(Head{5000, 3}.str(), pattern(904, 4));
+	end.arrive(kEmpty);
+	EXPECT_EQ(path.headers.size(), 5u);
+	ASSERT_EQ(path.taken.size(), 1u);
+	EXPECT_EQ(path.taken[0].second, pattern(4096, 3) + pattern(904, 4));
+}
+
+TEST_F(IbLink, WhatNobodyWantsIsSkipped)
+{
+	path.skip_port = 9;
+	end.up(8, 8);
+	end.arrive(Head{9000, 9}.str(), pattern(4096, 1));
+	end.arrive(Head{9000, 9}.str(), pattern(4096, 1));
+	end.arrive(Head{9000, 9}.str(), pattern(808, 1));
+	end.arrive(Head{3, 4}.str(), "abc");
+	EXPECT_EQ(path.headers.size(), 2u);
+	EXPECT_EQ(path.taken.size(), 1u);
+}
+
+/* The core refuses at every step: nothing is lost, doubled or overtaken. */
+TEST_F(IbLink, ARefusalIsTriedAgain)
+{
+	int *const knobs[] = {&path.begin_nomem, &path.append_nomem, &path.incoming_again};
+
+	end.up(8, 8, 5);
+	for (int *knob : knobs) {
+		const unsigned int later = end.later;
+		const int32_t credits = end.link.credits;
+
+		path.taken.clear();
+		*knob = 2;
+		end.arrive(Head{5000, 3, 7, 1, 1}.str(), pattern(4096, 3));
+		end.arrive(Head{5000, 3, 7, 1, 1}.str(), pattern(904, 4));
+		end.arrive(Head{2, 4}.str(), "ab");
+		EXPECT_EQ(end.later, later + 1) << "asked once";
+		EXPECT_TRUE(path.taken.empty());
+		rds_ib_link_retry(&end.link);
+		EXPECT_EQ(end.later, later + 2);
+		rds_ib_link_retry(&end.link);
+		ASSERT_EQ(path.taken.size(), 2u);
+		EXPECT_EQ(path.taken[0].second, pattern(4096, 3) + pattern(904, 4));
+		EXPECT_EQ(path.taken[1].second, "ab");
+		EXPECT_EQ(end.link.credits, credits + 2) << "counted once";
+	}
+	EXPECT_EQ(end.counts[RDS_IB_LINK_rx_paused], 6u);
+}
+
+TEST_F(IbLink, APausedLinkTakesNothingAndStillSends)
+{
+	end.up(8, 4);
+	path.incoming_again = 1;
+	end.arrive(Head{2, 4}.str(), "ab");
+	end.fill(Head{2, 4}.str(), "cd");
+	EXPECT_EQ(end.xmit({msg(3)}), kHeader + 3);
+	end.complete();
+	EXPECT_TRUE(path.taken.empty());
+	EXPECT_EQ(end.buffers.size(), 2u);
+	rds_ib_link_retry(&end.link);
+	EXPECT_EQ(path.taken.size(), 2u);
+	EXPECT_EQ(end.buffers.size(), 4u);
+}
+
+TEST_F(IbLink, ChecksumsAreChecked)
+{
+	std::string good = with_csum(Head{2, 4}.str());
+
+	end.up(8, 8);
+	end.arrive(good, "ab");
+	end.arrive(Head{2, 4}.str(), "ab"); /* none */
+	EXPECT_EQ(path.taken.size(), 2u);
+	good[20] ^= 1;
+	end.arrive(good, "ab");
+	EXPECT_EQ(path.taken.size(), 2u);
+	expect_dropped(RDS_IB_LINK_rx_bad_csum);
+	end.arrive(Head{2, 4}.str(), "ab");
+	EXPECT_EQ(path.headers.size(), 2u) << "nothing more is taken";
+}
+
+TEST_F(IbLink, AnEmptyFramesChecksumIsCheckedToo)
+{
+	std::string h = with_csum(kEmpty);
+
+	h[15] = 1; /* h_ack */
+	end.up(8, 8);
+	end.arrive(h);
+	EXPECT_TRUE(path.headers.empty());
+	expect_dropped(RDS_IB_LINK_rx_bad_csum);
+}
+
+struct Wrong {
+	const char *name;
+	std::vector<std::pair<std::string, size_t>> frames; /* header, bytes of payload */
+};
+
+class IbLinkWrong : public IbLink, public testing::WithParamInterface<Wrong>
+{
+};
+
+const Wrong kWrong[] = {
+	{"NoHeader", {{"short", 0}}},
+	{"LessThanAFrame", {{Head{5000, 3}.str(), 4095}}},
+	{"MoreThanTheMessage", {{Head{5, 3}.str(), 6}}},
+	{"LessThanTheMessage", {{Head{5, 3}.str(), 4}}},
+	{"NoPayload", {{Head{5, 3}.str(), 0}}},
+	{"PayloadOfNothing", {{Head{0, 3}.str(), 1}}},
+	{"EmptyWithPayload", {{kEmpty, 1}}},
+	{"LastTooLong", {{Head{5000, 3}.str(), 4096}, {Head{5000, 3}.str(), 905}}},
+	{"LastTooShort", {{Head{5000, 3}.str(), 4096}, {Head{5000, 3}.str(), 903}}},
+	{"AnotherNumber", {{Head{5000, 3}.str(), 4096}, {Head{5000, 3, 7, 2}.str(), 904}}},
+	{"AnotherLength", {{Head{5000, 3}.str(), 4096}, {Head{5001, 3}.str(), 904}}},
+	{"AnotherSource", {{Head{5000, 3}.str(), 4096}, {Head{5000, 4}.str(), 904}}},
+	{"AnotherDestination", {{Head{5000, 3}.str(), 4096}, {Head{5000, 3, 8}.str(), 904}}},
+	{"MessageInMessage", {{Head{5000, 3}.str(), 4096}, {Head{0, 4}.str(), 0}}},
+	{"EmptyWithPayloadInMessage", {{Head{5000, 3}.str(), 4096}, {kEmpty, 904}}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Frames, IbLinkWrong, testing::ValuesIn(kWrong),
+			 [](const auto &info) { return std::string(info.param.name); });
+
+TEST_P(IbLinkWrong, EndsIt)
+{
+	end.up(8, 8);
+	for (const auto &f : GetParam().frames) {
+		EXPECT_TRUE(end.drops.empty());
+		end.arrive(f.first, pattern(static_cast<uint32_t>(f.second), 1));
+	}
+	expect_dropped(RDS_IB_LINK_rx_bad_frame);
+	EXPECT_TRUE(path.taken.empty());
+	end.arrive(Head{2, 4}.str(), "ab");
+	EXPECT_TRUE(path.taken.empty());
+}
+
+/* The core has dropped it by itself. */
+TEST_F(IbLink, WhatTheCoreCallsNoRdsEndsIt)
+{
+	path.bad_port = 66;
+	end.up(8, 8);
+	end.arrive(Head{2, 66}.str(), "ab");
+	EXPECT_EQ(end.link.state, RDS_IB_LINK_ENDED);
+	EXPECT_TRUE(end.drops.empty());
+	end.arrive(Head{2, 4}.str(), "ab");
+	EXPECT_TRUE(path.taken.empty());
+}
+
+TEST_F(IbLink, BuffersComeWhenThereIsMemory)
+{
+	end.offer_error = -ENOMEM;
+	end.up(8, 4);
+	EXPECT_EQ(end.buffers.size(), 0u);
+	end.offer_error = 0;
+	rds_ib_link_settle(&end.link, RDS_ATOMIC);
+	EXPECT_EQ(end.buffers.size(), 4u);
+	end.offer_error = -EIO;
+	end.arrive(Head{2, 4}.str(), "ab");
+	EXPECT_EQ(path.taken.size(), 1u);
+	EXPECT_EQ(end.drops, std::vector<enum rds_drop_reason>{RDS_DROP_ERROR});
+}
+
+/* Buffers that our offer did not tell of are credits. */
+TEST_F(IbLink, LateBuffersAreGivenBack)
+{
+	end.offer_error = -ENOMEM;
+	end.up(8, 16, 50);
+	end.offer_error = 0;
+	EXPECT_EQ(end.xmit({msg(0)}), kHeader);
+	rds_ib_link_settle(&end.link, RDS_ATOMIC);
+	ASSERT_EQ(end.sent.size(), 2u);
+	EXPECT_EQ(end.sent[1].credit(), 16u);
+}
+
+/* ---- two links ---- */
+
+struct Pair {
+	struct rds_path path[2];
+	End end[2] = {End(&path[0]), End(&path[1])};
+	std::vector<Message> messages[2];
+	struct Cursor {
+		size_t at = 0;
+		uint32_t off = 0;
+	} cursor[2];
+	bool blocked[2] = {false, false};
+	size_t wired[2] = {0, 0}; /* frames that crossed */
+	std::mt19937 rng;
+
+	uint32_t below(uint32_t n)
+	{
+		return rng() % n;
+	}
+
+	void send(int i)
+	{
+		Cursor &c = cursor[i];
+		std::vector<struct rds_msg *> batch;
+
+		for (size_t k = c.at; k < messages[i].size() && batch.size() < 4; k++)
+			batch.push_back(messages[i][k].get());
+		if (batch.empty() || (blocked[i] && !end[i].writable))
+			return;
+		end[i].writable = 0;
+
+		long n = end[i].xmit(batch, c.off, c.at + batch.size() < messages[i].size());
+
+		blocked[i] = n == -EAGAIN;
+		for (n = n < 0 ? 0 : n; n; c.off = 0, c.at++) {
+			long left = messages[i][c.at]->len + kHeader - c.off;
+
+			if (n < left) {
+				c.off += static_cast<uint32_t>(n);
+				blocked[i] = true;
+				return;
+			}
+			n -= left;
+		}
+	}
+
+	void cross(int i)
+	{
+		End &to = end[!i];
+
+		for (uint32_t n = below(5); n && wired[i] < end[i].sent.size(); n--) {
+			/* Without credits the hardware waits. */
+			ASSERT_FALSE(end[i].link.p.flow && to.buffers.empty());
+			if (to.buffers.empty())
+				break;
+
+			const auto &s = end[i].sent[wired[i]++];
+
+			to.fill(s.header, s.payload);
+		}
+		rds_ib_link_settle(&to.link, RDS_ATOMIC);
+	}
+
+	void refuse(int i)
+	{
+		fake_path = &path[i];
+		path[i].begin_nomem = static_cast<int>(below(2));
+		path[i].incoming_again = static_cast<int>(below(2));
+	}
+
+	/* What has crossed is complete, up to a signaled one. */
+	void complete(int i)
+	{
+		uint64_t crossed = wired[i] - end[i].given_back;
+
+		for (uint64_t k = crossed; k; k--)
+			if (end[i].out[k - 1].signaled()) {
+				rds_ib_link_sent(&end[i].link, end[i].out[k - 1].slot);
+				break;
+			}
+		rds_ib_link_settle(&end[i].link, RDS_ATOMIC);
+	}
+
+	void step()
+	{
+		int i = static_cast<int>(below(2));
+
+		fake_path = &path[!i];
+		switch (below(6)) {
+		case 0:
+			send(i);
+			break;
+		case 1:
+			cross(i);
+			break;
+		case 2:
+			complete(i);
+			break;
+		case 3:
+			rds_ib_link_retry(&end[i].link);
+			break;
+		case 4:
+			refuse(i);
+			break;
+		case 5:
+			if (!below(10))
+				rds_ib_link_keepalive(&end[i].link);
+		}
+	}
+
+	bool through() const
+	{
+		return path[1].taken.size() == messages[0].size() &&
+		       path[0].taken.size() == messages[1].size();
+	}
+};
+
+TEST(IbLinkPair, AllOfBothComesThroughWhateverTheRings)
+{
+	for (unsigned int seed = 1; seed <= 60; seed++) {
+		Pair p;
+
+		p.rng.seed(seed);
+		for (int i = 0; i < 2; i++) {
+			p.path[i].skip_port = 0;
+			p.end[i].params.max_unsignaled = p.below(20);
+			for (uint32_t n = 60 + p.below(60); n; n--)
+				p.messages[i].emplace_back(message(
+					p.below(3) ? p.below(300) : p.below(20000),
+					static_cast<uint16_t>(2 + n)));
+		}
+
+		const uint32_t recv[2] = {4u << p.below(4), 4u << p.below(4)};
+		bool flow = seed % 2;
+
+		for (int i = 0; i < 2; i++)
+			p.end[i].up(4u << p.below(4), recv[i], flow ? recv[!i] : 0);
+		for (int n = 0; n < 200000 && !p.through(); n++) {
+			p.step();
+			ASSERT_FALSE(testing::Test::HasFatalFailure()) << "seed " << seed;
+		}
+		ASSERT_TRUE(p.through()) << "seed " << seed;
+		for (int i = 0; i < 2; i++) {
+			for (size_t k = 0; k < p.messages[i].size(); k++)
+				ASSERT_EQ(p.path[!i].taken[k].second,
+					  p.messages[i][k]->payload.bytes);
+			EXPECT_TRUE(p.end[i].drops.empty());
+			EXPECT_EQ(flow, p.end[i].counts[RDS_IB_LINK_tx_credit_updates] +
+						p.end[i].counts[RDS_IB_LINK_rx_credit_updates] >
+						0);
+		}
+		EXPECT_EQ(p.path[0].live + p.path[1].live, 0);
+	}
+}
+
+} // namespace

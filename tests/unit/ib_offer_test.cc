@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ib_offer_test.cc: private data byte by byte, and the rules of versions.
+ */
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "transports/ib/ib_offer.h"
+
+namespace
+{
+
+using Bytes = std::vector<unsigned char>;
+
+struct rds_addr addr(const Bytes &b)
+{
+	struct rds_addr a;
+	Bytes all = b;
+
+	if (b.size() == 4) {
+		all = Bytes(10, 0);
+		all.insert(all.end(), 2, 0xff);
+		all.insert(all.end(), b.begin(), b.end());
+	}
+	memcpy(&a, all.data(), sizeof(a));
+	return a;
+}
+
+const Bytes kV4[] = {{10, 0, 0, 1}, {10, 0, 0, 2}};
+const Bytes kV6[] = {{0xfd, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
+		     {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2}};
+/* Behind the addresses: 4.1, minors, TOS, ack, credit. */
+const Bytes kRest = {4, 1, 0, 3, 5, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 4, 0, 0, 0, 0, 0};
+
+struct rds_ib_offer offer(const Bytes &from, const Bytes &to)
+{
+	return {addr(from), addr(to), 0x0102030405060708, 1024, 3, 4, 1, 5};
+}
+
+Bytes operator+(Bytes a, const Bytes &b)
+{
+	a.insert(a.end(), b.begin(), b.end());
+	return a;
+}
+
+Bytes encoded(const struct rds_ib_offer &o)
+{
+	unsigned char out[RDS_IB_OFFER_BYTES_V6];
+
+	return Bytes(out, out + rds_ib_offer_encode(&o, out));
+}
+
+int decode(const Bytes &b, bool v6, struct rds_ib_offer *o)
+{
+	return rds_ib_offer_decode(b.data(), static_cast<unsigned int>(b.size()), v6, o);
+}
+
+void expect_same(const struct rds_ib_offer &a, const struct rds_ib_offer &b)
+{
+	EXPECT_FALSE(memcmp(&a.saddr, &b.saddr, sizeof(a.saddr)));
+	EXPECT_FALSE(memcmp(&a.daddr, &b.daddr, sizeof(a.daddr)));
+	EXPECT_EQ(a.ack_seq, b.ack_seq);
+	EXPECT_EQ(a.credit, b.credit);
+	EXPECT_EQ(a.minors, b.minors);
+	EXPECT_EQ(a.major, b.major);
+	EXPECT_EQ(a.minor, b.minor);
+	EXPECT_EQ(a.tos, b.tos);
+}
+
+TEST(IbOffer, LiesOnTheWireAsMainlines)
+{
+	EXPECT_EQ(encoded(offer(kV4[0], kV4[1])), kV4[0] + kV4[1] + kRest);
+	EXPECT_EQ(encoded(offer(kV6[0], kV6[1])), kV6[0] + kV6[1] + kRest);
+}
+
+TEST(IbOffer, IsReadAsItWasWritten)
+{
+	for (bool v6 : {false, true}) {
+		const auto o = v6 ? offer(kV6[0], kV6[1]) : offer(kV4[0], kV4[1]);
+		struct rds_ib_offer back = {};
+
+		EXPECT_EQ(decode(encoded(o), v6, &back), 0);
+		expect_same(back, o);
+		/* Padded, as some adapters hand it over. */
+		EXPECT_EQ(decode(encoded(o) + Bytes(100, 0), v6, &back), 0);
+		expect_same(back, o);
+	}
+}
+
+TEST(IbOffer, NoneOrTooShortOrVersion0IsFourPointNothing)
+{
+	for (bool v6 : {false, true}) {
+		const auto o = v6 ? offer(kV6[0], kV6[1]) : offer(kV4[0], kV4[1]);
+		Bytes whole = encoded(o), zeros(196, 0), no_version = whole;
+		std::vector<Bytes> all = {zeros};
+
+		no_version[v6 ? 32 : 8] = 0;
+		all.push_back(no_version);
+		for (size_t n = 0; n < whole.size(); n++)
+			all.emplace_back(whole.begin(), whole.begin() + static_cast<long>(n));
+		for (const Bytes &b : all) {
+			struct rds_ib_offer got = o;
+
+			EXPECT_EQ(decode(b, v6, &got), 0);
+			expect_same(got, {o.saddr, o.daddr, 0, 0, 1, 4, 0, 0});
+			EXPECT_EQ(rds_ib_offer_agree(&got), 0);
+			EXPECT_EQ(got.minor, 0);
+		}
+
+		struct rds_ib_offer got = o;
+
+		EXPECT_EQ(rds_ib_offer_decode(nullptr, 0, v6, &got), 0);
+		EXPECT_EQ(got.major, 4);
+	}
+}
+
+/* A host that cannot be, or of the other family: not a word of it is used. */
+TEST(IbOffer, AddressesOfNobodyAreRefused)
+{
+	const Bytes bad4[] = {{0, 0, 0, 0}, {224, 0, 0, 1}, {255, 255, 255, 255}};
+	const Bytes mapped = Bytes(10, 0) + Bytes{0xff, 0xff, 10, 0, 0, 1};
+	const Bytes bad6[] = {Bytes(16, 0), Bytes{0xff, 2} + Bytes(14, 0), mapped};
+
+	for (const Bytes &bad : bad4)
+		for (const Bytes &b : {bad + kV4[1] + kRest, kV4[0] + bad + kRest}) {
+			struct rds_ib_offer o = offer(kV4[1], kV4[0]);
+
+			EXPECT_EQ(decode(b, false, &o), -EINVAL);
+			expect_same(o, offer(kV4[1], kV4[0]));
+		}
+	for (const Bytes &bad : bad6)
+		for (const Bytes &b : {bad + kV6[1] + kRest, kV6[0] + bad + kRest}) {
+			struct rds_ib_offer o = {};
+
+			EXPECT_EQ(decode(b, true, &o), -EINVAL);
+		}
+}
+
+TEST(IbOffer, AgreesOnWhatBothSpeak)
+{
+	const struct {
+		uint8_t major, minor;
+		uint16_t minors;
+		int agreed; /* minor version, or -1 */
+	} all[] = {
+		{3, 1, 0x0003, 1}, {3, 1, 0x0000, 1}, {3, 0, 0x0003, -1}, {3, 2, 0x0004, -1},
+		{4, 0, 0x0001, 0}, {4, 1, 0x0003, 1}, {4, 1, 0x0002, 1},  {4, 9, 0x0203, 1},
+		{4, 2, 0x0005, 0}, {4, 1, 0x0000, -1}, {4, 2, 0x0004, -1}, {5, 1, 0x0003, -1},
+		{2, 1, 0x0003, -1}, {1, 0, 0x0001, -1},
+	};
+
+	for (const auto &c : all) {
+		struct rds_ib_offer o = {};
+
+		o.major = c.major;
+		o.minor = c.minor;
+		o.minors = c.minors;
+		EXPECT_EQ(rds_ib_offer_agree(&o), c.agreed < 0 ? -EPROTO : 0)
+			<< int{c.major} << '.' << int{c.minor} << ' ' << c.minors;
+		EXPECT_EQ(o.major, c.major);
+		EXPECT_EQ(int{o.minor}, c.agreed < 0 ? int{c.minor} : c.agreed);
+	}
+}
+
+TEST(IbOffer, ProposesTheNewerFirstAndTheOlderWithoutTos)
+{
+	struct rds_ib_offer o = {};
+
+	EXPECT_TRUE(rds_ib_offer_propose(&o, 0));
+	EXPECT_EQ(o.major, 4);
+	EXPECT_EQ(o.minor, 1);
+	EXPECT_EQ(o.minors, 3);
+	EXPECT_TRUE(rds_ib_offer_propose(&o, 1));
+	EXPECT_EQ(o.major, 3);
+	EXPECT_EQ(o.minor, 1);
+	EXPECT_FALSE(rds_ib_offer_propose(&o, 2));
+	o.tos = 1;
+	EXPECT_TRUE(rds_ib_offer_propose(&o, 0));
+	EXPECT_FALSE(rds_ib_offer_propose(&o, 1));
+}
+
+} // namespace
