@@ -21,13 +21,19 @@ elseif(RDS_FUZZ)
 endif()
 set(RDS_THREAD_SANITIZE -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer)
 
-# core_<name>: objects of the core and of the pure transport parts, with more flags.
-function(rds_core_objects name)
-	add_library(core_${name} OBJECT ${rds_core_sources} ${rds_loop_sources} ${rds_tcp_sources})
-	target_include_directories(core_${name} PRIVATE ${CMAKE_SOURCE_DIR}
+# Objects of kernel C++, with more flags.
+function(rds_pure_objects target sources)
+	add_library(${target} OBJECT ${sources})
+	target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}
 		${CMAKE_SOURCE_DIR}/tests/sim/include ${CMAKE_SOURCE_DIR}/net/rds
 		${CMAKE_SOURCE_DIR}/include/uapi)
-	target_compile_options(core_${name} PRIVATE ${RDS_CORE_FLAGS} ${ARGN})
+	target_compile_options(${target} PRIVATE ${RDS_CORE_FLAGS} ${ARGN})
+endfunction()
+# core_<name>: the core and the pure transport parts that need no more than the seam.
+function(rds_core_objects name)
+	rds_pure_objects(core_${name} "${rds_core_sources};${rds_loop_sources};${rds_tcp_sources}" ${ARGN})
 endfunction()
 
 rds_core_objects(sim ${RDS_SIM_SANITIZE})
+# The other parts: whoever links these has an adapter for them (rds_ib_hw_*()).
+rds_pure_objects(ib_sim "${rds_ib_sources}" ${RDS_SIM_SANITIZE})

@@ -5,10 +5,11 @@
     imports.py --sim OBJECT...      objects of net/rds and of the transports' pure parts
 
 Looks at the user-space objects given, and at the kernel's (net/rds/*.o, transports/*/*.o made from
-.cc) where they have been built. An undefined symbol must be declared in net/platform/platform.h, be
-defined by another object of the core, or be one of the few helpers that compilers call. Every
-function of the seam must be used: what nobody needs is not part of it. No object may have static
-constructors or destructors: the module loader would not run them.
+.cc) where they have been built. An undefined symbol must be declared in net/platform/platform.h (or,
+rds_ib_hw_*, in transports/ib/ib_link.h: what a link asks of its adapter), be defined by another
+object of the core, or be one of the few helpers that compilers call. Every function of the seam must
+be used: what nobody needs is not part of it. No object may have static constructors or destructors:
+the module loader would not run them.
 """
 import argparse
 import pathlib
@@ -24,10 +25,14 @@ HELPERS = re.compile(
 STATIC = re.compile(r"\.(init_array|fini_array|ctors|dtors)\b")
 
 
+def declared(header, pattern):
+    text = re.sub(r"/\*.*?\*/", "", (TOP / header).read_text(), flags=re.S)
+    return set(re.findall(rf"\b({pattern})\(", text))
+
+
 def seam():
-    text = (TOP / "net/platform/platform.h").read_text()
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    return set(re.findall(r"\b(rds_\w+)\(", text)) - {"rds_fn"}
+    return (declared("net/platform/platform.h", r"rds_\w+") - {"rds_fn"} |
+            declared("transports/ib/ib_link.h", r"rds_ib_hw_\w+"))
 
 
 def symbols(path):
@@ -58,9 +63,9 @@ def check(what, objects, sanitized):
     allowed = seam()
     for name in sorted(undefined - defined - allowed):
         if not HELPERS.match(name):
-            faults.append(f"{what}: the core imports {name}, which platform.h does not declare")
+            faults.append(f"{what}: the core imports {name}, which the seam does not declare")
     for name in sorted(allowed - undefined):
-        faults.append(f"{what}: platform.h declares {name}, which nothing in the core calls")
+        faults.append(f"{what}: the seam declares {name}, which nothing in the core calls")
     print(f"{what}: {len(objects)} objects, {len(undefined & allowed)} of "
           f"{len(allowed)} functions of the seam in use")
     return faults

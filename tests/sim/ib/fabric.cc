@@ -18,7 +18,8 @@ constexpr uint64_t kRnrNs = 320 * 1000;
 /* ... and what gets no answer at all after this, so often. */
 constexpr uint64_t kResendNs = 100 * kMs;
 constexpr unsigned int kMaxTries = 4;
-constexpr uint64_t kNoticeNs = 10000 * kMs;
+/* Who accepted, and hears nothing, gives up. */
+constexpr uint64_t kAcceptNs = 2000 * kMs;
 /* Frames that go out in one go. */
 constexpr size_t kBurst = 16;
 
@@ -77,7 +78,7 @@ void raise(const Ref &p, unsigned int side)
 	});
 }
 
-/* To error: all that was posted comes back.  Locked. */
+/* To error.  Locked. */
 void die(const Ref &p, unsigned int side)
 {
 	Qp &q = p->qp[side];
@@ -85,22 +86,9 @@ void die(const Ref &p, unsigned int side)
 	if (q.dead)
 		return;
 	q.dead = true;
-	for (auto *list : {&q.unacked, &q.posted}) {
-		for (const Frame &f : *list)
-			q.sent.push_back(Sent{f.m, false});
-		list->clear();
-	}
+	q.unacked.clear();
+	q.posted.clear();
 	raise(p, side);
-}
-
-/* Whoever has nothing to send finds out in the end, as by a keepalive: decision 011. */
-void noticed_late(const Ref &p, unsigned int side)
-{
-	sim::after(kNoticeNs, "keepalive", [p, side] {
-		Locked l(p->qp[side]);
-
-		die(p, side);
-	});
 }
 
 /* Nothing came back for what @side sent: @again, unless that was the last try.  Locked. */
@@ -140,7 +128,8 @@ void answered(const Ref &p, unsigned int side, size_t n)
 	Locked l(q);
 
 	for (; n && !q.unacked.empty(); n--) {
-		q.sent.push_back(Sent{q.unacked.front().m, true});
+		if (q.unacked.front().signaled)
+			q.sent.push_back(q.unacked.front().slot);
 		q.unacked.pop_front();
 	}
 	raise(p, side);
@@ -180,6 +169,7 @@ bool deliver(const Ref &p, unsigned int side, std::vector<Arrival> &burst)
 
 	if (!to.open || to.dead || to.closed)
 		return false;
+	to.heard = true;
 	for (Arrival &a : burst) {
 		if (!to.buffers)
 			sim::fail("a frame without a buffer");
@@ -250,6 +240,18 @@ void move(const Ref &p, unsigned int side)
 
 /* ---- connecting ---- */
 
+void ready_arrives(const Ref &p)
+{
+	Qp &q = p->qp[1];
+	Locked l(q);
+
+	if (!passes(*p, 0) || q.dead)
+		return;
+	q.heard = true;
+	if (q.user)
+		q.user->established();
+}
+
 void reply_arrives(const Ref &p)
 {
 	Qp &q = p->qp[0];
@@ -265,6 +267,7 @@ void reply_arrives(const Ref &p)
 		q.open = true;
 		if (q.user)
 			q.user->established();
+		sim::after(delay(*p, 0), "ready", [p] { ready_arrives(p); });
 	}
 }
 
@@ -348,8 +351,7 @@ void listen(const struct rds_addr &a, Listener *l)
 		all.push_back(Listening{a, l});
 }
 
-Ref request(const struct rds_addr &from, const struct rds_addr &to, uint32_t scope, uint8_t tos,
-	    unsigned int buffers, User *user)
+Ref create(const struct rds_addr &from, const struct rds_addr &to, uint32_t scope, User *user)
 {
 	auto &all = state().pairs;
 	auto p = std::make_shared<Pair>();
@@ -357,49 +359,61 @@ Ref request(const struct rds_addr &from, const struct rds_addr &to, uint32_t sco
 	p->addr[0] = from;
 	p->addr[1] = to;
 	p->scope = scope;
-	p->tos = tos;
 	p->number = ++state().number;
 	for (unsigned int side = 0; side < 2; side++)
 		p->qp[side].host = network::host_of(p->addr[side]);
 	if (!has_device(p->qp[0].host))
 		return nullptr;
 	p->qp[0].user = user;
-	p->qp[0].buffers = p->qp[0].offered = buffers;
 	if (all.size() == all.capacity())
 		std::erase_if(all, [](const auto &o) { return o.expired(); });
 	all.push_back(p);
-	sim::after(delay(*p, 0), "request", [p] { request_arrives(p); });
 	return p;
 }
 
-bool accept(const Ref &p, unsigned int buffers, User *user)
+void request(const Ref &p, const Data &said)
+{
+	p->said[0] = said;
+	sim::after(delay(*p, 0), "request", [p] { request_arrives(p); });
+}
+
+bool accept(const Ref &p, const Data &said, User *user)
 {
 	Qp &q = p->qp[1];
 
 	if (q.dead || !has_device(q.host))
 		return false;
 	q.user = user;
-	q.buffers = q.offered = buffers;
 	q.open = true;
+	p->said[1] = said;
 	sim::after(delay(*p, 1), "reply", [p] { reply_arrives(p); });
+	sim::after(kAcceptNs, "no answer", [p] {
+		Locked l(p->qp[1]);
+
+		if (!p->qp[1].heard)
+			die(p, 1);
+	});
 	return true;
 }
 
-void reject(const Ref &p)
+void reject(const Ref &p, const Data &said)
 {
+	p->said[1] = said;
 	p->qp[1].closed = p->qp[1].dead = true;
 	tell_end(p, 1);
 }
 
 void post_send(const Ref &p, unsigned int side, const Frame &f)
 {
+	if (p->qp[side].dead)
+		return;
 	p->qp[side].posted.push_back(f);
 	move(p, side);
 }
 
-void post_recv(const Ref &p, unsigned int side, unsigned int n)
+void post_recv(const Ref &p, unsigned int side)
 {
-	p->qp[side].buffers += n;
+	p->qp[side].buffers++;
 }
 
 void destroy(const Ref &p, unsigned int side)
@@ -442,7 +456,6 @@ void fail(const Ref &p, unsigned int side)
 
 		die(p, side);
 	});
-	noticed_late(p, !side);
 }
 
 void crash(network::HostId h)
@@ -452,7 +465,6 @@ void crash(network::HostId h)
 
 		p->qp[side].gone = true;
 		die(p, side);
-		noticed_late(p, !side);
 	});
 }
 

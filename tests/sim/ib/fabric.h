@@ -6,10 +6,10 @@
  * A pair of queue pairs carries frames: a header and up to kFrameBytes of a message, as whole units
  * and in order, each into a receive buffer that its owner posted before; while there is none the
  * sender's hardware waits and tries again (RNR).  The payload is read from the message when the
- * frame goes out, not when it is posted: the message's memory has to stay.  Every frame posted
- * comes back as a completion, in order; one that fails turns its queue pair to error, and then
- * all that were posted come back flushed.  Nobody tells the other end: it finds out when it sends,
- * or hears that its peer was destroyed, if that message is not lost.
+ * frame goes out, not when it is posted: the message's memory has to stay.  A frame posted with that
+ * wish comes back as a completion, in order, which stands for those before it; one that fails turns
+ * its queue pair to error, and nothing comes back any more.  Nobody tells the other end: it finds
+ * out when it sends, or hears that its peer was destroyed, if that message is not lost.
  *
  * A host's device can be taken away, with everything that was made on it.
  *
@@ -32,9 +32,14 @@ constexpr uint32_t kFrameBytes = 4096;
 
 struct Frame {
 	unsigned char header[RDS_HEADER_BYTES];
-	struct rds_msg *m = nullptr; /* the poster's reference; nullptr: no payload */
+	struct rds_msg *m = nullptr; /* the poster keeps it alive; nullptr: no payload */
 	uint32_t off = 0, len = 0;   /* of its payload */
+	uint32_t slot = 0;	     /* what its completion says */
+	bool signaled = false;	     /* it has one */
 };
+
+/* Private data of a request, a reply or a refusal. */
+using Data = std::vector<unsigned char>;
 
 /* A receive buffer that was filled. */
 struct Arrival {
@@ -42,16 +47,10 @@ struct Arrival {
 	std::vector<unsigned char> bytes;
 };
 
-/* A frame that is done with. */
-struct Sent {
-	struct rds_msg *m;
-	bool ok; /* the other end's hardware has it; else nobody knows */
-};
-
 class User
 {
 public:
-	/* Our request was accepted. */
+	/* Our request was accepted, or who asked has heard that we did. */
 	virtual void established() = 0;
 	/* Something arrived, was sent, or died: look at the Qp. */
 	virtual void completed(enum rds_ctx ctx) = 0;
@@ -66,12 +65,12 @@ struct Qp {
 	network::HostId host = network::kNobody;
 	std::deque<Frame> posted;  /* to be sent */
 	std::deque<Frame> unacked; /* sent, and not answered */
-	std::deque<Sent> sent;	   /* completions */
+	std::deque<uint32_t> sent; /* completions: slots */
 	std::deque<Arrival> arrived;
 	unsigned int buffers = 0; /* posted to receive */
-	unsigned int offered = 0; /* buffers at the beginning, as told to the peer */
 	unsigned int tries = 0;
 	bool open = false;
+	bool heard = false;  /* something came from the other end, once open */
 	bool dead = false;   /* in error */
 	bool closed = false; /* destroyed */
 	bool gone = false;   /* its host is gone: says nothing */
@@ -82,8 +81,8 @@ struct Qp {
 struct Pair {
 	Qp qp[2]; /* 0 asked for it */
 	struct rds_addr addr[2];
+	Data said[2];
 	uint32_t scope = 0;
-	uint8_t tos = 0;
 	uint32_t number = 0;
 };
 using Ref = std::shared_ptr<Pair>;
@@ -123,23 +122,25 @@ Params &params();
 /* nullptr ends it. */
 void listen(const struct rds_addr &a, Listener *l);
 
-/* Asks for a connection, with @buffers to receive into; established() or death follows.  Not
- * locked. nullptr: no device. */
-Ref request(const struct rds_addr &from, const struct rds_addr &to, uint32_t scope, uint8_t tos,
-	    unsigned int buffers, User *user);
-/* False: it is dead already. */
-bool accept(const Ref &p, unsigned int buffers, User *user);
-void reject(const Ref &p);
+/* The queue pair for a connection to be asked for.  Not locked.  nullptr: no device. */
+Ref create(const struct rds_addr &from, const struct rds_addr &to, uint32_t scope, User *user);
+/* Asks for it: established() or death follows.  Not locked. */
+void request(const Ref &p, const Data &said);
+/* Its buffers are posted.  established() or death follows; frames may come before that.  False: it
+ * is dead already. */
+bool accept(const Ref &p, const Data &said, User *user);
+void reject(const Ref &p, const Data &said = {});
 void post_send(const Ref &p, unsigned int side, const Frame &f);
-void post_recv(const Ref &p, unsigned int side, unsigned int n);
-/* No call of the user from here on, and nothing is sent; what was posted is in sent and arrived. */
+/* One buffer. */
+void post_recv(const Ref &p, unsigned int side);
+/* No call of the user from here on, and nothing is sent. */
 void destroy(const Ref &p, unsigned int side);
 
 /* ---- faults; not locked ---- */
 /* A pair that is alive at one end at least, or nullptr; @nth counts them. */
 Ref living(uint64_t nth);
 unsigned int count_living();
-/* The queue pair goes to error; the other end finds out when it sends, or after 10 s. */
+/* The queue pair goes to error; the other end finds out when it sends. */
 void fail(const Ref &p, unsigned int side);
 /* The host vanishes with everything in it. */
 void crash(network::HostId h);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "link.h"
+#include "adapter.h"
 #include "sim.h"
 #include "transports/tcp/tcp_duel.h"
 
@@ -44,7 +44,7 @@ State &state()
 /* Both asked: does ours win?  Whoever has the smaller address keeps his own. */
 bool ours_wins(struct rds_path *path)
 {
-	auto *l = static_cast<Link *>(rds_path_priv(path));
+	auto *l = static_cast<Adapter *>(rds_path_priv(path));
 
 	return l->phase == Phase::kAsking &&
 	       rds_tcp_is_caller(rds_path_laddr(path), rds_path_faddr(path));
@@ -52,13 +52,16 @@ bool ours_wins(struct rds_path *path)
 
 void Node::incoming(const Ref &p)
 {
-	const struct rds_addr &laddr = p->addr[1], &faddr = p->addr[0];
+	struct rds_ib_offer o;
 	struct rds_conn *conn = nullptr;
 	int err = 0;
 
-	if (!net->is_local(faddr))
-		conn = rds_conn_get(net->core(), ops(), &laddr, &faddr, p->scope, p->tos,
-				    &err);
+	if (!decode(*p, 0, &o)) {
+		fabric::reject(p, {0, 0, 0, RDS_IB_REJECT_VERSION});
+		return;
+	}
+	if (!net->is_local(o.saddr))
+		conn = rds_conn_get(net->core(), ops(), &o.daddr, &o.saddr, p->scope, o.tos, &err);
 	if (!conn || ours_wins(rds_conn_path(conn, 0))) {
 		fabric::reject(p);
 	} else {
@@ -80,18 +83,18 @@ int laddr_check(struct rds_os_net *os, const struct rds_addr *addr, uint32_t sco
 
 void *path_alloc(struct rds_path *path)
 {
-	void *mem = rds_alloc(sizeof(Link), RDS_MAY_SLEEP);
+	void *mem = rds_alloc(sizeof(Adapter), RDS_MAY_SLEEP);
 
-	return mem ? new (mem) Link(path) : nullptr;
+	return mem ? new (mem) Adapter(path) : nullptr;
 }
 
 void path_free(void *tp)
 {
-	auto *l = static_cast<Link *>(tp);
+	auto *l = static_cast<Adapter *>(tp);
 
 	if (l->pair)
 		sim::fail("a path with an open connection is freed");
-	l->~Link();
+	l->~Adapter();
 	rds_free(l);
 }
 
@@ -103,38 +106,44 @@ int initiates(const void *)
 
 int connect(void *tp)
 {
-	auto *l = static_cast<Link *>(tp);
+	auto *l = static_cast<Adapter *>(tp);
+	struct rds_ib_offer o = {};
 
 	if (l->pair)
 		sim::fail("connects twice");
 
-	Ref p = fabric::request(*rds_path_laddr(l->path), *rds_path_faddr(l->path),
-				rds_path_scope(l->path), rds_path_tos(l->path), params().recv_ring,
-				l);
+	Ref p = fabric::create(*rds_path_laddr(l->path), *rds_path_faddr(l->path),
+			       rds_path_scope(l->path), l);
 
 	if (!p)
 		return -19;
 	device_users(p->qp[0].host)++;
-	l->begin(p, 0, Phase::kAsking);
+	if (!l->begin(p, 0, Phase::kAsking))
+		return -12; /* close() follows */
+	rds_ib_offer_propose(&o, 0);
+	fabric::request(p, l->say(o));
 	return 0;
 }
 
 int adopt(void *tp, void *handle)
 {
-	auto *l = static_cast<Link *>(tp);
+	auto *l = static_cast<Adapter *>(tp);
 	std::unique_ptr<Ref> h(static_cast<Ref *>(handle));
 	Ref p = *h;
 	Locked lock(p->qp[1]);
+	struct rds_ib_offer o;
 
 	if (l->pair)
 		sim::fail("adopts while it has a connection");
-	if (!fabric::accept(p, params().recv_ring, l)) {
-		device_users(p->qp[1].host)--;
-		fabric::reject(p);
-		return -104;
+	if (decode(*p, 0, &o) && l->begin(p, 1, Phase::kAnswering)) {
+		l->hear(o);
+		if (fabric::accept(p, l->say(o), l))
+			return 0;
 	}
-	l->begin(p, 1, Phase::kOpen);
-	return 0;
+	l->end();
+	device_users(p->qp[1].host)--;
+	fabric::reject(p);
+	return -104;
 }
 
 void discard(void *handle)
@@ -148,16 +157,15 @@ void discard(void *handle)
 /* Nothing is lost by ending at once: what the peer has not acknowledged goes out again. */
 void shutdown(void *tp)
 {
-	auto *l = static_cast<Link *>(tp);
+	auto *l = static_cast<Adapter *>(tp);
 	Locked lock(l->qp());
 
-	l->phase = Phase::kEnded;
 	rds_path_drained(l->path);
 }
 
 void close(void *tp)
 {
-	auto *l = static_cast<Link *>(tp);
+	auto *l = static_cast<Adapter *>(tp);
 	Ref p = l->pair;
 
 	if (!p)
@@ -174,7 +182,7 @@ void close(void *tp)
 
 long xmit(void *tp, const struct rds_xmit *x)
 {
-	auto *l = static_cast<Link *>(tp);
+	auto *l = static_cast<Adapter *>(tp);
 
 	if (!l->pair)
 		sim::fail("xmit() without a connection");
@@ -186,21 +194,21 @@ long xmit(void *tp, const struct rds_xmit *x)
 
 void recv_retry(void *tp)
 {
-	auto *l = static_cast<Link *>(tp);
+	auto *l = static_cast<Adapter *>(tp);
 
 	if (!l->pair)
 		return;
 
 	Locked lock(l->qp());
 
-	l->paused = false;
-	l->completed(RDS_MAY_SLEEP);
+	l->recv_retry();
 }
 
 struct rds_transport table = {
 	.name = "infiniband",
 	.type = 0,
-	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_RDMA, /* of which only TOS is here */
+	/* Of RDMA only TOS is here. */
+	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_RDMA | RDS_CAP_DELIVERY_ACK | RDS_CAP_NUMBERED,
 	.max_paths = 1,
 	.owner = nullptr,
 	.laddr_check = laddr_check,
@@ -236,6 +244,7 @@ void reset(const Params &p)
 	state().module.refs = 0;
 	state().module.dying = false;
 	state().cuts = 0;
+	counts = {};
 	table.owner = &state().module;
 	on_closed = nullptr;
 }

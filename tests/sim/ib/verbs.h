@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * verbs.h: an RDS transport over queue pairs (fabric.h), built as RDS/IB is.
+ * verbs.h: RDS over queue pairs: the link of rds_rdma.ko (transports/ib) over fabric.h.
  *
- * A message goes out in frames of 4096 bytes, each with the message's header, in which the
- * transport writes what the peer has to know: the number of the last message that was taken from it
- * (h_ack) and buffers given back (h_credit).  A message counts as delivered when its number was
- * acknowledged by the peer's RDS, not by its hardware; one without a number (a congestion map)
- * when the hardware has it.  So nothing is lost however a connection ends: what was not
- * acknowledged goes out again, and what had arrived is known by its number.
+ * A message counts as delivered when its number was acknowledged by the peer's RDS, not by its
+ * hardware.  So nothing is lost however a connection ends: what was not acknowledged goes out again,
+ * and what had arrived is known by its number.
  *
  * Either host may ask for a connection.  When both do the one with the smaller address gets its
  * own.
@@ -21,8 +18,8 @@ namespace verbs
 {
 
 struct Params {
-	unsigned int send_ring = 64;	   /* frames posted and not completed */
-	unsigned int recv_ring = 128;	   /* buffers */
+	unsigned int send_ring = 64;	   /* frames posted and not completed, ... */
+	unsigned int recv_ring = 128;	   /* ... buffers: rounded down to a power of two */
 	bool credits = false;		   /* buffers are counted, and none is missed */
 	unsigned int partial_per_1000 = 0; /* xmit takes a part though it has room for more */
 	fabric::Params fabric = {};

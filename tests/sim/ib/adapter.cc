@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "adapter.h"
+
+#include <bit>
+#include <cstring>
+
+#include "sim.h"
+#include "verbs.h"
+
+namespace verbs
+{
+
+std::array<uint64_t, RDS_IB_LINK_STAT_COUNT> counts;
+
+namespace
+{
+
+constexpr int kNoMemory = -12;
+constexpr uint64_t kKeepaliveNs = 5ull * 1000 * 1000 * 1000;
+constexpr uint64_t kRefillNs = 1000 * 1000;
+constexpr uint64_t kRoomNs = 100 * 1000;
+
+/* Later, if it is still there, with the queue pair locked. */
+template <typename F>
+void later(const Adapter &a, uint64_t ns, const char *what, F fn)
+{
+	sim::after(ns, what, [p = a.pair, s = a.side, fn] {
+		fabric::Locked l(p->qp[s]);
+
+		if (fabric::User *u = p->qp[s].user)
+			fn(*static_cast<Adapter *>(u));
+	});
+}
+
+void keep_alive(Adapter &a)
+{
+	later(a, kKeepaliveNs, "keepalive", [](Adapter &a) {
+		rds_ib_link_keepalive(&a.link);
+		keep_alive(a);
+	});
+}
+
+uint32_t ring(unsigned int wanted)
+{
+	return std::bit_floor(std::max(wanted, 4u));
+}
+
+} // namespace
+
+bool decode(const fabric::Pair &p, unsigned int from, struct rds_ib_offer *o)
+{
+	const fabric::Data &d = p.said[from];
+	const auto *bytes = reinterpret_cast<const unsigned char *>(&p.addr[from]);
+	bool v6 = memcmp(bytes, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12) != 0;
+
+	*o = {};
+	o->saddr = p.addr[from];
+	o->daddr = p.addr[!from];
+	return !rds_ib_offer_decode(d.data(), static_cast<unsigned int>(d.size()), v6, o) &&
+	       !rds_ib_offer_agree(o);
+}
+
+Adapter::Adapter(struct rds_path *path) : path(path)
+{
+	rds_ib_link_init(&link, path, this);
+}
+
+bool Adapter::begin(const fabric::Ref &p, unsigned int s, Phase ph)
+{
+	struct rds_ib_link_params params = {ring(verbs::params().send_ring),
+					    ring(verbs::params().recv_ring), 8,
+					    verbs::params().credits, 1};
+
+	pair = p;
+	side = s;
+	phase = ph;
+	tx.assign(params.send_wr, nullptr);
+	rx.assign(params.recv_wr, Buffer());
+	rds_ib_link_prepare(&link, &params);
+	rds_ib_link_offer(&link, RDS_MAY_SLEEP);
+	return link.offered;
+}
+
+fabric::Data Adapter::say(struct rds_ib_offer o) const
+{
+	unsigned char out[RDS_IB_OFFER_BYTES_V6];
+
+	o.saddr = *rds_path_laddr(path);
+	o.daddr = *rds_path_faddr(path);
+	o.ack_seq = rds_path_received(path);
+	o.credit = link.p.flow ? link.offered : 0;
+	o.tos = rds_path_tos(path);
+	return fabric::Data(out, out + rds_ib_offer_encode(&o, out));
+}
+
+void Adapter::hear(const struct rds_ib_offer &o)
+{
+	rds_path_delivered(path, o.ack_seq);
+	rds_ib_link_peer_credit(&link, o.credit);
+}
+
+void Adapter::end()
+{
+	rds_ib_link_end(&link);
+	tx.clear();
+	rx.clear();
+	phase = Phase::kIdle;
+	pair.reset();
+}
+
+void Adapter::up()
+{
+	phase = Phase::kOpen;
+	rds_ib_link_open(&link);
+	keep_alive(*this);
+}
+
+void Adapter::established()
+{
+	struct rds_ib_offer o;
+
+	if (phase == Phase::kAsking) {
+		if (!decode(*pair, 1, &o)) {
+			rds_ib_link_broken(&link, RDS_DROP_CONNECT);
+			return;
+		}
+		hear(o);
+		up();
+		rds_path_connected(path);
+	} else if (phase == Phase::kAnswering) {
+		up();
+	}
+	completed(RDS_ATOMIC);
+}
+
+/* Looks at everything that came, and at how it ended. */
+void Adapter::completed(enum rds_ctx ctx)
+{
+	fabric::Qp &q = qp();
+
+	/* A frame is as good as the word that we are connected, which may be lost. */
+	if (phase == Phase::kAnswering && !q.arrived.empty())
+		up();
+	for (; !q.sent.empty(); q.sent.pop_front())
+		rds_ib_link_sent(&link, q.sent.front());
+	for (; !q.arrived.empty() && phase == Phase::kOpen; q.arrived.pop_front()) {
+		rx[link.arrived % link.p.recv_wr].frame = std::move(q.arrived.front());
+		rds_ib_link_arrived(&link);
+	}
+	rds_ib_link_settle(&link, ctx);
+	if (q.dead)
+		rds_ib_link_broken(&link, phase == Phase::kAsking ? RDS_DROP_CONNECT :
+								    RDS_DROP_ERROR);
+}
+
+/* Takes a part now and then though it has room for more. */
+long Adapter::xmit(const struct rds_xmit &x)
+{
+	struct rds_xmit part = x;
+
+	if (x.n > 1 && sim::chance(verbs::params().partial_per_1000)) {
+		part.n = 1 + static_cast<unsigned int>(sim::random_below(x.n - 1));
+		part.more = 1;
+		later(*this, kRoomNs, "room", [](Adapter &a) { rds_path_writable(a.path); });
+	}
+	return rds_ib_link_xmit(&link, &part);
+}
+
+void Adapter::recv_retry()
+{
+	rds_ib_link_retry(&link);
+}
+
+} // namespace verbs
+
+/* ---- what the link asks for ---- */
+
+using namespace verbs;
+
+extern "C" {
+
+int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct rds_msg *m,
+		   uint32_t off, uint32_t len, unsigned int flags)
+{
+	auto &a = *static_cast<Adapter *>(hw);
+	fabric::Frame f;
+
+	if (a.tx[slot])
+		sim::fail("a send slot is used twice");
+	memcpy(f.header, header, sizeof(f.header));
+	f.slot = slot;
+	f.signaled = flags & RDS_IB_SIGNALED;
+	if (len) {
+		rds_msg_get(m);
+		a.tx[slot] = m;
+		f.m = m;
+		f.off = off;
+		f.len = len;
+	}
+	fabric::post_send(a.pair, a.side, f);
+	return 0;
+}
+
+void rds_ib_hw_sent(void *hw, uint32_t slot)
+{
+	auto &a = *static_cast<Adapter *>(hw);
+
+	if (a.tx[slot])
+		rds_msg_put(a.tx[slot]);
+	a.tx[slot] = nullptr;
+}
+
+int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx)
+{
+	auto &a = *static_cast<Adapter *>(hw);
+
+	if (sim::chance(sim::options().fail_per_1000)) {
+		later(a, kRefillNs, "refill", [](Adapter &a) { a.completed(RDS_ATOMIC); });
+		return kNoMemory;
+	}
+	a.rx[slot] = {};
+	fabric::post_recv(a.pair, a.side);
+	return 0;
+}
+
+const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **src, uint32_t *len)
+{
+	auto &b = static_cast<Adapter *>(hw)->rx[slot];
+
+	b.src.data = b.frame.bytes.data();
+	b.src.len = b.frame.bytes.size();
+	*src = &b.src;
+	*len = static_cast<uint32_t>(b.src.len);
+	return b.frame.header;
+}
+
+void rds_ib_hw_taken(void *hw, uint32_t slot)
+{
+	static_cast<Adapter *>(hw)->rx[slot] = {};
+}
+
+void rds_ib_hw_count(void *hw, enum rds_ib_link_stat id)
+{
+	(void)hw;
+	verbs::counts[id]++;
+}
+
+} // extern "C"
