@@ -91,10 +91,15 @@ void choose_carrier(Setup &s)
 	sim::Rng r(s.seed, ~0u);
 
 	s.verbs = r.chance(250);
-	/* Over queue pairs a restarted host does not say so. */
-	s.promise = s.verbs ? check::Promise::kWhileConnected : check::Promise::kAlways;
+	s.promise = check::Promise::kAlways;
 	if (!s.verbs)
 		return;
+
+	/* rdma_cm connects addresses of one family. */
+	bool v6 = r.chance(300);
+
+	for (unsigned int i = 0; i < s.hosts; i++)
+		s.addrs[i] = v6 ? host::addr6(i + 1) : host::addr4(i + 1);
 	s.ib.send_ring = static_cast<unsigned int>(scale_free(r, 2, 7));
 	s.ib.recv_ring = static_cast<unsigned int>(scale_free(r, 2, 7));
 	s.ib.credits = r.chance(300);
