@@ -23,8 +23,8 @@ verbs::Params small_rings(bool credits)
 {
 	verbs::Params p;
 
-	p.send_ring = 5;
-	p.recv_ring = 3;
+	p.send_ring = 4;
+	p.recv_ring = 4;
 	p.credits = credits;
 	p.partial_per_1000 = 300;
 	return p;

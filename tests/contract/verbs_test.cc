@@ -17,8 +17,8 @@ verbs::Params plain(bool credits)
 {
 	verbs::Params p;
 
-	p.send_ring = 9;
-	p.recv_ring = 6;
+	p.send_ring = 8;
+	p.recv_ring = 4;
 	p.credits = credits;
 	return p;
 }
@@ -84,6 +84,29 @@ TEST_P(Verbs, OutlivesItsDevice)
 		sim::run_until([&] { return s.sent == 600 && order.complete(); }, 60 * kSecond));
 	EXPECT_EQ(order.complaint(), "");
 	EXPECT_EQ(order.lost(), 0u);
+}
+
+/* Its host says nothing any more, and nobody here has anything to say. */
+TEST_P(Verbs, FindsOutThatTheOtherHostIsGone)
+{
+	auto from = socket_a(100), to = socket_b(200);
+	check::Order order;
+	Sender s{from.get(), at_b(200), 1, &order, &stop};
+	Finish finish(*this);
+
+	sim::spawn("receive", [&] { traffic::receive(*to, order, stop); });
+	sim::spawn("send", [&] { s.send(20, 16, 3000); });
+	EXPECT_TRUE(run_until_received(order, 20));
+	sim::run_for(20 * kSecond);
+	EXPECT_EQ(net_a().stat(RDS_S_conn_reset), 0u);
+	EXPECT_EQ(net_b().stat(RDS_S_conn_reset), 0u);
+	EXPECT_GT(verbs::counted(RDS_IB_LINK_tx_keepalive), 4u);
+	fabric::crash(network::host_of(addr_b));
+	sim::run_for(15 * kSecond);
+	EXPECT_EQ(net_a().stat(RDS_S_conn_reset), 1u);
+	sim::spawn("send", [&] { s.send(20, 16, 3000); });
+	EXPECT_TRUE(run_until_received(order, 40));
+	EXPECT_EQ(order.complaint(), "");
 }
 
 /* Both have something to send and no connection: whoever asks first, one is made, and kept. */

@@ -348,6 +348,11 @@ unsigned int alive()
 	return fabric::count_living();
 }
 
+uint64_t counted(enum rds_ib_link_stat id)
+{
+	return counts[id];
+}
+
 uint64_t cuts()
 {
 	return state().cuts;

@@ -13,6 +13,7 @@
 #define RDS_TESTS_VERBS_H
 
 #include "fabric.h"
+#include "transports/ib/ib_link.h"
 
 namespace verbs
 {
@@ -51,6 +52,8 @@ bool cut_one(bool half = false);
 unsigned int cut_all();
 unsigned int alive();
 uint64_t cuts();
+/* What all links together have counted. */
+uint64_t counted(enum rds_ib_link_stat id);
 
 } // namespace verbs
 #endif

@@ -35,6 +35,9 @@ HASH = "net/rds/hash.h"
 FRAME = "transports/tcp/tcp_frame.cc"
 DUEL = "transports/tcp/tcp_duel.cc"
 LOOP = "transports/loop/loop.cc"
+RECV_H = "net/rds/recv.h"
+LINK = "transports/ib/ib_link.cc"
+LINK_RECV = "transports/ib/ib_link_recv.cc"
 
 MUTANTS = [
     # ---- the queue of a path ----
@@ -345,4 +348,39 @@ MUTANTS = [
            "return o > 0 ? RDS_TCP_USE : RDS_TCP_KNOCK;", "return RDS_TCP_KNOCK;"),
     Mutant("loop-refused", "loopback counts a refused message as delivered", LOOP,
            "rds_recv_later(w->path); break;", "rds_recv_later(w->path);"),
+    # ---- queue pairs, and peers of mainline's over them ----
+    Mutant("ib-csum", "a header's checksum is not looked at", LINK_RECV,
+           "if (l.p.csum && wire::get16(f.h.csum) && ib::checksum(f.h))", "if (false)"),
+    Mutant("ib-credit-twice", "a credit counts twice", LINK_RECV,
+           "l.credits += f.h.credit;", "l.credits += 2 * f.h.credit;"),
+    Mutant("ib-credit-again", "credits are given back once more", LINK,
+           "l.to_return -= h.credit;", ""),
+    Mutant("ib-last-slot", "messages take the slot that is kept for what the link has to say", LINK,
+           "return l.posted - l.done + 1 < l.p.send_wr", "return l.posted - l.done < l.p.send_wr"),
+    Mutant("ib-last-credit", "messages take the last credit", LINK,
+           "(!l.p.flow || l.credits > 1); }", "(!l.p.flow || l.credits > 0); }"),
+    Mutant("ib-order", "any frame goes on with the message under way", LINK_RECV,
+           "(l.under_way && !same_message(f.h, under_way)))", "false)"),
+    Mutant("ib-short", "a frame may be shorter than it should", LINK_RECV,
+           "if (f.len != (left < RDS_IB_FRAME", "if (f.len > (left < RDS_IB_FRAME"),
+    Mutant("ib-unsignaled", "no completion is asked for in the midst of a batch", LINK,
+           "l.unsignaled + 1 >= unsignaled_limit(l) || full || dry ||", ""),
+    Mutant("ib-first-word", "a link speaks before the core has said who we are", LINK,
+           "|| !l.begun || l.own_out ||", "|| l.own_out ||"),
+    Mutant("ib-keepalive", "nobody asks whether the peer is still there", LINK,
+           "if (l->quiet && may && post_own(*l))", "if (false && may)"),
+    Mutant("ib-end", "what arrived in part is leaked with its connection", LINK,
+           "if (l.m) rds_msg_put(l.m);", ""),
+    Mutant("ib-paused", "a refusal is for ever", LINK, "l->paused = 0;", ""),
+    Mutant("ib-not-open", "what waited for the connection is not told that it is up", LINK,
+           "l->to_return = 0; tell_of_room(*l);", "l->to_return = 0;"),
+    Mutant("numbered-told", "a peer without generation is told of earlier connections", ACK,
+           "have_.store(hello.gen ? next_rx_seq.load() : 0);", "have_.store(next_rx_seq.load());"),
+    Mutant("numbered-old", "a restarted peer's new numbers are taken for old", RECV_H,
+           "p.peer_has_gen());", "p.peer() == Peer::kAcks);"),
+    Mutant("numbered-end", "the end of a queue pair says that nothing is owed", IDLE,
+           "return peer_has_gen() && conn.trans.midway;", "return peer_has_gen();"),
+    Mutant("numbered-claim", "what the peer says while connecting is believed", ACK,
+           "if (open_ || peer_gen_.load() || !delivered_.load() || seq > sent_before_)",
+           "if (open_)"),
 ]

@@ -34,7 +34,7 @@ WORK = ROOT / "build/mutation"
 RESULTS = WORK / "results.json"  # {name: verdict} of all runs so far
 GTESTS = ["tests/sim/corners/corners_test", "tests/sim/scenario_test",
           "tests/contract/contract_test"]
-UNIT = ["tests/unit/unit_core"]
+UNIT = ["tests/unit/unit_core", "tests/unit/unit_ib"]
 # Seeds per run until one fails: a few with sanitizers; after the tests above, many without.
 FIRST = [("sim_run", 5), ("sim_run", 20), ("sim_run", 75)]
 LAST = [("sim_fast", 400), ("sim_fast", 1000)]
