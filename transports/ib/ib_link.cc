@@ -286,8 +286,8 @@ void rds_ib_link_retry(struct rds_ib_link *l)
 }
 
 /*
- * A credit that nobody would give back is not taken for it: but a peer of which nothing comes either
- * may be gone, with credits of ours.  If it is not, its adapter lets the frame wait for a buffer.
+ * The last credit is not for this.  But a peer of which nothing comes may be gone, and our credits
+ * with it; if it is not, its adapter lets the frame wait for a buffer.
  */
 void rds_ib_link_keepalive(struct rds_ib_link *l)
 {
