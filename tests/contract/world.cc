@@ -69,6 +69,9 @@ void Contract::TearDown()
 	EXPECT_EQ(loop_module.refs.load(), 0);
 	EXPECT_EQ(stream::module().refs.load(), 0);
 	EXPECT_EQ(verbs::module().refs.load(), 0);
+	if (GetParam().verbs.credits) {
+		EXPECT_EQ(fabric::not_ready(), 0u) << "a frame without a buffer";
+	}
 	sim::discard();
 }
 

@@ -34,6 +34,7 @@ struct State {
 	std::vector<std::weak_ptr<Pair>> pairs;
 	std::set<network::HostId> without_device;
 	uint32_t number = 0;
+	uint64_t not_ready = 0;
 };
 
 State &state()
@@ -218,6 +219,7 @@ void frames_arrive(const Ref &p, unsigned int side)
 		auto retry = [p, side] { frames_arrive(p, side); };
 
 		from.moving = true;
+		state().not_ready += there;
 		if (there)
 			sim::after(kRnrNs, "not ready", retry);
 		else
@@ -480,6 +482,11 @@ void remove_device(network::HostId h, bool gone)
 
 		die(p, side);
 	});
+}
+
+uint64_t not_ready()
+{
+	return state().not_ready;
 }
 
 bool has_device(network::HostId h)
