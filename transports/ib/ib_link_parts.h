@@ -16,7 +16,8 @@ using Link = struct rds_ib_link;
 /* More credits than a peer can have buffers: what it says beyond does not count. */
 inline constexpr int32_t kManyCredits = 1 << 24;
 
-/* One's complement sum of the header's 16-bit words; 0 if it holds its right checksum. */
+/* One's complement sum of the header's 16-bit words, as h_csum holds it in memory; 0 if h_csum is
+ * right already. */
 uint16_t checksum(const wire::Header &h);
 /* Takes the frames that arrived, in order, until there are none or the core has to wait. */
 void take_arrived(Link &l, enum rds_ctx ctx);
