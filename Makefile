@@ -16,7 +16,9 @@ logs := build/logs
 KDIR ?= $(shell scripts/kernel-env.sh --headers $(KERNEL))
 kver = $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 moddir = build/modules-$(kver)
+has_ib = $(shell grep -qsx CONFIG_INFINIBAND_ADDR_TRANS=y $(KDIR)/include/config/auto.conf && echo y)
 modules = net/rds.ko transports/loop/rds_loop.ko transports/tcp/rds_tcp.ko \
+	$(if $(has_ib),transports/ib/rds_rdma.ko) \
 	$(if $(debug),tests/kunit/rds_kunit.ko tests/kunit/rds_bugs.ko)
 tools := rds-ping rds-info rds-stress
 # For another kernel than the usual one they are made in a copy: its objects would overwrite the
@@ -54,7 +56,7 @@ need-cmake:
 	@command -v cmake >/dev/null || { echo "no cmake: install the package cmake," \
 	"or run make deps" >&2; exit 1; }
 
-modules: need-headers ## rds.ko, rds_loop.ko, rds_tcp.ko, into build/modules-<kernel>/
+modules: need-headers ## rds.ko, rds_loop.ko, rds_tcp.ko, rds_rdma.ko, into build/modules-<kernel>/
 	+@$(locked) $(MAKE) --no-print-directory modules-now
 
 modules-now:

@@ -88,6 +88,27 @@ static inline __be32 rds_addr_v4(const struct rds_addr *a)
 	return rds_addr_in6(a).s6_addr32[3];
 }
 
+/* Fills @ss, returns its length. */
+static inline int rds_sockaddr(struct sockaddr_storage *ss, const struct rds_addr *addr, u32 scope,
+			       u16 port)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
+	struct sockaddr_in *sin = (struct sockaddr_in *)ss;
+
+	memset(ss, 0, sizeof(*ss));
+	if (rds_addr_is_v4(addr)) {
+		sin->sin_family = AF_INET;
+		sin->sin_addr.s_addr = rds_addr_v4(addr);
+		sin->sin_port = htons(port);
+		return sizeof(*sin);
+	}
+	sin6->sin6_family = AF_INET6;
+	sin6->sin6_addr = rds_addr_in6(addr);
+	sin6->sin6_port = htons(port);
+	sin6->sin6_scope_id = scope;
+	return sizeof(*sin6);
+}
+
 /* ---- namespaces (module.c) ---- */
 /* The core's half of @net.  Valid while @net has sockets or rds.ko's pernet data is registered:
  * transports' pernet operations end before rds.ko's. */

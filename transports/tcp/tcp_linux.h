@@ -163,9 +163,6 @@ void rds_tcp_listen_stop(struct rds_tcp_net *tn);
 
 /* tcp_path_linux.c */
 int rds_tcp_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
-/* Fills @ss, returns its length. */
-int rds_tcp_sockaddr(struct sockaddr_storage *ss, const struct rds_addr *addr, u32 scope,
-		     u16 port);
 /* Ends a socket for good: what was not sent is not sent, nothing of it stays behind. */
 void rds_tcp_release(struct socket *sock);
 void *rds_tcp_path_alloc(struct rds_path *path);

@@ -32,26 +32,6 @@ int rds_tcp_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 
 	return ret;
 }
 
-int rds_tcp_sockaddr(struct sockaddr_storage *ss, const struct rds_addr *addr, u32 scope,
-		     u16 port)
-{
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
-	struct sockaddr_in *sin = (struct sockaddr_in *)ss;
-
-	memset(ss, 0, sizeof(*ss));
-	if (rds_addr_is_v4(addr)) {
-		sin->sin_family = AF_INET;
-		sin->sin_addr.s_addr = rds_addr_v4(addr);
-		sin->sin_port = htons(port);
-		return sizeof(*sin);
-	}
-	sin6->sin6_family = AF_INET6;
-	sin6->sin6_addr = rds_addr_in6(addr);
-	sin6->sin6_port = htons(port);
-	sin6->sin6_scope_id = scope;
-	return sizeof(*sin6);
-}
-
 /* ---- hooking into a socket ---- */
 
 static void rds_tcp_established(struct rds_tcp_path *tp)
@@ -199,8 +179,7 @@ static int rds_tcp_bind(struct rds_tcp_path *tp, struct socket *sock)
 		else /* let connect() choose one that is free for this peer */
 			sock->ops->setsockopt(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT,
 					      KERNEL_SOCKPTR(&one), sizeof(one));
-		len = rds_tcp_sockaddr(&ss, rds_path_laddr(tp->path), rds_path_scope(tp->path),
-				       port);
+		len = rds_sockaddr(&ss, rds_path_laddr(tp->path), rds_path_scope(tp->path), port);
 		err = kernel_bind(sock, (rds_sockaddr_arg *)&ss, len);
 	} while (err == -EADDRINUSE && --tries);
 	return err;
@@ -232,7 +211,7 @@ int rds_tcp_connect(void *priv)
 	rds_tcp_hook(tp, sock, RDS_TCP_CONNECTING);
 	release_sock(sock->sk);
 	up_read(&tp->tn->tuning);
-	len = rds_tcp_sockaddr(&ss, faddr, rds_path_scope(tp->path), RDS_TCP_PORT);
+	len = rds_sockaddr(&ss, faddr, rds_path_scope(tp->path), RDS_TCP_PORT);
 	err = kernel_connect(sock, (rds_sockaddr_arg *)&ss, len, O_NONBLOCK);
 	return err == -EINPROGRESS ? 0 : err;
 }

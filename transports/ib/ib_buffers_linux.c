@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ib_buffers_linux.c: frames in memory: what rds_ib_hw_*() do for the link.
+ *
+ * A frame's header lies in a page of the ring's own, its payload in the message that is sent, or in a
+ * page that messages may keep.  Nothing is copied but headers.
+ */
+#include <linux/slab.h>
+
+#include "../../net/linux/payload_linux.h"
+#include "ib_linux.h"
+
+/* Receive buffers got at once by a worker. */
+#define RDS_IB_SPARES 64
+
+/* Receive buffers of all rings; see net.rds.ib.max_recv_allocation. */
+static atomic_t rds_ib_buffers;
+
+/* ---- headers ---- */
+
+static u8 *rds_ib_header(const struct rds_ib_headers *h, u32 slot)
+{
+	return h->page[slot / RDS_IB_HEADERS_PER_PAGE].mem +
+	       slot % RDS_IB_HEADERS_PER_PAGE * RDS_IB_HEADER_STRIDE;
+}
+
+static u64 rds_ib_header_dma(const struct rds_ib_headers *h, u32 slot)
+{
+	return h->page[slot / RDS_IB_HEADERS_PER_PAGE].dma +
+	       slot % RDS_IB_HEADERS_PER_PAGE * RDS_IB_HEADER_STRIDE;
+}
+
+static int rds_ib_headers_alloc(struct ib_device *ibdev, struct rds_ib_headers *h, u32 slots,
+				enum dma_data_direction way)
+{
+	unsigned int n = DIV_ROUND_UP(slots, RDS_IB_HEADERS_PER_PAGE);
+	struct rds_ib_header_page *page;
+
+	h->page = kcalloc(n, sizeof(*h->page), GFP_KERNEL);
+	if (!h->page)
+		return -ENOMEM;
+	for (; h->pages < n; h->pages++) {
+		page = &h->page[h->pages];
+		page->mem = (u8 *)get_zeroed_page(GFP_KERNEL);
+		if (!page->mem)
+			return -ENOMEM;
+		page->dma = ib_dma_map_single(ibdev, page->mem, PAGE_SIZE, way);
+		if (ib_dma_mapping_error(ibdev, page->dma)) {
+			free_page((unsigned long)page->mem);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static void rds_ib_headers_free(struct ib_device *ibdev, struct rds_ib_headers *h,
+				enum dma_data_direction way)
+{
+	while (h->pages) {
+		h->pages--;
+		ib_dma_unmap_single(ibdev, h->page[h->pages].dma, PAGE_SIZE, way);
+		free_page((unsigned long)h->page[h->pages].mem);
+	}
+	kfree(h->page);
+	h->page = NULL;
+}
+
+/* ---- sending ---- */
+
+/* Adds @len bytes at @mem to the frame. */
+static int rds_ib_map_piece(struct rds_ib_path *tp, struct rds_ib_tx *tx, void *mem, u32 len)
+{
+	struct ib_device *ibdev = tp->dev->ibdev;
+	u64 dma;
+
+	if (WARN_ON_ONCE(tx->n == RDS_IB_SGES))
+		return -EMSGSIZE;
+	dma = ib_dma_map_single(ibdev, mem, len, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(ibdev, dma)) {
+		rds_ib_count(RDS_IB_S_tx_sg_mapping_failure);
+		return -ENOMEM;
+	}
+	tx->sge[tx->n++] = (struct ib_sge){ dma, len, tp->dev->pd->local_dma_lkey };
+	return 0;
+}
+
+static int rds_ib_map(struct rds_ib_path *tp, struct rds_ib_tx *tx,
+		      const struct rds_payload *payload, u32 off, u32 len)
+{
+	const struct bio_vec *bv;
+	u32 piece;
+	int err;
+
+	if (rds_payload_flat(payload))
+		return rds_ib_map_piece(tp, tx, rds_payload_data(payload) + off, len);
+	for (bv = rds_payload_bvecs(payload); off >= bv->bv_len; bv++)
+		off -= bv->bv_len;
+	for (; len; len -= piece, off = 0, bv++) {
+		piece = min(len, bv->bv_len - off);
+		err = rds_ib_map_piece(tp, tx, page_address(bv->bv_page) + bv->bv_offset + off,
+				       piece);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The first entry is the header, which stays mapped. */
+static void rds_ib_unmap(struct rds_ib_path *tp, struct rds_ib_tx *tx)
+{
+	for (; tx->n > 1; tx->n--)
+		ib_dma_unmap_single(tp->dev->ibdev, tx->sge[tx->n - 1].addr,
+				    tx->sge[tx->n - 1].length, DMA_TO_DEVICE);
+	tx->n = 0;
+}
+
+int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct rds_msg *m,
+		   uint32_t off, uint32_t len, unsigned int flags)
+{
+	struct rds_ib_path *tp = hw;
+	struct rds_ib_tx *tx = &tp->tx[slot];
+	struct ib_device *ibdev = tp->dev->ibdev;
+	u64 dma = rds_ib_header_dma(&tp->tx_headers, slot);
+	struct ib_send_wr wr = {
+		.wr_id = slot,
+		.sg_list = tx->sge,
+		.opcode = IB_WR_SEND,
+		.send_flags = (flags & RDS_IB_SIGNALED ? IB_SEND_SIGNALED : 0) |
+			      (flags & RDS_IB_SOLICITED ? IB_SEND_SOLICITED : 0),
+	};
+	int err = 0;
+
+	ib_dma_sync_single_for_cpu(ibdev, dma, RDS_HEADER_BYTES, DMA_TO_DEVICE);
+	memcpy(rds_ib_header(&tp->tx_headers, slot), header, RDS_HEADER_BYTES);
+	ib_dma_sync_single_for_device(ibdev, dma, RDS_HEADER_BYTES, DMA_TO_DEVICE);
+	tx->sge[0] = (struct ib_sge){ dma, RDS_HEADER_BYTES, tp->dev->pd->local_dma_lkey };
+	tx->n = 1;
+	if (len)
+		err = rds_ib_map(tp, tx, rds_msg_payload(m), off, len);
+	if (!err) {
+		wr.num_sge = tx->n;
+		err = ib_post_send(tp->id->qp, &wr, NULL);
+	}
+	if (err) {
+		rds_ib_unmap(tp, tx);
+		return err;
+	}
+	if (m)
+		rds_msg_get(m);
+	tx->m = m;
+	return 0;
+}
+
+void rds_ib_hw_sent(void *hw, uint32_t slot)
+{
+	struct rds_ib_path *tp = hw;
+	struct rds_ib_tx *tx = &tp->tx[slot];
+
+	rds_ib_unmap(tp, tx);
+	if (tx->m)
+		rds_msg_put(tx->m);
+	tx->m = NULL;
+}
+
+/* ---- receiving ---- */
+
+static struct sk_buff *rds_ib_buffer_get(gfp_t gfp)
+{
+	struct sk_buff *skb = NULL;
+	struct page *page;
+
+	if ((u32)atomic_inc_return(&rds_ib_buffers) > READ_ONCE(rds_ib_max_recv_allocation)) {
+		rds_ib_count(RDS_IB_S_rx_alloc_limit);
+		goto none;
+	}
+	skb = alloc_skb(0, gfp | __GFP_NOWARN);
+	page = skb ? alloc_page(gfp | __GFP_NOWARN) : NULL;
+	if (!page) {
+		rds_ib_count(RDS_IB_S_rx_alloc_failed);
+		goto none;
+	}
+	skb_add_rx_frag(skb, 0, page, 0, RDS_IB_FRAME, PAGE_SIZE);
+	return skb;
+none:
+	kfree_skb(skb);
+	atomic_dec(&rds_ib_buffers);
+	return NULL;
+}
+
+static void rds_ib_buffer_put(struct sk_buff *skb)
+{
+	consume_skb(skb);
+	atomic_dec(&rds_ib_buffers);
+}
+
+void rds_ib_spares(struct rds_ib_path *tp)
+{
+	struct sk_buff *skb;
+
+	while (skb_queue_len_lockless(&tp->spare) < RDS_IB_SPARES) {
+		skb = rds_ib_buffer_get(GFP_KERNEL);
+		if (!skb)
+			break;
+		skb_queue_tail(&tp->spare, skb);
+	}
+}
+
+static void rds_ib_rx_unmap(struct rds_ib_path *tp, struct rds_ib_rx *rx)
+{
+	if (rx->mapped)
+		ib_dma_unmap_page(tp->dev->ibdev, rx->dma, RDS_IB_FRAME, DMA_FROM_DEVICE);
+	rx->mapped = false;
+}
+
+static int rds_ib_rx_post(struct rds_ib_path *tp, u32 slot)
+{
+	struct rds_ib_rx *rx = &tp->rx[slot];
+	u64 header = rds_ib_header_dma(&tp->rx_headers, slot);
+	u32 lkey = tp->dev->pd->local_dma_lkey;
+	struct ib_sge sge[] = { { header, RDS_HEADER_BYTES, lkey },
+				{ rx->dma, RDS_IB_FRAME, lkey } };
+	struct ib_recv_wr wr = {
+		.wr_id = RDS_IB_WR_RECV | slot, .sg_list = sge, .num_sge = ARRAY_SIZE(sge)
+	};
+
+	ib_dma_sync_single_for_device(tp->dev->ibdev, header, RDS_HEADER_BYTES, DMA_FROM_DEVICE);
+	return ib_post_recv(tp->id->qp, &wr, NULL);
+}
+
+int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx ctx)
+{
+	struct rds_ib_path *tp = hw;
+	struct rds_ib_rx *rx = &tp->rx[slot];
+	struct ib_device *ibdev = tp->dev->ibdev;
+	int err;
+
+	if (!rx->skb)
+		rx->skb = skb_dequeue(&tp->spare);
+	if (!rx->skb)
+		rx->skb = rds_ib_buffer_get(ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC);
+	if (rx->skb)
+		rx->dma = ib_dma_map_page(ibdev, skb_frag_page(&skb_shinfo(rx->skb)->frags[0]), 0,
+					  RDS_IB_FRAME, DMA_FROM_DEVICE);
+	if (!rx->skb || ib_dma_mapping_error(ibdev, rx->dma)) {
+		queue_delayed_work(rds_ib_wq, &tp->refill, RDS_IB_REFILL_DELAY);
+		return -ENOMEM;
+	}
+	rx->mapped = true;
+	err = rds_ib_rx_post(tp, slot);
+	if (err)
+		rds_ib_rx_unmap(tp, rx);
+	return err;
+}
+
+void rds_ib_filled(struct rds_ib_path *tp, u32 slot, u32 bytes)
+{
+	struct rds_ib_rx *rx = &tp->rx[slot];
+	u32 payload = bytes > RDS_HEADER_BYTES ? bytes - RDS_HEADER_BYTES : 0;
+
+	rds_ib_rx_unmap(tp, rx);
+	ib_dma_sync_single_for_cpu(tp->dev->ibdev, rds_ib_header_dma(&tp->rx_headers, slot),
+				   RDS_HEADER_BYTES, DMA_FROM_DEVICE);
+	rx->bytes = bytes;
+	skb_frag_size_set(&skb_shinfo(rx->skb)->frags[0], payload);
+	rx->skb->len = rx->skb->data_len = payload;
+}
+
+const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **src, uint32_t *len)
+{
+	struct rds_ib_path *tp = hw;
+	struct rds_ib_rx *rx = &tp->rx[slot];
+
+	if (rx->bytes < RDS_HEADER_BYTES)
+		return NULL;
+	*src = rds_src(rx->skb);
+	*len = rx->skb->len;
+	return rds_ib_header(&tp->rx_headers, slot);
+}
+
+/* A buffer that no message keeps is posted again as it is. */
+void rds_ib_hw_taken(void *hw, uint32_t slot)
+{
+	struct rds_ib_path *tp = hw;
+	struct rds_ib_rx *rx = &tp->rx[slot];
+
+	if (!skb_cloned(rx->skb))
+		return;
+	rds_ib_buffer_put(rx->skb);
+	rx->skb = NULL;
+}
+
+/* ---- the rings ---- */
+
+int rds_ib_rings_alloc(struct rds_ib_path *tp)
+{
+	struct ib_device *ibdev = tp->dev->ibdev;
+	int err;
+
+	tp->tx = kvcalloc(tp->send_wr, sizeof(*tp->tx), GFP_KERNEL);
+	tp->rx = kvcalloc(tp->recv_wr, sizeof(*tp->rx), GFP_KERNEL);
+	if (!tp->tx || !tp->rx)
+		return -ENOMEM;
+	err = rds_ib_headers_alloc(ibdev, &tp->tx_headers, tp->send_wr, DMA_TO_DEVICE);
+	if (err)
+		return err;
+	return rds_ib_headers_alloc(ibdev, &tp->rx_headers, tp->recv_wr, DMA_FROM_DEVICE);
+}
+
+void rds_ib_rings_free(struct rds_ib_path *tp)
+{
+	struct ib_device *ibdev = tp->dev->ibdev;
+	struct sk_buff *skb;
+	u32 i;
+
+	for (i = 0; tp->rx && i < tp->recv_wr; i++) {
+		rds_ib_rx_unmap(tp, &tp->rx[i]);
+		if (tp->rx[i].skb)
+			rds_ib_buffer_put(tp->rx[i].skb);
+	}
+	while ((skb = skb_dequeue(&tp->spare)))
+		rds_ib_buffer_put(skb);
+	rds_ib_headers_free(ibdev, &tp->tx_headers, DMA_TO_DEVICE);
+	rds_ib_headers_free(ibdev, &tp->rx_headers, DMA_FROM_DEVICE);
+	kvfree(tp->tx);
+	kvfree(tp->rx);
+	tp->tx = NULL;
+	tp->rx = NULL;
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ib_cm_linux.c: a path's connection, from connect or adopt to close, and rdma_cm's events.
+ *
+ * The ops here are called by the path's worker, one at a time.  rdma_cm's events come in between, each
+ * under the id's handler lock; they begin to count when the worker sets a phase under that lock, and
+ * none does after close() has set it back.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <rdma/ib_cm.h>
+
+#include "ib_linux.h"
+
+static unsigned int rds_ib_retry_count = 1;
+module_param(rds_ib_retry_count, uint, 0444);
+MODULE_PARM_DESC(rds_ib_retry_count, "Retransmissions by the adapter before it gives up, 0 to 7 (1)");
+
+/* Nobody posts a buffer in time?  The adapter asks again for ever. */
+#define RDS_IB_RNR_RETRY 7
+
+/* ---- addresses ---- */
+
+static int rds_ib_no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	return 0;
+}
+
+int rds_ib_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope)
+{
+	struct sockaddr_storage ss;
+	struct rdma_cm_id *id;
+	int err;
+
+	id = rdma_create_id(rds_os_net_to_net(os), rds_ib_no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return -EADDRNOTAVAIL;
+	rds_sockaddr(&ss, addr, scope, 0);
+	err = rdma_bind_addr(id, (struct sockaddr *)&ss);
+	if (err || !id->device || !rds_ib_is_ours(id->device))
+		err = -EADDRNOTAVAIL;
+	rdma_destroy_id(id);
+	return err;
+}
+
+/* ---- what both ends say ---- */
+
+/* Our offer in the version of @o, and how the connection is to be: @data is for both. */
+static void rds_ib_say(struct rds_ib_path *tp, struct rds_ib_offer *o, struct rdma_conn_param *p,
+		       unsigned char data[RDS_IB_OFFER_BYTES_V6])
+{
+	const struct ib_device_attr *attrs = &tp->dev->ibdev->attrs;
+
+	o->saddr = *rds_path_laddr(tp->path);
+	o->daddr = *rds_path_faddr(tp->path);
+	o->ack_seq = rds_path_received(tp->path);
+	o->credit = tp->link.p.flow ? tp->link.offered : 0;
+	o->tos = rds_path_tos(tp->path);
+	p->private_data = data;
+	p->private_data_len = rds_ib_offer_encode(o, data);
+	p->responder_resources = min_t(u32, p->responder_resources, attrs->max_qp_rd_atom);
+	p->initiator_depth = min_t(u32, p->initiator_depth, attrs->max_qp_init_rd_atom);
+	p->flow_control = 1;
+	p->retry_count = min(rds_ib_retry_count, 7U);
+	p->rnr_retry_count = RDS_IB_RNR_RETRY;
+	rdma_set_min_rnr_timer(tp->id, IB_RNR_TIMER_000_32);
+}
+
+/* What the peer said. */
+static void rds_ib_hear(struct rds_ib_path *tp, const struct rds_ib_offer *o)
+{
+	rds_path_delivered(tp->path, o->ack_seq);
+	spin_lock_bh(&tp->lock);
+	rds_ib_link_peer_credit(&tp->link, o->credit);
+	spin_unlock_bh(&tp->lock);
+}
+
+/* ---- events; under the id's handler lock ---- */
+
+static int rds_ib_call_peer(struct rds_ib_path *tp)
+{
+	unsigned char data[RDS_IB_OFFER_BYTES_V6];
+	struct rdma_conn_param param = { .responder_resources = U8_MAX,
+					 .initiator_depth = U8_MAX };
+	struct rds_ib_offer o = {};
+	int err = rds_ib_qp_create(tp);
+
+	if (err)
+		return err;
+	if (!rds_ib_offer_propose(&o, tp->attempt)) {
+		tp->attempt = 0; /* the peer may have changed its mind */
+		rds_ib_offer_propose(&o, 0);
+	}
+	rds_ib_say(tp, &o, &param, data);
+	return rdma_connect_locked(tp->id, &param);
+}
+
+/* Link not locked. */
+static void rds_ib_up(struct rds_ib_path *tp)
+{
+	tp->phase = RDS_IB_OPEN;
+	rds_ib_qp_go(tp, true);
+	queue_delayed_work(rds_ib_wq, &tp->keepalive, RDS_IB_KEEPALIVE);
+}
+
+static int rds_ib_answered(struct rds_ib_path *tp, const struct rdma_conn_param *conn)
+{
+	struct rds_ib_offer o = {
+		.saddr = *rds_path_faddr(tp->path),
+		.daddr = *rds_path_laddr(tp->path),
+	};
+	int err = rds_ib_offer_decode(conn->private_data, conn->private_data_len,
+				      !rds_addr_is_v4(&o.saddr), &o);
+
+	if (err)
+		return err;
+	rds_ib_hear(tp, &o);
+	rds_ib_up(tp);
+	rds_path_connected(tp->path);
+	return 0;
+}
+
+/* The peer refuses.  What it says may have been written by a host of either byte order. */
+static int rds_ib_refused(struct rds_ib_path *tp, struct rdma_cm_event *event)
+{
+	const void *data;
+	__le32 why;
+	u8 len = 0;
+
+	data = rdma_consumer_reject_data(tp->id, event, &len);
+	if (data && len >= sizeof(why)) {
+		memcpy(&why, data, sizeof(why));
+		if (why == cpu_to_le32(RDS_IB_REJECT_VERSION) ||
+		    (__force __be32)why == cpu_to_be32(RDS_IB_REJECT_VERSION)) {
+			rds_ib_count(RDS_IB_S_version_refused);
+			tp->attempt++;
+		}
+	}
+	return -ECONNREFUSED;
+}
+
+static void rds_ib_drop(struct rds_ib_path *tp, enum rds_drop_reason why)
+{
+	if (tp->phase != RDS_IB_OPEN) {
+		rds_path_drop(tp->path, tp->phase == RDS_IB_CALLING ? RDS_DROP_CONNECT : why);
+		return;
+	}
+	spin_lock_bh(&tp->lock);
+	rds_ib_link_broken(&tp->link, why);
+	spin_unlock_bh(&tp->lock);
+}
+
+static int rds_ib_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct rds_ib_path *tp = id->context;
+	int err = 0;
+
+	rds_ib_count(RDS_IB_S_evt_handler_call);
+	if (tp->phase == RDS_IB_IDLE)
+		return 0;
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		err = rdma_resolve_route(id, RDS_IB_RESOLVE_MS);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		err = rds_ib_call_peer(tp);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		if (tp->phase == RDS_IB_CALLING)
+			err = rds_ib_answered(tp, &event->param.conn);
+		else if (tp->phase == RDS_IB_ANSWERING)
+			rds_ib_up(tp);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		err = rds_ib_refused(tp, event);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		err = -ECONNRESET;
+		break;
+	default:
+		break;
+	}
+	if (err)
+		rds_ib_drop(tp, RDS_DROP_ERROR);
+	/* Never for rdma_cm to destroy: the worker does. */
+	return 0;
+}
+
+/* ---- ops ---- */
+
+void *rds_ib_path_alloc(struct rds_path *path)
+{
+	struct rds_ib_path *tp = kzalloc(sizeof(*tp), GFP_KERNEL);
+
+	if (!tp)
+		return NULL;
+	tp->path = path;
+	spin_lock_init(&tp->lock);
+	skb_queue_head_init(&tp->spare);
+	tasklet_setup(&tp->tasklet, rds_ib_poll);
+	INIT_DELAYED_WORK(&tp->refill, rds_ib_refill);
+	INIT_DELAYED_WORK(&tp->keepalive, rds_ib_keepalive);
+	rds_ib_link_init(&tp->link, path, tp);
+	return tp;
+}
+
+void rds_ib_path_free(void *priv)
+{
+	struct rds_ib_path *tp = priv;
+
+	WARN_ON_ONCE(tp->id);
+	kfree(tp);
+}
+
+/* Both do, so that they meet. */
+int rds_ib_initiates(const void *priv)
+{
+	return 1;
+}
+
+int rds_ib_connect(void *priv)
+{
+	struct rds_ib_path *tp = priv;
+	struct net *net = rds_os_net_to_net(rds_path_os_net(tp->path));
+	u32 scope = rds_path_scope(tp->path);
+	struct sockaddr_storage src, dst;
+	struct rdma_cm_id *id;
+
+	id = rdma_create_id(net, rds_ib_event, tp, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	rdma_set_service_type(id, rds_path_tos(tp->path));
+	tp->id = id;
+	rdma_lock_handler(id);
+	tp->phase = RDS_IB_CALLING;
+	rdma_unlock_handler(id);
+	rds_sockaddr(&src, rds_path_laddr(tp->path), scope, 0);
+	rds_sockaddr(&dst, rds_path_faddr(tp->path), scope,
+		     rds_addr_is_v4(rds_path_faddr(tp->path)) ? RDS_IB_PORT_V4 : RDS_IB_PORT_V6);
+	return rdma_resolve_addr(id, (struct sockaddr *)&src, (struct sockaddr *)&dst,
+				 RDS_IB_RESOLVE_MS);
+}
+
+/* Data may arrive before we know that our answer did; then it is polled already. */
+static int rds_ib_answer(struct rds_ib_path *tp, struct rds_ib_call *call)
+{
+	struct rdma_conn_param param = { .responder_resources = call->responder_resources,
+					 .initiator_depth = call->initiator_depth };
+	unsigned char data[RDS_IB_OFFER_BYTES_V6];
+	int err = rds_ib_qp_create(tp);
+
+	if (err)
+		return err;
+	rds_ib_hear(tp, &call->offer);
+	rds_ib_say(tp, &call->offer, &param, data);
+	rdma_lock_handler(tp->id);
+	tp->phase = RDS_IB_ANSWERING;
+	tp->id->context = tp;
+	tp->id->event_handler = rds_ib_event;
+	rds_ib_qp_go(tp, false);
+	err = rdma_accept(tp->id, &param);
+	rdma_unlock_handler(tp->id);
+	return err;
+}
+
+int rds_ib_adopt(void *priv, void *handle)
+{
+	struct rds_ib_path *tp = priv;
+	struct rds_ib_call *call = handle;
+	int err;
+
+	tp->id = call->id;
+	err = rds_ib_answer(tp, call);
+	kfree(call);
+	if (err) {
+		rds_ib_count(RDS_IB_S_listen_closed_stale);
+		rds_ib_close(tp);
+	}
+	return err;
+}
+
+void rds_ib_discard(void *handle)
+{
+	rds_ib_count(RDS_IB_S_listen_closed_stale);
+	rds_ib_call_end(handle, 0);
+}
+
+/* Nothing is lost by ending at once: what the peer's RDS has not acknowledged goes out again. */
+void rds_ib_shutdown(void *priv)
+{
+	struct rds_ib_path *tp = priv;
+
+	rds_path_drained(tp->path);
+}
+
+void rds_ib_close(void *priv)
+{
+	struct rds_ib_path *tp = priv;
+	struct rdma_cm_id *id = tp->id;
+
+	if (!id)
+		return;
+	rdma_lock_handler(id);
+	tp->phase = RDS_IB_IDLE;
+	rdma_unlock_handler(id);
+	rds_ib_qp_destroy(tp);
+	rdma_destroy_id(id);
+	tp->id = NULL;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ib_info_linux.c: RDS_INFO_IB_CONNECTIONS and its IPv6 form: every path that has a queue pair.
+ */
+#include "ib_linux.h"
+
+struct rds_ib_info {
+	struct net *net;
+	struct rds_info_buf *b;
+};
+
+/* What both forms have in common; snapshots, without the link's lock. */
+#define RDS_IB_INFO(tp)                                                                            \
+	.max_send_wr = (tp)->send_wr, .max_recv_wr = (tp)->recv_wr,                                \
+	.max_send_sge = RDS_IB_SGES, .tos = rds_path_tos((tp)->path)
+
+static bool rds_ib_info_begin(const struct rds_ib_info *info, const struct rds_ib_path *tp)
+{
+	return rds_os_net_to_net(rds_path_os_net(tp->path)) == info->net;
+}
+
+static u8 rds_ib_info_sl(const struct rds_ib_path *tp)
+{
+	const struct sa_path_rec *rec = tp->id->route.path_rec;
+
+	return rec ? rec->sl : 0;
+}
+
+static void rds_ib_info_v4(void *arg, struct rds_ib_path *tp)
+{
+	struct rds_ib_info *info = arg;
+	struct rds_info_rdma_connection i = {
+		.src_addr = rds_addr_v4(rds_path_laddr(tp->path)),
+		.dst_addr = rds_addr_v4(rds_path_faddr(tp->path)),
+		RDS_IB_INFO(tp),
+	};
+
+	if (!rds_ib_info_begin(info, tp) || !rds_addr_is_v4(rds_path_faddr(tp->path)))
+		return;
+	i.sl = rds_ib_info_sl(tp);
+	rdma_read_gids(tp->id, (union ib_gid *)i.src_gid, (union ib_gid *)i.dst_gid);
+	rds_info_add(info->b, &i);
+}
+
+static void rds_ib_info_v6(void *arg, struct rds_ib_path *tp)
+{
+	struct rds_ib_info *info = arg;
+	struct rds6_info_rdma_connection i = {
+		.src_addr = rds_addr_in6(rds_path_laddr(tp->path)),
+		.dst_addr = rds_addr_in6(rds_path_faddr(tp->path)),
+		RDS_IB_INFO(tp),
+	};
+
+	if (!rds_ib_info_begin(info, tp))
+		return;
+	i.sl = rds_ib_info_sl(tp);
+	rdma_read_gids(tp->id, (union ib_gid *)i.src_gid, (union ib_gid *)i.dst_gid);
+	rds_info_add(info->b, &i);
+}
+
+static void rds_ib_info_conns(struct net *net, struct rds_info_buf *b)
+{
+	struct rds_ib_info info = { .net = net, .b = b };
+
+	rds_ib_each_path(rds_ib_info_v4, &info);
+}
+
+static void rds_ib_info_conns6(struct net *net, struct rds_info_buf *b)
+{
+	struct rds_ib_info info = { .net = net, .b = b };
+
+	rds_ib_each_path(rds_ib_info_v6, &info);
+}
+
+int rds_ib_info_start(void)
+{
+	int err;
+
+	err = rds_info_register(RDS_INFO_IB_CONNECTIONS, sizeof(struct rds_info_rdma_connection),
+				false, rds_ib_info_conns);
+	if (err)
+		return err;
+	err = rds_info_register(RDS6_INFO_IB_CONNECTIONS,
+				sizeof(struct rds6_info_rdma_connection), false,
+				rds_ib_info_conns6);
+	if (err)
+		rds_info_unregister(RDS_INFO_IB_CONNECTIONS);
+	return err;
+}
+
+void rds_ib_info_stop(void)
+{
+	rds_info_unregister(RDS_INFO_IB_CONNECTIONS);
+	rds_info_unregister(RDS6_INFO_IB_CONNECTIONS);
+}

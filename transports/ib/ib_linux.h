@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ib_linux.h: what the C files of rds_rdma.ko share.
+ *
+ * They are the plumbing between the core, verbs and rdma_cm, and hold no protocol: messages become
+ * frames in ib_link.cc, what hosts tell each other while they connect is in ib_offer.cc.
+ *
+ *	ib_linux.c		module, namespaces, counters, the ops table
+ *	ib_sysctl_linux.c	net.rds.ib.*
+ *	ib_info_linux.c		RDS_INFO_IB_CONNECTIONS
+ *	ib_device_linux.c	adapters come and go
+ *	ib_listen_linux.c	the listeners, and what becomes of a peer's request
+ *	ib_cm_linux.c		a path's connection from connect or adopt to close; rdma_cm's events
+ *	ib_qp_linux.c		its queue pair and completion queue
+ *	ib_buffers_linux.c	frames in memory: rds_ib_hw_*()
+ *
+ * Locking.  Three things exclude each other in their own ways:
+ *
+ *	the path's worker	connect, adopt, shutdown, close, recv_retry: one at a time, no lock.
+ *				It alone makes and ends rds_ib_path.id and everything behind it.
+ *	the id's handler lock	rdma_cm's mutex; held around each of its events, and by the worker
+ *				where it changes @phase.  An event in phase IDLE is ignored.
+ *	rds_ib_path.lock	spin, bh: the link, the rings and the buffers in them.  Held by the
+ *				tasklet that polls, and by xmit, for all of a batch.
+ *
+ * In this order; the core's locks are inside of all three, and none that sleeps is taken inside a
+ * handler: who wants the core's tables because of an event (a peer calls) queues work.
+ * rds_ib_devs_lock and rds_ib_dev.lock (bh) are inside of the handler lock and outside of nothing
+ * but the core's; neither meets rds_ib_path.lock.
+ *
+ * Before the queue pair exists, and after it and its completion queue were destroyed, the rings
+ * are the worker's, or the handler's that makes them, alone.  In between, @live says whether the
+ * tasklet may touch them: close() clears it first of all.
+ *
+ * Namespaces.  An rdma_cm id holds a reference on its namespace, so a listener would keep one alive
+ * for ever: there are listeners in the first namespace only.  From others one may call; such a
+ * namespace ends when its connections have.
+ */
+#ifndef RDS_IB_LINUX_H
+#define RDS_IB_LINUX_H
+
+#include <linux/interrupt.h>
+#include <linux/percpu.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "../../net/linux/rds_linux.h"
+#include "ib_link.h"
+#include "ib_offer.h"
+
+#define RDS_IB_PORT_V4 18634
+#define RDS_IB_PORT_V6 16385
+
+/* What address and route resolution may take, each. */
+#define RDS_IB_RESOLVE_MS 5000
+
+/* A dead peer is noticed by a frame that is never acknowledged; one is sent as often as this. */
+#define RDS_IB_KEEPALIVE (5 * HZ)
+
+/* How long to wait for memory for receive buffers. */
+#define RDS_IB_REFILL_DELAY msecs_to_jiffies(10)
+
+/* Completions that are worked off before buffers are posted again and the lock is given up. */
+#define RDS_IB_BATCH 32
+/* Batches, before others get the CPU. */
+#define RDS_IB_BATCHES 8
+
+/* A frame's header, and a payload that may lie across the border of two pieces of memory. */
+#define RDS_IB_SGES 3
+
+/* Headers lie this far apart, so that one never straddles a page. */
+#define RDS_IB_HEADER_STRIDE 64
+#define RDS_IB_HEADERS_PER_PAGE (PAGE_SIZE / RDS_IB_HEADER_STRIDE)
+
+/* Counters, in the order of rds-info; the first five have mainline's names. */
+#define RDS_IB_STATS(X)                                                                            \
+	X(connect_raced)	/* both called, and the peer's call was refused for ours */        \
+	X(listen_closed_stale)	/* accepted, but dead before a path took it */                     \
+	X(evt_handler_call)                                                                        \
+	X(tasklet_call)                                                                            \
+	X(tx_sg_mapping_failure)                                                                   \
+	X(accept_refused)	/* no connection could be made, or the request made no sense */    \
+	X(version_refused)	/* by us, or by the peer */                                        \
+	X(completion_errors)	/* connections that the adapter gave up */                         \
+	X(rx_alloc_limit)	/* net.rds.ib.max_recv_allocation reached */                       \
+	X(rx_alloc_failed)                                                                         \
+	X(rx_refills)		/* buffers were posted again late, by a worker */                  \
+	X(device_removals)
+
+enum rds_ib_stat {
+#define RDS_IB_STAT_ENUM(name) RDS_IB_S_##name,
+	RDS_IB_STATS(RDS_IB_STAT_ENUM)
+#undef RDS_IB_STAT_ENUM
+	/* and those of links */
+	RDS_IB_S_LINK,
+	RDS_IB_STAT_COUNT = RDS_IB_S_LINK + RDS_IB_LINK_STAT_COUNT,
+};
+
+struct rds_ib_counters {
+	u64 v[RDS_IB_STAT_COUNT];
+};
+DECLARE_PER_CPU(struct rds_ib_counters, rds_ib_counters);
+
+static inline void rds_ib_count(unsigned int id)
+{
+	this_cpu_inc(rds_ib_counters.v[id]);
+}
+
+/* An adapter.  It cannot go while @users is not 0. */
+struct rds_ib_dev {
+	struct ib_device *ibdev;
+	struct ib_pd *pd;
+	struct list_head all;	/* rds_ib_devs; rds_ib_devs_lock */
+	refcount_t users;	/* paths, and 1 until it is being removed */
+	struct completion unused;
+
+	spinlock_t lock;	/* guards @paths; bh */
+	struct list_head paths; /* rds_ib_path.on_dev */
+};
+
+/* Headers of one ring, in pages that stay mapped. */
+struct rds_ib_headers {
+	unsigned int pages;
+	struct rds_ib_header_page {
+		u8 *mem;
+		u64 dma;
+	} *page;
+};
+
+/* A frame that the adapter sends: what of @m's memory is mapped. */
+struct rds_ib_tx {
+	struct rds_msg *m;
+	unsigned int n; /* entries of @sge in use, the header's included; 0: free */
+	struct ib_sge sge[RDS_IB_SGES];
+};
+
+/*
+ * A buffer that the adapter fills: a page as the only fragment of an sk_buff, which messages may
+ * keep a clone of.  Then the slot gets a new one; otherwise it is used again and again.
+ */
+struct rds_ib_rx {
+	struct sk_buff *skb;
+	u64 dma;
+	u32 bytes;   /* of the frame that came */
+	bool mapped; /* the adapter may write */
+};
+
+/* What a path's connection is doing; guarded by the id's handler lock. */
+enum rds_ib_phase {
+	RDS_IB_IDLE,	  /* there is none, or close() has begun */
+	RDS_IB_CALLING,	  /* by us, nothing came of it yet */
+	RDS_IB_ANSWERING, /* the peer's request was accepted */
+	RDS_IB_OPEN,
+};
+
+/* The transport's part of a path. */
+struct rds_ib_path {
+	struct rds_path *path;
+	struct rdma_cm_id *id; /* changed by the path's worker alone */
+	u8 phase;	       /* enum rds_ib_phase */
+	u8 attempt;	       /* which version to propose; phase CALLING, and the worker before */
+
+	/* From the making of the queue pair to close(). */
+	struct rds_ib_dev *dev;
+	struct list_head on_dev; /* rds_ib_dev.paths */
+	struct ib_cq *cq;
+	u32 send_wr, recv_wr;
+
+	spinlock_t lock; /* guards what follows; bh */
+	bool live;	 /* completions may be polled */
+	struct rds_ib_link link;
+	struct rds_ib_tx *tx;
+	struct rds_ib_rx *rx;
+	struct rds_ib_headers tx_headers, rx_headers;
+	struct sk_buff_head spare; /* receive buffers that nobody posted yet */
+	struct ib_wc wc[RDS_IB_BATCH];
+
+	struct tasklet_struct tasklet;
+	struct delayed_work refill; /* buffers that there was no memory for */
+	struct delayed_work keepalive;
+};
+
+/* A peer's request, between rdma_cm's event and the path that takes it. */
+struct rds_ib_call {
+	struct work_struct work;
+	struct rdma_cm_id *id;
+	struct rds_ib_offer offer;
+	u8 responder_resources, initiator_depth;
+	u8 len; /* of @data */
+	u8 data[RDS_IB_OFFER_BYTES_V6];
+};
+
+/* ib_linux.c */
+extern struct workqueue_struct *rds_ib_wq;
+extern struct rds_transport rds_ib_transport;
+
+/* ib_sysctl_linux.c */
+extern unsigned int rds_ib_max_send_wr, rds_ib_max_recv_wr, rds_ib_max_unsignaled_wr;
+extern unsigned int rds_ib_max_recv_allocation; /* buffers of 4 KiB */
+extern unsigned int rds_ib_flow_control;
+int rds_ib_sysctl_start(void);
+void rds_ib_sysctl_stop(void);
+
+/* ib_info_linux.c */
+int rds_ib_info_start(void);
+void rds_ib_info_stop(void);
+
+/* ib_device_linux.c */
+int rds_ib_devices_start(void);
+/* No path uses any. */
+void rds_ib_devices_stop(void);
+/* Is it one that we use?  A moment later it may be none. */
+bool rds_ib_is_ours(const struct ib_device *ibdev);
+/* Ties @tp to the adapter: false when that is not ours, or going. */
+bool rds_ib_dev_attach(struct rds_ib_path *tp, struct ib_device *ibdev);
+void rds_ib_dev_detach(struct rds_ib_path *tp);
+/* Calls @fn for each path with a queue pair; it may not sleep. */
+void rds_ib_each_path(void (*fn)(void *arg, struct rds_ib_path *tp), void *arg);
+
+/* ib_listen_linux.c */
+int rds_ib_listen_start(void);
+/* After it no request is taken, and none is on its way to a path. */
+void rds_ib_listen_stop(void);
+/* Refuses a request that nobody takes, or has taken in vain; @why is a code for rdma_reject(), which
+ * the peer gets if it is not 0. */
+void rds_ib_call_end(struct rds_ib_call *call, u32 why);
+
+/* ib_cm_linux.c */
+int rds_ib_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
+void *rds_ib_path_alloc(struct rds_path *path);
+void rds_ib_path_free(void *priv);
+int rds_ib_initiates(const void *priv);
+int rds_ib_connect(void *priv);
+int rds_ib_adopt(void *priv, void *handle);
+void rds_ib_discard(void *handle);
+void rds_ib_shutdown(void *priv);
+void rds_ib_close(void *priv);
+
+/* ib_qp_linux.c */
+/* Makes queue pair, completion queue and rings for @tp->id, and posts receive buffers: 0 or
+ * -errno, and then rds_ib_qp_destroy() is still to be called. */
+int rds_ib_qp_create(struct rds_ib_path *tp);
+/* Idempotent.  After it nothing calls the link. */
+void rds_ib_qp_destroy(struct rds_ib_path *tp);
+/* From now on completions are polled, those that there are at once; @open: and frames sent. */
+void rds_ib_qp_go(struct rds_ib_path *tp, bool open);
+void rds_ib_poll(struct tasklet_struct *t);
+long rds_ib_xmit(void *priv, const struct rds_xmit *x);
+void rds_ib_recv_retry(void *priv);
+void rds_ib_refill(struct work_struct *work);
+void rds_ib_keepalive(struct work_struct *work);
+
+/* ib_buffers_linux.c */
+int rds_ib_rings_alloc(struct rds_ib_path *tp);
+/* Also of what the adapter did not fill.  The queue pair is gone. */
+void rds_ib_rings_free(struct rds_ib_path *tp);
+/* The adapter has filled a slot with @bytes.  Link locked. */
+void rds_ib_filled(struct rds_ib_path *tp, u32 slot, u32 bytes);
+/* Gets receive buffers that rds_ib_hw_offer() finds later.  May sleep. */
+void rds_ib_spares(struct rds_ib_path *tp);
+
+/* A completion's wr_id is the slot; of a receive this too. */
+#define RDS_IB_WR_RECV (1ULL << 32)
+
+#endif

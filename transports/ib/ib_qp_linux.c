@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ib_qp_linux.c: a path's queue pair, and the one completion queue for both its directions.
+ *
+ * Completions are polled by a tasklet, in batches, each under the path's lock; what there is to do
+ * about many at once (buffers, room, credits) is done once a batch.
+ */
+#include <linux/log2.h>
+
+#include "ib_linux.h"
+
+/* ---- completions ---- */
+
+static void rds_ib_completed(struct rds_ib_path *tp, const struct ib_wc *wc)
+{
+	struct rds_ib_link *l = &tp->link;
+
+	if (l->state == RDS_IB_LINK_ENDED)
+		return;
+	if (wc->status != IB_WC_SUCCESS) {
+		rds_ib_count(RDS_IB_S_completion_errors);
+		rds_ib_link_broken(l, RDS_DROP_ERROR);
+	} else if (wc->wr_id & RDS_IB_WR_RECV) {
+		/* A frame is as good as rdma_cm's word, which is still under way, or lost. */
+		if (l->state == RDS_IB_LINK_IDLE) {
+			rdma_notify(tp->id, IB_EVENT_COMM_EST);
+			rds_ib_link_open(l);
+		}
+		rds_ib_filled(tp, (u32)wc->wr_id, wc->byte_len);
+		rds_ib_link_arrived(l);
+	} else {
+		rds_ib_link_sent(l, (u32)wc->wr_id);
+	}
+}
+
+/* Is there more, or may there be?  If not, the next completion schedules the tasklet. */
+static bool rds_ib_poll_batch(struct rds_ib_path *tp)
+{
+	int i, n = ib_poll_cq(tp->cq, RDS_IB_BATCH, tp->wc);
+
+	for (i = 0; i < n; i++)
+		rds_ib_completed(tp, &tp->wc[i]);
+	if (n > 0)
+		rds_ib_link_settle(&tp->link, RDS_ATOMIC);
+	if (n == RDS_IB_BATCH)
+		return true;
+	return ib_req_notify_cq(tp->cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
+}
+
+void rds_ib_poll(struct tasklet_struct *t)
+{
+	struct rds_ib_path *tp = container_of(t, struct rds_ib_path, tasklet);
+	unsigned int left = RDS_IB_BATCHES;
+	bool more;
+
+	rds_ib_count(RDS_IB_S_tasklet_call);
+	do {
+		spin_lock(&tp->lock);
+		more = tp->live && rds_ib_poll_batch(tp);
+		spin_unlock(&tp->lock);
+	} while (more && --left);
+	if (more)
+		tasklet_schedule(&tp->tasklet);
+}
+
+/* Hard interrupt, or what the adapter has. */
+static void rds_ib_cq_ready(struct ib_cq *cq, void *context)
+{
+	struct rds_ib_path *tp = context;
+
+	tasklet_schedule(&tp->tasklet);
+}
+
+/* Either queue is beyond repair; or frames have come before rdma_cm said that we are connected. */
+static void rds_ib_async_event(struct ib_event *event, void *context)
+{
+	struct rds_ib_path *tp = context;
+
+	switch (event->event) {
+	case IB_EVENT_CQ_ERR:
+	case IB_EVENT_QP_FATAL:
+	case IB_EVENT_QP_REQ_ERR:
+	case IB_EVENT_QP_ACCESS_ERR:
+		rds_path_drop(tp->path, RDS_DROP_ERROR);
+		break;
+	case IB_EVENT_COMM_EST:
+		rdma_notify(tp->id, IB_EVENT_COMM_EST);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- from making to destroying ---- */
+
+static u32 rds_ib_ring(unsigned int wanted, int most)
+{
+	return rounddown_pow_of_two(clamp_t(u32, wanted, 4, most));
+}
+
+static int rds_ib_cq_create(struct rds_ib_path *tp)
+{
+	static atomic_t vector;
+	struct ib_device *ibdev = tp->dev->ibdev;
+	struct ib_cq_init_attr attr = {
+		.cqe = tp->send_wr + tp->recv_wr + 1,
+		.comp_vector = (u32)atomic_inc_return(&vector) % ibdev->num_comp_vectors,
+	};
+	struct ib_cq *cq = ib_create_cq(ibdev, rds_ib_cq_ready, rds_ib_async_event, tp, &attr);
+
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	tp->cq = cq;
+	return ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+}
+
+int rds_ib_qp_create(struct rds_ib_path *tp)
+{
+	struct rds_ib_link_params params = {
+		.max_unsignaled = READ_ONCE(rds_ib_max_unsignaled_wr),
+		.flow = READ_ONCE(rds_ib_flow_control),
+		.csum = 1,
+	};
+	struct ib_qp_init_attr attr = {
+		.event_handler = rds_ib_async_event,
+		.qp_context = tp,
+		.cap = { .max_send_sge = RDS_IB_SGES, .max_recv_sge = 2 },
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	int most, err;
+
+	if (!rds_ib_dev_attach(tp, tp->id->device))
+		return -ENODEV;
+	most = min(tp->dev->ibdev->attrs.max_qp_wr, tp->dev->ibdev->attrs.max_cqe / 2 - 1);
+	params.send_wr = tp->send_wr = rds_ib_ring(READ_ONCE(rds_ib_max_send_wr), most);
+	params.recv_wr = tp->recv_wr = rds_ib_ring(READ_ONCE(rds_ib_max_recv_wr), most);
+	rds_ib_link_prepare(&tp->link, &params);
+	err = rds_ib_rings_alloc(tp);
+	if (!err)
+		err = rds_ib_cq_create(tp);
+	if (err)
+		return err;
+	attr.send_cq = attr.recv_cq = tp->cq;
+	attr.cap.max_send_wr = tp->send_wr;
+	attr.cap.max_recv_wr = tp->recv_wr;
+	err = rdma_create_qp(tp->id, tp->dev->pd, &attr);
+	if (err)
+		return err;
+	/* With some buffers one can begin; the others come later. */
+	err = rds_ib_link_offer(&tp->link, RDS_MAY_SLEEP);
+	return tp->link.offered ? 0 : err;
+}
+
+void rds_ib_qp_go(struct rds_ib_path *tp, bool open)
+{
+	spin_lock_bh(&tp->lock);
+	tp->live = true;
+	if (open && tp->link.state == RDS_IB_LINK_IDLE)
+		rds_ib_link_open(&tp->link);
+	spin_unlock_bh(&tp->lock);
+	tasklet_schedule(&tp->tasklet);
+}
+
+/*
+ * The adapter may schedule the tasklet until the completion queue is gone, and it may run after
+ * that; it looks at @live first.
+ */
+void rds_ib_qp_destroy(struct rds_ib_path *tp)
+{
+	if (!tp->dev)
+		return;
+	spin_lock_bh(&tp->lock);
+	tp->live = false;
+	spin_unlock_bh(&tp->lock);
+	cancel_delayed_work_sync(&tp->keepalive);
+	cancel_delayed_work_sync(&tp->refill);
+	if (tp->id->qp) {
+		rdma_disconnect(tp->id);
+		rdma_destroy_qp(tp->id);
+	}
+	if (tp->cq)
+		ib_destroy_cq(tp->cq);
+	tp->cq = NULL;
+	tasklet_kill(&tp->tasklet);
+	rds_ib_link_end(&tp->link);
+	rds_ib_rings_free(tp);
+	rds_ib_dev_detach(tp);
+}
+
+/* ---- ops, and work ---- */
+
+long rds_ib_xmit(void *priv, const struct rds_xmit *x)
+{
+	struct rds_ib_path *tp = priv;
+	long r;
+
+	spin_lock_bh(&tp->lock);
+	r = rds_ib_link_xmit(&tp->link, x);
+	spin_unlock_bh(&tp->lock);
+	return r;
+}
+
+void rds_ib_recv_retry(void *priv)
+{
+	struct rds_ib_path *tp = priv;
+
+	spin_lock_bh(&tp->lock);
+	if (tp->live)
+		rds_ib_link_retry(&tp->link);
+	spin_unlock_bh(&tp->lock);
+}
+
+void rds_ib_keepalive(struct work_struct *work)
+{
+	struct rds_ib_path *tp =
+		container_of(to_delayed_work(work), struct rds_ib_path, keepalive);
+
+	spin_lock_bh(&tp->lock);
+	if (tp->live)
+		rds_ib_link_keepalive(&tp->link);
+	spin_unlock_bh(&tp->lock);
+	queue_delayed_work(rds_ib_wq, &tp->keepalive, RDS_IB_KEEPALIVE);
+}
+
+/* Where softirqs found no memory.  Still none?  Then rds_ib_hw_offer() asks for us again. */
+void rds_ib_refill(struct work_struct *work)
+{
+	struct rds_ib_path *tp = container_of(to_delayed_work(work), struct rds_ib_path, refill);
+	bool live;
+
+	rds_ib_count(RDS_IB_S_rx_refills);
+	rds_ib_spares(tp);
+	spin_lock_bh(&tp->lock);
+	live = tp->live;
+	if (live)
+		rds_ib_link_settle(&tp->link, RDS_ATOMIC);
+	spin_unlock_bh(&tp->lock);
+	if (!live) /* not connected yet */
+		queue_delayed_work(rds_ib_wq, &tp->refill, RDS_IB_REFILL_DELAY);
+}
