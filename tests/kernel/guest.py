@@ -27,6 +27,7 @@ BOOT_MODULES = ["virtio_pci", "virtio_console", "virtio_net", "9p", "9pnet_virti
 # of time are multiplied by that, in VM.wait_for() and Context.seconds().
 DEBUG = {"uml": 3, "x86": 10, "kcsan": 6}
 OURS = ["rds", "rds_loop", "rds_tcp"]
+OURS_IB = ["rds", "rds_loop", "rds_rdma"]
 
 INIT = r"""#!/bin/busybox sh
 die() { echo "init: $*" >/dev/console; sleep 1; exit 1; }
@@ -229,9 +230,9 @@ def initramfs(kern, name, addrs, env):
     return base_initramfs(kern).read_bytes() + cpio([("config", 0o100644, text.encode())])
 
 
-def our_modules(modules_dir):
+def our_modules(modules_dir, names=OURS):
     """The files of our modules in the order they are loaded."""
-    files = [pathlib.Path(modules_dir) / f"{m}.ko" for m in OURS]
+    files = [pathlib.Path(modules_dir) / f"{m}.ko" for m in names]
     missing = [str(f) for f in files if not f.exists()]
     if missing:
         raise SetupError(f"not built: {' '.join(missing)}, run: make")
@@ -242,13 +243,14 @@ def kernel_needs(files):
     """Names of the kernel's own modules that these modules depend on."""
     out = subprocess.run(["/sbin/modinfo", "-F", "depends", *files], capture_output=True,
                          text=True, check=True).stdout
-    return " ".join(sorted(set(out.replace(",", " ").split()) - set(OURS)))
+    return " ".join(sorted(set(out.replace(",", " ").split()) - set(OURS + OURS_IB)))
 
 
 def module_tree(kern, modules_dir):
     """A lib/modules with our modules installed over the kernel's own, as `make install` would
     leave it; returns its path. Made on the host, where depmod is fast, and kept while it fits."""
     files = our_modules(modules_dir)
+    files += [f for f in pathlib.Path(modules_dir).glob("rds_rdma.ko")]  # not every kernel's
     stamps = "".join(f"{f.resolve()} {f.stat().st_mtime_ns}\n" for f in files) + kern.version
     tree = TOP / "build" / f"modtree-{hashlib.sha256(stamps.encode()).hexdigest()[:12]}"
     if tree.exists():

@@ -6,6 +6,7 @@
     SMP = 2                     # per file: CPUs and memory (MiB) of its guests, optional
     MEM = 512
     KERNELS = ["uml"]           # only on these; otherwise on every one
+    IB = True                   # over InfiniBand, not TCP
 
     @test(vms=2, modules=("ours", "mainline"), timeout=60)
     def mainline_answers(t):
@@ -158,7 +159,8 @@ class FileRun:
     def __init__(self, options, module, tests, report):
         self.options, self.tests, self.report = options, tests, report
         self.logdir = vm.LOGS / f"vm-{options.kernel}" / tests[0].file
-        self.machine = {"smp": getattr(module, "SMP", 1), "mem": getattr(module, "MEM", 512)}
+        self.machine = {"smp": getattr(module, "SMP", 1), "mem": getattr(module, "MEM", 512),
+                        "ib": getattr(module, "IB", False)}
         self.count = max(t.vms for t in tests)
         self.fresh, self.before = False, {}
 

@@ -121,12 +121,13 @@ class VM:
     """One guest. start() returns while it boots, ready() waits for it; every call does."""
 
     def __init__(self, name, kernel=None, mem=512, smp=2, logdir=None, net=None, env=None,
-                 icount=None):
+                 icount=None, ib=False):
         self.name, self.kernel, self.icount = name, guest.kernel(kernel), icount
         self.smp = max(smp, self.kernel.least_smp)
         self.mem = max(mem, self.kernel.least_mem)
         self.logdir = pathlib.Path(logdir or LOGS / "adhoc")
         self.net, self.env = net, env or {}
+        self.ib = ib  # RDS' transport is InfiniBand in place of TCP, over a soft-RoCE adapter
         self.deadline = None  # time.monotonic() no wait may pass (the test's own time limit)
         self.cond = threading.Condition()
         self.machine = self.workdir = self.port = None
@@ -164,6 +165,8 @@ class VM:
         self.beat = max(self.beat, time.monotonic() - 1) if not self.hello else self.beat
         self.wait_for_boot()
         shutil.rmtree(self.workdir, ignore_errors=True)
+        if self.ib:
+            self.check(f"modprobe -a rdma_rxe rdma_cm && {self.PLUG}")
         self.sync()
         self.mark = len(self.klog)  # what the boot itself had to say is not ours
         self.console_mark = self.console.stat().st_size
@@ -357,6 +360,17 @@ class VM:
             cmd.kill()
             cmd.wait(timeout)
 
+    # ---- the adapter ----
+
+    PLUG = "rdma link add rxe0 type rxe netdev eth0"
+
+    def plug(self):
+        self.check(self.PLUG)
+
+    def unplug(self, timeout=30):
+        """Returns when nobody uses the adapter any more."""
+        self.check("rdma link del rxe0", timeout)
+
     # ---- the kernel's log and modules ----
 
     def sync(self):
@@ -393,10 +407,12 @@ class VM:
         if kind == "none":  # and none of ours installed, where socket() could find it
             return self.tree_command(self.kernel.modules)
         if kind == "mainline":
-            return f"{self.tree_command(self.kernel.modules)} && modprobe -a rds rds_tcp"
+            return (f"{self.tree_command(self.kernel.modules)} && "
+                    f"modprobe -a rds {'rds_rdma' if self.ib else 'rds_tcp'}")
         if kind != "ours":
             raise SetupError(f"unknown modules '{modules}': mainline, ours, ours:DIR or none")
-        files = guest.our_modules(directory or self.kernel.modules_dir)
+        files = guest.our_modules(directory or self.kernel.modules_dir,
+                                  guest.OURS_IB if self.ib else guest.OURS)
         steps = [self.tree_command(guest.module_tree(self.kernel, files[0].parent))]
         needs = guest.kernel_needs(files)
         if needs:
@@ -422,7 +438,7 @@ class VM:
     def unload(self, timeout=20):
         """rmmod in reverse; a module that stays busy is a failure that says who holds it."""
         self.wait_until(
-            "for m in rds_tcp rds_loop rds; do [ ! -d /sys/module/$m ] || /run/busybox rmmod $m ||"
+            "for m in rds_rdma rds_tcp rds_loop rds; do [ ! -d /sys/module/$m ] || /run/busybox rmmod $m ||"
             " { cat /sys/module/$m/refcnt; grep ^rds /proc/modules; exit 1; }; done", timeout)
         self.modules = None
 
