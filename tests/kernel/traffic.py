@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """What tests of two hosts have in common: flows that are accounted for, counters, pings."""
+import contextlib
 import json
 import re
 
 import suite
+from tap import tap
 
 A, B = "10.9.0.1", "10.9.0.2"
 A6, B6 = "fd00:9::1", "fd00:9::2"
@@ -124,6 +126,27 @@ def stress(t, active, passive, target, options, prefixes=("", "")):
     verified = re.search(r"^verified: (\d+) messages", said, re.M)
     assert verified and int(verified[1]) > 0, said
     return int(verified[1])
+
+
+def slow_reader(t, sender, source, reader, target, flavour):
+    """rds_cong from one host to another; the flavour is the sender's."""
+    waiting = reader.spawn(f"{t.prog('rds_cong')} read --bind {target} --timeout 60")
+    waiting.wait_output("^ready$")
+    tap(t, sender, f"{t.prog('rds_cong')} send --bind {source} --to {target} --flavour {flavour}",
+        100)
+    waiting.check(30)
+
+
+@contextlib.contextmanager
+def large_buffers(t):
+    """What a socket may hold is 8 MiB for the time being."""
+    for machine in (t.a, t.b):
+        machine.check("cd /proc/sys/net/core && for f in [rw]mem_default [rw]mem_max; do"
+                      " cat $f; echo 8388608 >$f || exit 1; done >/run/mem")
+    yield
+    for machine in (t.a, t.b):
+        machine.check("cd /proc/sys/net/core && for f in [rw]mem_default [rw]mem_max; do"
+                      " read v && echo $v >$f || exit 1; done </run/mem")
 
 
 def load_again(t, machine):

@@ -1,17 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A slow reader on one host, senders on the other: refused, told, woken; nothing is lost."""
 from suite import test
-from tap import tap
-from traffic import A, A6, B, B6
-
-
-def slow_reader(t, sender, source, reader, target, flavour):
-    """rds_cong from one host to another; the flavour is the sender's."""
-    waiting = reader.spawn(f"{t.prog('rds_cong')} read --bind {target} --timeout 60")
-    waiting.wait_output("^ready$")
-    tap(t, sender, f"{t.prog('rds_cong')} send --bind {source} --to {target} --flavour {flavour}",
-        100)
-    waiting.check(30)
+from traffic import A, A6, B, B6, slow_reader
 
 
 @test(vms=2, timeout=240)

@@ -3,25 +3,188 @@
 import json
 
 from suite import test
-from traffic import A, A6, B, B6, Flows, exact, paths, ping
+from traffic import (A, A6, B, B6, Flows, counters, exact, from_first, large_buffers, load_again,
+                     ping, slow_reader, stress)
 
 IB = True
 KERNELS = ["6.1", "6.12", "7.2"]  # the debug kernels have no InfiniBand
 
 MIXED = "--flows 16"  # lengths from 0 to 64 KiB
+LOAD = "--flows 16 --max-payload 8192"
+STEADY = "--rate 300 --drain 15"
+ROUNDS = 4
+ROCE = 4791  # UDP port
 
 
-def over_ib(t, machine):
-    """All of a host's paths go over InfiniBand, and one is up."""
-    found = paths(t, machine)
-    assert found and all(p["transport"] == "infiniband" for p in found), found
-    return found
+def queue_pairs(t, machine):
+    """What rds-info shows of the connections' queue pairs."""
+    return json.loads(machine.check(f"{t.tool('rds-info')} -I --json"))["ib_connections"]
 
 
-@test(vms=2)
 def pings(t):
-    """Pings both ways, IPv4 and IPv6; rds-info shows that they went over InfiniBand."""
     for source, target in ((A, B), (A6, B6)):
         ping(t, t.a, source, target)
         ping(t, t.b, target, source)
-    t.note(json.dumps(over_ib(t, t.a)))
+
+
+def all_but_told(found):
+    """Exact, but for the last few acknowledgements: mainline's says what it has when it is asked
+    to, which is every 8 messages, or when it has something to say."""
+    assert found["unacknowledged"] < 8, found
+    return exact({**found, "clean": found["delivered"] == found["sent"] and not any(
+        found[what] for what in ("lost", "duplicates", "reordered", "corrupted", "strangers"))})
+
+
+def flows(t, messages=12):
+    """Mixed sizes both ways, IPv4 and IPv6; exactly once and in order."""
+    for ends in ((t.a, A, t.b, B), (t.b, B, t.a, A), (t.a, A6, t.b, B6), (t.b, B6, t.a, A6)):
+        to_mainline = t.flavour(t.vms.index(ends[2])) == "mainline"
+        judge, options = (all_but_told, "--drain 2") if to_mainline else (exact, "")
+        judge(Flows(t, *ends, MIXED, messages=messages, send_options=options).result())
+    t.note(f"4 times {16 * messages} messages, each exactly once and in order")
+
+
+@test(vms=2)
+def ours_with_ours(t):
+    """Pings and exact flows of mixed sizes, both ways and families; rds-info shows the adapters."""
+    pings(t)
+    flows(t)
+    for machine, me, peer in ((t.a, A, B), (t.b, B, A)):
+        found = [(c["local_addr"], c["remote_addr"], c["local_gid"])
+                 for c in queue_pairs(t, machine)]
+        assert (me, peer, me) in found, found
+
+
+@test(vms=2, modules=("ours", "mainline"))
+def ours_is_the_smaller(t):
+    """The same with mainline's modules on the host with the larger address."""
+    pings(t)
+    flows(t)
+
+
+@test(vms=2, modules=("mainline", "ours"))
+def mainline_is_the_smaller(t):
+    """The same with mainline's modules on the host with the smaller address."""
+    pings(t)
+    flows(t)
+
+
+@test(vms=2, only="ours")
+def tcp_beside_it(t):
+    """With both transports an address is served by InfiniBand, unless asked otherwise."""
+    for machine in (t.a, t.b):
+        machine.check(f"/run/busybox insmod {t.modules_dir.resolve()}/rds_tcp.ko")
+    before = counters(t, t.a)["ib_tx_frames"]
+    ping(t, t.a, A, B)
+    assert counters(t, t.a)["ib_tx_frames"] > before
+    assert not t.a.run("ss -Htn 'dport = :16385' | grep .")[1], "a TCP connection was made"
+
+
+@test(vms=2)
+def a_mebibyte(t):
+    """Messages of up to exactly 1 MiB, as flows and in rds-stress."""
+    with large_buffers(t):
+        t.note(exact(Flows(t, t.a, A, t.b, B, "--flows 4 --max-payload 1048544",
+                           messages=8).result()))
+        t.note(f"1 MiB both ways: {stress(t, t.a, t.b, B, '-T 2 -t 1 -d 2 -q 1m -a 1m')} messages")
+
+
+@test(vms=2, only="ours")
+def types_of_service(t):
+    """Each type of service is a connection of its own."""
+    for tos in (0, 3):
+        stress(t, t.a, t.b, B, f"-T 1 -t 1 -d 2 -q 1k -Q {tos}")
+    assert {c["tos"] for c in queue_pairs(t, t.a)} == {0, 3}, queue_pairs(t, t.a)
+
+
+@test(vms=2, timeout=240)
+def congestion(t):
+    """A slow reader: ENOBUFS, monitor, blocked senders, SO_SNDTIMEO, recovery; both families."""
+    slow_reader(t, t.a, A, t.b, B, t.flavour(0))
+    slow_reader(t, t.b, B6, t.a, A6, t.flavour(1))
+
+
+@test(vms=2, modules=("ours", "mainline"), timeout=240)
+def congestion_with_mainline(t):
+    """The same between ours and mainline, both ways."""
+    slow_reader(t, t.a, A, t.b, B, t.flavour(0))
+    slow_reader(t, t.b, B, t.a, A, t.flavour(1))
+
+
+@test(vms=2, only="ours")
+def link_goes_down(t):
+    """The link is down for half a second, time and again: nothing lost, all in order."""
+    flow = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
+    for machine in (t.a, t.b) * (ROUNDS // 2):
+        flow.wait_progress()
+        machine.check("ip link set eth0 down; sleep 0.5; ip link set eth0 up")
+    flow.wait_progress()
+    t.note(exact(flow.stop()))
+
+
+def cut(t, machine):
+    """Nothing gets to @machine until an adapter has given a connection up."""
+    before = [counters(t, m)["ib_completion_errors"] for m in (t.a, t.b)]
+    machine.check("nft -f - <<'EOF'\ntable inet cut { chain in { type filter hook input priority 0;"
+                  f"\nudp dport {ROCE} drop\n}}\n}}\nEOF")
+    for _ in range(1000):
+        if [counters(t, m)["ib_completion_errors"] for m in (t.a, t.b)] != before:
+            break
+    else:
+        raise AssertionError("no connection broke")
+    machine.check("nft delete table inet cut")
+
+
+@test(vms=2, only="ours", timeout=240)
+def queue_pairs_break(t):
+    """Adapters give connections up under traffic, both ways: nothing lost, all in order."""
+    for machine in (t.a, t.b):
+        machine.check("modprobe nf_tables")  # slow, not to be done under load
+    there = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
+    back = Flows(t, t.b, B, t.a, A, LOAD, send_options=STEADY)
+    for machine in (t.a, t.b) * (ROUNDS // 2):
+        there.wait_progress()
+        back.wait_progress()
+        cut(t, machine)
+    for flow in (there, back):
+        flow.wait_progress()
+        t.note(exact(flow.stop()))
+
+
+@test(vms=2, only="ours", timeout=240)
+def adapter_goes(t):
+    """The adapter is taken away and comes back under traffic, at either host: nothing is lost."""
+    flow = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
+    for machine in (t.a, t.b) * (ROUNDS // 2):
+        flow.wait_progress()
+        machine.unplug()
+        assert not queue_pairs(t, machine)
+        machine.plug()
+    flow.wait_progress()
+    t.note(exact(flow.stop()))
+
+
+@test(vms=2, only="ours")
+def modules_go_under_load(t):
+    """rmmod is refused while sockets are open, clean after; the other host finds the new ones."""
+    flow = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
+    flow.wait_progress()
+    for module in ("rds_rdma", "rds"):
+        rc, said = t.b.run(f"rmmod {module}")
+        assert rc and "in use" in said, f"rmmod {module}: {rc} {said}"
+    flow.sink.kill()
+    flow.sink.wait()
+    t.b.unload()
+    load_again(t, t.b)
+    flow.receive("--from-first")
+    flow.wait_progress()
+    t.note(from_first(flow.stop()))
+    # And the host that sends: its queues are full when the sockets and the modules go.
+    flow = Flows(t, t.a, A, t.b, B, LOAD)
+    flow.wait_progress()
+    flow.source_end.kill()
+    flow.source_end.wait()
+    t.a.unload()
+    flow.sink.kill()
+    flow.sink.wait()
+    t.b.unload()

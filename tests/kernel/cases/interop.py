@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Two hosts: ours with ours and with mainline, whoever has the smaller address, IPv4 and IPv6."""
-import contextlib
 import re
 
 from suite import test
-from traffic import A, A6, B, B6, Flows, exact, helper, load_again, paths, ping, stress
+from traffic import (A, A6, B, B6, Flows, exact, helper, large_buffers, load_again, paths, ping,
+                     stress)
 
 MIXED = "--flows 16"  # lengths from 0 to 64 KiB
 FIRSTS = 50
@@ -44,18 +44,6 @@ def ours_is_the_smaller(t):
 def mainline_is_the_smaller(t):
     """The same with mainline's modules on the host with the smaller address."""
     together(t)
-
-
-@contextlib.contextmanager
-def large_buffers(t):
-    """What a socket may hold is 8 MiB for the time being."""
-    for machine in (t.a, t.b):
-        machine.check("cd /proc/sys/net/core && for f in [rw]mem_default [rw]mem_max; do"
-                      " cat $f; echo 8388608 >$f || exit 1; done >/run/mem")
-    yield
-    for machine in (t.a, t.b):
-        machine.check("cd /proc/sys/net/core && for f in [rw]mem_default [rw]mem_max; do"
-                      " read v && echo $v >$f || exit 1; done </run/mem")
 
 
 @test(vms=2)
