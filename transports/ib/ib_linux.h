@@ -57,6 +57,8 @@
 
 /* A dead peer is noticed by a frame that is never acknowledged; one is sent as often as this. */
 #define RDS_IB_KEEPALIVE (5 * HZ)
+/* So many times in a row, and nothing of what was posted was sent: the connection is broken. */
+#define RDS_IB_STUCK 2
 
 /* How long to wait for memory for receive buffers. */
 #define RDS_IB_REFILL_DELAY msecs_to_jiffies(10)
@@ -83,6 +85,7 @@
 	X(accept_refused)	/* no connection could be made, or the request made no sense */    \
 	X(version_refused)	/* by us, or by the peer */                                        \
 	X(completion_errors)	/* connections that the adapter gave up */                         \
+	X(tx_stuck)		/* connections that the adapter should have given up */            \
 	X(rx_alloc_limit)	/* net.rds.ib.max_recv_allocation reached */                       \
 	X(rx_alloc_failed)                                                                         \
 	X(rx_refills)		/* buffers were posted again late, by a worker */                  \
@@ -175,6 +178,8 @@ struct rds_ib_path {
 	struct rds_ib_headers tx_headers, rx_headers;
 	struct sk_buff_head spare; /* receive buffers that nobody posted yet */
 	struct ib_wc wc[RDS_IB_BATCH];
+	u32 done_seen; /* link.done at the last keepalive ... */
+	u32 still;     /* ... and how often it was the same while frames were out */
 
 	struct tasklet_struct tasklet;
 	struct delayed_work refill; /* buffers that there was no memory for */

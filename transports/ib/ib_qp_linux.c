@@ -135,6 +135,7 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 	most = min(tp->dev->ibdev->attrs.max_qp_wr, tp->dev->ibdev->attrs.max_cqe / 2 - 1);
 	params.send_wr = tp->send_wr = rds_ib_ring(READ_ONCE(rds_ib_max_send_wr), most);
 	params.recv_wr = tp->recv_wr = rds_ib_ring(READ_ONCE(rds_ib_max_recv_wr), most);
+	tp->still = 0;
 	rds_ib_link_prepare(&tp->link, &params);
 	err = rds_ib_rings_alloc(tp);
 	if (!err)
@@ -211,14 +212,32 @@ void rds_ib_recv_retry(void *priv)
 	spin_unlock_bh(&tp->lock);
 }
 
+/*
+ * Has the adapter had frames, the keepalive's at least, and done nothing for a while?  It is to send
+ * them again, and to say so when that is in vain.  But soft-RoCE whose interface goes down with a full
+ * queue may do neither, ever; and a peer that posts no buffer for so long is no better.
+ */
+static bool rds_ib_stuck(struct rds_ib_path *tp)
+{
+	bool moves = tp->link.posted == tp->link.done || tp->link.done != tp->done_seen;
+
+	tp->done_seen = tp->link.done;
+	tp->still = moves ? 0 : tp->still + 1;
+	return tp->still == RDS_IB_STUCK;
+}
+
 void rds_ib_keepalive(struct work_struct *work)
 {
 	struct rds_ib_path *tp =
 		container_of(to_delayed_work(work), struct rds_ib_path, keepalive);
 
 	spin_lock_bh(&tp->lock);
-	if (tp->live)
+	if (tp->live && rds_ib_stuck(tp)) {
+		rds_ib_count(RDS_IB_S_tx_stuck);
+		rds_ib_link_broken(&tp->link, RDS_DROP_ERROR);
+	} else if (tp->live) {
 		rds_ib_link_keepalive(&tp->link);
+	}
 	spin_unlock_bh(&tp->lock);
 	queue_delayed_work(rds_ib_wq, &tp->keepalive, RDS_IB_KEEPALIVE);
 }
