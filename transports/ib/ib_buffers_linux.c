@@ -2,8 +2,8 @@
 /*
  * ib_buffers_linux.c: frames in memory: what rds_ib_hw_*() do for the link.
  *
- * A frame's header lies in a page of the ring's own, its payload in the message that is sent, or in a
- * page that messages may keep.  Nothing is copied but headers.
+ * A frame's header lies in a page of the ring's own, its payload in the message that is sent, or in
+ * a page that messages may keep.  Nothing is copied but headers.
  */
 #include <linux/slab.h>
 

@@ -2,9 +2,9 @@
 /*
  * ib_cm_linux.c: a path's connection, from connect or adopt to close, and rdma_cm's events.
  *
- * The ops here are called by the path's worker, one at a time.  rdma_cm's events come in between, each
- * under the id's handler lock; they begin to count when the worker sets a phase under that lock, and
- * none does after close() has set it back.
+ * The ops here are called by the path's worker, one at a time.  rdma_cm's events come in between,
+ * each under the id's handler lock; they begin to count when the worker sets a phase under that
+ * lock, and none does after close() has set it back.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -14,7 +14,7 @@
 
 static unsigned int rds_ib_retry_count = 1;
 module_param(rds_ib_retry_count, uint, 0444);
-MODULE_PARM_DESC(rds_ib_retry_count, "Retransmissions by the adapter before it gives up, 0 to 7 (1)");
+MODULE_PARM_DESC(rds_ib_retry_count, "Times the adapter sends a frame again, 0 to 7 (1)");
 
 /* Nobody posts a buffer in time?  The adapter asks again for ever. */
 #define RDS_IB_RNR_RETRY 7
@@ -98,7 +98,7 @@ static int rds_ib_call_peer(struct rds_ib_path *tp)
 /* Link not locked. */
 static void rds_ib_up(struct rds_ib_path *tp)
 {
-	tp->phase = RDS_IB_OPEN;
+	WRITE_ONCE(tp->phase, RDS_IB_OPEN);
 	rds_ib_qp_go(tp, true);
 	queue_delayed_work(rds_ib_wq, &tp->keepalive, RDS_IB_KEEPALIVE);
 }
@@ -238,7 +238,7 @@ int rds_ib_connect(void *priv)
 	rdma_set_service_type(id, rds_path_tos(tp->path));
 	tp->id = id;
 	rdma_lock_handler(id);
-	tp->phase = RDS_IB_CALLING;
+	WRITE_ONCE(tp->phase, RDS_IB_CALLING);
 	rdma_unlock_handler(id);
 	rds_sockaddr(&src, rds_path_laddr(tp->path), scope, 0);
 	rds_sockaddr(&dst, rds_path_faddr(tp->path), scope,
@@ -260,7 +260,7 @@ static int rds_ib_answer(struct rds_ib_path *tp, struct rds_ib_call *call)
 	rds_ib_hear(tp, &call->offer);
 	rds_ib_say(tp, &call->offer, &param, data);
 	rdma_lock_handler(tp->id);
-	tp->phase = RDS_IB_ANSWERING;
+	WRITE_ONCE(tp->phase, RDS_IB_ANSWERING);
 	tp->id->context = tp;
 	tp->id->event_handler = rds_ib_event;
 	rds_ib_qp_go(tp, false);
@@ -307,7 +307,7 @@ void rds_ib_close(void *priv)
 	if (!id)
 		return;
 	rdma_lock_handler(id);
-	tp->phase = RDS_IB_IDLE;
+	WRITE_ONCE(tp->phase, RDS_IB_IDLE);
 	rdma_unlock_handler(id);
 	rds_ib_qp_destroy(tp);
 	rdma_destroy_id(id);

@@ -227,8 +227,7 @@ void rds_ib_each_path(void (*fn)(void *arg, struct rds_ib_path *tp), void *arg);
 int rds_ib_listen_start(void);
 /* After it no request is taken, and none is on its way to a path. */
 void rds_ib_listen_stop(void);
-/* Refuses a request that nobody takes, or has taken in vain; @why is a code for rdma_reject(), which
- * the peer gets if it is not 0. */
+/* Refuses a request that nobody takes; the peer is told @why, unless that is 0. */
 void rds_ib_call_end(struct rds_ib_call *call, u32 why);
 
 /* ib_cm_linux.c */

@@ -213,9 +213,9 @@ void rds_ib_recv_retry(void *priv)
 }
 
 /*
- * Has the adapter had frames, the keepalive's at least, and done nothing for a while?  It is to send
- * them again, and to say so when that is in vain.  But soft-RoCE whose interface goes down with a full
- * queue may do neither, ever; and a peer that posts no buffer for so long is no better.
+ * Has the adapter had frames, the keepalive's at least, and done nothing for a while?  It is to
+ * send them again, and to say so when that is in vain.  But soft-RoCE whose interface goes down
+ * with a full queue may do neither, ever; and a peer that posts no buffer so long is no better.
  */
 static bool rds_ib_stuck(struct rds_ib_path *tp)
 {

@@ -2,8 +2,8 @@
 /*
  * ib_sysctl_linux.c: net.rds.ib.*, in the first namespace: adapters belong to none.
  *
- * A value that is written holds for connections to come; rings take the next lower power of two, and
- * no more than the adapter has.
+ * A value that is written holds for connections to come; rings take the next lower power of two,
+ * and no more than the adapter has.
  */
 #include <linux/mm.h>
 

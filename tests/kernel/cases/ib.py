@@ -90,6 +90,20 @@ def a_mebibyte(t):
 
 
 @test(vms=2, only="ours")
+def credits(t):
+    """Both count buffers, of which there are few: none is missed, and messages are exact."""
+    for machine in (t.a, t.b):
+        machine.check("cd /proc/sys/net/rds/ib && echo 1 >flow_control && echo 16 >max_recv_wr")
+    flows(t)
+    for machine in (t.a, t.b):
+        seen = counters(t, machine)
+        assert seen["ib_rx_credit_updates"] > 0 and seen["ib_tx_throttle"] > 0, seen
+        # Soft-RoCE's: the peer had no buffer, and was asked again.
+        said = machine.check("rdma stat show link rxe0")
+        t.note(f"receiver not ready: {said.split('rcvd_rnr_err ')[1].split()[0]} times")
+
+
+@test(vms=2, only="ours")
 def types_of_service(t):
     """Each type of service is a connection of its own."""
     for tos in (0, 3):
