@@ -110,12 +110,13 @@ uml_cases := detectors kunit shortage netns load tcp idle congestion.ours_with_o
 	interop.ours_with_ours interop.first_contact \
 	sockets.errnos sockets.behave sockets.copies faults.sockets_are_killed \
 	faults.resets_are_injected frames.malformed frames.claims_cost_nothing frames.ours_calls_back \
-	robust
+	robust ib.ours_with_ours ib.credits ib.queue_pairs_break ib.adapter_goes \
+	ib.modules_go_under_load
 # With more than one CPU, preemption and sleep-in-atomic, but emulated.
 x86_cases := detectors kunit shortage.calls* shortage.workers netns load tcp idle \
 	congestion.ours_with_ours interop.first_contact faults.sockets_are_killed \
 	faults.resets_are_injected faults.modules_go_under_load frames.malformed \
-	frames.claims_cost_nothing robust
+	frames.claims_cost_nothing robust ib.ours_with_ours ib.adapter_goes
 kcsan_cases := races
 debug_run = rm -f $(logs)/test-$1.log; scripts/debug-kernel.sh $1 >/dev/null && \
 	$(MAKE) --no-print-directory KERNEL=$1 modules 2>&1 | tee $(logs)/build-$1.log && \
