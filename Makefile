@@ -116,7 +116,7 @@ uml_cases := detectors kunit shortage netns load tcp idle congestion.ours_with_o
 x86_cases := detectors kunit shortage.calls* shortage.workers netns load tcp idle \
 	congestion.ours_with_ours interop.first_contact faults.sockets_are_killed \
 	faults.resets_are_injected faults.modules_go_under_load frames.malformed \
-	frames.claims_cost_nothing robust ib.ours_with_ours ib.adapter_goes
+	frames.claims_cost_nothing robust
 kcsan_cases := races
 debug_run = rm -f $(logs)/test-$1.log; scripts/debug-kernel.sh $1 >/dev/null && \
 	$(MAKE) --no-print-directory KERNEL=$1 modules 2>&1 | tee $(logs)/build-$1.log && \
