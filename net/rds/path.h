@@ -304,6 +304,7 @@ struct rds_path final {
 	bool stream_locked() RDS_REQUIRES(lock);
 	bool hold_locked(bool more) RDS_REQUIRES(lock);
 	void unlink_locked(rds::Message *m) RDS_REQUIRES(lock);
+	void let_go() RDS_EXCLUDES(lock);
 	void collect_acked(rds::List<rds::Message, &rds::Message::path_link> &done)
 		RDS_REQUIRES(lock);
 	void finish(rds::List<rds::Message, &rds::Message::path_link> &done);

@@ -64,11 +64,12 @@ bool rds_path::meet(const rds::wire::Header &h, const rds::wire::Fields &f)
 	if (hello.gen || conn.trans.caps & RDS_CAP_NUMBERED) {
 		have_.store(hello.gen ? next_rx_seq.load() : 0);
 		peer_.store(static_cast<uint32_t>(rds::Peer::kAcks));
-		conn.look_at_gate();
-		return true;
+	} else {
+		peer_.store(static_cast<uint32_t>(rds::Peer::kPlain));
 	}
-	peer_.store(static_cast<uint32_t>(rds::Peer::kPlain));
-	acked(0); /* what the transport reported meanwhile counts */
+	/* What the transport reported meanwhile counts; or, of what was sent meanwhile, what had
+	 * been acknowledged before it was: nobody will say that again. */
+	let_go();
 	return true;
 }
 

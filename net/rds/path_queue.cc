@@ -196,6 +196,19 @@ void rds_path::finish(rds::MsgList &done)
 	conn.look_at_gate();
 }
 
+/* All that was acknowledged, now that it is known whose word counts. */
+void rds_path::let_go()
+{
+	rds::RcuReader rcu;
+	rds::MsgList done;
+	{
+		rds::Guard g(lock);
+
+		collect_acked(done);
+	}
+	finish(done); /* looks at the gate, too */
+}
+
 void rds_path::acked(uint64_t bytes)
 {
 	/* What the transport has is not news: the peer itself tells. */

@@ -163,6 +163,26 @@ TEST_F(PathAck, WhatThePeersRdsHasNotStays)
 	EXPECT_EQ(waiting(), 0u);
 }
 
+/* sim_fast --seed 40080595: the ack came while what it is for waited to be sent again, and that was
+ * sent only on the next connection, before its hello. */
+TEST_F(PathAck, AnAckOfBeforeCountsOnceThePeerIsKnown)
+{
+	send(3);
+	bring_up();
+	hello();
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_for(1000 * kMs);
+	wire().room = 0;
+	bring_up();
+	hello();
+	peer_has(3);
+	wire().room = SIZE_MAX;
+	reconnect();
+	EXPECT_EQ(waiting(), 3u) << "sent again, to somebody unknown";
+	hello();
+	EXPECT_EQ(waiting(), 0u);
+}
+
 TEST_F(PathAck, APlainPeersTransportSpeaksForIt)
 {
 	send(3);
