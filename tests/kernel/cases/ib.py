@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Two hosts over InfiniBand (soft-RoCE on their network interface), ours with ours and mainline."""
-import json
-
+"""Two hosts of ours over InfiniBand (soft-RoCE on their network interface)."""
+from ib_traffic import LOAD, STEADY, broken_streams, flows, pings, queue_pairs
 from suite import test
 from traffic import (A, A6, B, B6, Flows, counters, exact, from_first, large_buffers, load_again,
                      ping, slow_reader, stress)
@@ -9,39 +8,7 @@ from traffic import (A, A6, B, B6, Flows, counters, exact, from_first, large_buf
 IB = True
 KERNELS = ["6.1", "6.12", "7.2", "uml"]  # the other debug kernels have no InfiniBand
 
-MIXED = "--flows 16"  # lengths from 0 to 64 KiB
-LOAD = "--flows 16 --max-payload 8192"
-STEADY = "--rate 300 --drain 15"
 ROUNDS = 4
-ROCE = 4791  # UDP port
-
-
-def queue_pairs(t, machine):
-    """What rds-info shows of the connections' queue pairs."""
-    return json.loads(machine.check(f"{t.tool('rds-info')} -I --json"))["ib_connections"]
-
-
-def pings(t):
-    for source, target in ((A, B), (A6, B6)):
-        ping(t, t.a, source, target)
-        ping(t, t.b, target, source)
-
-
-def all_but_told(found):
-    """Exact, but for the last acknowledgements: mainline's says what it has when it is asked to,
-    which is every few messages, or when it has something to say."""
-    said = exact({**found, "clean": not any(
-        found[what] for what in ("lost", "duplicates", "reordered", "corrupted", "strangers"))})
-    return f"{said}, {found['unacknowledged']} not acknowledged yet"
-
-
-def flows(t, messages=12):
-    """Mixed sizes both ways, IPv4 and IPv6; exactly once and in order."""
-    for ends in ((t.a, A, t.b, B), (t.b, B, t.a, A), (t.a, A6, t.b, B6), (t.b, B6, t.a, A6)):
-        to_mainline = t.flavour(t.vms.index(ends[2])) == "mainline"
-        judge, options = (all_but_told, "--drain 2") if to_mainline else (exact, "")
-        judge(Flows(t, *ends, MIXED, messages=messages, send_options=options).result())
-    t.note(f"4 times {16 * messages} messages, each exactly once and in order")
 
 
 @test(vms=2)
@@ -53,20 +20,6 @@ def ours_with_ours(t):
         found = [(c["local_addr"], c["remote_addr"], c["local_gid"])
                  for c in queue_pairs(t, machine)]
         assert (me, peer, me) in found, found
-
-
-@test(vms=2, modules=("ours", "mainline"))
-def ours_is_the_smaller(t):
-    """The same with mainline's modules on the host with the larger address."""
-    pings(t)
-    flows(t)
-
-
-@test(vms=2, modules=("mainline", "ours"))
-def mainline_is_the_smaller(t):
-    """The same with mainline's modules on the host with the smaller address."""
-    pings(t)
-    flows(t)
 
 
 @test(vms=2, only="ours")
@@ -118,63 +71,9 @@ def congestion(t):
     slow_reader(t, t.b, B6, t.a, A6, t.flavour(1))
 
 
-@test(vms=2, modules=("ours", "mainline"), timeout=240)
-def congestion_with_mainline(t):
-    """The same between ours and mainline, both ways."""
-    slow_reader(t, t.a, A, t.b, B, t.flavour(0))
-    slow_reader(t, t.b, B, t.a, A, t.flavour(1))
-
-
-def cut(t, machine, ours):
-    """Nothing gets to `machine` until a connection is given up. (Not by `ip link set down`: when
-    soft-RoCE has something to send then, its queue pair 1 is in error for good, and nobody can
-    connect any more until the adapter is removed. Mainline's RDS shows the same.)"""
-    def resets():
-        return [counters(t, m)["conn_reset"] for m in ours]
-    before = resets()
-    machine.check("nft -f - <<'EOF'\ntable inet cut { chain in { type filter hook input priority 0;"
-                  f"\nudp dport {ROCE} drop\n}}\n}}\nEOF")
-    for _ in range(1000):
-        if resets() != before:
-            break
-    else:
-        raise AssertionError("no connection broke")
-    machine.check("nft delete table inet cut")
-
-
-def broken_streams(t):
-    """Traffic both ways goes on however often the connection breaks; its accounts."""
-    ours = [m for n, m in enumerate(t.vms) if t.flavour(n) == "ours"]
-    for machine in (t.a, t.b):
-        machine.check("modprobe nf_tables")  # slow, not to be done under load
-    flows = [Flows(t, *ends, LOAD, send_options=STEADY)
-             for ends in ((t.a, A, t.b, B), (t.b, B, t.a, A))]
-    for machine in (t.a, t.b):
-        for flow in flows:
-            flow.wait_progress()
-        cut(t, machine, ours)
-    for flow in flows:
-        flow.wait_progress()
-        to_mainline = t.flavour(t.vms.index(flow.receiver)) == "mainline"
-        t.note((all_but_told if to_mainline else exact)(flow.stop()))
-    assert sum(counters(t, m)["ib_completion_errors"] for m in ours) > 0
-
-
 @test(vms=2, only="ours", timeout=240)
 def queue_pairs_break(t):
     """Adapters give connections up under traffic, both ways: nothing lost, all in order."""
-    broken_streams(t)
-
-
-@test(vms=2, modules=("ours", "mainline"), timeout=240)
-def breaks_with_mainline_larger(t):
-    """The same, and mainline has the larger address."""
-    broken_streams(t)
-
-
-@test(vms=2, modules=("mainline", "ours"), timeout=240)
-def breaks_with_mainline_smaller(t):
-    """The same, and mainline has the smaller address."""
     broken_streams(t)
 
 

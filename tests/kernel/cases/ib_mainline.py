@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Ours and mainline's over InfiniBand (soft-RoCE on the hosts' network interface)."""
+from ib_traffic import broken_streams, flows, pings
+from suite import test
+from traffic import A, B, slow_reader
+
+IB = True
+# Mainline's of 7.2 leaves connections behind when its modules go, and the kernel does not like that;
+# on debug kernels lockdep gives up at mainline's first connection.
+KERNELS = ["6.1", "6.12"]
+
+
+@test(vms=2, modules=("ours", "mainline"))
+def ours_is_the_smaller(t):
+    """Pings and exact flows of mixed sizes, both ways and families; mainline is the larger."""
+    pings(t)
+    flows(t)
+
+
+@test(vms=2, modules=("mainline", "ours"))
+def mainline_is_the_smaller(t):
+    """The same with mainline's modules on the host with the smaller address."""
+    pings(t)
+    flows(t)
+
+
+@test(vms=2, modules=("ours", "mainline"), timeout=240)
+def congestion(t):
+    """A slow reader, both ways: refused, told, woken."""
+    slow_reader(t, t.a, A, t.b, B, t.flavour(0))
+    slow_reader(t, t.b, B, t.a, A, t.flavour(1))
+
+
+@test(vms=2, modules=("ours", "mainline"), timeout=240)
+def breaks_with_mainline_larger(t):
+    """Adapters give connections up under traffic, both ways: nothing lost, all in order."""
+    broken_streams(t)
+
+
+@test(vms=2, modules=("mainline", "ours"), timeout=240)
+def breaks_with_mainline_smaller(t):
+    """The same, and mainline has the smaller address."""
+    broken_streams(t)
