@@ -184,6 +184,7 @@ struct rds_ib_path {
 	struct tasklet_struct tasklet;
 	struct delayed_work refill; /* buffers that there was no memory for */
 	struct delayed_work keepalive;
+	struct work_struct notify; /* frames came before rdma_cm's word */
 };
 
 /* A peer's request, between rdma_cm's event and the path that takes it. */
@@ -254,6 +255,7 @@ long rds_ib_xmit(void *priv, const struct rds_xmit *x);
 void rds_ib_recv_retry(void *priv);
 void rds_ib_refill(struct work_struct *work);
 void rds_ib_keepalive(struct work_struct *work);
+void rds_ib_notify(struct work_struct *work);
 
 /* ib_buffers_linux.c */
 int rds_ib_rings_alloc(struct rds_ib_path *tp);

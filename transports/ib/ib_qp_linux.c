@@ -23,7 +23,7 @@ static void rds_ib_completed(struct rds_ib_path *tp, const struct ib_wc *wc)
 	} else if (wc->wr_id & RDS_IB_WR_RECV) {
 		/* A frame is as good as rdma_cm's word, which is still under way, or lost. */
 		if (l->state == RDS_IB_LINK_IDLE) {
-			rdma_notify(tp->id, IB_EVENT_COMM_EST);
+			queue_work(rds_ib_wq, &tp->notify);
 			rds_ib_link_open(l);
 		}
 		rds_ib_filled(tp, (u32)wc->wr_id, wc->byte_len);
@@ -71,6 +71,14 @@ static void rds_ib_cq_ready(struct ib_cq *cq, void *context)
 	tasklet_schedule(&tp->tasklet);
 }
 
+/* Tells rdma_cm, whose locks are not made for softirqs, that the connection is up. */
+void rds_ib_notify(struct work_struct *work)
+{
+	struct rds_ib_path *tp = container_of(work, struct rds_ib_path, notify);
+
+	rdma_notify(tp->id, IB_EVENT_COMM_EST);
+}
+
 /* Either queue is beyond repair; or frames have come before rdma_cm said that we are connected. */
 static void rds_ib_async_event(struct ib_event *event, void *context)
 {
@@ -84,7 +92,7 @@ static void rds_ib_async_event(struct ib_event *event, void *context)
 		rds_path_drop(tp->path, RDS_DROP_ERROR);
 		break;
 	case IB_EVENT_COMM_EST:
-		rdma_notify(tp->id, IB_EVENT_COMM_EST);
+		queue_work(rds_ib_wq, &tp->notify);
 		break;
 	default:
 		break;
@@ -184,6 +192,7 @@ void rds_ib_qp_destroy(struct rds_ib_path *tp)
 		ib_destroy_cq(tp->cq);
 	tp->cq = NULL;
 	tasklet_kill(&tp->tasklet);
+	cancel_work_sync(&tp->notify);
 	rds_ib_link_end(&tp->link);
 	rds_ib_rings_free(tp);
 	rds_ib_dev_detach(tp);
