@@ -8,8 +8,8 @@
     run.py --kernel 6.1,7.2         guest a on one kernel, b on another; only tests of two guests
     run.py --list
 
-Files run side by side, three guests for two CPUs: of two that talk one often waits. The last
-line is `N passed, N failed, N skipped`; the exit status is 0 only if nothing failed and something ran.
+Files run side by side, two guests for each CPU: of two that talk one often waits. The last line is
+`N passed, N failed, N skipped`; the exit status is 0 only if nothing failed and something ran.
 """
 import argparse
 import fnmatch
@@ -82,9 +82,8 @@ def parse(argv):
                     help="6.1, 6.12, 7.2, two of them, or a debug kernel: uml, x86, kcsan")
     ap.add_argument("--modules", choices=["ours", "mainline"], help="in place of ours")
     ap.add_argument("--modules-dir", help="where our .ko are (default build/modules-<version>)")
-    cpus = max(2, os.cpu_count() or 2)
-    ap.add_argument("--jobs", "-j", type=int, default=cpus + cpus // 2,
-                    help="guests at a time (default: three for two CPUs)")
+    ap.add_argument("--jobs", "-j", type=int, default=2 * max(2, os.cpu_count() or 2),
+                    help="guests at a time (default: two for each CPU)")
     ap.add_argument("--repeat", type=int, default=1)
     ap.add_argument("--list", action="store_true", help="print the names and what they show")
     options = ap.parse_args(argv)
