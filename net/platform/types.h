@@ -45,6 +45,11 @@ RDS_STORAGE(rds_work, RDS_WORK_SIZE, RDS_WORK_ALIGN);
 RDS_STORAGE(rds_timer, RDS_TIMER_SIZE, RDS_TIMER_ALIGN);
 RDS_STORAGE(rds_rcu_head, RDS_RCU_HEAD_SIZE, RDS_RCU_HEAD_ALIGN);
 
+/* A piece of a program's memory. */
+struct rds_iov {
+	uint64_t addr, bytes;
+};
+
 /* Opaque on this side of the seam. */
 struct rds_payload; /* bytes of one message, in the platform's own form; trails struct rds_msg */
 struct rds_os_net;  /* the platform's network namespace (struct net in Linux) */
@@ -52,6 +57,7 @@ struct rds_stats;   /* one namespace's per-CPU counters */
 struct rds_module;  /* whom a transport's code belongs to (struct module in Linux) */
 struct rds_uio;	    /* where a system call's data comes from or goes to (struct iov_iter) */
 struct rds_src;	    /* received bytes before they are a message (struct sk_buff) */
+struct rds_pages;   /* a program's memory, pinned for an adapter */
 
 /* The core's own objects, opaque outside net/rds. */
 struct rds_net;
@@ -76,6 +82,7 @@ enum rds_lock_rank {
 	RDS_RANK_PATH,	     /* spin: one path's queue and transmit cursor */
 	RDS_RANK_RECV,	     /* spin: one socket's receive queue */
 	RDS_RANK_SOCKET,     /* spin: one socket's small lists (zerocopy completions) */
+	RDS_RANK_RDMA,	     /* spin: one socket's memory regions and notifications */
 	RDS_RANK_COUNT,
 };
 

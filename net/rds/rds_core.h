@@ -101,9 +101,48 @@ void rds_socket_note_blocked(struct rds_socket *s);
 /* Takes back everything not acknowledged to @to (NULL: to anybody). */
 void rds_socket_cancel(struct rds_socket *s, const struct rds_endpoint *to);
 
+/* -- RDMA (transports with RDS_CAP_RDMA) -- */
+/* What goes with a message to the peer's memory.  Flags and statuses are the UAPI's RDS_RDMA_*. */
+struct rds_op_args {
+	unsigned char kind;   /* enum rds_op_kind */
+	unsigned char masked; /* an atomic with masks */
+	uint64_t cookie;      /* names the peer's memory, and ... */
+	uint64_t remote_addr; /* ... where to begin in it, */
+	uint64_t remote_bytes; /* up to there; 8 of atomics */
+	const struct rds_iov *local;
+	unsigned int n_local;
+	uint64_t flags; /* RDS_RDMA_FENCE, _NOTIFY_ME, _SILENT */
+	uint64_t token; /* for the notification */
+	uint64_t compare_add, swap, compare_add_mask, swap_mask;
+};
+/* Makes memory of the calling process accessible to peers: 0 and *@cookie, which has a key in its
+ * low and an offset in its high half.  @flags: RDS_RDMA_READWRITE (peers may write), _USE_ONCE (goes
+ * when a peer says that it has used it), _INVALIDATE (unreachable at once when it goes).
+ * -ENOTCONN unbound; -EOPNOTSUPP no RDMA there; -EINVAL nothing, or wraps; -EMSGSIZE more than
+ * 1 MiB; -EPERM, -EFAULT, -ENOMEM of pinning; -EAGAIN as many as there may be; -ENODEV. */
+int rds_mr_get(struct rds_socket *s, const struct rds_iov *vec, uint64_t flags, uint64_t *cookie);
+/* Ends that; @cookie 0: carries out what was left over of earlier calls.  @flags: _INVALIDATE.
+ * -EINVAL: this socket has no such memory, or no transport that has any. */
+int rds_mr_free(struct rds_socket *s, uint64_t cookie, uint64_t flags);
+/* Before @m is sent: an operation goes with it.  -EOPNOTSUPP: the adapter does not have it;
+ * -EMSGSIZE, -EINVAL (nothing to do, more pieces than the remote side has room for, or there is
+ * one), -EFAULT, -EPERM, -ENOMEM. */
+int rds_msg_set_op(struct rds_socket *s, struct rds_msg *m, const struct rds_op_args *a);
+/* Before @m is sent: the receiver will be told this cookie.  -EINVAL: not memory of @s, or @m has
+ * one. */
+int rds_msg_set_cookie(struct rds_socket *s, struct rds_msg *m, uint64_t cookie);
+/* Up to @max operations that ended, oldest first; _done removes the first @n. */
+struct rds_notice {
+	uint64_t token;
+	int32_t status; /* RDS_RDMA_* */
+};
+unsigned int rds_socket_notices(struct rds_socket *s, struct rds_notice *to, unsigned int max);
+void rds_socket_notices_done(struct rds_socket *s, unsigned int n);
+
 /* -- receiving -- */
 struct rds_recv_info {
 	struct rds_endpoint from;
+	uint64_t cookie; /* of the sender's memory, 0: none came with it */
 	uint32_t len;
 	uint64_t stamp_ns; /* arrival, time of day; 0 when not asked for */
 	uint64_t trace_ns[3]; /* header, whole, delivered (rds_now_ns); 0 when not asked for */

@@ -47,6 +47,26 @@ enum rds_transport_caps {
 	RDS_CAP_NUMBERED = 1 << 8,
 };
 
+/* ---- what a message does to the peer's memory (RDS_CAP_RDMA) ---- */
+enum rds_op_kind { RDS_OP_WRITE, RDS_OP_READ, RDS_OP_FADD, RDS_OP_CSWP };
+
+/* Constant from before the message is queued until its last reference goes. */
+struct rds_op {
+	unsigned char kind;   /* enum rds_op_kind */
+	unsigned char masked; /* atomics: the masks mean something */
+	unsigned char fence;  /* the message may go only when the operation is complete */
+	unsigned char alone;  /* nothing but the operation is to be sent */
+	uint32_t rkey;	      /* of the peer's memory, and where in it: */
+	uint64_t raddr;
+	uint32_t bytes;	      /* 1 .. 1 MiB; 8 of atomics */
+	struct rds_pages *pages; /* our memory: source of a write, target of everything else */
+	/* Atomics: what to compare with or to add, what to swap in, and the masks of both. */
+	uint64_t compare_add, swap, compare_add_mask, swap_mask;
+};
+
+/* What of atomics an adapter can do. */
+enum rds_atomics { RDS_ATOMICS_PLAIN = 1, RDS_ATOMICS_MASKED = 2 };
+
 /* One call's worth of messages: the bytes of msgs[0] (header first, then payload) from @off on,
  * then all of msgs[1], ... */
 struct rds_xmit {
@@ -98,6 +118,31 @@ struct rds_transport {
 	 * Of a transport with RDS_CAP_DELIVERY_ACK whose peer's orderly end can be told from a
 	 * failure; NULL: idle connections stay.  Process, connected. */
 	int (*midway)(const void *tp);
+
+	/* RDS_CAP_RDMA; NULL without.
+	 *
+	 * A message may come with an operation (rds_msg_op()).  xmit begins it when it accepts the
+	 * message's first byte, before the message itself; where the operation is alone it accepts
+	 * the message's bytes and sends none of them.  Of every operation that it began it says
+	 * once how that ended, rds_op_done(), before close() returns: RDS_RDMA_DROPPED if nothing
+	 * is known.  Until then it holds a reference on the message, and so op->pages.
+	 *
+	 * mr_get: makes @pages accessible to peers of @laddr, who may write to them if @write.  0, *@key, *@at (the address of the
+	 * first byte as peers say it), and *@mr; @pages are the transport's then.  -ENODEV: no
+	 * adapter is there; -EAGAIN: as many as there may be; -ENOMEM, -EINVAL.  Process. */
+	int (*mr_get)(struct rds_os_net *net, const struct rds_addr *laddr, uint32_t scope,
+		      struct rds_pages *pages, int write, uint32_t *key, uint32_t *at, void **mr);
+	/* Ends that.  @now: no peer can reach the memory any more when this returns (process); else
+	 * that may take until mr_flush, or until it is worth while (any context). */
+	void (*mr_free)(void *mr, int now);
+	/* The program is going to look at what peers wrote (@for_device 0), or they at what it
+	 * wrote.  Any context. */
+	void (*mr_sync)(void *mr, int for_device);
+	/* Carries out all mr_free() calls that wait for it, at @laddr's adapter.  Process. */
+	void (*mr_flush)(struct rds_os_net *net, const struct rds_addr *laddr, uint32_t scope);
+	/* What atomics @laddr's adapter can do: enum rds_atomics.  Process. */
+	unsigned int (*atomics)(struct rds_os_net *net, const struct rds_addr *laddr,
+				uint32_t scope);
 
 	/* Named counters of the transport, shown after the core's.  May be NULL/0. */
 	unsigned int n_stats;
@@ -196,6 +241,12 @@ uint32_t rds_msg_len(const struct rds_msg *m);		      /* payload bytes */
 struct rds_payload *rds_msg_payload(struct rds_msg *m);
 void rds_msg_get(struct rds_msg *m);
 void rds_msg_put(struct rds_msg *m); /* frees with the last reference */
+/* The operation to begin with, NULL: there is none, or it was done on an earlier connection. */
+const struct rds_op *rds_msg_op(const struct rds_msg *m);
+/* It ended: @status is one of RDS_RDMA_* of the UAPI, SUCCESS, REMOTE_ERROR (the peer's memory was
+ * not to be had), DROPPED or OTHER_ERROR.  Only the first word counts.  @path: whose xmit began
+ * it. */
+void rds_op_done(struct rds_path *path, struct rds_msg *m, int status);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,11 @@
  * over carries h_ack, every header that comes is shown to it.  A link adds what belongs to the
  * hop: the header's checksum, credits, and which of the adapter's buffers is free.
  *
+ * A message's operation goes before its first frame, in as many slots as its pieces take, the last
+ * one with a completion; both are posted together or not at all.  How it ended the link tells the
+ * core: done when a completion says so, an error where the adapter names one of its slots, dropped
+ * when the connection has ended before either.
+ *
  * Pure: runs in the simulator as in the kernel.  Everything of a link is guarded by one lock,
  * which the hardware side owns and holds around each call below; rds_ib_hw_*() are called with it
  * held and must not call back.  A frame posted is the adapter's until rds_ib_link_sent() (or
@@ -35,6 +40,7 @@ extern "C" {
 enum rds_ib_send_flags {
 	RDS_IB_SIGNALED = 1 << 0,  /* a completion, which stands for all frames before it too */
 	RDS_IB_SOLICITED = 1 << 1, /* wake the receiver */
+	RDS_IB_FENCE = 1 << 2,	   /* begin when all RDMA reads and atomics before it are complete */
 };
 
 enum rds_ib_link_state {
@@ -83,6 +89,7 @@ struct rds_ib_link {
 	uint32_t posted, done;
 	uint32_t unsignaled;
 	int32_t credits;    /* that we may use; below 0: a keepalive went without */
+	uint32_t need;	    /* slots that the core waits for while @blocked */
 	uint8_t blocked;    /* rds_path_writable() is owed */
 	uint8_t quiet;	    /* nothing was posted since the last rds_ib_link_keepalive() ... */
 	uint8_t deaf;	    /* ... and nothing came */
@@ -119,6 +126,9 @@ int rds_ib_link_offer(struct rds_ib_link *l, enum rds_ctx ctx);
 long rds_ib_link_xmit(struct rds_ib_link *l, const struct rds_xmit *x);
 /* The completion of send slot @slot: it and all before it are done.  _settle() follows. */
 void rds_ib_link_sent(struct rds_ib_link *l, uint32_t slot);
+/* The adapter failed at send slot @slot, and with it the connection (_broken() follows): all before
+ * it are done, and an operation there ended with @status, RDS_RDMA_REMOTE_ERROR or _OTHER_ERROR. */
+void rds_ib_link_failed(struct rds_ib_link *l, uint32_t slot, int status);
 /* One more receive slot was filled, in order.  _settle() follows. */
 void rds_ib_link_arrived(struct rds_ib_link *l);
 /* After a batch of completions: takes what arrived, posts buffers, gives credits back, tells the
@@ -143,6 +153,16 @@ void rds_ib_link_end(struct rds_ib_link *l);
  */
 int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct rds_msg *m,
 		   uint32_t off, uint32_t len, unsigned int flags);
+/* Send slots that the operation of @m takes, at least 1; 0: this adapter cannot do it. */
+uint32_t rds_ib_hw_op_slots(void *hw, struct rds_msg *m);
+/* Posts the operation of @m in slot @slot and those behind it, as many as _op_slots() said (of the
+ * ring, round and round); the last one asks for a completion.  Takes a reference on @m.  0, or
+ * -errno: the connection is broken (nothing of it will be done or it does not matter; no reference
+ * was taken, no slot is in use). */
+int rds_ib_hw_op(void *hw, uint32_t slot, struct rds_msg *m);
+/* The message whose operation slot @slot belongs to, *@last: it is the operation's last slot; NULL:
+ * a frame's. */
+struct rds_msg *rds_ib_hw_op_of(void *hw, uint32_t slot, int *last);
 /* Send slot @slot is free: its mapping and its reference go. */
 void rds_ib_hw_sent(void *hw, uint32_t slot);
 /* Posts receive slot @slot with an empty buffer of RDS_IB_FRAME bytes: 0, -ENOMEM, or another

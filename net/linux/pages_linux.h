@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * pages_linux.h: a program's memory, pinned, as transports see it.
+ *
+ * Made by rds_pages_pin() and given back by rds_pages_unpin() (pages_linux.c).  In between it has one
+ * owner: the message whose operation it belongs to, or a transport's memory region.  Whoever maps
+ * @sgt for a device unmaps it before that owner lets go.
+ */
+#ifndef RDS_PAGES_LINUX_H
+#define RDS_PAGES_LINUX_H
+
+#include <linux/llist.h>
+#include <linux/scatterlist.h>
+#include <linux/skbuff.h>
+
+#include "../platform/platform.h"
+
+struct rds_pages {
+	struct sg_table sgt; /* an entry for each page, with the bytes of it that are meant */
+	u32 bytes;	     /* of all */
+	bool write;	     /* will be written to */
+	struct mmpin pin;    /* whose locked memory it counts as */
+	struct llist_node free;
+};
+
+#endif
