@@ -85,6 +85,18 @@ long End::xmit(const std::vector<struct rds_msg *> &msgs, uint32_t off, bool mor
 	return rds_ib_link_xmit(&link, &x);
 }
 
+std::string End::story() const
+{
+	std::string t;
+
+	for (const Sent &s : sent) {
+		if (s.flags & RDS_IB_FENCE)
+			t += '|';
+		t += s.op_last ? 'O' : s.op ? 'o' : s.signaled() ? 's' : '.';
+	}
+	return t;
+}
+
 size_t End::complete()
 {
 	auto last = std::find_if(out.rbegin(), out.rend(),
@@ -135,6 +147,13 @@ struct rds_msg *message(uint32_t len, uint16_t sport, uint64_t ack)
 	return m;
 }
 
+struct rds_msg *with_op(struct rds_msg *m, uint32_t slots)
+{
+	m->has_op = true;
+	m->op_slots = slots;
+	return m;
+}
+
 std::vector<std::pair<std::string, std::string>> frames(const struct rds_msg &m)
 {
 	std::vector<std::pair<std::string, std::string>> all;
@@ -165,10 +184,47 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 	fake_ib::Sent s{slot, std::string(reinterpret_cast<const char *>(header), RDS_HEADER_BYTES),
 			m ? m->payload.bytes.substr(off, len) : "", flags};
 
+	/* An operation comes before its message. */
+	must(!m || off || !m->has_op || !m->op_told.empty() ||
+	     (!e.out.empty() && e.out.back().op == m));
+
 	must(s.payload.size() == len);
 	e.sent.push_back(s);
 	e.out.push_back(s);
 	return 0;
+}
+
+uint32_t rds_ib_hw_op_slots(void *hw, struct rds_msg *m)
+{
+	(void)hw;
+	return m->op_slots;
+}
+
+int rds_ib_hw_op(void *hw, uint32_t slot, struct rds_msg *m)
+{
+	auto &e = as_end(hw);
+
+	if (e.op_error)
+		return e.op_error;
+	for (uint32_t i = 0; i < m->op_slots; i++, slot = (slot + 1) % e.params.send_wr) {
+		bool last = i + 1 == m->op_slots;
+		fake_ib::Sent s{slot, "", "", last ? +RDS_IB_SIGNALED : 0u, m, last};
+
+		must(e.out.size() < e.params.send_wr && slot == e.sent.size() % e.params.send_wr);
+		e.sent.push_back(s);
+		e.out.push_back(s);
+	}
+	return 0;
+}
+
+struct rds_msg *rds_ib_hw_op_of(void *hw, uint32_t slot, int *last)
+{
+	for (const auto &s : as_end(hw).out)
+		if (s.slot == slot) {
+			*last = s.op_last;
+			return s.op;
+		}
+	abort();
 }
 
 void rds_ib_hw_sent(void *hw, uint32_t slot)
@@ -176,6 +232,8 @@ void rds_ib_hw_sent(void *hw, uint32_t slot)
 	auto &e = as_end(hw);
 
 	must(!e.out.empty() && e.out.front().slot == slot);
+	/* Its memory goes with its last slot: who wants to know must have heard by then. */
+	must(!e.out.front().op_last || !e.out.front().op->op_told.empty());
 	e.out.pop_front();
 	e.given_back++;
 }
@@ -225,6 +283,17 @@ const unsigned char *rds_msg_header(const struct rds_msg *m)
 uint32_t rds_msg_len(const struct rds_msg *m)
 {
 	return m->len;
+}
+
+const struct rds_op *rds_msg_op(const struct rds_msg *m)
+{
+	return m->has_op && m->op_told.empty() ? &m->op : nullptr;
+}
+
+void rds_op_done(struct rds_path *path, struct rds_msg *m, int status)
+{
+	(void)end_of(path);
+	m->op_told.push_back(status);
 }
 
 void rds_path_drop(struct rds_path *path, enum rds_drop_reason why)

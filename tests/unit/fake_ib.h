@@ -22,6 +22,8 @@ struct Sent {
 	uint32_t slot;
 	std::string header, payload;
 	unsigned int flags;
+	struct rds_msg *op = nullptr; /* a piece of its operation, and no frame; ... */
+	bool op_last = false;	      /* ... the last one */
 	bool signaled() const
 	{
 		return flags & RDS_IB_SIGNALED;
@@ -44,6 +46,9 @@ struct End {
 	void up(uint32_t send_wr, uint32_t recv_wr, uint32_t peer_credits = 0);
 	/* As ops->xmit; frames go to @sent. */
 	long xmit(const std::vector<struct rds_msg *> &msgs, uint32_t off = 0, bool more = false);
+	/* Posted up to now, as text: a frame is '.', one with a completion 's', fenced '|' before
+	 * it; pieces of an operation are 'o', the last one 'O'. */
+	std::string story() const;
 	/* Completes all up to the last signaled one of what is out; how many were given back. */
 	size_t complete();
 	/* A frame comes into the next buffer, and is looked at. */
@@ -65,13 +70,15 @@ struct End {
 	std::vector<Buffer> rx;
 	uint64_t given_back = 0;     /* send slots */
 	std::array<unsigned int, RDS_IB_LINK_STAT_COUNT> counts = {};
-	int send_error = 0, offer_error = 0; /* what posting says */
+	int send_error = 0, op_error = 0, offer_error = 0; /* what posting says */
 	std::vector<enum rds_drop_reason> drops;
 	unsigned int writable = 0, later = 0;
 };
 
 /* A message with header and pattern, with a number; the test's own. */
 struct rds_msg *message(uint32_t len, uint16_t sport, uint64_t ack = 0);
+/* The same with an operation. */
+struct rds_msg *with_op(struct rds_msg *m, uint32_t slots);
 std::string pattern(uint32_t len, uint16_t seed);
 /* @m as frames on the wire. */
 std::vector<std::pair<std::string, std::string>> frames(const struct rds_msg &m);

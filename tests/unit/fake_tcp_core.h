@@ -26,6 +26,12 @@ struct rds_msg {
 	std::string header;
 	uint32_t len;
 	struct rds_payload payload;
+
+	/* What goes with it (fake_ib.cc). */
+	struct rds_op op = {};
+	uint32_t op_slots = 0;
+	bool has_op = false;
+	std::vector<int> op_told = {}; /* how it ended */
 };
 
 struct rds_path {

@@ -25,10 +25,15 @@ uint32_t unsignaled_limit(const Link &l)
 	return l.p.max_unsignaled < half ? l.p.max_unsignaled : half;
 }
 
+constexpr unsigned int kSignaled = RDS_IB_SIGNALED | RDS_IB_SOLICITED;
+
+constexpr struct rds_ib_need kOneFrame = { 1, 1 };
+
 /* Without the slot and the credit that are kept for what the link itself has to send. */
-bool room(const Link &l)
+bool room(const Link &l, const struct rds_ib_need &n)
 {
-	return l.posted - l.done + 1 < l.p.send_wr && (!l.p.flow || l.credits > 1);
+	return l.posted - l.done + n.slots < l.p.send_wr &&
+	       (!n.frame || !l.p.flow || l.credits > 1);
 }
 
 void stamp(Link &l, wire::Header &h)
@@ -50,9 +55,10 @@ void stamp(Link &l, wire::Header &h)
 }
 
 /* @h is the frame's own.  0 or -errno: the connection is broken. */
-int post(Link &l, wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t len, bool signaled)
+int post(Link &l, wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t len,
+	 unsigned int flags)
 {
-	unsigned int flags = signaled ? RDS_IB_SIGNALED | RDS_IB_SOLICITED : 0;
+	const bool signaled = flags & RDS_IB_SIGNALED;
 
 	stamp(l, h);
 
@@ -80,7 +86,7 @@ bool post_own(Link &l)
 	wire::encode(h, 0, 0, 0, 0);
 	wire::put64(h.ack, l.last_ack);
 	l.own = l.posted;
-	if (post(l, h, nullptr, 0, 0, true)) {
+	if (post(l, h, nullptr, 0, 0, kSignaled)) {
 		rds_ib_link_broken(&l, RDS_DROP_SEND);
 		return false;
 	}
@@ -99,9 +105,83 @@ void return_credits(Link &l)
 		rds_ib_hw_count(l.hw, RDS_IB_LINK_tx_credit_updates);
 }
 
+/* ---- operations ---- */
+
+/* The core waits for @need.  Without a completion it would wait for ever: if nobody has asked for
+ * one of what is out we do, with a frame of our own. */
+void note_blocked(Link &l, const struct rds_ib_need &need)
+{
+	l.blocked = 1;
+	l.need = need;
+	if (l.unsignaled && l.unsignaled == l.posted - l.done)
+		(void)post_own(l);
+}
+
+void count_blocked(const Link &l)
+{
+	const bool dry = l.need.frame && l.p.flow && l.credits <= 1;
+
+	rds_ib_hw_count(l.hw, dry ? RDS_IB_LINK_tx_throttle : RDS_IB_LINK_tx_ring_full);
+}
+
+/* What @op of @m takes, with the frame behind it. */
+struct rds_ib_need op_need(const Link &l, const struct rds_op &op, struct rds_msg *m)
+{
+	const uint32_t slots = rds_ib_hw_op_slots(l.hw, m);
+	const uint8_t frame = !op.alone;
+
+	/* What cannot be done never has room. */
+	return { slots && slots < l.p.send_wr ? slots + frame : l.p.send_wr, frame };
+}
+
+/* Begins what @m has to do before it is sent: 1; 0: no room for it and the first frame. */
+int post_op(Link &l, const struct rds_op &op, struct rds_msg *m)
+{
+	const struct rds_ib_need need = op_need(l, op, m);
+
+	if (need.slots >= l.p.send_wr) {
+		rds_op_done(l.path, m, ib::kRdmaOtherError);
+		return -err::kEopnotsupp;
+	}
+	if (!room(l, need)) {
+		note_blocked(l, need);
+		return 0;
+	}
+
+	int err = rds_ib_hw_op(l.hw, l.posted % l.p.send_wr, m);
+
+	if (err)
+		return err;
+	l.posted += need.slots - need.frame;
+	l.ops++;
+	l.unsignaled = 0;
+	l.quiet = 0;
+	return 1;
+}
+
+/* The oldest slot comes back; @status: how it ended. */
+void give_back(Link &l, int status)
+{
+	const uint32_t slot = l.done % l.p.send_wr;
+	int last = 0;
+	struct rds_msg *m = l.ops || l.told ? rds_ib_hw_op_of(l.hw, slot, &last) : nullptr;
+
+	if (m && last) {
+		if (!l.told) {
+			l.ops--;
+			rds_op_done(l.path, m, status);
+		}
+		l.told = 0;
+	}
+	rds_ib_hw_sent(l.hw, slot);
+	l.done++;
+}
+
+/* ---- messages ---- */
+
 /* The frame of @m that begins at @pos; @last: the core has no more for now.  Its length in the
  * core's stream, or -errno. */
-long post_part(Link &l, struct rds_msg *m, uint32_t pos, bool last)
+long post_part(Link &l, struct rds_msg *m, uint32_t pos, bool last, unsigned int flags)
 {
 	uint32_t left = rds_msg_len(m) - pos;
 	uint32_t len = left < RDS_IB_FRAME ? left : RDS_IB_FRAME;
@@ -112,10 +192,10 @@ long post_part(Link &l, struct rds_msg *m, uint32_t pos, bool last)
 	__builtin_memcpy(&h, rds_msg_header(m), sizeof(h));
 	if (uint64_t ack = wire::get64(h.ack); ack > l.last_ack)
 		l.last_ack = ack;
+	if (l.unsignaled + 1 >= unsignaled_limit(l) || full || dry || (last && len == left))
+		flags |= kSignaled;
 
-	int err = post(l, h, m, pos, len,
-		       l.unsignaled + 1 >= unsignaled_limit(l) || full || dry ||
-			       (last && len == left));
+	int err = post(l, h, m, pos, len, flags);
 
 	if (err)
 		return err;
@@ -127,38 +207,48 @@ long post_part(Link &l, struct rds_msg *m, uint32_t pos, bool last)
 long post_message(Link &l, struct rds_msg *m, uint32_t off, bool last)
 {
 	const uint32_t all = rds_msg_len(m) + RDS_HEADER_BYTES;
+	const struct rds_op *op = off ? nullptr : rds_msg_op(m);
+	unsigned int flags = 0;
 	long bytes = 0;
 
-	while (off < all && room(l)) {
-		long n = post_part(l, m, off ? off - RDS_HEADER_BYTES : 0, last);
+	if (RDS_UNLIKELY(op)) {
+		int r = post_op(l, *op, m);
+
+		if (r <= 0)
+			return r;
+		if (op->alone)
+			return all;
+		flags = op->fence ? RDS_IB_FENCE : 0;
+	}
+	for (; off < all && room(l, kOneFrame); flags = 0) {
+		long n = post_part(l, m, off ? off - RDS_HEADER_BYTES : 0, last, flags);
 
 		if (n < 0)
 			return n;
 		bytes += n;
 		off += static_cast<uint32_t>(n);
 	}
+	if (off < all)
+		note_blocked(l, kOneFrame);
 	return bytes;
-}
-
-void note_blocked(Link &l)
-{
-	l.blocked = 1;
-	rds_ib_hw_count(l.hw, l.p.flow && l.credits <= 1 ? RDS_IB_LINK_tx_throttle :
-							   RDS_IB_LINK_tx_ring_full);
 }
 
 void tell_of_room(Link &l)
 {
-	if (l.state != RDS_IB_LINK_OPEN || !l.blocked || !room(l))
+	if (l.state != RDS_IB_LINK_OPEN || !l.blocked)
 		return;
+	if (!room(l, l.need)) {
+		note_blocked(l, l.need);
+		return;
+	}
 	l.blocked = 0;
 	rds_path_writable(l.path);
 }
 
 void give_back_all(Link &l)
 {
-	for (; l.done != l.posted; l.done++)
-		rds_ib_hw_sent(l.hw, l.done % l.p.send_wr);
+	while (l.done != l.posted)
+		give_back(l, ib::kRdmaDropped);
 	for (; l.taken != l.offered; l.taken++)
 		rds_ib_hw_taken(l.hw, l.taken % l.p.recv_wr);
 	if (l.m)
@@ -237,7 +327,7 @@ long rds_ib_link_xmit(struct rds_ib_link *l, const struct rds_xmit *x)
 	long bytes = 0;
 
 	if (l->state == RDS_IB_LINK_IDLE) {
-		l->blocked = 1;
+		note_blocked(*l, kOneFrame);
 		return -err::kEagain;
 	}
 	if (l->state == RDS_IB_LINK_ENDED)
@@ -252,7 +342,7 @@ long rds_ib_link_xmit(struct rds_ib_link *l, const struct rds_xmit *x)
 		}
 		bytes += n;
 		if (n < want) {
-			note_blocked(*l);
+			count_blocked(*l);
 			return bytes ? bytes : -err::kEagain;
 		}
 	}
@@ -268,9 +358,28 @@ void rds_ib_link_sent(struct rds_ib_link *l, uint32_t slot)
 	for (; n; n--) {
 		if (l->own_out && l->done == l->own)
 			l->own_out = 0;
-		rds_ib_hw_sent(l->hw, l->done % l->p.send_wr);
-		l->done++;
+		give_back(*l, ib::kRdmaSuccess);
 	}
+}
+
+void rds_ib_link_failed(struct rds_ib_link *l, uint32_t slot, int status)
+{
+	uint32_t n = (slot - l->done) % l->p.send_wr;
+	struct rds_msg *m;
+	int last;
+
+	if (l->failed || n >= l->posted - l->done)
+		return; /* it can fail but once; or nothing was posted there */
+	if (n)
+		rds_ib_link_sent(l, (slot - 1) % l->p.send_wr);
+	l->failed = 1;
+	m = l->ops ? rds_ib_hw_op_of(l->hw, slot, &last) : nullptr;
+	if (!m)
+		return;
+	/* Its slots are with the adapter until the end. */
+	l->ops--;
+	l->told = 1;
+	rds_op_done(l->path, m, status);
 }
 
 void rds_ib_link_settle(struct rds_ib_link *l, enum rds_ctx ctx)

@@ -78,6 +78,12 @@ enum rds_ib_link_stat {
 	RDS_IB_LINK_STAT_COUNT,
 };
 
+/* Room for something. */
+struct rds_ib_need {
+	uint32_t slots;
+	uint8_t frame; /* one of them is for a frame, which takes a credit */
+};
+
 /* Held by value on the C side; the fields are ib_link.cc's own. */
 struct rds_ib_link {
 	struct rds_path *path;
@@ -89,8 +95,11 @@ struct rds_ib_link {
 	uint32_t posted, done;
 	uint32_t unsignaled;
 	int32_t credits;    /* that we may use; below 0: a keepalive went without */
-	uint32_t need;	    /* slots that the core waits for while @blocked */
-	uint8_t blocked;    /* rds_path_writable() is owed */
+	uint32_t ops;	    /* operations with the adapter that nothing was said of yet */
+	uint8_t failed;	    /* rds_ib_link_failed() was called ... */
+	uint8_t told;	    /* ... of an operation, the rest of which is the oldest that is out */
+	struct rds_ib_need need; /* what the core waits for ... */
+	uint8_t blocked;	 /* ... and then is owed rds_path_writable() */
 	uint8_t quiet;	    /* nothing was posted since the last rds_ib_link_keepalive() ... */
 	uint8_t deaf;	    /* ... and nothing came */
 	uint8_t begun;	    /* the core has said something: so may we */

@@ -13,6 +13,11 @@ namespace rds::ib
 
 using Link = struct rds_ib_link;
 
+/* How an operation ended: RDS_RDMA_* of the UAPI (net/linux/module.c asserts their values). */
+inline constexpr int kRdmaSuccess = 0;
+inline constexpr int kRdmaDropped = 3;
+inline constexpr int kRdmaOtherError = 4;
+
 /* More credits than a peer can have buffers: what it says beyond does not count. */
 inline constexpr int32_t kManyCredits = 1 << 24;
 

@@ -201,6 +201,22 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 	return 0;
 }
 
+/* This adapter has no operations yet. */
+uint32_t rds_ib_hw_op_slots(void *, struct rds_msg *)
+{
+	return 0;
+}
+
+int rds_ib_hw_op(void *, uint32_t, struct rds_msg *)
+{
+	sim::fail("an operation that is too large is begun");
+}
+
+struct rds_msg *rds_ib_hw_op_of(void *, uint32_t, int *)
+{
+	return nullptr;
+}
+
 void rds_ib_hw_sent(void *hw, uint32_t slot)
 {
 	auto &a = *static_cast<Adapter *>(hw);
