@@ -5,6 +5,7 @@
  * RDMA operations are read and checked as on any host, and then refused where the socket's
  * transport has no RDMA.  What mainline finds only while it carries them out, after the data was
  * copied, is kept as a late errno, so that a send with several faults ends with the same one.
+ * Where there is RDMA they are carried out in cmsg_rdma.c.
  */
 #include <linux/nospec.h>
 #include <linux/socket.h>
@@ -70,6 +71,30 @@ static int parse_rdma_args(const struct rds_rdma_args *args)
 	return 0;
 }
 
+/* What is wrong with it for a transport that has RDMA; else it is to be carried out. */
+static int keep_rdma(const struct cmsghdr *c, struct rds_send_cmsgs *out)
+{
+	const struct cmsghdr **kept = &out->op;
+	size_t size = sizeof(struct rds_atomic_args);
+	bool exact = false;
+
+	if (c->cmsg_type == RDS_CMSG_RDMA_ARGS)
+		size = sizeof(struct rds_rdma_args);
+	if (c->cmsg_type == RDS_CMSG_RDMA_DEST) {
+		kept = &out->dest;
+		size = sizeof(rds_rdma_cookie_t);
+	}
+	if (c->cmsg_type == RDS_CMSG_RDMA_MAP) {
+		kept = &out->map;
+		size = sizeof(struct rds_get_mr_args);
+		exact = true;
+	}
+	if (*kept || c->cmsg_len < CMSG_LEN(size) || (exact && c->cmsg_len != CMSG_LEN(size)))
+		return -EINVAL;
+	*kept = c;
+	return 0;
+}
+
 /* What carrying it out would end with, on a transport without RDMA. */
 static int late_errno(const struct cmsghdr *c)
 {
@@ -123,6 +148,7 @@ static int group_of(int type)
 int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy,
 		   struct rds_send_cmsgs *out)
 {
+	bool rdma = rds_socket_caps(s) & RDS_CAP_RDMA;
 	bool cookie = false, operation = false;
 	struct cmsghdr *c;
 	int groups = 0, group, err;
@@ -145,7 +171,7 @@ int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy,
 		if (c->cmsg_type == RDS_CMSG_ZCOPY_COOKIE)
 			err = late_cookie(c, zcopy, out);
 		else
-			err = late_errno(c);
+			err = rdma ? keep_rdma(c, out) : late_errno(c);
 		/* A second operation is wrong, whether or not there is RDMA. */
 		if (group == GROUP_OPERATION && operation)
 			err = -EINVAL;
@@ -202,8 +228,14 @@ static int put_trace(struct sock *sk, struct msghdr *msg, const struct rds_recv_
 
 int rds_cmsg_recv(struct sock *sk, struct msghdr *msg, const struct rds_recv_info *info)
 {
+	u64 cookie = info->cookie;
 	int err;
 
+	if (unlikely(cookie)) {
+		err = put_cmsg(msg, SOL_RDS, RDS_CMSG_RDMA_DEST, sizeof(cookie), &cookie);
+		if (err)
+			return err;
+	}
 	if (unlikely(info->stamp_ns && sock_flag(sk, SOCK_RCVTSTAMP))) {
 		err = put_timestamp(sk, msg, info->stamp_ns);
 		if (err)

@@ -43,6 +43,8 @@ EXPORT_SYMBOL_GPL(rds_msg_len);
 EXPORT_SYMBOL_GPL(rds_msg_payload);
 EXPORT_SYMBOL_GPL(rds_msg_get);
 EXPORT_SYMBOL_GPL(rds_msg_put);
+EXPORT_SYMBOL_GPL(rds_msg_op);
+EXPORT_SYMBOL_GPL(rds_op_done);
 
 /* rds_linux.h */
 EXPORT_SYMBOL_GPL(rds_net_of);
@@ -80,6 +82,7 @@ EXPORT_SYMBOL_GPL(rds_payload_to_mem);
 EXPORT_SYMBOL_GPL(rds_payload_truesize);
 EXPORT_SYMBOL_GPL(rds_payload_destroy);
 EXPORT_SYMBOL_GPL(rds_src_copy);
+EXPORT_SYMBOL_GPL(rds_pages_unpin);
 EXPORT_SYMBOL_GPL(rds_stat_add);
 EXPORT_SYMBOL_GPL(rds_log);
 EXPORT_SYMBOL_GPL(rds_bug);

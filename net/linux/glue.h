@@ -87,6 +87,9 @@ struct rds_send_cmsgs {
 	bool has_cookie;
 	u32 cookie; /* RDS_CMSG_ZCOPY_COOKIE */
 	int late; /* errno that the send ends with once its data was read, or 0 */
+	/* Of a socket with RDMA: what goes with the message, and a region that it tells of. */
+	const struct cmsghdr *op, *map, *dest;
+	u64 mapped; /* cookie of the region that @map made: gone if nothing is sent */
 };
 /* Before any size is looked at: RDMA_ARGS that are too short (-EINVAL) or want to move more than
  * a message may (-EMSGSIZE). */
@@ -94,6 +97,13 @@ int rds_cmsg_check_rdma(struct msghdr *msg);
 /* Reads them all: 0, or the errno that the send ends with at once. */
 int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy,
 		   struct rds_send_cmsgs *out);
+/* Gives @m its operation and its cookie, once its data was read: 0 or the errno that the send ends
+ * with. */
+int rds_cmsg_apply(struct rds_socket *s, struct rds_msg *m, struct rds_send_cmsgs *c);
+/* Registers memory and stores its cookie at args->cookie_addr, and in *@cookie (may be NULL). */
+int rds_register_mr(struct rds_socket *s, const struct rds_get_mr_args *args, u64 *cookie);
+/* Nothing was sent. */
+void rds_cmsg_undo(struct rds_socket *s, struct rds_send_cmsgs *c);
 /* Adds what the socket wants to know about a received message: 0 or -EFAULT. */
 int rds_cmsg_recv(struct sock *sk, struct msghdr *msg, const struct rds_recv_info *info);
 /* Adds the cookies of completed zerocopy sends when there is room for all of the control message:

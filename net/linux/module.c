@@ -8,6 +8,7 @@
 #include <net/netns/generic.h>
 
 #include "glue.h"
+#include "pages_linux.h"
 #include "platform_linux.h"
 
 /* The core sees no errno.h: its numbers (result.h) and types (transports.h) must be Linux's. */
@@ -19,6 +20,7 @@ static_assert(EFAULT == 14);
 static_assert(EEXIST == 17);
 static_assert(EINVAL == 22);
 static_assert(EPROTO == 71);
+static_assert(EMSGSIZE == 90);
 static_assert(ENOPROTOOPT == 92);
 static_assert(EOPNOTSUPP == 95);
 static_assert(EADDRINUSE == 98);
@@ -32,6 +34,17 @@ static_assert(RDS_TRANS_IB == 0);
 static_assert(RDS_TRANS_GAP == 1);
 static_assert(RDS_TRANS_TCP == 2);
 static_assert(RDS_TRANS_LOOP == 3);
+static_assert(RDS_RDMA_SUCCESS == 0);
+static_assert(RDS_RDMA_REMOTE_ERROR == 1);
+static_assert(RDS_RDMA_CANCELED == 2);
+static_assert(RDS_RDMA_DROPPED == 3);
+static_assert(RDS_RDMA_OTHER_ERROR == 4);
+static_assert(RDS_RDMA_READWRITE == 0x01);
+static_assert(RDS_RDMA_FENCE == 0x02);
+static_assert(RDS_RDMA_INVALIDATE == 0x04);
+static_assert(RDS_RDMA_USE_ONCE == 0x08);
+static_assert(RDS_RDMA_NOTIFY_ME == 0x20);
+static_assert(RDS_RDMA_SILENT == 0x40);
 
 static unsigned int rds_net_id __read_mostly;
 
@@ -139,6 +152,7 @@ static void __exit rds_exit(void)
 	rds_info_core_exit();
 	unregister_pernet_subsys(&rds_net_ops);
 	rds_core_exit();
+	rds_pages_flush();
 	rds_platform_exit();
 }
 module_exit(rds_exit);

@@ -23,4 +23,7 @@ struct rds_pages {
 	struct llist_node free;
 };
 
+/* All that was let go before is gone.  Process. */
+void rds_pages_flush(void);
+
 #endif

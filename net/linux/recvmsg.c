@@ -20,6 +20,28 @@ static int recv_cong_notice(struct rds_socket *s, struct msghdr *msg, u64 mask)
 	return err;
 }
 
+/* How operations ended: as many as there is room for, but one always. */
+static int recv_notices(struct rds_socket *s, struct msghdr *msg)
+{
+	unsigned int room = msg->msg_controllen / CMSG_SPACE(sizeof(struct rds_rdma_notify));
+	struct rds_notice n;
+	int err;
+
+	do {
+		struct rds_rdma_notify out = {};
+
+		if (!rds_socket_notices(s, &n, 1))
+			break;
+		out.user_token = n.token;
+		out.status = n.status;
+		err = put_cmsg(msg, SOL_RDS, RDS_CMSG_RDMA_STATUS, sizeof(out), &out);
+		if (err)
+			return err;
+		rds_socket_notices_done(s, 1);
+	} while (room && --room);
+	return 0;
+}
+
 /* One message; the reader's lock is held. */
 static int recv_message(struct sock *sk, struct msghdr *msg, size_t size, int flags,
 			struct rds_msg *m, const struct rds_recv_info *info)
@@ -52,6 +74,7 @@ static int recv_now(struct sock *sk, struct msghdr *msg, size_t size, int flags)
 {
 	struct rds_socket *s = rds_core(sk);
 	struct rds_recv_info info;
+	struct rds_notice notice;
 	struct rds_msg *m;
 	u64 mask;
 	int ret;
@@ -62,7 +85,9 @@ static int recv_now(struct sock *sk, struct msghdr *msg, size_t size, int flags)
 	if (ret)
 		return ret;
 	mask = rds_socket_cong_notice(s);
-	if (unlikely(mask)) {
+	if (unlikely(rds_socket_notices(s, &notice, 1))) {
+		ret = recv_notices(s, msg);
+	} else if (unlikely(mask)) {
 		ret = recv_cong_notice(s, msg, mask);
 	} else {
 		m = rds_recv_head(s, &info);

@@ -138,10 +138,13 @@ int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	if (err)
 		return err;
 	err = cmsgs.late;
+	if (!err && unlikely(msg->msg_controllen))
+		err = rds_cmsg_apply(s, m, &cmsgs);
 	if (!err)
 		err = queue_message(sk, &to, m, msg->msg_flags);
 	if (err) {
 		rds_msg_put(m);
+		rds_cmsg_undo(s, &cmsgs);
 		return err;
 	}
 	return len;

@@ -41,20 +41,27 @@ static int cancel_sent_to(struct rds_socket *s, sockptr_t optval, unsigned int o
 	return 0;
 }
 
-/* Memory regions: no transport here has RDMA, so the arguments are read and then refused. */
+/* RDS_GET_MR_FOR_DEST only says for whom: the key is good for every peer that is told of it. */
 static int get_mr(struct rds_socket *s, sockptr_t optval, unsigned int optlen, size_t size)
 {
 	struct rds_get_mr_for_dest_args args; /* the larger of the two */
-	struct rds_endpoint bound;
+	struct rds_get_mr_args plain;
 
 	if (optlen != size)
 		return -EINVAL;
 	if (copy_from_sockptr(&args, optval, size))
 		return -EFAULT;
-	return rds_socket_bound(s, &bound) ? -EOPNOTSUPP : -ENOTCONN;
+	if (size == sizeof(plain)) {
+		memcpy(&plain, &args, sizeof(plain));
+	} else {
+		plain.vec = args.vec;
+		plain.cookie_addr = args.cookie_addr;
+		plain.flags = args.flags;
+	}
+	return rds_register_mr(s, &plain, NULL);
 }
 
-static int free_mr(sockptr_t optval, unsigned int optlen)
+static int free_mr(struct rds_socket *s, sockptr_t optval, unsigned int optlen)
 {
 	struct rds_free_mr_args args;
 
@@ -62,8 +69,7 @@ static int free_mr(sockptr_t optval, unsigned int optlen)
 		return -EINVAL;
 	if (copy_from_sockptr(&args, optval, sizeof(args)))
 		return -EFAULT;
-	/* No cookie is known, and there is no pool to flush. */
-	return -EINVAL;
+	return rds_mr_free(s, args.cookie, args.flags);
 }
 
 static int set_recverr(struct rds_socket *s, sockptr_t optval, unsigned int optlen)
@@ -155,7 +161,7 @@ int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval
 	case RDS_GET_MR_FOR_DEST:
 		return get_mr(s, optval, optlen, sizeof(struct rds_get_mr_for_dest_args));
 	case RDS_FREE_MR:
-		return free_mr(optval, optlen);
+		return free_mr(s, optval, optlen);
 	case RDS_RECVERR:
 		return set_recverr(s, optval, optlen);
 	case RDS_CONG_MONITOR:

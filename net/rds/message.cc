@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "message.h"
 
-#include "transport.h"
+#include "rdma.h"
 
 namespace rds
 {
@@ -41,6 +41,8 @@ static bool message_let_go(Message *m)
 		rds_payload_destroy(m->payload());
 	if (RDS_UNLIKELY(m->zcopy))
 		rds_free(m->zcopy);
+	if (RDS_UNLIKELY(m->rdma))
+		msg_rdma_free(m->rdma);
 	return true;
 }
 

@@ -31,6 +31,16 @@ enum MsgFlag : uint16_t {
 	kMsgPinned = 1 << 4,	/* payload is the caller's own pages */
 };
 
+/* RDS_RDMA_* of the UAPI that operations end with; the glue asserts that they agree. */
+enum RdmaStatus : int {
+	kRdmaSuccess = 0,
+	kRdmaRemoteError = 1,
+	kRdmaCanceled = 2,
+	kRdmaDropped = 3,
+	kRdmaOtherError = 4,
+};
+struct MsgRdma;
+
 /* "The pages of this send are yours again": goes to the socket's completion list. */
 struct ZcopyNote {
 	ListNode link;
@@ -61,6 +71,7 @@ struct alignas(8) rds_msg final {
 	uint64_t stamp_ns = 0; /* arrival, time of day */
 	uint64_t trace_ns[3] = {}; /* RXPATH_LATENCY: header, whole, delivered */
 	rds::ZcopyNote *zcopy = nullptr;
+	rds::MsgRdma *rdma = nullptr; /* what it has to do with RDMA (rdma.h), mostly nothing */
 	rds::wire::Header hdr;
 
 	/* nullptr for a message without payload. */

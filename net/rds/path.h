@@ -120,6 +120,8 @@ struct rds_path final {
 	void cancel(rds::Socket &s, int to_port) RDS_EXCLUDES(lock);
 	void acked(uint64_t bytes) RDS_EXCLUDES(lock);
 	void delivered_before(uint64_t seq) RDS_EXCLUDES(lock);
+	/* All at the head of the queue that has nothing more to wait for leaves it. */
+	void let_go() RDS_EXCLUDES(lock);
 	void writable() RDS_EXCLUDES(lock);
 
 	/* -- transmitting (path_xmit.cc).  Process -- */
@@ -304,10 +306,10 @@ struct rds_path final {
 	bool stream_locked() RDS_REQUIRES(lock);
 	bool hold_locked(bool more) RDS_REQUIRES(lock);
 	void unlink_locked(rds::Message *m) RDS_REQUIRES(lock);
-	void let_go() RDS_EXCLUDES(lock);
 	void collect_acked(rds::List<rds::Message, &rds::Message::path_link> &done)
 		RDS_REQUIRES(lock);
-	void finish(rds::List<rds::Message, &rds::Message::path_link> &done);
+	void finish(rds::List<rds::Message, &rds::Message::path_link> &done,
+		    int unbegun = rds::kRdmaDropped);
 	void reset_queue(bool purge) RDS_EXCLUDES(lock);
 	void rewind_locked() RDS_REQUIRES(lock);
 
@@ -320,6 +322,7 @@ struct rds_path final {
 	void settle_batch(Batch &b, uint64_t bytes,
 			  rds::List<rds::Message, &rds::Message::path_link> &done)
 		RDS_REQUIRES(lock);
+	void note_op(rds::Message &m) RDS_REQUIRES(lock);
 	void release_token() RDS_REQUIRES(lock);
 	void queue_cong_update() RDS_EXCLUDES(lock);
 

@@ -19,6 +19,7 @@
  * the connection at hand.
  */
 #include "net.h"
+#include "rdma.h"
 
 void rds_path::ack_fn(struct rds_timer *t)
 {
@@ -199,8 +200,8 @@ void rds_path::ask_for_ack(Batch &b)
 
 	quiet_packets_--;
 	quiet_bytes_ -= static_cast<int64_t>(b.bytes);
-	if (!seq)
-		return; /* a map or a bare ack: the next batch asks */
+	if (!seq || rds::op_alone(last))
+		return; /* a map, a bare ack or no frame at all: the next batch asks */
 	if (quiet_packets_ > 0 && quiet_bytes_ > 0 && !hurry)
 		return;
 	last.hdr.flags |= rds::wire::kAckRequired;

@@ -3,6 +3,7 @@
  * path_queue.cc: messages get onto a path's queue and off it: by ack, by cancel, by reset.
  */
 #include "net.h"
+#include "rdma.h"
 
 namespace
 {
@@ -156,6 +157,13 @@ void rds_path::collect_acked(rds::MsgList &done)
 			    who == rds::Peer::kPlain ? m->end_off <= acked_off_ :
 						       false;
 
+		/* An operation without message is nothing that a peer could acknowledge. */
+		if (RDS_UNLIKELY(m->rdma)) {
+			if (rds::op_alone(*m))
+				gone = rds::op_decided(*m);
+			else if (gone)
+				m->rdma->delivered = true;
+		}
 		if (!gone)
 			return;
 		queue_.remove(m);
@@ -167,9 +175,10 @@ void rds_path::collect_acked(rds::MsgList &done)
 
 /*
  * The last act of messages that left the queue.  No lock; the RCU section of their unlinking.  A
- * socket is told once of those that follow each other.
+ * socket is told once of those that follow each other.  @unbegun: how operations end that were not
+ * begun.
  */
-void rds_path::finish(rds::MsgList &done)
+void rds_path::finish(rds::MsgList &done, int unbegun)
 {
 	rds::MessageBin bin;
 	rds::Socket *s = nullptr;
@@ -189,6 +198,8 @@ void rds_path::finish(rds::MsgList &done)
 			m->zcopy = nullptr;
 			s = nullptr;
 		}
+		if (RDS_UNLIKELY(m->rdma))
+			rds::op_left(*m, unbegun);
 		bin.put(m);
 	}
 	if (s)
@@ -277,7 +288,7 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 		}
 	}
 	conn.net.count(RDS_S_send_cancelled, count);
-	finish(done);
+	finish(done, rds::kRdmaCanceled);
 	if (mem)
 		s.sent_done(bytes, mem, nullptr);
 	while (rds::ZcopyNote *n = notes.pop_front())
@@ -315,7 +326,8 @@ void rds_path::reset_queue(bool purge)
 			next = queue_.next(m);
 			if (m == old_unsent && !cursor_)
 				sent = false;
-			if (purge || m->flags & (rds::kMsgOnce | rds::kMsgCancelled)) {
+			if (purge || m->flags & (rds::kMsgOnce | rds::kMsgCancelled) ||
+			    RDS_UNLIKELY(rds::op_spent(*m))) {
 				queue_.remove(m);
 				if (m->flags & rds::kMsgPong)
 					pongs.fetch_sub(1);

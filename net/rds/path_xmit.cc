@@ -3,6 +3,7 @@
  * path_xmit.cc: the one sender of a path: collect a batch, hand it to the transport, settle.
  */
 #include "net.h"
+#include "rdma.h"
 
 namespace rds
 {
@@ -146,6 +147,18 @@ bool rds_path::settle(Batch &b, long n)
 	return go_on;
 }
 
+/* The transport took the first byte of @m, and with it its operation. */
+void rds_path::note_op(rds::Message &m)
+{
+	rds::MsgRdma &r = *m.rdma;
+
+	if (!r.has_op || r.begun)
+		return;
+	r.begun = true;
+	conn.net.count(RDS_S_send_rdma);
+	conn.net.count(RDS_S_send_rdma_bytes, r.op.bytes);
+}
+
 /* Moves the cursor over @bytes; what nobody waits for leaves, unless it is half out. */
 void rds_path::settle_batch(Batch &b, uint64_t bytes, rds::MsgList &done)
 {
@@ -161,6 +174,8 @@ void rds_path::settle_batch(Batch &b, uint64_t bytes, rds::MsgList &done)
 		m->flags &= static_cast<uint16_t>(~rds::kMsgInXmit);
 		if (uint64_t seq = bytes ? rds::wire::get64(m->hdr.sequence) : 0)
 			sent_seq_ = seq;
+		if (RDS_UNLIKELY(m->rdma) && bytes)
+			note_op(*m);
 		if (bytes >= size - before) {
 			bytes -= size - before;
 			off += size - before;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "recv.h"
 
+#include "rdma.h"
+
 namespace rds
 {
 namespace
@@ -97,6 +99,8 @@ int deliver(Path &p, Message *m, const wire::Fields &f)
 	}
 	m->saddr = p.conn.faddr;
 	m->scope = p.conn.scope;
+	if (RDS_UNLIKELY(m->hdr.ext[0]) && p.conn.trans.caps & RDS_CAP_RDMA)
+		rdma_arrived(*s, m->hdr);
 	if (RDS_UNLIKELY(trace_users.load())) {
 		m->trace_ns[0] = p.trace_head_ns;
 		m->trace_ns[1] = p.trace_whole_ns ? p.trace_whole_ns : p.trace_head_ns;

@@ -23,6 +23,7 @@ inline constexpr int kEfault = 14;
 inline constexpr int kEexist = 17;
 inline constexpr int kEinval = 22;
 inline constexpr int kEproto = 71;
+inline constexpr int kEmsgsize = 90;
 inline constexpr int kEnoprotoopt = 92;
 inline constexpr int kEopnotsupp = 95;
 inline constexpr int kEaddrinuse = 98;

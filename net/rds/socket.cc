@@ -4,6 +4,7 @@
  */
 #include "net.h"
 
+#include "rdma.h"
 #include "transports.h"
 
 using rds::Guard;
@@ -123,6 +124,9 @@ void rds_socket::release()
 		net->bind.remove(*this);
 		cancel(nullptr);
 	}
+	/* After what it sent was cancelled: nobody reads of that. */
+	if (rds::RdmaSide *side = rdma.load_acquire())
+		side->detach();
 	net->cong.forget(*this);
 	rds_socket_zcopy_done(this, ~0u);
 	rds_socket_set_trace(this, 0);
@@ -151,6 +155,8 @@ void rds_socket_destroy(struct rds_socket *s)
 {
 	s->snd_mem.close(s);
 	s->rcv_mem.close(s);
+	if (rds::RdmaSide *side = s->rdma.load_acquire())
+		side->put();
 }
 
 int rds_socket_bind(struct rds_socket *s, const struct rds_endpoint *want)

@@ -30,6 +30,7 @@ namespace rds
 {
 using Net = ::rds_net;
 class CongMap;
+class RdmaSide;
 
 /* A socket that met -ENOBUFS: on its own list and on the map's, until @port clears. */
 struct CongWaiter {
@@ -135,6 +136,8 @@ struct rds_socket final {
 	rds::Atomic<uint64_t> cong_notice; /* ports (mod 64) to report by RDS_CMSG_CONG_UPDATE */
 	rds::Atomic<uint32_t> cong_event;  /* without monitor: readable once */
 
+	rds::Atomic<rds::RdmaSide *> rdma; /* made when first needed; ours until destroyed */
+	rds::Atomic<uint32_t> notices;	   /* of operations, to be read */
 	rds::Atomic<uint32_t> recverr;
 	rds::Atomic<uint32_t> tracing;
 

@@ -3,6 +3,7 @@
  * socket_recv.cc: a socket's receive side: delivery, reading, and congestion of its port.
  */
 #include "net.h"
+#include "rdma.h"
 
 using rds::Deliver;
 using rds::Guard;
@@ -120,7 +121,8 @@ void rds_socket::recv_pop(Message *m)
 
 bool rds_socket::readable() const
 {
-	return reading_any.load() || arrived_any.load_acquire() || cong_notice.load();
+	return reading_any.load() || arrived_any.load_acquire() || cong_notice.load() ||
+	       notices.load();
 }
 
 unsigned int rds_socket::poll()
@@ -182,6 +184,10 @@ struct rds_msg *rds_recv_head(struct rds_socket *s, struct rds_recv_info *info) 
 		info->from.scope = m->scope;
 		info->from.port = rds::wire::get16(m->hdr.sport);
 		info->len = m->len;
+		/* Of a transport without RDMA it would be a key that means nothing here. */
+		info->cookie = RDS_UNLIKELY(m->hdr.ext[0]) && s->trans->caps & RDS_CAP_RDMA ?
+				       rds::rdma_cookie(m->hdr) :
+				       0;
 		info->stamp_ns = m->stamp_ns;
 		__builtin_memcpy(info->trace_ns, m->trace_ns, sizeof(info->trace_ns));
 	}

@@ -3,6 +3,7 @@
  * socket_send.cc: a socket's send side: admission, the way to a path's queue, and back.
  */
 #include "net.h"
+#include "rdma.h"
 
 using rds::Conn;
 using rds::Message;
@@ -69,6 +70,8 @@ bool rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, rds::P
 		st = Status::fail(err::kEnobufs);
 	else if (RDS_UNLIKELY(m->flags & rds::kMsgPinned) && !(c.trans.caps & RDS_CAP_ZEROCOPY))
 		st = Status::fail(err::kEopnotsupp);
+	else if (RDS_UNLIKELY(m->rdma) && m->rdma->has_op && !(c.trans.caps & RDS_CAP_RDMA))
+		st = Status::fail(err::kEopnotsupp); /* to an address of this host */
 	else if (!admit(*m))
 		st = Status::fail(err::kEagain);
 	else
@@ -85,6 +88,8 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 	m->sock = this;
 	m->tos = tos;
 	rds::wire::encode(m->hdr, m->len, bound.port, port, 0);
+	if (RDS_UNLIKELY(m->rdma))
+		rds::msg_rdma_stamp(*m);
 
 	/* Once queued the message may be gone: nothing of it is used below. */
 	uint32_t len = m->len, charge = m->charge;

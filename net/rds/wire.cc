@@ -71,6 +71,26 @@ bool ExtWriter::npaths(uint16_t n)
 	return p;
 }
 
+bool ExtWriter::rdma(uint32_t rkey)
+{
+	uint8_t *p = start(Ext::kRdma);
+
+	if (p)
+		put32(p, rkey);
+	return p;
+}
+
+bool ExtWriter::rdma_dest(uint32_t rkey, uint32_t offset)
+{
+	uint8_t *p = start(Ext::kRdmaDest);
+
+	if (p) {
+		put32(p, rkey);
+		put32(p + 4, offset);
+	}
+	return p;
+}
+
 bool ExtWriter::gen_num(uint32_t gen)
 {
 	uint8_t *p = start(Ext::kGenNum);

@@ -204,6 +204,8 @@ class ExtWriter final
 	{
 	}
 	bool npaths(uint16_t n);
+	bool rdma(uint32_t rkey);
+	bool rdma_dest(uint32_t rkey, uint32_t offset);
 	bool gen_num(uint32_t gen);
 	bool sport_idx(uint8_t index);
 	bool cap_bits(uint32_t caps); /* must be the last one, see Cap */
