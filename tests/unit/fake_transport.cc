@@ -17,6 +17,7 @@ struct State {
 	std::vector<Wire *> wires;
 	std::vector<void *> discarded;
 	Wire defaults;
+	Regions regions;
 	struct rds_module module;
 };
 
@@ -92,9 +93,84 @@ void shutdown(void *tp)
 
 void close(void *tp)
 {
-	if (as_wire(tp)->inside)
+	Wire *w = as_wire(tp);
+
+	if (w->inside)
 		sim::fail("close() while xmit() runs");
-	as_wire(tp)->calls.push_back("close");
+	w->calls.push_back("close");
+	while (!w->ops.empty())
+		w->op_done(3); /* dropped */
+}
+
+bool is_alone(const struct rds_msg *m)
+{
+	const struct rds_op *op = rds_msg_op(m);
+
+	return op && op->alone;
+}
+
+/* Of @all bytes of @x, of which the first @n were taken: operations begin, frames leave. */
+void take(Wire *w, const struct rds_xmit *x, const host::Bytes &all, size_t n)
+{
+	size_t begin = 0, from = x->off, to = x->off + n;
+
+	for (unsigned int i = 0; i < x->n; i++) {
+		struct rds_msg *m = x->msgs[i];
+		size_t end = begin + RDS_HEADER_BYTES + rds_msg_len(m);
+		bool alone = is_alone(m);
+
+		if (from <= begin && begin < to && rds_msg_op(m)) {
+			rds_msg_get(m);
+			w->ops.push_back(m);
+		}
+		for (size_t at = std::max(begin, from); at < std::min(end, to) && !alone; at++)
+			w->sent.push_back(all[at]);
+		begin = end;
+	}
+}
+
+int mr_get(struct rds_os_net *, const struct rds_addr *, uint32_t, struct rds_pages *pages,
+	   int write, uint32_t *key, uint32_t *at, void **mr)
+{
+	Regions &r = state().regions;
+
+	if (r.mr_get_result)
+		return r.mr_get_result;
+
+	auto *region = new Region{pages, r.next_key++, write != 0, {}};
+
+	r.live.push_back(region);
+	*key = region->key;
+	*at = r.at;
+	*mr = region;
+	return 0;
+}
+
+void mr_free(void *mr, int now)
+{
+	auto *region = static_cast<Region *>(mr);
+	auto &live = state().regions.live;
+
+	live.erase(std::find(live.begin(), live.end(), region));
+	rds_pages_unpin(region->pages);
+	delete region;
+	state().regions.freed++;
+	state().regions.freed_now += now != 0;
+}
+
+void mr_sync(void *mr, int for_device)
+{
+	static_cast<Region *>(mr)->calls.push_back(for_device ? "device" : "sync");
+}
+
+void mr_flush(struct rds_os_net *, const struct rds_addr *, uint32_t)
+{
+	state().regions.flushed++;
+}
+
+unsigned int atomics(struct rds_os_net *, const struct rds_addr *, uint32_t)
+{
+	return state().regions.atomics;
 }
 
 void append(host::Bytes &out, struct rds_msg *m)
@@ -134,8 +210,7 @@ long xmit(void *tp, const struct rds_xmit *x)
 	if (!n)
 		return -11;
 	w->room -= w->room == SIZE_MAX ? 0 : n;
-	w->sent.insert(w->sent.end(), all.begin() + x->off,
-		       all.begin() + static_cast<long>(x->off + n));
+	take(w, x, all, n);
 	return static_cast<long>(n);
 }
 
@@ -162,6 +237,11 @@ struct rds_transport table = {
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = midway,
+	.mr_get = nullptr,
+	.mr_free = mr_free,
+	.mr_sync = mr_sync,
+	.mr_flush = nullptr,
+	.atomics = atomics,
 	.n_stats = 0,
 	.stat_names = nullptr,
 	.stats = nullptr,
@@ -178,6 +258,15 @@ std::string Wire::history() const
 	return out;
 }
 
+void Wire::op_done(int status)
+{
+	struct rds_msg *m = ops.front();
+
+	ops.erase(ops.begin());
+	rds_op_done(path, m, status);
+	rds_msg_put(m);
+}
+
 void reset()
 {
 	for (Wire *w : state().wires)
@@ -191,6 +280,10 @@ void reset()
 	table.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_TOS_ZERO;
 	table.max_paths = 1;
 	table.midway = midway;
+	for (Region *r : state().regions.live)
+		delete r;
+	state().regions = Regions();
+	set_rdma(false);
 }
 
 const struct rds_transport *ops()
@@ -216,6 +309,17 @@ void set_max_paths(unsigned int n)
 void set_midway(bool has)
 {
 	table.midway = has ? midway : nullptr;
+}
+
+void set_rdma(bool has)
+{
+	table.mr_get = has ? mr_get : nullptr;
+	table.mr_flush = has ? mr_flush : nullptr;
+}
+
+Regions &regions()
+{
+	return state().regions;
 }
 
 Wire &defaults()

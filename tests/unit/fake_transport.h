@@ -18,6 +18,14 @@
 namespace fake
 {
 
+/* A region of memory. */
+struct Region {
+	struct rds_pages *pages;
+	uint32_t key;
+	bool write;
+	std::vector<std::string> calls; /* sync, device */
+};
+
 /* One path as the transport sees it. */
 struct Wire {
 	struct rds_path *path = nullptr;
@@ -33,10 +41,13 @@ struct Wire {
 	unsigned int last_batch = 0;
 	bool last_more = false;
 	std::function<void()> on_xmit; /* called once, in the midst of the next xmit */
+	std::vector<struct rds_msg *> ops; /* with operations that were begun and are not done */
 	bool inside = false; /* xmit is running: closing now is a bug of the core */
 
 	/* "connect close ..." of all calls so far. */
 	std::string history() const;
+	/* The oldest operation ends. */
+	void op_done(int status);
 };
 
 /* Forgets everything; ops() and module() stay the same objects. */
@@ -48,6 +59,17 @@ void set_caps(unsigned int caps);
 void set_max_paths(unsigned int n);
 /* Without: an orderly end cannot be told from a failure. */
 void set_midway(bool has);
+/* RDS_CAP_RDMA's calls, whatever set_caps() says. */
+void set_rdma(bool has);
+struct Regions {
+	std::vector<Region *> live; /* oldest first */
+	int mr_get_result = 0;
+	unsigned int atomics = RDS_ATOMICS_PLAIN;
+	unsigned int freed = 0, freed_now = 0, flushed = 0;
+	uint32_t next_key = 0x100;
+	uint32_t at = 0x10; /* where a region begins for peers */
+};
+Regions &regions();
 /* New paths are born with what this has. */
 Wire &defaults();
 

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Regions of memory: registered, named by cookies, used by peers, freed. */
+#include "fixture.h"
+#include "net/rds/net.h"
+#include "net/rds/rdma.h"
+
+namespace
+{
+
+using fake::regions;
+using fake::wire;
+using host::endpoint;
+using host::Socket;
+
+constexpr int kEinval = -22, kEnotconn = -107, kEopnotsupp = -95, kEmsgsize = -90, kEnomem = -12;
+constexpr uint64_t kUseOnce = rds::kRdmaUseOnce, kReadWrite = rds::kRdmaReadWrite,
+		   kInvalidate = rds::kRdmaInvalidate;
+
+class Rdma : public CoreTest
+{
+protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		fake::set_caps(RDS_CAP_PREFER_LOOP | RDS_CAP_RDMA);
+		fake::set_rdma(true);
+		s = std::make_unique<Socket>(*net);
+		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+	}
+	void TearDown() override
+	{
+		s.reset();
+		EXPECT_TRUE(regions().live.empty());
+		CoreTest::TearDown();
+	}
+	struct rds_iov piece(size_t off = 0, size_t n = 64)
+	{
+		return { reinterpret_cast<uintptr_t>(memory.data()) + off, n };
+	}
+	int get(uint64_t flags, uint64_t &cookie, size_t n = 64)
+	{
+		struct rds_iov v = piece(0, n);
+
+		return rds_mr_get(s->core(), &v, flags, &cookie);
+	}
+	uint64_t region(uint64_t flags = kReadWrite)
+	{
+		uint64_t cookie = 0;
+
+		EXPECT_EQ(get(flags, cookie), 0);
+		return cookie;
+	}
+	/* A path to the remote host. */
+	struct rds_path *path()
+	{
+		if (fake::wires().empty()) {
+			EXPECT_EQ(s->send(endpoint(remote, 4001), pattern(4)), 0);
+			sim::run_ready();
+			rds_path_connected(wire().path);
+			sim::run_ready();
+		}
+		return wire().path;
+	}
+	/* A peer's message, after it used @key. */
+	void arrive_using(uint32_t key, uint16_t port = 4000)
+	{
+		rds::wire::Header h;
+
+		rds::wire::encode(h, 10, 5000, port, 0);
+		rds::wire::put64(h.sequence, ++seq);
+		ASSERT_TRUE(rds::wire::ExtWriter(h).rdma(key));
+		ASSERT_EQ(fake::arrive(path(), h, pattern(10)), 0);
+	}
+
+	host::Bytes memory = host::Bytes(8192);
+	std::unique_ptr<Socket> s;
+	uint64_t seq = 0;
+};
+
+TEST_F(Rdma, ACookieNamesKeyAndOffset)
+{
+	uint64_t cookie = region();
+
+	EXPECT_EQ(static_cast<uint32_t>(cookie), regions().live[0]->key);
+	EXPECT_EQ(cookie >> 32, regions().at);
+	EXPECT_TRUE(regions().live[0]->write);
+	EXPECT_EQ(rds_mr_free(s->core(), cookie, 0), 0);
+	EXPECT_TRUE(regions().live.empty());
+	EXPECT_EQ(rds_mr_free(s->core(), cookie, 0), kEinval);
+}
+
+TEST_F(Rdma, WithoutTheFlagPeersMayOnlyRead)
+{
+	region(0);
+	EXPECT_FALSE(regions().live[0]->write);
+}
+
+TEST_F(Rdma, WhatCannotBeARegion)
+{
+	Socket unbound(*net);
+	struct rds_iov v = piece();
+	uint64_t cookie;
+
+	EXPECT_EQ(rds_mr_get(unbound.core(), &v, 0, &cookie), kEnotconn);
+	v.bytes = 0;
+	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEinval);
+	v = { ~0ull - 10, 100 };
+	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEinval);
+	/* 1 MiB anywhere is 257 pieces of 4 KiB at most. */
+	v = { 0x10000, (1 << 20) + 4097 };
+	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEmsgsize);
+	v = { 0x10001, (1 << 20) + 4096 };
+	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEmsgsize);
+	fake::set_rdma(false);
+	EXPECT_EQ(get(0, cookie), kEopnotsupp);
+	EXPECT_EQ(rds_mr_free(s->core(), 0, 0), kEinval);
+}
+
+TEST_F(Rdma, WhatTheTransportRefusesIsPinnedNoMore)
+{
+	uint64_t cookie;
+
+	regions().mr_get_result = -11;
+	EXPECT_EQ(get(0, cookie), -11);
+	EXPECT_TRUE(regions().live.empty());
+}
+
+TEST_F(Rdma, EveryAllocationMayFail)
+{
+	uint64_t cookie = 0;
+	int got = kEnomem;
+	unsigned int nth = 0;
+
+	while (got == kEnomem) {
+		sim::fail_nth(++nth);
+		got = get(0, cookie);
+		sim::fail_nth(0);
+		ASSERT_EQ(regions().live.size(), got ? 0 : 1);
+	}
+	EXPECT_EQ(got, 0);
+	EXPECT_GT(nth, 2);
+}
+
+TEST_F(Rdma, CookieZeroFlushes)
+{
+	EXPECT_EQ(rds_mr_free(s->core(), 0, 0), 0);
+	EXPECT_EQ(regions().flushed, 1);
+}
+
+TEST_F(Rdma, AFreedRegionIsUnreachableAtOnceIfThatWasAsked)
+{
+	uint64_t lazy = region(), at_birth = region(kReadWrite | kInvalidate), at_end = region();
+
+	EXPECT_EQ(rds_mr_free(s->core(), lazy, 0), 0);
+	EXPECT_EQ(regions().freed_now, 0);
+	EXPECT_EQ(rds_mr_free(s->core(), at_birth, 0), 0);
+	EXPECT_EQ(regions().freed_now, 1);
+	EXPECT_EQ(rds_mr_free(s->core(), at_end, kInvalidate), 0);
+	EXPECT_EQ(regions().freed_now, 2);
+	EXPECT_EQ(regions().freed, 3);
+}
+
+TEST_F(Rdma, ManyRegionsAreFoundByKey)
+{
+	std::vector<uint64_t> cookies;
+
+	for (int i = 0; i < 5000; i++)
+		cookies.push_back(region());
+	for (size_t i = 1; i < cookies.size(); i += 2)
+		ASSERT_EQ(rds_mr_free(s->core(), cookies[i], 0), 0);
+	for (size_t i = 0; i < cookies.size(); i++)
+		ASSERT_EQ(rds_mr_free(s->core(), cookies[i], 0), i % 2 ? kEinval : 0);
+}
+
+TEST_F(Rdma, CloseFreesWhatIsLeft)
+{
+	region();
+	region();
+	s->close();
+	EXPECT_EQ(regions().freed, 2);
+}
+
+TEST_F(Rdma, UsedOnceItGoesWithThePeersMessage)
+{
+	uint64_t once = region(kReadWrite | kUseOnce), often = region();
+
+	arrive_using(static_cast<uint32_t>(often));
+	EXPECT_EQ(regions().live.size(), 2);
+	EXPECT_EQ(regions().live[1]->calls, std::vector<std::string>{ "sync" });
+	arrive_using(static_cast<uint32_t>(once));
+	ASSERT_EQ(regions().live.size(), 1);
+	EXPECT_EQ(regions().live[0]->key, static_cast<uint32_t>(often));
+	EXPECT_EQ(rds_mr_free(s->core(), once, 0), kEinval);
+	/* Nor does it matter that a peer says so again, or of what there never was. */
+	arrive_using(static_cast<uint32_t>(once));
+	arrive_using(0xdead);
+	EXPECT_EQ(regions().live.size(), 1);
+}
+
+TEST_F(Rdma, OnlyTheOwnersSocketSaysWhatIsUsed)
+{
+	Socket other(*net);
+	uint64_t once = region(kReadWrite | kUseOnce);
+
+	ASSERT_EQ(other.bind(endpoint(a1, 4007)), 0);
+	arrive_using(static_cast<uint32_t>(once), 4007);
+	EXPECT_EQ(regions().live.size(), 1);
+}
+
+TEST_F(Rdma, AMessageTellsOfARegion)
+{
+	uint64_t cookie = region();
+	struct rds_endpoint to = endpoint(remote, 4001);
+	struct rds_msg *m;
+
+	ASSERT_EQ(rds_msg_create(s->core(), 0, nullptr, 0, 0, &m), 0);
+	EXPECT_EQ(rds_msg_set_cookie(s->core(), m, cookie + 1), kEinval);
+	ASSERT_EQ(rds_msg_set_cookie(s->core(), m, cookie), 0);
+	EXPECT_EQ(rds_msg_set_cookie(s->core(), m, cookie), kEinval);
+	EXPECT_EQ(regions().live[0]->calls.front(), "device");
+	ASSERT_EQ(rds_socket_send(s->core(), &to, m, 0), 0);
+	path();
+
+	auto sent = fake::frames(wire().sent);
+
+	ASSERT_FALSE(sent.empty());
+	EXPECT_EQ(rds::rdma_cookie(sent[0].header), cookie);
+}
+
+TEST_F(Rdma, TheReaderIsToldOfTheSendersRegion)
+{
+	rds::wire::Header h;
+
+	rds::wire::encode(h, 10, 5000, 4000, 0);
+	rds::wire::put64(h.sequence, 1);
+	ASSERT_TRUE(rds::wire::ExtWriter(h).rdma_dest(0x12345678, 0x9a));
+	ASSERT_EQ(fake::arrive(path(), h, pattern(10)), 0);
+
+	auto got = s->recv();
+
+	ASSERT_TRUE(got);
+	EXPECT_EQ(got->info.cookie, 0x9a12345678u);
+}
+
+/* What crashed mainline's readers: a key over a transport that has none. */
+TEST_F(Rdma, AKeyOverAnotherTransportIsNobodysBusiness)
+{
+	Socket other(*net);
+	rds::wire::Header h;
+
+	fake::set_caps(RDS_CAP_PREFER_LOOP);
+	ASSERT_EQ(other.bind(endpoint(a2, 4000)), 0);
+	rds::wire::encode(h, 10, 5000, 4000, 0);
+	rds::wire::put64(h.sequence, 1);
+	ASSERT_TRUE(rds::wire::ExtWriter(h).rdma_dest(0x12345678, 0x9a));
+	ASSERT_EQ(fake::arrive(path(), h, pattern(10)), 0);
+
+	auto got = s->recv();
+
+	ASSERT_TRUE(got);
+	EXPECT_EQ(got->info.cookie, 0);
+}
+
+} // namespace
