@@ -40,7 +40,7 @@ extern "C" {
 enum rds_ib_send_flags {
 	RDS_IB_SIGNALED = 1 << 0,  /* a completion, which stands for all frames before it too */
 	RDS_IB_SOLICITED = 1 << 1, /* wake the receiver */
-	RDS_IB_FENCE = 1 << 2,	   /* begin when all RDMA reads and atomics before it are complete */
+	RDS_IB_FENCE = 1 << 2,	   /* not before all RDMA reads and atomics are complete */
 };
 
 enum rds_ib_link_state {
