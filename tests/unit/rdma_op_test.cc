@@ -3,6 +3,7 @@
 #include "fixture.h"
 #include "net/rds/net.h"
 #include "net/rds/rdma.h"
+#include "pages.h"
 
 namespace
 {
@@ -73,7 +74,7 @@ protected:
 	{
 		struct rds_op_args a = {};
 
-		local = { reinterpret_cast<uintptr_t>(memory.data()), 100 };
+		local = { memory.addr(), 100 };
 		a.kind = RDS_OP_WRITE;
 		a.cookie = 0x700000042;
 		a.remote_addr = 0x20;
@@ -144,7 +145,7 @@ protected:
 		return *rds_msg_op(wire().ops.at(i));
 	}
 
-	host::Bytes memory = host::Bytes(8192);
+	host::Region memory{8192};
 	struct rds_iov local = {};
 	struct rds_endpoint to = endpoint(host::addr4(99), 4001);
 	std::unique_ptr<Socket> s;
@@ -161,10 +162,13 @@ TEST_F(RdmaOp, IsBegunWithItsMessage)
 	EXPECT_EQ(begun().bytes, 100);
 	EXPECT_TRUE(begun().fence);
 	EXPECT_FALSE(begun().alone);
-	ASSERT_EQ(sent().size(), 1);
+
+	const auto frames = sent();
+
+	ASSERT_EQ(frames.size(), 1);
 
 	/* The peer frees what may be used once. */
-	rds::wire::ExtReader r(sent()[0].header);
+	rds::wire::ExtReader r(frames[0].header);
 	rds::wire::ExtView e;
 
 	ASSERT_TRUE(r.next(e));

@@ -3,6 +3,7 @@
 #include "fixture.h"
 #include "net/rds/net.h"
 #include "net/rds/rdma.h"
+#include "pages.h"
 
 namespace
 {
@@ -35,7 +36,7 @@ protected:
 	}
 	struct rds_iov piece(size_t off = 0, size_t n = 64)
 	{
-		return { reinterpret_cast<uintptr_t>(memory.data()) + off, n };
+		return { memory.addr() + off, n };
 	}
 	int get(uint64_t flags, uint64_t &cookie, size_t n = 64)
 	{
@@ -72,7 +73,7 @@ protected:
 		ASSERT_EQ(fake::arrive(path(), h, pattern(10)), 0);
 	}
 
-	host::Bytes memory = host::Bytes(8192);
+	host::Region memory{8192};
 	std::unique_ptr<Socket> s;
 	uint64_t seq = 0;
 };
