@@ -3,7 +3,7 @@
  * ib_buffers_linux.c: frames in memory: what rds_ib_hw_*() do for the link.
  *
  * A frame's header lies in a page of the ring's own, its payload in the message that is sent, or in
- * a page that messages may keep.  Nothing is copied but headers.
+ * a page that messages may keep.  Nothing is copied but headers.  Operations: ib_op_linux.c.
  */
 #include <linux/slab.h>
 
@@ -126,7 +126,8 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 		.sg_list = tx->sge,
 		.opcode = IB_WR_SEND,
 		.send_flags = (flags & RDS_IB_SIGNALED ? IB_SEND_SIGNALED : 0) |
-			      (flags & RDS_IB_SOLICITED ? IB_SEND_SOLICITED : 0),
+			      (flags & RDS_IB_SOLICITED ? IB_SEND_SOLICITED : 0) |
+			      (flags & RDS_IB_FENCE ? IB_SEND_FENCE : 0),
 	};
 	int err = 0;
 
@@ -156,6 +157,10 @@ void rds_ib_hw_sent(void *hw, uint32_t slot)
 	struct rds_ib_path *tp = hw;
 	struct rds_ib_tx *tx = &tp->tx[slot];
 
+	if (tx->kind != RDS_IB_SLOT_FRAME) {
+		rds_ib_op_sent(tp, tx);
+		return;
+	}
 	rds_ib_unmap(tp, tx);
 	if (tx->m)
 		rds_msg_put(tx->m);
@@ -298,7 +303,8 @@ int rds_ib_rings_alloc(struct rds_ib_path *tp)
 
 	tp->tx = kvcalloc(tp->send_wr, sizeof(*tp->tx), GFP_KERNEL);
 	tp->rx = kvcalloc(tp->recv_wr, sizeof(*tp->rx), GFP_KERNEL);
-	if (!tp->tx || !tp->rx)
+	tp->op_wrs = kmalloc(sizeof(*tp->op_wrs), GFP_KERNEL);
+	if (!tp->tx || !tp->rx || !tp->op_wrs)
 		return -ENOMEM;
 	err = rds_ib_headers_alloc(ibdev, &tp->tx_headers, tp->send_wr, DMA_TO_DEVICE);
 	if (err)
@@ -312,6 +318,9 @@ void rds_ib_rings_free(struct rds_ib_path *tp)
 	struct sk_buff *skb;
 	u32 i;
 
+	/* An operation that was begun, but not to its end, nobody gave back. */
+	for (i = 0; tp->tx && i < tp->send_wr; i++)
+		rds_ib_hw_sent(tp, i);
 	for (i = 0; tp->rx && i < tp->recv_wr; i++) {
 		rds_ib_rx_unmap(tp, &tp->rx[i]);
 		if (tp->rx[i].skb)
@@ -323,6 +332,8 @@ void rds_ib_rings_free(struct rds_ib_path *tp)
 	rds_ib_headers_free(ibdev, &tp->rx_headers, DMA_FROM_DEVICE);
 	kvfree(tp->tx);
 	kvfree(tp->rx);
+	kfree(tp->op_wrs);
+	tp->op_wrs = NULL;
 	tp->tx = NULL;
 	tp->rx = NULL;
 }

@@ -26,7 +26,7 @@ static int rds_ib_no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-int rds_ib_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope)
+struct rdma_cm_id *rds_ib_bound(struct rds_os_net *os, const struct rds_addr *addr, u32 scope)
 {
 	struct sockaddr_storage ss;
 	struct rdma_cm_id *id;
@@ -34,10 +34,23 @@ int rds_ib_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 s
 
 	id = rdma_create_id(rds_os_net_to_net(os), rds_ib_no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
-		return -EADDRNOTAVAIL;
+		return id;
 	rds_sockaddr(&ss, addr, scope, 0);
 	err = rdma_bind_addr(id, (struct sockaddr *)&ss);
-	if (err || !id->device || !rds_ib_is_ours(id->device))
+	if (!err)
+		return id;
+	rdma_destroy_id(id);
+	return ERR_PTR(err);
+}
+
+int rds_ib_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope)
+{
+	struct rdma_cm_id *id = rds_ib_bound(os, addr, scope);
+	int err = 0;
+
+	if (IS_ERR(id))
+		return -EADDRNOTAVAIL;
+	if (!id->device || !rds_ib_is_ours(id->device))
 		err = -EADDRNOTAVAIL;
 	rdma_destroy_id(id);
 	return err;
@@ -115,6 +128,7 @@ static int rds_ib_answered(struct rds_ib_path *tp, const struct rdma_conn_param 
 	if (err)
 		return err;
 	rds_ib_hear(tp, &o);
+	tp->reads = conn->initiator_depth;
 	rds_ib_up(tp);
 	rds_path_connected(tp->path);
 	return 0;
@@ -260,6 +274,7 @@ static int rds_ib_answer(struct rds_ib_path *tp, struct rds_ib_call *call)
 		return err;
 	rds_ib_hear(tp, &call->offer);
 	rds_ib_say(tp, &call->offer, &param, data);
+	tp->reads = param.initiator_depth;
 	rdma_lock_handler(tp->id);
 	WRITE_ONCE(tp->phase, RDS_IB_ANSWERING);
 	tp->id->context = tp;

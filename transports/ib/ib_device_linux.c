@@ -5,12 +5,15 @@
  * One goes when the last path has given it up: its removal drops them all and waits.  A path ties
  * itself to an adapter when it makes its queue pair, and unties itself when that is destroyed.
  */
+#include <linux/jhash.h>
 #include <linux/slab.h>
 
 #include "ib_linux.h"
 
 static DEFINE_SPINLOCK(rds_ib_devs_lock); /* bh */
 static LIST_HEAD(rds_ib_devs);
+/* Paths with a queue pair, by their own address: so the adapter of an address is found. */
+static DEFINE_HASHTABLE(rds_ib_paths, 8); /* rds_ib_devs_lock */
 
 static bool rds_ib_usable(const struct ib_device *ibdev)
 {
@@ -35,6 +38,12 @@ static int rds_ib_add(struct ib_device *ibdev)
 		kfree(dev);
 		return err;
 	}
+	dev->mrs = rds_ib_mrs_create(dev);
+	if (!dev->mrs) {
+		ib_dealloc_pd(dev->pd);
+		kfree(dev);
+		return -ENOMEM;
+	}
 	refcount_set(&dev->users, 1);
 	init_completion(&dev->unused);
 	spin_lock_init(&dev->lock);
@@ -55,7 +64,7 @@ static struct rds_ib_dev *rds_ib_dev_find(const struct ib_device *ibdev)
 	return NULL;
 }
 
-static void rds_ib_dev_put(struct rds_ib_dev *dev)
+void rds_ib_dev_put(struct rds_ib_dev *dev)
 {
 	if (refcount_dec_and_test(&dev->users))
 		complete(&dev->unused);
@@ -81,6 +90,7 @@ static void rds_ib_remove(struct ib_device *ibdev, void *data)
 	spin_unlock_bh(&dev->lock);
 	rds_ib_dev_put(dev);
 	wait_for_completion(&dev->unused);
+	rds_ib_mrs_end(dev->mrs);
 	ib_dealloc_pd(dev->pd);
 	kfree(dev);
 }
@@ -111,6 +121,11 @@ bool rds_ib_is_ours(const struct ib_device *ibdev)
 	return found;
 }
 
+static u32 rds_ib_addr_hash(const struct rds_addr *addr)
+{
+	return jhash(addr, sizeof(*addr), 0);
+}
+
 bool rds_ib_dev_attach(struct rds_ib_path *tp, struct ib_device *ibdev)
 {
 	struct rds_ib_dev *dev;
@@ -123,9 +138,10 @@ bool rds_ib_dev_attach(struct rds_ib_path *tp, struct ib_device *ibdev)
 		spin_lock(&dev->lock);
 		list_add_tail(&tp->on_dev, &dev->paths);
 		spin_unlock(&dev->lock);
+		hash_add(rds_ib_paths, &tp->by_laddr, rds_ib_addr_hash(rds_path_laddr(tp->path)));
 	}
-	spin_unlock_bh(&rds_ib_devs_lock);
 	tp->dev = dev;
+	spin_unlock_bh(&rds_ib_devs_lock);
 	return dev;
 }
 
@@ -135,11 +151,53 @@ void rds_ib_dev_detach(struct rds_ib_path *tp)
 
 	if (!dev)
 		return;
-	spin_lock_bh(&dev->lock);
+	spin_lock_bh(&rds_ib_devs_lock);
+	hash_del(&tp->by_laddr);
+	spin_lock(&dev->lock);
 	list_del(&tp->on_dev);
-	spin_unlock_bh(&dev->lock);
+	spin_unlock(&dev->lock);
 	tp->dev = NULL;
+	spin_unlock_bh(&rds_ib_devs_lock);
 	rds_ib_dev_put(dev);
+}
+
+/* Of a connection from there; most ask for memory that the peer of one is to use. */
+static struct rds_ib_dev *rds_ib_dev_of_path(struct rds_os_net *os, const struct rds_addr *addr,
+					     u32 scope)
+{
+	struct rds_ib_dev *dev = NULL;
+	struct rds_ib_path *tp;
+
+	spin_lock_bh(&rds_ib_devs_lock);
+	hash_for_each_possible(rds_ib_paths, tp, by_laddr, rds_ib_addr_hash(addr)) {
+		if (memcmp(rds_path_laddr(tp->path), addr, sizeof(*addr)) ||
+		    rds_path_scope(tp->path) != scope || rds_path_os_net(tp->path) != os ||
+		    !refcount_inc_not_zero(&tp->dev->users))
+			continue;
+		dev = tp->dev;
+		break;
+	}
+	spin_unlock_bh(&rds_ib_devs_lock);
+	return dev;
+}
+
+struct rds_ib_dev *rds_ib_dev_get(struct rds_os_net *os, const struct rds_addr *addr, u32 scope)
+{
+	struct rds_ib_dev *dev = rds_ib_dev_of_path(os, addr, scope);
+	struct rdma_cm_id *id;
+
+	if (dev)
+		return dev;
+	id = rds_ib_bound(os, addr, scope);
+	if (IS_ERR(id))
+		return NULL;
+	spin_lock_bh(&rds_ib_devs_lock);
+	dev = id->device ? rds_ib_dev_find(id->device) : NULL;
+	if (dev)
+		refcount_inc(&dev->users); /* of the list, so it is not being removed */
+	spin_unlock_bh(&rds_ib_devs_lock);
+	rdma_destroy_id(id);
+	return dev;
 }
 
 void rds_ib_each_path(void (*fn)(void *arg, struct rds_ib_path *tp), void *arg)

@@ -12,7 +12,7 @@ struct rds_ib_info {
 /* What both forms have in common; snapshots, without the link's lock. */
 #define RDS_IB_INFO(tp)                                                                            \
 	.max_send_wr = (tp)->send_wr, .max_recv_wr = (tp)->recv_wr,                                \
-	.max_send_sge = RDS_IB_SGES, .tos = rds_path_tos((tp)->path)
+	.max_send_sge = max_t(u32, RDS_IB_SGES, (tp)->write_sges), .tos = rds_path_tos((tp)->path)
 
 static bool rds_ib_info_begin(const struct rds_ib_info *info, const struct rds_ib_path *tp)
 {
@@ -38,6 +38,7 @@ static void rds_ib_info_v4(void *arg, struct rds_ib_path *tp)
 	if (!rds_ib_info_begin(info, tp) || !rds_addr_is_v4(rds_path_faddr(tp->path)))
 		return;
 	i.sl = rds_ib_info_sl(tp);
+	rds_ib_mrs_info(tp->dev->mrs, &i.rdma_mr_max, &i.rdma_mr_size);
 	rdma_read_gids(tp->id, (union ib_gid *)i.src_gid, (union ib_gid *)i.dst_gid);
 	rds_info_add(info->b, &i);
 }
@@ -54,6 +55,7 @@ static void rds_ib_info_v6(void *arg, struct rds_ib_path *tp)
 	if (!rds_ib_info_begin(info, tp))
 		return;
 	i.sl = rds_ib_info_sl(tp);
+	rds_ib_mrs_info(tp->dev->mrs, &i.rdma_mr_max, &i.rdma_mr_size);
 	rdma_read_gids(tp->id, (union ib_gid *)i.src_gid, (union ib_gid *)i.dst_gid);
 	rds_info_add(info->b, &i);
 }

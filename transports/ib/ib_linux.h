@@ -13,6 +13,9 @@
  *	ib_cm_linux.c		a path's connection from connect or adopt to close; rdma_cm's events
  *	ib_qp_linux.c		its queue pair and completion queue
  *	ib_buffers_linux.c	frames in memory: rds_ib_hw_*()
+ *	ib_op_linux.c		RDMA and atomic operations: rds_ib_hw_op*()
+ *	ib_mr_linux.c		memory that peers may reach; ib_mr_linux.h has its locks
+ *	ib_regq_linux.c		how an adapter learns of it
  *
  * Locking.  Three things exclude each other in their own ways:
  *
@@ -26,7 +29,7 @@
  * In this order; the core's locks are inside of all three, and none that sleeps is taken inside a
  * handler: who wants the core's tables because of an event (a peer calls) queues work.
  * rds_ib_devs_lock and rds_ib_dev.lock (bh) are inside of the handler lock and outside of nothing
- * but the core's; neither meets rds_ib_path.lock.
+ * but the core's; neither meets rds_ib_path.lock.  The locks of memory regions meet none of these.
  *
  * Before the queue pair exists, and after it and its completion queue were destroyed, the rings
  * are the worker's, or the handler's that makes them, alone.  In between, @live says whether the
@@ -39,6 +42,7 @@
 #ifndef RDS_IB_LINUX_H
 #define RDS_IB_LINUX_H
 
+#include <linux/hashtable.h>
 #include <linux/interrupt.h>
 #include <linux/percpu.h>
 #include <linux/workqueue.h>
@@ -70,12 +74,29 @@
 
 /* A frame's header, and a payload that may lie across the border of two pieces of memory. */
 #define RDS_IB_SGES 3
+/* Pages that one work request of an operation has, if the adapter can: more would be room in every
+ * send slot. */
+#define RDS_IB_OP_SGES 8
+/* Slots that stay for frames beside the largest operation. */
+#define RDS_IB_OP_SPARE 4
 
 /* Headers lie this far apart, so that one never straddles a page. */
 #define RDS_IB_HEADER_STRIDE 64
 #define RDS_IB_HEADERS_PER_PAGE (PAGE_SIZE / RDS_IB_HEADER_STRIDE)
 
-/* Counters, in the order of rds-info; the first five have mainline's names. */
+/* Memory regions of a kind: made, ended, in use now; times that dirty ones were cleared away, that
+ * somebody had to wait for that, and got none even so; and clean ones used again. */
+#define RDS_IB_MR_STATS_OF(X, kind)                                                                \
+	X(rdma_mr_##kind##_alloc)                                                                  \
+	X(rdma_mr_##kind##_free)                                                                   \
+	X(rdma_mr_##kind##_used)                                                                   \
+	X(rdma_mr_##kind##_pool_flush)                                                             \
+	X(rdma_mr_##kind##_pool_wait)                                                              \
+	X(rdma_mr_##kind##_pool_depleted)                                                          \
+	X(rdma_mr_##kind##_reused)
+
+/* Counters, in the order of rds-info; the first five have mainline's names, and those of memory
+ * and atomics. */
 #define RDS_IB_STATS(X)                                                                            \
 	X(connect_raced)	/* both called, and the peer's call was refused for ours */        \
 	X(listen_closed_stale)	/* accepted, but dead before a path took it */                     \
@@ -89,7 +110,11 @@
 	X(rx_alloc_limit)	/* net.rds.ib.max_recv_allocation reached */                       \
 	X(rx_alloc_failed)                                                                         \
 	X(rx_refills)		/* buffers were posted again late, by a worker */                  \
-	X(device_removals)
+	X(device_removals)                                                                         \
+	RDS_IB_MR_STATS_OF(X, 8k)                                                                  \
+	RDS_IB_MR_STATS_OF(X, 1m)                                                                  \
+	X(atomic_cswp)                                                                             \
+	X(atomic_fadd)
 
 enum rds_ib_stat {
 #define RDS_IB_STAT_ENUM(name) RDS_IB_S_##name,
@@ -110,12 +135,15 @@ static inline void rds_ib_count(unsigned int id)
 	this_cpu_inc(rds_ib_counters.v[id]);
 }
 
+struct rds_ib_mrs;
+
 /* An adapter.  It cannot go while @users is not 0. */
 struct rds_ib_dev {
 	struct ib_device *ibdev;
 	struct ib_pd *pd;
+	struct rds_ib_mrs *mrs; /* its memory regions */
 	struct list_head all;	/* rds_ib_devs; rds_ib_devs_lock */
-	refcount_t users;	/* paths, and 1 until it is being removed */
+	refcount_t users;	/* paths, calls at work with it, and 1 until it is being removed */
 	struct completion unused;
 
 	spinlock_t lock;	/* guards @paths; bh */
@@ -131,11 +159,29 @@ struct rds_ib_headers {
 	} *page;
 };
 
-/* A frame that the adapter sends: what of @m's memory is mapped. */
+enum rds_ib_slot {
+	RDS_IB_SLOT_FRAME,
+	RDS_IB_SLOT_OP,	     /* of an operation; not its last */
+	RDS_IB_SLOT_OP_LAST, /* holds the operation's mapping and its reference on the message */
+};
+
+/* What the adapter sends, and of @m's memory is mapped for it: a frame, or a part of an operation. */
 struct rds_ib_tx {
 	struct rds_msg *m;
-	unsigned int n; /* entries of @sge in use, the header's included; 0: free */
-	struct ib_sge sge[RDS_IB_SGES];
+	u8 kind; /* enum rds_ib_slot */
+	u8 n;	 /* frames: entries of @sge in use, the header's included; 0: free */
+	u8 dir;	 /* operations: enum dma_data_direction */
+	union {
+		struct ib_sge sge[RDS_IB_SGES];
+		struct rds_pages *pages; /* operations */
+	};
+};
+
+/* Work requests of an operation, on their way to the adapter. */
+#define RDS_IB_OP_CHAIN 36
+struct rds_ib_op_wrs {
+	struct ib_rdma_wr wr[RDS_IB_OP_CHAIN];
+	struct ib_sge sge[RDS_IB_OP_CHAIN * RDS_IB_OP_SGES];
 };
 
 /*
@@ -166,7 +212,10 @@ struct rds_ib_path {
 
 	/* From the making of the queue pair to close(). */
 	struct rds_ib_dev *dev;
-	struct list_head on_dev; /* rds_ib_dev.paths */
+	struct list_head on_dev;   /* rds_ib_dev.paths */
+	struct hlist_node by_laddr; /* rds_ib_devs_lock */
+	u8 write_sges, read_sges;  /* of one work request; 0: there is no such operation ... */
+	u8 reads;		   /* ... nor if the peer takes none (this is constant once open) */
 	struct ib_cq *cq;
 	u32 send_wr, recv_wr;
 
@@ -176,6 +225,7 @@ struct rds_ib_path {
 	struct rds_ib_tx *tx;
 	struct rds_ib_rx *rx;
 	struct rds_ib_headers tx_headers, rx_headers;
+	struct rds_ib_op_wrs *op_wrs;
 	struct sk_buff_head spare; /* receive buffers that nobody posted yet */
 	struct ib_wc wc[RDS_IB_BATCH];
 	u32 done_seen; /* link.done at the last keepalive ... */
@@ -221,6 +271,9 @@ bool rds_ib_is_ours(const struct ib_device *ibdev);
 /* Ties @tp to the adapter: false when that is not ours, or going. */
 bool rds_ib_dev_attach(struct rds_ib_path *tp, struct ib_device *ibdev);
 void rds_ib_dev_detach(struct rds_ib_path *tp);
+/* The adapter that has @addr; NULL: none of ours.  It stays until _put().  Process. */
+struct rds_ib_dev *rds_ib_dev_get(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
+void rds_ib_dev_put(struct rds_ib_dev *dev);
 /* Calls @fn for each path with a queue pair; it may not sleep. */
 void rds_ib_each_path(void (*fn)(void *arg, struct rds_ib_path *tp), void *arg);
 
@@ -232,6 +285,8 @@ void rds_ib_listen_stop(void);
 void rds_ib_call_end(struct rds_ib_call *call, u32 why);
 
 /* ib_cm_linux.c */
+/* An id that is bound to @addr, whose adapter it names, if any; or ERR_PTR. */
+struct rdma_cm_id *rds_ib_bound(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
 int rds_ib_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
 void *rds_ib_path_alloc(struct rds_path *path);
 void rds_ib_path_free(void *priv);
@@ -265,6 +320,26 @@ void rds_ib_rings_free(struct rds_ib_path *tp);
 void rds_ib_filled(struct rds_ib_path *tp, u32 slot, u32 bytes);
 /* Gets receive buffers that rds_ib_hw_offer() finds later.  May sleep. */
 void rds_ib_spares(struct rds_ib_path *tp);
+
+/* ib_op_linux.c */
+/* What the adapter of @tp has for operations; returns the slots of the largest one. */
+u32 rds_ib_op_limits(struct rds_ib_path *tp);
+/* A slot of an operation is free. */
+void rds_ib_op_sent(struct rds_ib_path *tp, struct rds_ib_tx *tx);
+unsigned int rds_ib_atomics(struct rds_os_net *os, const struct rds_addr *laddr, u32 scope);
+
+/* ib_mr_linux.c */
+/* NULL without memory. */
+struct rds_ib_mrs *rds_ib_mrs_create(struct rds_ib_dev *dev);
+/* Nobody uses @dev, and it goes: all its regions end, and handles remain. */
+void rds_ib_mrs_end(struct rds_ib_mrs *mrs);
+/* How many large regions there may be, and their pages. */
+void rds_ib_mrs_info(const struct rds_ib_mrs *mrs, u32 *most, u32 *pages);
+int rds_ib_mr_get(struct rds_os_net *os, const struct rds_addr *laddr, u32 scope,
+		  struct rds_pages *pages, int write, u32 *key, u32 *at, void **out);
+void rds_ib_mr_free(void *priv, int now);
+void rds_ib_mr_sync(void *priv, int for_device);
+void rds_ib_mr_flush(struct rds_os_net *os, const struct rds_addr *laddr, u32 scope);
 
 /* A completion's wr_id is the slot; of a receive this too. */
 #define RDS_IB_WR_RECV (1ULL << 32)

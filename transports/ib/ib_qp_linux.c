@@ -11,25 +11,53 @@
 
 /* ---- completions ---- */
 
+static void rds_ib_received(struct rds_ib_path *tp, const struct ib_wc *wc)
+{
+	struct rds_ib_link *l = &tp->link;
+
+	/* A frame is as good as rdma_cm's word, which is still under way, or lost. */
+	if (l->state == RDS_IB_LINK_IDLE) {
+		queue_work(rds_ib_wq, &tp->notify);
+		rds_ib_link_open(l);
+	}
+	rds_ib_filled(tp, (u32)wc->wr_id, wc->byte_len);
+	rds_ib_link_arrived(l);
+}
+
+/* The peer's memory, or the peer itself, was not to be had. */
+static bool rds_ib_remote(enum ib_wc_status status)
+{
+	return status == IB_WC_REM_ACCESS_ERR || status == IB_WC_REM_INV_REQ_ERR ||
+	       status == IB_WC_REM_OP_ERR;
+}
+
+/* A frame or an operation.  The first work request that failed has a reason, and those behind it
+ * are flushed. */
+static void rds_ib_send_ended(struct rds_ib_path *tp, const struct ib_wc *wc)
+{
+	if (wc->wr_id & RDS_IB_WR_RECV || wc->status == IB_WC_WR_FLUSH_ERR)
+		return;
+	if (wc->status == IB_WC_SUCCESS)
+		rds_ib_link_sent(&tp->link, (u32)wc->wr_id);
+	else
+		rds_ib_link_failed(&tp->link, (u32)wc->wr_id,
+				   rds_ib_remote(wc->status) ? RDS_RDMA_REMOTE_ERROR :
+							       RDS_RDMA_OTHER_ERROR);
+}
+
+/* The adapter's word counts where rdma_cm was faster to tell of the connection's end, too. */
 static void rds_ib_completed(struct rds_ib_path *tp, const struct ib_wc *wc)
 {
 	struct rds_ib_link *l = &tp->link;
 
+	rds_ib_send_ended(tp, wc);
 	if (l->state == RDS_IB_LINK_ENDED)
 		return;
 	if (wc->status != IB_WC_SUCCESS) {
 		rds_ib_count(RDS_IB_S_completion_errors);
 		rds_ib_link_broken(l, RDS_DROP_ERROR);
 	} else if (wc->wr_id & RDS_IB_WR_RECV) {
-		/* A frame is as good as rdma_cm's word, which is still under way, or lost. */
-		if (l->state == RDS_IB_LINK_IDLE) {
-			queue_work(rds_ib_wq, &tp->notify);
-			rds_ib_link_open(l);
-		}
-		rds_ib_filled(tp, (u32)wc->wr_id, wc->byte_len);
-		rds_ib_link_arrived(l);
-	} else {
-		rds_ib_link_sent(l, (u32)wc->wr_id);
+		rds_ib_received(tp, wc);
 	}
 }
 
@@ -101,9 +129,11 @@ static void rds_ib_async_event(struct ib_event *event, void *context)
 
 /* ---- from making to destroying ---- */
 
-static u32 rds_ib_ring(unsigned int wanted, int most)
+/* A power of two; at least @least, if the adapter has that. */
+static u32 rds_ib_ring(unsigned int wanted, u32 least, int most)
 {
-	return rounddown_pow_of_two(clamp_t(u32, wanted, 4, most));
+	least = min_t(u32, roundup_pow_of_two(least), most);
+	return rounddown_pow_of_two(clamp_t(u32, wanted, least, most));
 }
 
 static int rds_ib_cq_create(struct rds_ib_path *tp)
@@ -132,7 +162,7 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 	struct ib_qp_init_attr attr = {
 		.event_handler = rds_ib_async_event,
 		.qp_context = tp,
-		.cap = { .max_send_sge = RDS_IB_SGES, .max_recv_sge = 2 },
+		.cap = { .max_recv_sge = 2 },
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
@@ -141,8 +171,11 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 	if (!rds_ib_dev_attach(tp, tp->id->device))
 		return -ENODEV;
 	most = min(tp->dev->ibdev->attrs.max_qp_wr, tp->dev->ibdev->attrs.max_cqe / 2 - 1);
-	params.send_wr = tp->send_wr = rds_ib_ring(READ_ONCE(rds_ib_max_send_wr), most);
-	params.recv_wr = tp->recv_wr = rds_ib_ring(READ_ONCE(rds_ib_max_recv_wr), most);
+	tp->send_wr = rds_ib_ring(READ_ONCE(rds_ib_max_send_wr),
+				  rds_ib_op_limits(tp) + RDS_IB_OP_SPARE, most);
+	tp->recv_wr = rds_ib_ring(READ_ONCE(rds_ib_max_recv_wr), 4, most);
+	params.send_wr = tp->send_wr;
+	params.recv_wr = tp->recv_wr;
 	tp->still = 0;
 	rds_ib_link_prepare(&tp->link, &params);
 	err = rds_ib_rings_alloc(tp);
@@ -151,6 +184,7 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 	if (err)
 		return err;
 	attr.send_cq = attr.recv_cq = tp->cq;
+	attr.cap.max_send_sge = max_t(u32, RDS_IB_SGES, tp->write_sges);
 	attr.cap.max_send_wr = tp->send_wr;
 	attr.cap.max_recv_wr = tp->recv_wr;
 	err = rdma_create_qp(tp->id, tp->dev->pd, &attr);
@@ -171,6 +205,20 @@ void rds_ib_qp_go(struct rds_ib_path *tp, bool open)
 	tasklet_schedule(&tp->tasklet);
 }
 
+/* What the adapter has done already: so operations that were carried out are known to be. */
+static void rds_ib_last_words(struct rds_ib_path *tp)
+{
+	int i, n, left = tp->send_wr + tp->recv_wr;
+
+	for (; left > 0; left -= n) {
+		n = ib_poll_cq(tp->cq, RDS_IB_BATCH, tp->wc);
+		if (n <= 0)
+			return;
+		for (i = 0; i < n; i++)
+			rds_ib_send_ended(tp, &tp->wc[i]);
+	}
+}
+
 /*
  * The adapter may schedule the tasklet until the completion queue is gone, and it may run after
  * that; it looks at @live first.
@@ -180,6 +228,8 @@ void rds_ib_qp_destroy(struct rds_ib_path *tp)
 	if (!tp->dev)
 		return;
 	spin_lock_bh(&tp->lock);
+	if (tp->live)
+		rds_ib_last_words(tp);
 	tp->live = false;
 	spin_unlock_bh(&tp->lock);
 	cancel_delayed_work_sync(&tp->keepalive);

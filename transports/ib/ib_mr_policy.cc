@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ib_mr_policy.cc: see ib_mr_policy.h.
+ */
+#include "ib_mr_policy.h"
+
+namespace
+{
+
+/* Pinned pages of dirty regions that are worth a command at once: 32 MiB. */
+constexpr uint32_t kManyPages = 8192;
+/* Few dirty ones wait so long for company, ms. */
+constexpr uint32_t kWaitMs = 1000;
+/* Kept for the next burst, however small the limit. */
+constexpr uint32_t kLeastKept = 32;
+
+uint32_t min(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+} // namespace
+
+extern "C" {
+
+/* Others use the adapter's, too; but of large ones it takes no more than half. */
+void rds_ib_mr_limits(struct rds_ib_mr_limits *l, uint32_t want_8k, uint32_t want_1m, uint32_t mrs,
+		      uint32_t pages)
+{
+	l->pages[RDS_IB_MR_8K] = min(RDS_IB_MR_8K_PAGES, pages);
+	l->pages[RDS_IB_MR_1M] = min(RDS_IB_MR_1M_PAGES, pages);
+	l->most[RDS_IB_MR_1M] = mrs ? min(want_1m, mrs / 2) : want_1m;
+	l->most[RDS_IB_MR_8K] = mrs ? min(want_8k, mrs - l->most[RDS_IB_MR_1M]) : want_8k;
+}
+
+enum rds_ib_mr_kind rds_ib_mr_kind_for(const struct rds_ib_mr_limits *l, uint32_t pages)
+{
+	if (pages <= l->pages[RDS_IB_MR_8K])
+		return RDS_IB_MR_8K;
+	return pages <= l->pages[RDS_IB_MR_1M] ? RDS_IB_MR_1M : RDS_IB_MR_KINDS;
+}
+
+uint32_t rds_ib_mr_flush_in(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kind kind,
+			    uint32_t dirty)
+{
+	bool many = dirty >= kManyPages / (l->pages[kind] ? l->pages[kind] : 1);
+
+	return many || dirty > l->most[kind] / 4 ? 0 : kWaitMs;
+}
+
+int rds_ib_mr_keeps(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kind kind, uint32_t clean)
+{
+	uint32_t quarter = l->most[kind] / 4;
+
+	return clean < (quarter > kLeastKept ? quarter : kLeastKept);
+}
+
+} // extern "C"
