@@ -11,7 +11,6 @@
 
 #if defined(__KERNEL__) && !defined(__cplusplus)
 #include <linux/types.h>
-#include <linux/stddef.h>
 #else
 #include <stddef.h>
 #include <stdint.h>
