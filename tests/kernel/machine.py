@@ -64,8 +64,9 @@ class Qemu:
             self.proc.wait(5)
 
     def close(self):
-        self.proc.kill()
-        self.proc.wait()
+        if self.proc:  # or it never began
+            self.proc.kill()
+            self.proc.wait()
         self.qmp.close()
 
 
@@ -101,7 +102,8 @@ class Uml:
         pass
 
     def close(self):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.proc.pid, signal.SIGKILL)
-        self.proc.wait()
+        if self.proc:  # or it never began
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.proc.pid, signal.SIGKILL)
+            self.proc.wait()
         shutil.rmtree(self.vm.workdir, ignore_errors=True)

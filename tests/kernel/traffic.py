@@ -23,10 +23,10 @@ def paths(t, machine, prefix=""):
     return json.loads(machine.check(f"{prefix} {t.tool('rds-info')} -p --json"))["paths"]
 
 
-def ping(t, machine, source, target, count=3, prefix=""):
+def ping(t, machine, source, target, count=3, prefix="", options=""):
     """Every ping must be answered."""
     out = machine.check(f"{prefix} {t.tool('rds-ping')} -q -c {count} -i 1ms "
-                        f"-w {t.seconds(20)} -I {source} {target}")
+                        f"-w {t.seconds(20)} {options} -I {source} {target}")
     assert f"{count} answered" in out, out
 
 
@@ -152,6 +152,44 @@ def large_buffers(t):
 def load_again(t, machine):
     """Our modules, on a machine that has none."""
     machine.check(machine.load_command(suite.where(t.options, "ours")))
+
+
+def mebibytes(t):
+    """Messages of up to exactly 1 MiB, as flows and in rds-stress."""
+    with large_buffers(t):
+        t.note(exact(Flows(t, t.a, A, t.b, B, "--flows 4 --max-payload 1048544",
+                           messages=8).result()))
+        t.note(f"1 MiB both ways: {stress(t, t.a, t.b, B, '-T 2 -t 1 -d 2 -q 1m -a 1m')} messages")
+
+
+def goes_on(flows):
+    """A new receiver comes, and misses nothing."""
+    flows.receive("--from-first")
+    flows.wait_progress()
+    return from_first(flows.stop())
+
+
+def modules_go(t, transport, load, steady):
+    """The modules of either host go while the other sends or receives; `transport` is theirs."""
+    flows = Flows(t, t.a, A, t.b, B, load, send_options=steady)
+    flows.wait_progress()
+    for module in (transport, "rds"):
+        rc, said = t.b.run(f"rmmod {module}")
+        assert rc and "in use" in said, f"rmmod {module}: {rc} {said}"
+    flows.sink.kill()
+    flows.sink.wait()
+    t.b.unload()
+    load_again(t, t.b)
+    t.note(goes_on(flows))
+    # And the host that sends: its queues are full when the sockets and the modules go.
+    flows = Flows(t, t.a, A, t.b, B, load)
+    flows.wait_progress()
+    flows.source_end.kill()
+    flows.source_end.wait()
+    t.a.unload()
+    flows.sink.kill()
+    flows.sink.wait()
+    t.b.unload()
 
 
 def helper(name):

@@ -130,7 +130,7 @@ class VM:
         self.ib = ib  # RDS' transport is InfiniBand in place of TCP, over a soft-RoCE adapter
         self.deadline = None  # time.monotonic() no wait may pass (the test's own time limit)
         self.cond = threading.Condition()
-        self.machine = self.workdir = self.port = None
+        self.machine = self.workdir = self.port = self.klog_file = None
         self.modules = self.transcript = self.dead = None
         self.boots = 0
 
@@ -189,18 +189,22 @@ class VM:
 
     def close(self):
         """Power off, as pulling the plug: the root is read-only, nothing is worth saving."""
-        if self.machine is None:
-            return
-        self.machine.close()
-        self.machine = None
-        with contextlib.suppress(OSError):
-            self.port.shutdown(socket.SHUT_RDWR)
-        self.port.close()
-        self.port = None  # its reader may notice only when the next boot has begun
+        # Taken at once: an interrupt's handler may do this in the middle of it.  A reader may
+        # notice only when the next boot has begun.
+        machine, self.machine = self.machine, None
+        port, self.port = self.port, None
+        if machine:
+            machine.close()
+        if port:
+            with contextlib.suppress(OSError):
+                port.shutdown(socket.SHUT_RDWR)
+            port.close()
         with self.cond:
             self.dead = self.dead or "is switched off"
-            self.klog_file.close()
-        shutil.rmtree(self.workdir, ignore_errors=True)
+            if self.klog_file:
+                self.klog_file.close()
+        if self.workdir:
+            shutil.rmtree(self.workdir, ignore_errors=True)
 
     def power_cycle(self, wait=True):
         """The plug is pulled and the guest boots anew, with no modules of ours loaded."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """What goes wrong between two hosts: links, connections, hosts, modules."""
 from suite import test
-from traffic import (A, B, Flows, counters, exact, from_first, helper, load_again, ordered,
-                     tell)
+from traffic import (A, B, Flows, counters, exact, goes_on, helper, load_again, modules_go,
+                     ordered, tell)
 from vm import VMError
 
 LOAD = "--flows 16 --max-payload 8192"
@@ -154,13 +154,6 @@ def reset_with_mainline_smaller(t):
     with_mainline(t, inject_resets)
 
 
-def goes_on(flows):
-    """A new receiver comes, and misses nothing."""
-    flows.receive("--from-first")
-    flows.wait_progress()
-    return from_first(flows.stop())
-
-
 @test(vms=2, only="ours")
 def peer_is_switched_off(t):
     """One host loses power under traffic and boots again: the flows go on to its new self."""
@@ -175,22 +168,4 @@ def peer_is_switched_off(t):
 @test(vms=2, only="ours")
 def modules_go_under_load(t):
     """rmmod is refused while sockets are open, clean after; the other host finds the new ones."""
-    flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
-    flows.wait_progress()
-    for module in ("rds_tcp", "rds"):
-        rc, said = t.b.run(f"rmmod {module}")
-        assert rc and "in use" in said, f"rmmod {module}: {rc} {said}"
-    flows.sink.kill()
-    flows.sink.wait()
-    t.b.unload()
-    load_again(t, t.b)
-    t.note(goes_on(flows))
-    # And the host that sends: its queues are full when the sockets and the modules go.
-    flows = Flows(t, t.a, A, t.b, B, LOAD)
-    flows.wait_progress()
-    flows.source_end.kill()
-    flows.source_end.wait()
-    t.a.unload()
-    flows.sink.kill()
-    flows.sink.wait()
-    t.b.unload()
+    modules_go(t, "rds_tcp", LOAD, STEADY)

@@ -1,8 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0
 """The harness itself: what it must notice, it notices. Every other test rests on this."""
+import pathlib
+
 import suite
 import vm
 from suite import test
+
+
+def cannot_start(machine):
+    """A machine like this one whose process never comes to be, and who switches it off is
+    interrupted by somebody who does the same (run.py's handler of signals)."""
+    class Broken(machine):
+        interrupted = False
+
+        def start(self, *_):
+            raise OSError("no such emulator")
+
+        def close(self):
+            super().close()
+            if not self.interrupted:
+                self.interrupted = True
+                self.vm.close()
+    return Broken
 
 
 @test(modules="none")
@@ -43,6 +62,27 @@ def commands_end_as_told(t):
         assert "before" in str(error), error
     else:
         raise AssertionError("sleep 1000 ended within two seconds")
+
+
+@test(modules="none")
+def switched_off_at_any_time(t):
+    """A guest that never began, or could not, can be switched off, and by two at once."""
+    guest = vm.VM("c", kernel=t.a.kernel.name, logdir=t.a.logdir)
+    guest.close()
+    real, guest.kernel.machine = guest.kernel.machine, cannot_start(guest.kernel.machine)
+    try:
+        guest.start()
+    except OSError as error:
+        assert "no such emulator" in str(error), error
+    else:
+        raise AssertionError("it started")
+    finally:
+        guest.kernel.machine = real  # all guests share it
+    assert guest.machine and guest.port
+    for _ in range(2):
+        guest.close()
+        assert not (guest.machine or guest.port)
+    assert guest.klog_file.closed and not pathlib.Path(guest.workdir).exists()
 
 
 @test(modules="none")

@@ -3,8 +3,8 @@
 import re
 
 from suite import test
-from traffic import (A, A6, B, B6, Flows, exact, helper, large_buffers, load_again, paths, ping,
-                     stress)
+from traffic import (A, A6, B, B6, Flows, exact, helper, large_buffers, load_again, mebibytes,
+                     paths, ping, stress)
 
 MIXED = "--flows 16"  # lengths from 0 to 64 KiB
 FIRSTS = 50
@@ -49,10 +49,7 @@ def mainline_is_the_smaller(t):
 @test(vms=2)
 def a_mebibyte(t):
     """Messages of up to exactly 1 MiB, as flows and in rds-stress."""
-    with large_buffers(t):
-        t.note(exact(Flows(t, t.a, A, t.b, B, "--flows 4 --max-payload 1048544",
-                           messages=8).result()))
-        t.note(f"1 MiB both ways: {stress(t, t.a, t.b, B, '-T 2 -t 1 -d 2 -q 1m -a 1m')} messages")
+    mebibytes(t)
 
 
 def bulk(t):
