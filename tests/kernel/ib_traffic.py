@@ -10,9 +10,10 @@ STEADY = "--rate 300 --drain 15"
 ROCE = 4791  # UDP port
 
 
-def queue_pairs(t, machine):
+def queue_pairs(t, machine, options=""):
     """What rds-info shows of the connections' queue pairs."""
-    return json.loads(machine.check(f"{t.tool('rds-info')} -I --json"))["ib_connections"]
+    out = machine.check(f"{t.tool('rds-info')} -I {options} --json")
+    return json.loads(out)["ib_connections"]
 
 
 def pings(t):

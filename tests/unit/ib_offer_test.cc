@@ -181,4 +181,19 @@ TEST(IbOffer, ProposesTheNewerFirstAndTheOlderWithoutTos)
 	EXPECT_FALSE(rds_ib_offer_propose(&o, 1));
 }
 
+/* Of two hosts that call each other exactly one goes on, and both know which. */
+TEST(IbOffer, TheSmallerAddressKeepsItsCall)
+{
+	/* Ascending.  An IPv4 address counts as the IPv6 address that stands for it. */
+	const Bytes all[] = {Bytes(15, 0) + Bytes{2}, {1, 0, 0, 9}, {10, 0, 0, 1}, {10, 0, 0, 2},
+			     {10, 0, 1, 0}, {200, 0, 0, 1}, kV6[0], kV6[1]};
+
+	for (size_t i = 0; i < std::size(all); i++)
+		for (size_t j = 0; j < std::size(all); j++) {
+			const struct rds_addr self = addr(all[i]), peer = addr(all[j]);
+
+			EXPECT_EQ(rds_ib_keeps_call(&self, &peer), i < j) << i << ' ' << j;
+		}
+}
+
 } // namespace

@@ -95,7 +95,7 @@ static int rds_ib_call_peer(struct rds_ib_path *tp)
 	unsigned char data[RDS_IB_OFFER_BYTES_V6];
 	struct rdma_conn_param param = { .responder_resources = U8_MAX,
 					 .initiator_depth = U8_MAX };
-	struct rds_ib_offer o = {};
+	struct rds_ib_offer o = { .tos = rds_path_tos(tp->path) };
 	int err = rds_ib_qp_create(tp);
 
 	if (err)

@@ -62,13 +62,13 @@ static int rds_ib_call_read(struct rds_ib_call *call)
 	return rds_ib_offer_agree(o);
 }
 
-/* Both call: the host with the smaller address keeps its own. */
+/* Did we call, too, and is ours the call that counts? */
 static bool rds_ib_ours_wins(const struct rds_path *path)
 {
 	const struct rds_ib_path *tp = rds_path_priv(path);
 
 	return READ_ONCE(tp->phase) == RDS_IB_CALLING &&
-	       memcmp(rds_path_laddr(path), rds_path_faddr(path), sizeof(struct rds_addr)) < 0;
+	       rds_ib_keeps_call(rds_path_laddr(path), rds_path_faddr(path));
 }
 
 /* Gives @call to the path that it is for: 0, or -errno: the caller still has it. */

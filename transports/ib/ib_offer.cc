@@ -147,4 +147,10 @@ int rds_ib_offer_propose(struct rds_ib_offer *o, unsigned int attempt)
 	return 1;
 }
 
+int rds_ib_keeps_call(const struct rds_addr *self, const struct rds_addr *peer)
+{
+	/* Network byte order: comparing bytes compares numbers. */
+	return __builtin_memcmp(self, peer, sizeof(*self)) < 0;
+}
+
 } // extern "C"

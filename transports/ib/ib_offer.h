@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * ib_offer.h: what two hosts tell each other while they connect (the private data of rdma_cm's REQ
- * and REP), and which version they speak then.
+ * and REP), which version they speak then, and whose call it is when both call.
  *
  * Pure: allocates nothing, trusts nothing.  Layout: docs/wire.md, mainline.md B.5.
  */
@@ -48,6 +48,12 @@ int rds_ib_offer_agree(struct rds_ib_offer *o);
 
 /* What we propose, and, after a reject for the version, what we propose next; 0: nothing more. */
 int rds_ib_offer_propose(struct rds_ib_offer *o, unsigned int attempt);
+
+/*
+ * Both hosts have called: does @self go on with its own call, and refuse @peer's?  The one with the
+ * smaller address (128 bits, big-endian, IPv4 mapped) does; equal ones do not meet here.
+ */
+int rds_ib_keeps_call(const struct rds_addr *self, const struct rds_addr *peer);
 
 #ifdef __cplusplus
 }

@@ -2,8 +2,8 @@
 /*
  * ib_sysctl_linux.c: net.rds.ib.*, in the first namespace: adapters belong to none.
  *
- * A value that is written holds for connections to come; rings take the next lower power of two,
- * and no more than the adapter has.
+ * A value that is written holds for connections to come.  The ranges are mainline's; rings take the
+ * next lower power of two, no more than the adapter has and no less than 4 (rds_ib_ring()).
  */
 #include <linux/mm.h>
 
@@ -17,7 +17,6 @@ unsigned int rds_ib_flow_control;
 
 static struct ctl_table_header *rds_ib_sysctl;
 
-static unsigned int rds_ib_least_wr = 4, rds_ib_most_wr = 65536;
 static unsigned int rds_ib_one = 1, rds_ib_most_unsignaled = 64;
 
 #define RDS_IB_NUMBER(name, least, most)                                                           \
@@ -27,8 +26,8 @@ static unsigned int rds_ib_one = 1, rds_ib_most_unsignaled = 64;
 	}
 
 static struct ctl_table rds_ib_table[] = {
-	RDS_IB_NUMBER(max_send_wr, &rds_ib_least_wr, &rds_ib_most_wr),
-	RDS_IB_NUMBER(max_recv_wr, &rds_ib_least_wr, &rds_ib_most_wr),
+	RDS_IB_NUMBER(max_send_wr, &rds_ib_one, NULL),
+	RDS_IB_NUMBER(max_recv_wr, &rds_ib_one, NULL),
 	RDS_IB_NUMBER(max_unsignaled_wr, &rds_ib_one, &rds_ib_most_unsignaled),
 	RDS_IB_NUMBER(max_recv_allocation, NULL, NULL),
 	RDS_IB_NUMBER(flow_control, NULL, &rds_ib_one),

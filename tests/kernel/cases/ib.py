@@ -2,8 +2,8 @@
 """Two hosts of ours over InfiniBand (soft-RoCE on their network interface)."""
 from ib_traffic import LOAD, STEADY, broken_streams, flows, pings, queue_pairs
 from suite import test
-from traffic import (A, A6, B, B6, Flows, counters, exact, from_first, large_buffers, load_again,
-                     ping, slow_reader, stress)
+from traffic import (A, A6, B, B6, Flows, counters, exact, mebibytes, modules_go, ping,
+                     slow_reader, stress)
 
 IB = True
 KERNELS = ["6.1", "6.12", "7.2", "uml"]  # the other debug kernels have no InfiniBand
@@ -36,10 +36,7 @@ def tcp_beside_it(t):
 @test(vms=2)
 def a_mebibyte(t):
     """Messages of up to exactly 1 MiB, as flows and in rds-stress."""
-    with large_buffers(t):
-        t.note(exact(Flows(t, t.a, A, t.b, B, "--flows 4 --max-payload 1048544",
-                           messages=8).result()))
-        t.note(f"1 MiB both ways: {stress(t, t.a, t.b, B, '-T 2 -t 1 -d 2 -q 1m -a 1m')} messages")
+    mebibytes(t)
 
 
 @test(vms=2, only="ours")
@@ -58,10 +55,37 @@ def credits(t):
 
 @test(vms=2, only="ours")
 def types_of_service(t):
-    """Each type of service is a connection of its own."""
+    """Each type of service is a connection of its own, and the host that is called hears which."""
+    # b only answers, and where it was asked: what it has is what has arrived there.
     for tos in (0, 3):
-        stress(t, t.a, t.b, B, f"-T 1 -t 1 -d 2 -q 1k -Q {tos}")
-    assert {c["tos"] for c in queue_pairs(t, t.a)} == {0, 3}, queue_pairs(t, t.a)
+        ping(t, t.a, A, B, options=f"-Q {tos}")
+    for machine, peer in ((t.a, B), (t.b, A)):
+        found = sorted((c["remote_addr"], c["tos"]) for c in queue_pairs(t, machine))
+        assert found == [(peer, 0), (peer, 3)], found
+    stress(t, t.a, t.b, B, "-T 1 -t 1 -d 2 -q 1k -Q 3")
+
+
+@test(vms=2, only="ours")
+def rings_of_any_size(t):
+    """Ring sizes have mainline's range; rings are as large as the adapter can, 4 at least."""
+    def wanted(size):
+        for machine in (t.a, t.b):
+            machine.check(f"cd /proc/sys/net/rds/ib && for f in max_send_wr max_recv_wr; do"
+                          f" echo {size} >$f && [ $(cat $f) = {size} ] || exit 1; done")
+
+    def rings(tos):
+        return [(c["max_send_wr"], c["max_recv_wr"]) for machine in (t.a, t.b)
+                for c in queue_pairs(t, machine, "-v") if c["tos"] == tos]
+    wanted(1)
+    flows(t)
+    assert set(rings(0)) == {(4, 4)}, rings(0)
+    wanted(4294967295)
+    ping(t, t.a, A, B, options="-Q 1")
+    (send, recv), other = rings(1)
+    assert other == (send, recv) and send == recv > 1024 and not send & (send - 1), rings(1)
+    t.note(f"the largest ring has {send} entries")
+    for name in ("max_send_wr", "max_recv_wr"):
+        assert t.a.run(f"echo 0 >/proc/sys/net/rds/ib/{name}")[0], f"{name} may be 0"
 
 
 @test(vms=2, timeout=240)
@@ -113,24 +137,4 @@ def adapter_goes(t):
 @test(vms=2, only="ours")
 def modules_go_under_load(t):
     """rmmod is refused while sockets are open, clean after; the other host finds the new ones."""
-    flow = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
-    flow.wait_progress()
-    for module in ("rds_rdma", "rds"):
-        rc, said = t.b.run(f"rmmod {module}")
-        assert rc and "in use" in said, f"rmmod {module}: {rc} {said}"
-    flow.sink.kill()
-    flow.sink.wait()
-    t.b.unload()
-    load_again(t, t.b)
-    flow.receive("--from-first")
-    flow.wait_progress()
-    t.note(from_first(flow.stop()))
-    # And the host that sends: its queues are full when the sockets and the modules go.
-    flow = Flows(t, t.a, A, t.b, B, LOAD)
-    flow.wait_progress()
-    flow.source_end.kill()
-    flow.source_end.wait()
-    t.a.unload()
-    flow.sink.kill()
-    flow.sink.wait()
-    t.b.unload()
+    modules_go(t, "rds_rdma", LOAD, STEADY)

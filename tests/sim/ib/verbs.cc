@@ -6,7 +6,7 @@
 
 #include "adapter.h"
 #include "sim.h"
-#include "transports/tcp/tcp_duel.h"
+#include "transports/ib/ib_offer.h"
 
 namespace verbs
 {
@@ -41,13 +41,13 @@ State &state()
 	return *s;
 }
 
-/* Both asked: does ours win?  Whoever has the smaller address keeps his own. */
+/* Did we ask, too, and is ours the request that counts? */
 bool ours_wins(struct rds_path *path)
 {
 	auto *l = static_cast<Adapter *>(rds_path_priv(path));
 
 	return l->phase == Phase::kAsking &&
-	       rds_tcp_is_caller(rds_path_laddr(path), rds_path_faddr(path));
+	       rds_ib_keeps_call(rds_path_laddr(path), rds_path_faddr(path));
 }
 
 void Node::incoming(const Ref &p)
