@@ -47,8 +47,10 @@ def cut(t, machine, ours):
     def resets():
         return [counters(t, m)["conn_reset"] for m in ours]
     before = resets()
+    # Soft-iWARP's frames are TCP's.
+    what = f"udp dport {ROCE}" if machine.adapter == "rxe" else "meta l4proto tcp"
     machine.check("nft -f - <<'EOF'\ntable inet cut { chain in { type filter hook input priority 0;"
-                  f"\nudp dport {ROCE} drop\n}}\n}}\nEOF")
+                  f"\n{what} drop\n}}\n}}\nEOF")
     for _ in range(1000):
         if resets() != before:
             break

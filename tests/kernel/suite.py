@@ -6,7 +6,7 @@
     SMP = 2                     # per file: CPUs and memory (MiB) of its guests, optional
     MEM = 512
     KERNELS = ["uml"]           # only on these; otherwise on every one
-    IB = True                   # over InfiniBand, not TCP
+    IB = True                   # over InfiniBand (soft-RoCE), not TCP; "siw": over soft-iWARP
 
     @test(vms=2, modules=("ours", "mainline"), timeout=60)
     def mainline_answers(t):

@@ -127,7 +127,7 @@ class VM:
         self.mem = max(mem, self.kernel.least_mem)
         self.logdir = pathlib.Path(logdir or LOGS / "adhoc")
         self.net, self.env = net, env or {}
-        self.ib = ib  # RDS' transport is InfiniBand in place of TCP, over a soft-RoCE adapter
+        self.ib = ib  # RDS' transport is InfiniBand in place of TCP, over an adapter in software
         self.deadline = None  # time.monotonic() no wait may pass (the test's own time limit)
         self.cond = threading.Condition()
         self.machine = self.workdir = self.port = self.klog_file = None
@@ -166,7 +166,8 @@ class VM:
         self.wait_for_boot()
         shutil.rmtree(self.workdir, ignore_errors=True)
         if self.ib:
-            self.check(f"modprobe -a rdma_rxe rdma_cm && {self.PLUG}")
+            self.check(f"modprobe -a rdma_{self.adapter} rdma_cm")
+            self.plug()
         self.sync()
         self.mark = len(self.klog)  # what the boot itself had to say is not ours
         self.console_mark = self.console.stat().st_size
@@ -366,14 +367,17 @@ class VM:
 
     # ---- the adapter ----
 
-    PLUG = "rdma link add rxe0 type rxe netdev eth0"
+    @property
+    def adapter(self):
+        """Soft-RoCE, or what a case file asks for (IB = "siw": soft-iWARP)."""
+        return self.ib if isinstance(self.ib, str) else "rxe"
 
     def plug(self):
-        self.check(self.PLUG)
+        self.check(f"rdma link add {self.adapter}0 type {self.adapter} netdev eth0")
 
     def unplug(self, timeout=30):
         """Returns when nobody uses the adapter any more."""
-        self.check("rdma link del rxe0", timeout)
+        self.check(f"rdma link del {self.adapter}0", timeout)
 
     # ---- the kernel's log and modules ----
 

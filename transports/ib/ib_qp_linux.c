@@ -156,7 +156,9 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 {
 	struct rds_ib_link_params params = {
 		.max_unsignaled = READ_ONCE(rds_ib_max_unsignaled_wr),
-		.flow = READ_ONCE(rds_ib_flow_control),
+		/* iWARP has no adapter that asks again when there is no buffer. */
+		.flow = READ_ONCE(rds_ib_flow_control) ||
+			rdma_protocol_iwarp(tp->id->device, tp->id->port_num),
 		.csum = 1,
 	};
 	struct ib_qp_init_attr attr = {

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Two hosts of ours over iWARP (soft-iWARP, which only our debug kernels have)."""
+from ib_traffic import LOAD, STEADY, broken_streams, flows, pings
+from suite import test
+from traffic import A, B, Flows, counters, exact
+
+IB = "siw"
+KERNELS = ["uml", "x86"]
+
+
+@test(vms=2, only="ours")
+def ours_with_ours(t):
+    """Pings and exact flows; buffers are counted without being asked to, for nobody asks again."""
+    pings(t)
+    flows(t)
+    for machine in (t.a, t.b):
+        machine.check("echo 16 >/proc/sys/net/rds/ib/max_recv_wr")
+        assert counters(t, machine)["ib_rx_credit_updates"] > 0
+        assert machine.check("cat /proc/sys/net/rds/ib/flow_control").strip() == "0"
+
+
+@test(vms=2, only="ours")
+def few_buffers(t):
+    """Sixteen buffers, fast senders: who has no credit waits, and nothing is lost."""
+    for machine in (t.a, t.b):
+        machine.check("echo 16 >/proc/sys/net/rds/ib/max_recv_wr")
+    flows(t)
+    for machine in (t.a, t.b):
+        seen = counters(t, machine)
+        assert seen["ib_tx_throttle"] > 0 and not seen["ib_completion_errors"], seen
+
+
+@test(vms=2, only="ours", timeout=240)
+def connections_break(t):
+    """Nothing gets through until a connection is given up, both ways: nothing lost."""
+    broken_streams(t)
+
+
+@test(vms=2, only="ours", timeout=240)
+def adapter_goes(t):
+    """The adapter is taken away and comes back under traffic: nothing is lost."""
+    flow = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
+    for machine in (t.a, t.b):
+        flow.wait_progress()
+        machine.unplug()
+        machine.plug()
+    flow.wait_progress()
+    t.note(exact(flow.stop()))
