@@ -166,7 +166,8 @@ class VM:
         self.wait_for_boot()
         shutil.rmtree(self.workdir, ignore_errors=True)
         if self.ib:
-            self.check(f"modprobe -a rdma_{self.adapter} rdma_cm")
+            module = {"rxe": "rdma_rxe"}.get(self.adapter, self.adapter)
+            self.check(f"modprobe -a {module} rdma_cm")
             self.plug()
         self.sync()
         self.mark = len(self.klog)  # what the boot itself had to say is not ours
