@@ -11,7 +11,7 @@ ROCE = 4791  # UDP port
 
 
 def queue_pairs(t, machine, options=""):
-    """What rds-info shows of the connections' queue pairs."""
+    """What rds-info shows of the connections' queue pairs; with "-a" those of IPv6, too."""
     out = machine.check(f"{t.tool('rds-info')} -I {options} --json")
     return json.loads(out)["ib_connections"]
 

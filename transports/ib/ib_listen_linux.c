@@ -33,12 +33,14 @@ static struct rds_addr rds_ib_addr_of(const struct sockaddr_storage *ss)
 	return rds_addr_from_in6(&((const struct sockaddr_in6 *)ss)->sin6_addr);
 }
 
-static u32 rds_ib_scope_of(const struct sockaddr_storage *ss)
+/* A link-local address is one of the interface that the request came by. */
+static u32 rds_ib_scope_of(const struct rdma_addr *addr)
 {
-	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)ss;
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)&addr->src_addr;
 
-	if (ss->ss_family == AF_INET6 && ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
-		return sin6->sin6_scope_id;
+	if (sin6->sin6_family == AF_INET6 &&
+	    ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		return addr->dev_addr.bound_dev_if;
 	return 0;
 }
 
@@ -80,7 +82,7 @@ static int rds_ib_call_place(struct rds_ib_call *call)
 	int err;
 
 	conn = rds_conn_get(rds_net_of(&init_net), &rds_ib_transport, &o->daddr, &o->saddr,
-			    rds_ib_scope_of(&call->id->route.addr.src_addr), o->tos, &err);
+			    rds_ib_scope_of(&call->id->route.addr), o->tos, &err);
 	if (!conn)
 		return err;
 	path = rds_conn_path(conn, 0);
