@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The contract of transport.h, over every transport that user space has. */
+#include "pages.h"
 #include "world.h"
 
 namespace contract
@@ -308,6 +309,30 @@ TEST_P(Contract, GivesZerocopyCookiesBack)
 	EXPECT_EQ(cookies[0], 40u);
 	EXPECT_EQ(cookies[2], 42u);
 	traffic::unacked(net_a());
+}
+
+TEST_P(Contract, RefusesRdmaWhereThereIsNone)
+{
+	auto from = socket_a(100);
+	host::Region mine(100);
+	const struct rds_iov all = mine.iov();
+	struct rds_op_args op = {};
+	uint64_t cookie = 0;
+
+	op.remote_bytes = all.bytes;
+	op.local = &all;
+	op.n_local = 1;
+	if (rds_socket_caps(from->core()) & RDS_CAP_RDMA) {
+		EXPECT_EQ(GetParam().kind, Kind::kVerbs);
+		return;
+	}
+	EXPECT_EQ(rds_mr_get(from->core(), &all, 0, &cookie), -95);
+	EXPECT_EQ(rds_mr_free(from->core(), 0, 0), -22);
+	for (unsigned char kind : {RDS_OP_WRITE, RDS_OP_READ, RDS_OP_FADD, RDS_OP_CSWP}) {
+		op.kind = kind;
+		EXPECT_EQ(from->send_rdma(at_b(200), traffic::make(1, 0, 20), &op), -95);
+	}
+	EXPECT_EQ(from->send_rdma(at_b(200), traffic::make(1, 0, 20), nullptr, 7), -22);
 }
 
 /* The namespaces go while everything is under way; the fixture sees that nothing is left. */

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "pages.h"
+
 namespace contract
 {
 namespace
@@ -62,9 +64,12 @@ void Contract::TearDown()
 	if (GetParam().kind != Kind::kLoop)
 		rds_transport_unregister(transport);
 	rds_transport_unregister(rds_loop_init(&loop_module));
+	verbs::regions_end();
 	rds_core_exit();
 	sim::run_ready();
 	EXPECT_EQ(sim::leftovers(), "");
+	EXPECT_EQ(host::pinned_bytes(), 0u);
+	EXPECT_EQ(verbs::region_counts().made, verbs::region_counts().freed);
 	EXPECT_EQ(check::states_complaint(), "");
 	EXPECT_EQ(loop_module.refs.load(), 0);
 	EXPECT_EQ(stream::module().refs.load(), 0);

@@ -160,6 +160,40 @@ int Socket::send_zcopy(const struct rds_endpoint &to, std::span<const unsigned c
 	return ret ? ret : send_made(to, m, false);
 }
 
+int Socket::send_rdma(const struct rds_endpoint &to, std::span<const unsigned char> data,
+		      const struct rds_op_args *op, uint64_t cookie)
+{
+	struct rds_uio from;
+	struct rds_msg *m = nullptr;
+	int ret;
+
+	from.base = const_cast<unsigned char *>(data.data());
+	from.len = data.size();
+	ret = rds_msg_create(core(), static_cast<uint32_t>(data.size()), &from, 0, 0, &m);
+	if (ret)
+		return ret;
+	if (op)
+		ret = rds_msg_set_op(core(), m, op);
+	if (!ret && cookie)
+		ret = rds_msg_set_cookie(core(), m, cookie);
+	if (!ret)
+		return send_made(to, m, false);
+	rds_msg_put(m);
+	return ret;
+}
+
+std::vector<struct rds_notice> Socket::notices()
+{
+	std::vector<struct rds_notice> all;
+	struct rds_notice some[4];
+
+	while (unsigned int n = rds_socket_notices(core(), some, 4)) {
+		all.insert(all.end(), some, some + n);
+		rds_socket_notices_done(core(), n);
+	}
+	return all;
+}
+
 std::optional<Received> Socket::recv()
 {
 	Received r = {};

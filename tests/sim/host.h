@@ -188,6 +188,12 @@ public:
 	/* With the caller's pages, which come back as @cookie. */
 	int send_zcopy(const struct rds_endpoint &to, std::span<const unsigned char> data,
 		       uint32_t cookie);
+	/* With an operation, and the cookie of memory that the receiver is told of; either may be
+	 * missing. */
+	int send_rdma(const struct rds_endpoint &to, std::span<const unsigned char> data,
+		      const struct rds_op_args *op, uint64_t cookie = 0);
+	/* How operations ended, since the last call. */
+	std::vector<struct rds_notice> notices();
 	/* The oldest message, or nothing. */
 	std::optional<Received> recv();
 	/* Releases; the storage goes after a grace period.  Nothing else may be called then. */

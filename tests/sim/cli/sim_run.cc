@@ -7,6 +7,7 @@
  *happens sim_run --soak [--seed S]				seeds until stopped, failures and
  *all
  *	--keep 3,7,12	only these steps; --without 2	without these hosts
+ *	--rdma		over queue pairs and with operations, whatever the seed says
  *	--no-shrink	a failing seed is not made smaller; --verbose	a line for each seed
  *
  * The first failing seed ends the run: its plan is made as small as it goes and printed with the
@@ -36,7 +37,7 @@ struct Args {
 	unsigned int nodes = 0;
 	std::vector<unsigned int> keep, without;
 	bool some = false; /* --keep was given */
-	bool verbose = false, replay = false, shrink = true, soak = false;
+	bool verbose = false, replay = false, shrink = true, soak = false, rdma = false;
 };
 
 std::vector<unsigned int> numbers(const char *s)
@@ -83,6 +84,8 @@ bool parse(int argc, char **argv, Args &a)
 			a.shrink = false;
 		else if (!strcmp(argv[i], "--soak"))
 			a.soak = true;
+		else if (!strcmp(argv[i], "--rdma"))
+			a.rdma = true;
 		else if (i + 1 >= argc || !parse_value(argv[i], argv[i + 1], a))
 			return false;
 		else
@@ -93,7 +96,7 @@ bool parse(int argc, char **argv, Args &a)
 
 story::Plan plan_of(const Args &a, uint64_t seed)
 {
-	story::Plan p = story::make_plan(seed, a.steps, a.nodes);
+	story::Plan p = story::make_plan(seed, a.steps, a.nodes, a.rdma);
 
 	std::erase_if(p.steps, [&](const story::Step &s) {
 		for (unsigned int n : a.keep)
@@ -201,6 +204,8 @@ std::string command(const Args &a, uint64_t seed, const story::Plan &p)
 	for (size_t i = 0; i < p.there.size(); i++)
 		if (!p.there[i])
 			without.push_back(std::to_string(i));
+	if (a.rdma)
+		out += " --rdma";
 	if (a.nodes)
 		out += " --nodes " + std::to_string(a.nodes);
 	if (keep.size() < a.steps)
@@ -255,7 +260,7 @@ int main(int argc, char **argv)
 
 	if (!parse(argc, argv, a)) {
 		fprintf(stderr,
-			"usage: %s --seed S [--seeds N] [--steps N] [--nodes K] [--soak] "
+			"usage: %s --seed S [--seeds N] [--steps N] [--nodes K] [--rdma] [--soak] "
 			"[--replay] "
 			"[--keep LIST] [--without LIST] [--no-shrink] [--verbose]\n",
 			argv[0]);

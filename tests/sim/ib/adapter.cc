@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "pages.h"
 #include "sim.h"
 #include "verbs.h"
 
@@ -45,6 +46,31 @@ uint32_t ring(unsigned int wanted)
 	return std::bit_floor(std::max(wanted, 4u));
 }
 
+bool is_atomic(const struct rds_op &op)
+{
+	return op.kind == RDS_OP_FADD || op.kind == RDS_OP_CSWP;
+}
+
+/* The work requests of @op; none: this adapter does not have it. */
+std::vector<fabric::Request> requests(const struct rds_op &op)
+{
+	const unsigned int kind = op.masked ? RDS_ATOMICS_MASKED : RDS_ATOMICS_PLAIN;
+	const unsigned int sges = is_atomic(op) ? 8 : verbs::params().sges;
+	std::vector<fabric::Request> all;
+	unsigned int pages = 0;
+	uint32_t off = 0;
+
+	if (is_atomic(op) && !(verbs::params().atomics & kind))
+		return {};
+	for (uint32_t bytes : host::page_lengths(op.pages)) {
+		if (pages++ % sges == 0)
+			all.push_back({&op, off, 0});
+		all.back().len += bytes;
+		off += bytes;
+	}
+	return all;
+}
+
 } // namespace
 
 bool decode(const fabric::Pair &p, unsigned int from, struct rds_ib_offer *o)
@@ -74,7 +100,7 @@ bool Adapter::begin(const fabric::Ref &p, unsigned int s, Phase ph)
 	pair = p;
 	side = s;
 	phase = ph;
-	tx.assign(params.send_wr, nullptr);
+	tx.assign(params.send_wr, Tx());
 	rx.assign(params.recv_wr, Buffer());
 	rds_ib_link_prepare(&link, &params);
 	rds_ib_link_offer(&link, RDS_MAY_SLEEP);
@@ -133,6 +159,13 @@ void Adapter::established()
 	completed(RDS_ATOMIC);
 }
 
+void Adapter::use(uint32_t slot)
+{
+	if (tx[slot].used)
+		sim::fail("a send slot is used twice");
+	tx[slot].used = true;
+}
+
 /* Looks at everything that came, and at how it ended. */
 void Adapter::completed(enum rds_ctx ctx)
 {
@@ -148,6 +181,9 @@ void Adapter::completed(enum rds_ctx ctx)
 		rds_ib_link_arrived(&link);
 	}
 	rds_ib_link_settle(&link, ctx);
+	if (q.failed && link.state != RDS_IB_LINK_ENDED)
+		rds_ib_link_failed(&link, q.failed_slot, q.failed);
+	q.failed = 0;
 	if (q.dead)
 		rds_ib_link_broken(&link, phase == Phase::kAsking ? RDS_DROP_CONNECT :
 								    RDS_DROP_ERROR);
@@ -183,47 +219,68 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 		   uint32_t off, uint32_t len, unsigned int flags)
 {
 	auto &a = *static_cast<Adapter *>(hw);
-	fabric::Frame f;
+	fabric::Work w = {};
 
-	if (a.tx[slot])
-		sim::fail("a send slot is used twice");
-	memcpy(f.header, header, sizeof(f.header));
-	f.slot = slot;
-	f.signaled = flags & RDS_IB_SIGNALED;
+	a.use(slot);
+	memcpy(w.header, header, sizeof(w.header));
+	w.slot = slot;
+	w.signaled = flags & RDS_IB_SIGNALED;
+	w.fence = flags & RDS_IB_FENCE;
 	if (len) {
 		rds_msg_get(m);
-		a.tx[slot] = m;
-		f.m = m;
-		f.off = off;
-		f.len = len;
+		a.tx[slot].m = m;
+		w.m = m;
+		w.off = off;
+		w.len = len;
 	}
-	fabric::post_send(a.pair, a.side, f);
+	fabric::post_send(a.pair, a.side, w);
 	return 0;
 }
 
-/* This adapter has no operations yet. */
-uint32_t rds_ib_hw_op_slots(void *, struct rds_msg *)
+uint32_t rds_ib_hw_op_slots(void *, struct rds_msg *m)
 {
+	return static_cast<uint32_t>(requests(*rds_msg_op(m)).size());
+}
+
+int rds_ib_hw_op(void *hw, uint32_t slot, struct rds_msg *m)
+{
+	auto &a = *static_cast<Adapter *>(hw);
+	auto all = requests(*rds_msg_op(m));
+
+	rds_msg_get(m);
+	for (const fabric::Request &r : all) {
+		fabric::Work w = {};
+		bool last = &r == &all.back();
+
+		a.use(slot);
+		a.tx[slot] = {m, true, last, true};
+		w.slot = slot;
+		w.signaled = last;
+		w.request = r;
+		fabric::post_send(a.pair, a.side, w);
+		slot = (slot + 1) % a.link.p.send_wr;
+	}
 	return 0;
 }
 
-int rds_ib_hw_op(void *, uint32_t, struct rds_msg *)
+struct rds_msg *rds_ib_hw_op_of(void *hw, uint32_t slot, int *last)
 {
-	sim::fail("an operation that is too large is begun");
-}
+	const Adapter::Tx &t = static_cast<Adapter *>(hw)->tx[slot];
 
-struct rds_msg *rds_ib_hw_op_of(void *, uint32_t, int *)
-{
-	return nullptr;
+	*last = t.last;
+	return t.op ? t.m : nullptr;
 }
 
 void rds_ib_hw_sent(void *hw, uint32_t slot)
 {
 	auto &a = *static_cast<Adapter *>(hw);
+	Adapter::Tx t = a.tx[slot];
 
-	if (a.tx[slot])
-		rds_msg_put(a.tx[slot]);
-	a.tx[slot] = nullptr;
+	if (!t.used)
+		sim::fail("a send slot is given back twice");
+	a.tx[slot] = {};
+	if (t.m && (!t.op || t.last))
+		rds_msg_put(t.m);
 }
 
 int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx)

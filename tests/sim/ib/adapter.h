@@ -38,6 +38,8 @@ struct Adapter final : fabric::User {
 	void end();
 	long xmit(const struct rds_xmit &x);
 	void recv_retry();
+	/* @slot is with the hardware from now on. */
+	void use(uint32_t slot);
 	fabric::Qp &qp() const
 	{
 		return pair->qp[side];
@@ -48,7 +50,11 @@ struct Adapter final : fabric::User {
 	unsigned int side = 0;
 	Phase phase = Phase::kIdle;
 	struct rds_ib_link link;
-	std::vector<struct rds_msg *> tx; /* by slot: references of frames with the hardware */
+	struct Tx {
+		struct rds_msg *m = nullptr; /* with a reference, of an operation in its last slot */
+		bool op = false, last = false, used = false;
+	};
+	std::vector<Tx> tx; /* by slot: what is with the hardware */
 	struct Buffer {
 		fabric::Arrival frame;
 		struct rds_src src;

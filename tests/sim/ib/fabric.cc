@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "pages.h"
 #include "sim.h"
 
 namespace fabric
@@ -20,7 +21,9 @@ constexpr uint64_t kResendNs = 100 * kMs;
 constexpr unsigned int kMaxTries = 4;
 /* Who accepted, and hears nothing, gives up. */
 constexpr uint64_t kAcceptNs = 2000 * kMs;
-/* Frames that go out in one go. */
+/* RDS_RDMA_* of the UAPI. */
+constexpr int kRemoteError = 1, kOtherError = 4;
+/* What goes out in one go. */
 constexpr size_t kBurst = 16;
 
 struct Listening {
@@ -34,7 +37,8 @@ struct State {
 	std::vector<std::weak_ptr<Pair>> pairs;
 	std::set<network::HostId> without_device;
 	uint32_t number = 0;
-	uint64_t not_ready = 0;
+	uint64_t not_ready = 0, works = 0;
+	unsigned int fail_in = 0;
 };
 
 State &state()
@@ -79,14 +83,35 @@ void raise(const Ref &p, unsigned int side)
 	});
 }
 
-/* To error.  Locked. */
-void die(const Ref &p, unsigned int side)
+/* What an adapter that dies may still have put into memory: the beginning of the answers that were
+ * on their way. */
+void land_in_part(Qp &q)
+{
+	for (const Work &w : q.unacked) {
+		if (!w.answer || sim::chance(500))
+			continue;
+
+		const auto &bytes = w.answer->bytes();
+
+		host::write_pages(w.request.op->pages, w.request.off,
+				  static_cast<uint32_t>(sim::random_below(bytes.size() + 1)),
+				  bytes.data());
+	}
+}
+
+/* To error; @status: the adapter says how its oldest work request ended.  Locked. */
+void die(const Ref &p, unsigned int side, int status = 0)
 {
 	Qp &q = p->qp[side];
 
 	if (q.dead)
 		return;
 	q.dead = true;
+	if (status && !q.unacked.empty()) {
+		q.failed = status;
+		q.failed_slot = q.unacked.front().slot;
+	}
+	land_in_part(q);
 	q.unacked.clear();
 	q.posted.clear();
 	raise(p, side);
@@ -119,72 +144,180 @@ void tell_end(const Ref &p, unsigned int side)
 	});
 }
 
-/* ---- frames ---- */
+/* ---- work requests ---- */
 
 void move(const Ref &p, unsigned int side);
+void frames_arrive(const Ref &p, unsigned int side);
 
-void answered(const Ref &p, unsigned int side, size_t n)
+/* The first @n are done; the next one is not, and will never be, if @refused.  Locked. */
+void take_answers(const Ref &p, unsigned int side, size_t n, bool refused)
 {
 	Qp &q = p->qp[side];
-	Locked l(q);
 
 	for (; n && !q.unacked.empty(); n--) {
-		if (q.unacked.front().signaled)
-			q.sent.push_back(q.unacked.front().slot);
+		const Work &w = q.unacked.front();
+
+		if (w.answer)
+			host::write_pages(w.request.op->pages, w.request.off, w.request.len,
+					  w.answer->bytes().data());
+		if (w.signaled)
+			q.sent.push_back(w.slot);
 		q.unacked.pop_front();
 	}
+	if (refused)
+		die(p, side, kRemoteError);
 	raise(p, side);
+	move(p, side);
+}
+
+void answered(const Ref &p, unsigned int side, size_t n, bool refused)
+{
+	{
+		Locked l(p->qp[side]);
+
+		take_answers(p, side, n, refused);
+	}
+	if (refused && sim::chance(500)) {
+		Locked l(p->qp[!side]);
+
+		die(p, !side);
+	}
+}
+
+/* A work request on its way, with what was read from memory for it. */
+struct Packet {
+	Work w;
+	std::vector<unsigned char> bytes;
+};
+
+Packet packet(const Work &w)
+{
+	Packet k = {w, {}};
+	const Request &r = w.request;
+
+	k.bytes.resize(r.op ? (r.reads() ? 0 : r.len) : w.len);
+	if (r.op && !k.bytes.empty())
+		host::read_pages(r.op->pages, r.off, r.len, k.bytes.data());
+	else if (!k.bytes.empty())
+		rds_payload_to_mem(rds_msg_payload(w.m), w.off, w.len, k.bytes.data());
+	return k;
+}
+
+bool waits_for_answers(const Qp &q, const Work &w)
+{
+	return w.fence && std::any_of(q.unacked.begin(), q.unacked.end(),
+				      [](const Work &o) { return o.answer != nullptr; });
+}
+
+/* How many may go out in one go: a buffer for every frame, and no fence in between. */
+size_t ready(const Qp &q, size_t buffers)
+{
+	size_t n = 0;
+	bool reads = false;
+
+	for (const Work &w : q.posted) {
+		if (n == kBurst || waits_for_answers(q, w) || (w.fence && reads) ||
+		    (!w.request.op && !buffers))
+			break;
+		buffers -= !w.request.op;
+		reads |= w.request.reads();
+		n++;
+	}
+	return n;
+}
+
+bool fails()
+{
+	State &s = state();
+
+	s.works++;
+	return sim::chance(s.params.error_per_1000) || (s.fail_in && !--s.fail_in);
 }
 
 /* What goes out now, read from memory.  Locked. */
-std::vector<Arrival> take_burst(const Ref &p, unsigned int side, bool *fault)
+std::vector<Packet> take_burst(const Ref &p, unsigned int side, bool *fault)
 {
 	Qp &q = p->qp[side];
-	size_t n = std::min<size_t>({q.posted.size(), p->qp[!side].buffers, kBurst});
-	std::vector<Arrival> burst;
+	size_t n = ready(q, p->qp[!side].buffers);
+	std::vector<Packet> burst;
 
 	n = n && sim::chance(500) ? 1 + sim::random_below(n) : n;
 	for (; n && !*fault; n--) {
-		const Frame f = q.posted.front();
-		Arrival a;
+		Work w = q.posted.front();
 
-		*fault = sim::chance(state().params.error_per_1000);
-		memcpy(a.header, f.header, sizeof(a.header));
-		a.bytes.resize(f.len);
-		if (f.len)
-			rds_payload_to_mem(rds_msg_payload(f.m), f.off, f.len, a.bytes.data());
+		*fault = fails();
+		if (w.request.reads())
+			w.answer = std::make_shared<Answer>();
+
+		Packet k = packet(w);
+
 		q.posted.pop_front();
-		q.unacked.push_back(f);
-		/* A frame with a fault may have arrived all the same. */
+		q.unacked.push_back(w);
+		/* One with a fault may have arrived all the same, or a part of what it writes. */
+		if (*fault && w.request.op)
+			k.bytes.resize(sim::random_below(k.bytes.size() + 1));
 		if (!*fault || sim::chance(500))
-			burst.push_back(std::move(a));
+			burst.push_back(std::move(k));
 	}
 	return burst;
 }
 
-/* False: there is nobody. */
-bool deliver(const Ref &p, unsigned int side, std::vector<Arrival> &burst)
+struct Delivered {
+	bool there; /* somebody was */
+	size_t n;   /* so many were carried out, ... */
+	bool refused; /* ... and then one was not */
+};
+
+Delivered deliver(const Ref &p, unsigned int side, std::vector<Packet> &burst)
 {
 	Qp &to = p->qp[!side];
 	Locked l(to);
+	Delivered d = {to.open && !to.dead && !to.closed, 0, false};
 
-	if (!to.open || to.dead || to.closed)
-		return false;
+	if (!d.there)
+		return d;
 	to.heard = true;
-	for (Arrival &a : burst) {
-		if (!to.buffers)
-			sim::fail("a frame without a buffer");
-		to.buffers--;
-		to.arrived.push_back(std::move(a));
+	for (Packet &k : burst) {
+		if (k.w.request.op) {
+			d.refused = !execute(to.host, k.w.request, k.bytes, k.w.answer.get());
+			if (d.refused)
+				break;
+		} else {
+			Arrival a;
+
+			if (!to.buffers)
+				sim::fail("a frame without a buffer");
+			to.buffers--;
+			memcpy(a.header, k.w.header, sizeof(a.header));
+			a.bytes = std::move(k.bytes);
+			to.arrived.push_back(std::move(a));
+		}
+		d.n++;
 	}
 	raise(p, !side);
-	return true;
+	return d;
+}
+
+/* Nothing went out.  Locked. */
+void try_again(const Ref &p, unsigned int side, bool there)
+{
+	Qp &q = p->qp[side];
+	auto retry = [p, side] { frames_arrive(p, side); };
+
+	if (there && waits_for_answers(q, q.posted.front()))
+		return; /* they move it */
+	q.moving = true;
+	state().not_ready += there;
+	if (there)
+		sim::after(kRnrNs, "not ready", retry);
+	else
+		again_later(p, side, retry);
 }
 
 void frames_arrive(const Ref &p, unsigned int side)
 {
 	Qp &from = p->qp[side];
-	std::vector<Arrival> burst;
+	std::vector<Packet> burst;
 	bool fault = false, there;
 
 	there = passes(*p, side) && p->qp[!side].open && !p->qp[!side].dead;
@@ -199,34 +332,28 @@ void frames_arrive(const Ref &p, unsigned int side)
 			burst = take_burst(p, side, &fault);
 	}
 
-	size_t n = burst.size();
-	bool taken = n && deliver(p, side, burst);
+	const bool any = !burst.empty();
+	const Delivered d = any ? deliver(p, side, burst) : Delivered{};
 	Locked l(from);
 
 	from.moving = false;
 	if (fault) {
-		die(p, side);
+		die(p, side, sim::chance(500) ? kOtherError : 0);
 		return;
 	}
-	if (taken) {
+	if (d.there) {
 		from.tries = 0;
 		if (!from.dead)
 			sim::after(delay(*p, !side), "answer",
-				   [p, side, n] { answered(p, side, n); });
-	} else if (n) {
+				   [p, side, d] { answered(p, side, d.n, d.refused); });
+	} else if (any) {
 		die(p, side); /* sent into the void: nobody will answer */
 	} else if (!from.dead && !from.posted.empty()) {
-		auto retry = [p, side] { frames_arrive(p, side); };
-
-		from.moving = true;
-		state().not_ready += there;
-		if (there)
-			sim::after(kRnrNs, "not ready", retry);
-		else
-			again_later(p, side, retry);
+		try_again(p, side, there);
 		return;
 	}
-	move(p, side);
+	if (!d.refused)
+		move(p, side);
 }
 
 /* Locked. */
@@ -234,7 +361,8 @@ void move(const Ref &p, unsigned int side)
 {
 	Qp &q = p->qp[side];
 
-	if (q.moving || q.dead || !q.open || q.posted.empty())
+	if (q.moving || q.dead || !q.open || q.posted.empty() ||
+	    waits_for_answers(q, q.posted.front()))
 		return;
 	q.moving = true;
 	sim::after(delay(*p, side), "frames", [p, side] { frames_arrive(p, side); });
@@ -337,6 +465,7 @@ void reset(const Params &p)
 {
 	state() = State();
 	state().params = p;
+	reset_remote();
 }
 
 Params &params()
@@ -405,11 +534,11 @@ void reject(const Ref &p, const Data &said)
 	tell_end(p, 1);
 }
 
-void post_send(const Ref &p, unsigned int side, const Frame &f)
+void post_send(const Ref &p, unsigned int side, const Work &w)
 {
 	if (p->qp[side].dead)
 		return;
-	p->qp[side].posted.push_back(f);
+	p->qp[side].posted.push_back(w);
 	move(p, side);
 }
 
@@ -460,8 +589,19 @@ void fail(const Ref &p, unsigned int side)
 	});
 }
 
+void fail_nth(unsigned int nth)
+{
+	state().fail_in = nth;
+}
+
+uint64_t works()
+{
+	return state().works;
+}
+
 void crash(network::HostId h)
 {
+	conceal_all(h);
 	for_ends(h, [](const Ref &p, unsigned int side) {
 		Locked l(p->qp[side]);
 
@@ -477,6 +617,7 @@ void remove_device(network::HostId h, bool gone)
 		return;
 	}
 	state().without_device.insert(h);
+	conceal_all(h);
 	for_ends(h, [](const Ref &p, unsigned int side) {
 		Locked l(p->qp[side]);
 

@@ -9,7 +9,12 @@
  * frame goes out, not when it is posted: the message's memory has to stay.  A frame posted with that
  * wish comes back as a completion, in order, which stands for those before it; one that fails turns
  * its queue pair to error, and nothing comes back any more.  Nobody tells the other end: it finds
- * out when it sends, or hears that its peer was destroyed, if that message is not lost.
+ * out when it sends, or hears that its peer was destroyed, if that message is not lost.  Sometimes
+ * the adapter says at which work request it failed: always the oldest, for all before it are done.
+ *
+ * Between frames go pieces of operations on the peer's memory (remote.h): in order, too, but what
+ * is read arrives with the answer, later than frames that went after it; one that is fenced waits
+ * for that.
  *
  * A host's device can be taken away, with everything that was made on it.
  *
@@ -24,18 +29,23 @@
 #include <vector>
 
 #include "network.h"
+#include "remote.h"
 
 namespace fabric
 {
 
 constexpr uint32_t kFrameBytes = 4096;
 
-struct Frame {
+/* A work request to send: a frame, or a piece of an operation. */
+struct Work {
 	unsigned char header[RDS_HEADER_BYTES];
 	struct rds_msg *m = nullptr; /* the poster keeps it alive; nullptr: no payload */
 	uint32_t off = 0, len = 0;   /* of its payload */
 	uint32_t slot = 0;	     /* what its completion says */
 	bool signaled = false;	     /* it has one */
+	bool fence = false;	     /* after all answers to what was asked before */
+	Request request;	     /* the poster keeps the operation alive */
+	std::shared_ptr<Answer> answer = nullptr; /* to that, as far as it came */
 };
 
 /* Private data of a request, a reply or a refusal. */
@@ -63,10 +73,12 @@ struct Qp {
 	bool locked = false;
 	User *user = nullptr;
 	network::HostId host = network::kNobody;
-	std::deque<Frame> posted;  /* to be sent */
-	std::deque<Frame> unacked; /* sent, and not answered */
+	std::deque<Work> posted;  /* to be sent */
+	std::deque<Work> unacked; /* sent, and not answered */
 	std::deque<uint32_t> sent; /* completions: slots */
 	std::deque<Arrival> arrived;
+	int failed = 0; /* RDS_RDMA_*: how the work request ended that the adapter failed at ... */
+	uint32_t failed_slot = 0; /* ... this one; all before it are in @sent */
 	unsigned int buffers = 0; /* posted to receive */
 	unsigned int tries = 0;
 	bool open = false;
@@ -113,7 +125,7 @@ private:
 
 struct Params {
 	unsigned int refuse_per_1000 = 0; /* requests */
-	unsigned int error_per_1000 = 0;  /* frames */
+	unsigned int error_per_1000 = 0;  /* work requests */
 };
 
 void reset(const Params &p);
@@ -130,7 +142,7 @@ void request(const Ref &p, const Data &said);
  * is dead already. */
 bool accept(const Ref &p, const Data &said, User *user);
 void reject(const Ref &p, const Data &said = {});
-void post_send(const Ref &p, unsigned int side, const Frame &f);
+void post_send(const Ref &p, unsigned int side, const Work &w);
 /* One buffer. */
 void post_recv(const Ref &p, unsigned int side);
 /* No call of the user from here on, and nothing is sent. */
@@ -142,6 +154,10 @@ Ref living(uint64_t nth);
 unsigned int count_living();
 /* The queue pair goes to error; the other end finds out when it sends. */
 void fail(const Ref &p, unsigned int side);
+/* The @nth work request from now on fails (1: the next one), at whatever queue pair; 0: none. */
+void fail_nth(unsigned int nth);
+/* Work requests that were sent. */
+uint64_t works();
 /* The host vanishes with everything in it. */
 void crash(network::HostId h);
 /* The device of @h is gone and everything on it dies, or it is back. */

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "adapter.h"
+#include "regions.h"
 #include "sim.h"
 #include "transports/ib/ib_offer.h"
 
@@ -207,7 +208,6 @@ void recv_retry(void *tp)
 struct rds_transport table = {
 	.name = "infiniband",
 	.type = 0,
-	/* Of RDMA only TOS is here. */
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_RDMA | RDS_CAP_DELIVERY_ACK | RDS_CAP_NUMBERED,
 	.max_paths = 1,
 	.owner = nullptr,
@@ -223,11 +223,11 @@ struct rds_transport table = {
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = nullptr,
-	.mr_get = nullptr,
-	.mr_free = nullptr,
-	.mr_sync = nullptr,
-	.mr_flush = nullptr,
-	.atomics = nullptr,
+	.mr_get = mr_get,
+	.mr_free = mr_free,
+	.mr_sync = mr_sync,
+	.mr_flush = mr_flush,
+	.atomics = atomics,
 	.n_stats = 0,
 	.stat_names = nullptr,
 	.stats = nullptr,
@@ -243,6 +243,7 @@ unsigned int &device_users(network::HostId h)
 void reset(const Params &p)
 {
 	fabric::reset(p.fabric);
+	regions_reset();
 	state().params = p;
 	state().nodes.clear();
 	state().device_users.clear();

@@ -23,6 +23,9 @@ struct Params {
 	unsigned int recv_ring = 128;	   /* ... buffers: rounded down to a power of two */
 	bool credits = false;		   /* buffers are counted, and none is missed */
 	unsigned int partial_per_1000 = 0; /* xmit takes a part though it has room for more */
+	unsigned int sges = 4;		   /* pages of an operation in one work request */
+	unsigned int max_regions = 64;	   /* of a host */
+	unsigned int atomics = RDS_ATOMICS_PLAIN;
 	fabric::Params fabric = {};
 };
 
@@ -54,6 +57,15 @@ unsigned int alive();
 uint64_t cuts();
 /* What all links together have counted. */
 uint64_t counted(enum rds_ib_link_stat id);
+
+/* ---- memory regions ---- */
+struct RegionCounts {
+	uint64_t made = 0, freed = 0;	   /* by the core */
+	uint64_t looked_at = 0, shown = 0; /* mr_sync() for the program, for peers */
+};
+const RegionCounts &region_counts();
+/* What was freed and waits is carried out: the module goes. */
+void regions_end();
 
 } // namespace verbs
 #endif

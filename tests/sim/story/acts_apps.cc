@@ -17,6 +17,7 @@ Habits Stage::habits(sim::Rng &r) const
 	h.faulty_reads = r.chance(100);
 	h.stamps = r.chance(300);
 	h.tos = static_cast<uint8_t>(r.chance(400) ? r.below(4) : 0);
+	h.recverr = setup_.rdma && r.chance(400);
 	return h;
 }
 
@@ -79,6 +80,40 @@ void Stage::cancel(sim::Rng &r)
 	a->cancel(r.chance(700) ? &at : nullptr, to);
 }
 
+/* Between two hosts of ours: on one, and to others, there is no RDMA. */
+void Stage::expose(unsigned int from, unsigned int to, sim::Rng &r)
+{
+	App *a = app(from), *b = app(to);
+
+	if (a && b && watch.host_of(from) != watch.host_of(to))
+		a->expose(to, b->at, sim::Rng(r.next()));
+}
+
+bool Stage::rdma_act(const Step &s)
+{
+	sim::Rng r(s.seed);
+	unsigned int from = static_cast<unsigned int>(r.below(watch.n_slots));
+	unsigned int to = static_cast<unsigned int>(r.below(watch.n_slots));
+	App *a = app(from);
+
+	switch (s.act) {
+	case Act::kExpose:
+		expose(from, to, r);
+		return true;
+	case Act::kOperate:
+		if (a)
+			a->operate(1 + static_cast<uint32_t>(r.below(setup_.max_count)),
+				   sim::Rng(r.next()));
+		return true;
+	case Act::kUnmap:
+		if (a)
+			a->unmap(r);
+		return true;
+	default:
+		return false;
+	}
+}
+
 void Stage::open(sim::Rng &r)
 {
 	unsigned int slot = static_cast<unsigned int>(r.below(watch.n_slots));
@@ -130,7 +165,7 @@ bool Stage::app_act(const Step &s)
 		cancel(r);
 		return true;
 	default:
-		return false;
+		return rdma_act(s);
 	}
 }
 

@@ -53,6 +53,7 @@ int App::open()
 		failed_ = true;
 		return ret;
 	}
+	rds_socket_set_recverr(socket_.core(), habits_.recverr);
 	if (habits_.tos && rds_socket_set_tos(socket_.core(), habits_.tos))
 		watch_.complain("no TOS for " + who());
 	running_++;
@@ -71,6 +72,7 @@ void App::set_habits(const Habits &h)
 	habits_.event_loop = born.event_loop;
 	habits_.stamps = born.stamps;
 	habits_.tos = born.tos;
+	habits_.recverr = born.recverr;
 	watch_.memory.allow_socket(h.sndbuf, h.rcvbuf);
 	socket_.sock().sndbuf = h.sndbuf;
 	socket_.sock().rcvbuf = h.rcvbuf;
@@ -89,18 +91,18 @@ void App::set_stuck(bool on)
 	sim::wake(socket_.core());
 }
 
-App::Flow *App::flow_to(unsigned int to)
+App::Flow *App::flow_in(Flows &flows, unsigned int to)
 {
-	for (auto &[slot, flow] : flows_)
+	for (auto &[slot, flow] : flows)
 		if (slot == to)
 			return flow.get();
-	flows_.emplace_back(to, std::make_unique<Flow>(Flow{watch_.new_flow(slot, to)}));
-	return flows_.back().second.get();
+	flows.emplace_back(to, std::make_unique<Flow>(Flow{watch_.new_flow(slot, to)}));
+	return flows.back().second.get();
 }
 
 bool App::send(Job job)
 {
-	Flow *flow = flow_to(job.to);
+	Flow *flow = flow_in(flows_, job.to);
 
 	if (flow->busy || stop_ || tasks_.size() > 8)
 		return false;
@@ -279,6 +281,8 @@ bool App::read_one()
 		if (!rds_recv_copy(s, m, info.len, &to)) {
 			rds_recv_pop(s, m);
 			check_stamp(info);
+			if (info.cookie)
+				learn(info);
 			watch_.received(slot, instance_, info.from, in_);
 		} else if (!faulty) {
 			watch_.complain("a read without faults failed");
@@ -296,6 +300,7 @@ void App::notices()
 	uint64_t mask = rds_socket_cong_notice(s);
 	unsigned int n = rds_socket_zcopy(s, cookies, 16);
 
+	ops_ended();
 	if (mask)
 		rds_socket_cong_notice_done(s, mask);
 	zcopy_back_ += n;

@@ -26,6 +26,7 @@ struct Habits {
 	bool faulty_reads = false; /* buffers that cannot be written, now and then */
 	/* For life: */
 	bool stamps = false; /* SO_TIMESTAMP */
+	bool recverr = false; /* RDS_RECVERR */
 	uint8_t tos = 0;     /* priority: a connection of its own, where the transport can */
 };
 
@@ -56,6 +57,13 @@ public:
 	void cancel(const struct rds_endpoint *to, unsigned int to_slot);
 	void set_stuck(bool on);
 	void set_habits(const Habits &h);
+
+	/* Lets the socket in slot @to, at @at, operate on memory of ours (app_rdma.cc). */
+	void expose(unsigned int to, const struct rds_endpoint &at, sim::Rng rng);
+	/* @count operations on memory that we were told of. */
+	void operate(uint32_t count, sim::Rng rng);
+	/* Frees some of ours. */
+	void unmap(sim::Rng &rng);
 	/* Everybody goes home; called outside of tasks.  What is unread stays so. */
 	void stop();
 
@@ -72,6 +80,10 @@ public:
 	}
 	const unsigned int slot;
 	const struct rds_endpoint at;
+	uint32_t instance() const
+	{
+		return instance_;
+	}
 	std::string who() const;
 	/* What it is at, for the one who looks into it. */
 	std::string show();
@@ -104,7 +116,22 @@ private:
 	unsigned int wanted() const;
 	bool read_one();
 	void notices();
-	Flow *flow_to(unsigned int to);
+
+	/* Memory of a peer. */
+	struct Known {
+		std::shared_ptr<Area> area;
+		struct rds_endpoint at;
+	};
+	using Flows = std::vector<std::pair<unsigned int, std::unique_ptr<Flow>>>;
+	Flow *flow_in(Flows &flows, unsigned int to);
+	int send_tagged(Flow &f, const struct rds_endpoint &to, size_t bytes,
+			const struct rds_op_args *op, uint64_t cookie);
+	template <typename F>
+	void with_flow(const char *name, unsigned int to, F fn);
+	void expose_to(Flow &f, unsigned int to, const struct rds_endpoint &peer, sim::Rng &rng);
+	void learn(const struct rds_recv_info &info);
+	void operate_once(Flow &f, const Known &k, sim::Rng &rng);
+	void ops_ended();
 
 	Watch &watch_;
 	const uint32_t instance_;
@@ -112,7 +139,10 @@ private:
 	host::Net &net_;
 	host::Socket socket_;
 	host::Bytes in_;
-	std::vector<std::pair<unsigned int, std::unique_ptr<Flow>>> flows_;
+	Flows flows_;
+	Flows tagged_; /* messages with operations and cookies */
+	std::vector<std::shared_ptr<Area>> own_;
+	std::vector<Known> known_;
 	std::vector<std::unique_ptr<Task>> tasks_;
 	sim::Rng rng_;
 	unsigned int running_ = 0;

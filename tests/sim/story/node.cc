@@ -67,6 +67,7 @@ void CoreNode::close(unsigned int slot)
 	watch_.excuse_from(a->slot);
 	a->stop();
 	watch_.excuse_from(a->slot);
+	watch_.rdma.closed(a->instance());
 	apps_[slot].reset();
 	watch_.excuse_to(slot_of(slot));
 }

@@ -28,7 +28,8 @@ constexpr Usage kUsage[] = {
 	{Act::kTune, "tune", 3, 300},	     {Act::kReload, "reload", 1, 150},
 	{Act::kFailNth, "fail nth", 6, 300}, {Act::kFail, "fail", 4, 300},
 	{Act::kJump, "jump", 3, 200},	     {Act::kDate, "date", 3, 200},
-	{Act::kUnplug, "unplug", 4, 0},
+	{Act::kUnplug, "unplug", 4, 0},	     {Act::kExpose, "expose", 16, 0},
+	{Act::kOperate, "operate", 40, 0},   {Act::kUnmap, "unmap", 6, 0},
 };
 static_assert(sizeof(kUsage) / sizeof(kUsage[0]) == static_cast<size_t>(Act::kCount));
 
@@ -86,11 +87,11 @@ Setup make_setup(sim::Rng &r, uint64_t seed, unsigned int hosts)
 }
 
 /* One story of four is played over queue pairs.  Drawn apart: all others stay what they are. */
-void choose_carrier(Setup &s)
+void choose_carrier(Setup &s, bool verbs)
 {
 	sim::Rng r(s.seed, ~0u);
 
-	s.verbs = r.chance(250);
+	s.verbs = r.chance(250) || verbs;
 	s.promise = check::Promise::kAlways;
 	if (!s.verbs)
 		return;
@@ -128,6 +129,21 @@ void choose_kinds(Setup &s)
 
 		s.kinds[i] = i == ours ? Kind::kOurs : k;
 	}
+}
+
+/* One of two over queue pairs has operations. */
+void choose_rdma(Setup &s, bool rdma)
+{
+	sim::Rng r(s.seed, ~3u);
+
+	s.rdma = s.verbs && (r.chance(500) || rdma);
+	if (!s.rdma)
+		return;
+	for (Act a : {Act::kExpose, Act::kOperate, Act::kUnmap})
+		s.acts |= 1u << static_cast<unsigned int>(a);
+	s.ib.sges = 1 + static_cast<unsigned int>(r.below(8));
+	s.ib.max_regions = static_cast<unsigned int>(scale_free(r, 2, 6));
+	s.ib.atomics = 1 + static_cast<unsigned int>(r.below(3));
 }
 
 /* Two stories of three have several paths. */
@@ -185,15 +201,16 @@ std::string Plan::words() const
 	return out;
 }
 
-Plan make_plan(uint64_t seed, unsigned int steps, unsigned int hosts)
+Plan make_plan(uint64_t seed, unsigned int steps, unsigned int hosts, bool rdma)
 {
 	Plan p;
 	sim::Rng r(seed, 0);
 
 	p.setup = make_setup(r, seed, hosts);
-	choose_carrier(p.setup);
+	choose_carrier(p.setup, rdma);
 	choose_kinds(p.setup);
 	choose_paths(p.setup);
+	choose_rdma(p.setup, rdma);
 	p.there.assign(p.setup.hosts, true);
 
 	uint64_t pace = scale_free(r, 12, 20);

@@ -44,6 +44,9 @@ enum class Act : uint8_t {
 	kJump,	  /* the clock jumps ahead */
 	kDate,	  /* the time of day is set, forwards or back */
 	kUnplug,  /* a host loses its device for a while (queue pairs) */
+	kExpose,  /* a socket lets another one operate on its memory (queue pairs) */
+	kOperate, /* and that one does */
+	kUnmap,	  /* and may no longer */
 	kCount,
 };
 const char *name_of(Act a);
@@ -64,7 +67,8 @@ struct Setup {
 	unsigned int slots = 2; /* of each host */
 	unsigned int preempt_per_1000 = 0;
 	stream::Params net;
-	bool verbs = false; /* queue pairs, and not byte streams */
+	bool verbs = false; /* queue pairs, and not byte streams, ... */
+	bool rdma = false;  /* ... and operations on others' memory over them */
 	verbs::Params ib;
 	uint32_t max_bytes = 1000;
 	uint32_t max_count = 100; /* messages of one flow step */
@@ -89,8 +93,8 @@ struct Plan {
 	std::string words() const;
 };
 
-/* @hosts 0: the seed decides. */
-Plan make_plan(uint64_t seed, unsigned int steps, unsigned int hosts = 0);
+/* @hosts 0: the seed decides.  @rdma: over queue pairs, with operations, whatever it decides. */
+Plan make_plan(uint64_t seed, unsigned int steps, unsigned int hosts = 0, bool rdma = false);
 
 } // namespace story
 #endif

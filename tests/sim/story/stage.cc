@@ -100,6 +100,7 @@ void Stage::stop_transports()
 	for (const Carrier *c : carriers_)
 		rds_transport_unregister(c->ops());
 	rds_transport_unregister(loop_);
+	verbs::regions_end();
 }
 
 App *Stage::app(unsigned int slot)
@@ -164,7 +165,8 @@ bool Stage::idle()
 	for (auto &n : nodes)
 		if (n && !n->idle())
 			return false;
-	return std::all_of(carriers_.begin(), carriers_.end(),
+	return watch.rdma.complete() &&
+	       std::all_of(carriers_.begin(), carriers_.end(),
 			   [](const Carrier *c) { return c->quiet(); });
 }
 
@@ -196,6 +198,9 @@ void Stage::end()
 	sim::run_ready();
 
 	std::string left = sim::leftovers();
+
+	if (host::pinned_bytes())
+		left += std::to_string(host::pinned_bytes()) + " bytes of programs pinned; ";
 
 	if (!left.empty())
 		watch.complain("left over: " + left);

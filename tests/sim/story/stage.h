@@ -71,6 +71,8 @@ private:
 		return n && n->up() && n->has(slot % watch.slots_per_host);
 	}
 	bool app_act(const Step &s);
+	bool rdma_act(const Step &s);
+	void expose(unsigned int from, unsigned int to, sim::Rng &r);
 	void fault_act(const Step &s);
 	Habits habits(sim::Rng &r) const;
 	Job job(unsigned int to, uint32_t count, sim::Rng &r);

@@ -175,6 +175,7 @@ Result finish(std::unique_ptr<Stage> stage)
 	st.excuse_absent();
 	st.watch.loss.rest();
 	prove_alive(st);
+	st.watch.rest_rdma();
 	r.sent = st.watch.sent;
 	r.cuts = stream::cuts() + verbs::cuts();
 	r.cancels = st.watch.cancels;

@@ -36,6 +36,7 @@ void Watch::excuse_to(unsigned int slot)
 	for (uint32_t i = n_slots * n_slots; i < flows.size(); i++)
 		if (flows[i].to == slot)
 			loss.excuse(i);
+	rdma.excuse_to(slot);
 }
 
 void Watch::excuse_from(unsigned int slot)
@@ -43,6 +44,7 @@ void Watch::excuse_from(unsigned int slot)
 	for (uint32_t i = n_slots * n_slots; i < flows.size(); i++)
 		if (flows[i].from == slot)
 			loss.excuse(i);
+	rdma.excuse_from(slot);
 }
 
 void Watch::excuse_pair(unsigned int from_slot, unsigned int to_slot)
@@ -50,6 +52,7 @@ void Watch::excuse_pair(unsigned int from_slot, unsigned int to_slot)
 	for (uint32_t i = n_slots * n_slots; i < flows.size(); i++)
 		if (flows[i].from == from_slot && flows[i].to == to_slot)
 			loss.excuse(i);
+	rdma.excuse_pair(from_slot, to_slot);
 }
 
 void Watch::add_liar(unsigned int host)
@@ -94,6 +97,15 @@ void Watch::received(unsigned int slot, uint32_t instance, const struct rds_endp
 			 std::to_string(slot) + " got a message for another, or of another");
 	order.received(name->flow, name->number, instance);
 	loss.received(name->flow, name->number);
+	if (auto it = tokens.find({name->flow, name->number}); it != tokens.end())
+		rdma.delivered(it->second);
+}
+
+void Watch::rest_rdma()
+{
+	rdma.rest();
+	for (auto &[cookie, a] : areas)
+		complain(a->complaint());
 }
 
 void Watch::complain(const std::string &what)
@@ -106,7 +118,7 @@ std::string Watch::verdict() const
 {
 	for (const std::string *s :
 	     {&complaint_, &order.complaint(), &last.complaint(), &loss.complaint(),
-	      &memory.complaint(), &check::states_complaint()})
+	      &memory.complaint(), &rdma.complaint(), &check::states_complaint()})
 		if (!s->empty())
 			return *s;
 	return "";

@@ -8,10 +8,12 @@
 #ifndef RDS_TESTS_WATCH_H
 #define RDS_TESTS_WATCH_H
 
+#include "area.h"
 #include "check_date.h"
 #include "check_loss.h"
 #include "check_memory.h"
 #include "check_order.h"
+#include "check_rdma.h"
 #include "sim.h"
 
 namespace story
@@ -51,6 +53,8 @@ struct Watch {
 	bool is_liar(const struct rds_addr &a) const;
 
 	void complain(const std::string &what);
+	/* At rest: what operations have done to memory. */
+	void rest_rdma();
 	/* The first complaint of anybody, or empty. */
 	std::string verdict() const;
 
@@ -60,6 +64,9 @@ struct Watch {
 	check::Loss loss;
 	check::Memory memory;
 	check::Date date;
+	check::Rdma rdma;
+	Areas areas;
+	std::map<std::pair<uint32_t, uint32_t>, uint64_t> tokens; /* by flow and number */
 	uint32_t next_instance = 1;
 	uint64_t sent = 0, cancels = 0;
 
