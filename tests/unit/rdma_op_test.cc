@@ -136,9 +136,13 @@ protected:
 		}
 		return out;
 	}
+	/* Messages: no hello, map or ack. */
 	std::vector<fake::Frame> sent()
 	{
-		return fake::frames(wire().sent);
+		auto all = fake::frames(wire().sent);
+
+		std::erase_if(all, [](const fake::Frame &f) { return !f.seq; });
+		return all;
 	}
 	const struct rds_op &begun(size_t i = 0)
 	{
@@ -241,8 +245,8 @@ TEST_F(RdmaOp, ADroppedOneTakesItsMessageAlong)
 	ASSERT_EQ(s->send(to, pattern(20)), 0);
 	reconnect();
 	EXPECT_EQ(told(), (Told{ { 7, 3 } }));
-	ASSERT_EQ(sent().size(), 2); /* hello, and what has no operation */
-	EXPECT_EQ(sent()[1].data, pattern(20));
+	ASSERT_EQ(sent().size(), 1); /* what has no operation */
+	EXPECT_EQ(sent()[0].data, pattern(20));
 	EXPECT_TRUE(wire().ops.empty());
 }
 
@@ -253,8 +257,8 @@ TEST_F(RdmaOp, ADoneOneIsNotDoneAgain)
 	wire().op_done(rds::kRdmaSuccess);
 	reconnect();
 	EXPECT_EQ(told(), (Told{ { 7, 0 } }));
-	ASSERT_EQ(sent().size(), 2);
-	EXPECT_EQ(sent()[1].data, pattern(10));
+	ASSERT_EQ(sent().size(), 1);
+	EXPECT_EQ(sent()[0].data, pattern(10));
 	EXPECT_TRUE(wire().ops.empty());
 }
 
@@ -299,7 +303,7 @@ TEST_F(RdmaOp, CancelledInTheMidstOfXmit)
 	ASSERT_EQ(wire().ops.size(), 1);
 	reconnect();
 	EXPECT_EQ(told(), (Told{ { 7, 3 } }));
-	EXPECT_EQ(sent().size(), 1);
+	EXPECT_TRUE(sent().empty());
 }
 
 TEST_F(RdmaOp, CancelledInTheMidstOfAnXmitWithoutRoom)

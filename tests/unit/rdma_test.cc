@@ -56,11 +56,15 @@ protected:
 	{
 		if (fake::wires().empty()) {
 			EXPECT_EQ(s->send(endpoint(remote, 4001), pattern(4)), 0);
-			sim::run_ready();
-			rds_path_connected(wire().path);
-			sim::run_ready();
+			bring_up();
 		}
 		return wire().path;
+	}
+	void bring_up()
+	{
+		sim::run_ready();
+		rds_path_connected(wire().path);
+		sim::run_ready();
 	}
 	/* A peer's message, after it used @key. */
 	void arrive_using(uint32_t key, uint16_t port = 4000)
@@ -220,12 +224,12 @@ TEST_F(Rdma, AMessageTellsOfARegion)
 	EXPECT_EQ(rds_msg_set_cookie(s->core(), m, cookie), kEinval);
 	EXPECT_EQ(regions().live[0]->calls.front(), "device");
 	ASSERT_EQ(rds_socket_send(s->core(), &to, m, 0), 0);
-	path();
+	bring_up();
 
 	auto sent = fake::frames(wire().sent);
 
 	ASSERT_FALSE(sent.empty());
-	EXPECT_EQ(rds::rdma_cookie(sent[0].header), cookie);
+	EXPECT_EQ(rds::rdma_cookie(sent.back().header), cookie);
 }
 
 TEST_F(Rdma, TheReaderIsToldOfTheSendersRegion)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Two hosts of ours over iWARP (soft-iWARP, which only our debug kernels have)."""
+"""Two hosts of ours over iWARP (soft-iWARP, which our debug kernel has)."""
 from ib_traffic import LOAD, STEADY, broken_streams, flows, pings
 from suite import test
 from traffic import A, B, Flows, counters, exact
 
 IB = "siw"
-KERNELS = ["uml", "x86"]
+KERNELS = ["uml"]
 
 
 @test(vms=2, only="ours")
