@@ -6,7 +6,8 @@
     SMP = 2                     # per file: CPUs and memory (MiB) of its guests, optional
     MEM = 512
     KERNELS = ["uml"]           # only on these; otherwise on every one
-    IB = True                   # over InfiniBand (soft-RoCE), not TCP; "siw": over soft-iWARP
+    IB = True                   # over InfiniBand, not TCP; or parameters of rds_rdma as a text
+    ADAPTER = "siw"             # soft-iWARP, not soft-RoCE ("rxe")
 
     @test(vms=2, modules=("ours", "mainline"), timeout=60)
     def mainline_answers(t):
@@ -160,7 +161,8 @@ class FileRun:
         self.options, self.tests, self.report = options, tests, report
         self.logdir = vm.LOGS / f"vm-{options.kernel}" / tests[0].file
         self.machine = {"smp": getattr(module, "SMP", 1), "mem": getattr(module, "MEM", 512),
-                        "ib": getattr(module, "IB", False)}
+                        "ib": getattr(module, "IB", False),
+                        "adapter": getattr(module, "ADAPTER", "rxe")}
         self.count = max(t.vms for t in tests)
         self.fresh, self.before = False, {}
 

@@ -121,13 +121,15 @@ class VM:
     """One guest. start() returns while it boots, ready() waits for it; every call does."""
 
     def __init__(self, name, kernel=None, mem=512, smp=2, logdir=None, net=None, env=None,
-                 icount=None, ib=False):
+                 icount=None, ib=False, adapter="rxe"):
         self.name, self.kernel, self.icount = name, guest.kernel(kernel), icount
         self.smp = max(smp, self.kernel.least_smp)
         self.mem = max(mem, self.kernel.least_mem)
         self.logdir = pathlib.Path(logdir or LOGS / "adhoc")
         self.net, self.env = net, env or {}
-        self.ib = ib  # RDS' transport is InfiniBand in place of TCP, over an adapter in software
+        # RDS' transport is InfiniBand in place of TCP, over this adapter in software; a text: with
+        # these parameters of the module.
+        self.ib, self.adapter = ib, adapter
         self.deadline = None  # time.monotonic() no wait may pass (the test's own time limit)
         self.cond = threading.Condition()
         self.machine = self.workdir = self.port = self.klog_file = None
@@ -368,11 +370,6 @@ class VM:
 
     # ---- the adapter ----
 
-    @property
-    def adapter(self):
-        """Soft-RoCE, or what a case file asks for (IB = "siw": soft-iWARP)."""
-        return self.ib if isinstance(self.ib, str) else "rxe"
-
     def plug(self):
         self.check(f"rdma link add {self.adapter}0 type {self.adapter} netdev eth0")
 
@@ -416,8 +413,8 @@ class VM:
         if kind == "none":  # and none of ours installed, where socket() could find it
             return self.tree_command(self.kernel.modules)
         if kind == "mainline":
-            return (f"{self.tree_command(self.kernel.modules)} && "
-                    f"modprobe -a rds {'rds_rdma' if self.ib else 'rds_tcp'}")
+            return (f"{self.tree_command(self.kernel.modules)} && modprobe rds && modprobe "
+                    + (f"rds_rdma {self.parameters()}" if self.ib else "rds_tcp"))
         if kind != "ours":
             raise SetupError(f"unknown modules '{modules}': mainline, ours, ours:DIR or none")
         files = guest.our_modules(directory or self.kernel.modules_dir,
@@ -426,7 +423,11 @@ class VM:
         needs = guest.kernel_needs(files)
         if needs:
             steps.append(f"modprobe -a {needs}")
-        return " && ".join(steps + [f"/run/busybox insmod {f.resolve()}" for f in files])
+        steps += [f"/run/busybox insmod {f.resolve()}" for f in files]
+        return f"{' && '.join(steps)} {self.parameters()}"
+
+    def parameters(self):
+        return self.ib if isinstance(self.ib, str) else ""
 
     def load(self, modules):
         self.check(self.load_command(modules))

@@ -16,6 +16,10 @@ static unsigned int rds_ib_retry_count = 1;
 module_param(rds_ib_retry_count, uint, 0444);
 MODULE_PARM_DESC(rds_ib_retry_count, "Times the adapter sends a frame again, 0 to 7 (1)");
 
+/* RDMA reads and atomics of ours that the peer answers at a time.  Of what comes back nobody limits
+ * the rate, and 32 KiB each fill any wire. */
+#define RDS_IB_READS 8U
+
 /* Nobody posts a buffer in time?  The adapter asks again for ever. */
 #define RDS_IB_RNR_RETRY 7
 
@@ -72,7 +76,8 @@ static void rds_ib_say(struct rds_ib_path *tp, struct rds_ib_offer *o, struct rd
 	p->private_data = data;
 	p->private_data_len = rds_ib_offer_encode(o, data);
 	p->responder_resources = min_t(u32, p->responder_resources, attrs->max_qp_rd_atom);
-	p->initiator_depth = min_t(u32, p->initiator_depth, attrs->max_qp_init_rd_atom);
+	p->initiator_depth = min3((u32)p->initiator_depth, (u32)attrs->max_qp_init_rd_atom,
+				  RDS_IB_READS);
 	p->flow_control = 1;
 	p->retry_count = min(rds_ib_retry_count, 7U);
 	p->rnr_retry_count = RDS_IB_RNR_RETRY;

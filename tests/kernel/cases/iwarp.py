@@ -4,7 +4,8 @@ from ib_traffic import LOAD, STEADY, broken_streams, flows, pings
 from suite import test
 from traffic import A, B, Flows, counters, exact
 
-IB = "siw"
+IB = True
+ADAPTER = "siw"
 KERNELS = ["uml"]
 
 

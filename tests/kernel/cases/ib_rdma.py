@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RDMA and atomic operations between two hosts of ours (soft-RoCE)."""
+from ib_rdma_traffic import Owner, Storm, nothing_pinned, regions_used, tell
+from ib_traffic import cut, queue_pairs
+from suite import test
+from traffic import A, A6, B, B6, counters, load_again
+
+# What goes in one burst is lost here and there on the guests' network; the adapter is to send it
+# again more than once.
+IB = "rds_ib_retry_count=6"
+KERNELS = ["6.1", "6.12", "7.2", "uml"]  # the other debug kernels have no InfiniBand
+
+
+@test(vms=2, only="ours", timeout=240)
+def data(t):
+    """1 byte to 1 MiB written and read, in pieces, fenced, alone; who is told; atomics; cookies."""
+    for ends in ((t.b, B, A, t.a), (t.a, A6, B6, t.b)):
+        Owner(t, *ends[:3]).tap(ends[3], "check")
+    for machine in (t.a, t.b):
+        nothing_pinned(t, machine)
+    seen = counters(t, t.b)
+    assert seen["ib_atomic_fadd"] == 2 and seen["ib_atomic_cswp"] == 3, seen
+    assert seen["ib_rdma_mr_1m_reused"] > 0, seen
+
+
+@test(vms=2, only="ours", timeout=240)
+def refused(t):
+    """Errnos; and what the peer's adapter refuses: told, connections come back, nothing is lost."""
+    Owner(t, t.b, B, A).tap(t.a, "errors")
+    for machine in (t.a, t.b):
+        nothing_pinned(t, machine)
+    assert counters(t, t.a)["ib_completion_errors"] > 0
+    assert not regions_used(t, t.b)
+
+
+@test(vms=2, only="ours", timeout=240)
+def connections_cut(t):
+    """The wire is cut under operations: each is told of once, and messages are as they are told."""
+    for machine in (t.a, t.b):
+        machine.check("modprobe nf_tables")
+    storm = Storm(t, t.a, A, t.b, B)
+    for machine in (t.a, t.b, t.a, t.b):
+        storm.wait_progress()
+        cut(t, machine, (t.a, t.b))
+    storm.wait_progress()
+    found = storm.stop()
+    t.note(tell(found))
+    assert found["dropped"] + found["other_error"] > 0, found
+    for machine in (t.a, t.b):
+        nothing_pinned(t, machine)
+
+
+@test(vms=2, only="ours", timeout=240)
+def freed_in_use(t):
+    """Memory is freed while peers use it: they are told, nobody else notices."""
+    storm = Storm(t, t.a, A, t.b, B, "--free-every 40")
+    for _ in range(5):
+        storm.wait_progress()
+    found = storm.stop()
+    t.note(tell(found))
+    assert found["remote_error"] > 0, found
+    for machine in (t.a, t.b):
+        nothing_pinned(t, machine)
+
+
+@test(vms=2, only="ours", timeout=240)
+def adapter_goes(t):
+    """Either adapter is taken away with regions held and operations under way, and comes back."""
+    storm = Storm(t, t.a, A, t.b, B)
+    for machine in (t.a, t.b, t.a, t.b):
+        storm.wait_progress()
+        machine.unplug()
+        assert not queue_pairs(t, machine)
+        machine.plug()
+    storm.wait_progress()
+    t.note(tell(storm.stop()))
+    # And for good: what was registered is let go, though its owner still holds it.
+    owner = Owner(t, t.b, B, A)
+    client = t.a.spawn(f"{t.prog('rds_rdma')} storm {owner.where}", stdin=True)
+    client.wait_output("^storming$")
+    t.b.unplug()
+    nothing_pinned(t, t.b)
+    assert regions_used(t, t.b) == 2
+    owner.process.kill()
+    owner.process.wait()
+    client.kill()
+    client.wait()
+    assert not regions_used(t, t.b)
+    t.b.plug()
+    nothing_pinned(t, t.a)
+
+
+@test(vms=2, only="ours", timeout=240)
+def killed(t):
+    """Either program is killed with operations under way; nothing stays pinned, modules unload."""
+    for which in ("client", "owner", "client", "owner"):
+        storm = Storm(t, t.a, A, t.b, B)
+        storm.wait_progress()
+        first, second = storm.process, storm.owner.process
+        for process in (first, second) if which == "client" else (second, first):
+            process.kill(9)
+            process.wait()
+        for machine in (t.a, t.b):
+            nothing_pinned(t, machine)
+    Owner(t, t.b, B, A).tap(t.a, "check")
+    for machine in (t.a, t.b):
+        machine.unload()
+        load_again(t, machine)

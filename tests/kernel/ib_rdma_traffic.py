@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What tests of RDMA have in common: memory on one host, operations from the other."""
+import json
+
+from tap import tap
+from traffic import counters
+
+
+class Owner:
+    """rds_rdma's owner of memory on one host; the other one is told where it is."""
+
+    def __init__(self, t, machine, at, peer, options=""):
+        self.t, self.machine = t, machine
+        self.where = f"--bind {peer} --to {at} --timeout {int(t.seconds(60))} {options}"
+        self.process = machine.spawn(f"{t.prog('rds_rdma')} own --bind {at} --to {peer}"
+                                     f" --timeout {int(t.seconds(60))}")
+        self.process.wait_output("^ready$")
+
+    def tap(self, machine, what):
+        """The checks, or errors, from the other host; the owner ends with them."""
+        tap(self.t, machine, f"{self.t.prog('rds_rdma')} {what} {self.where}",
+            self.t.seconds(100))
+        self.process.check(30)
+
+
+class Storm:
+    """Operations from `machine` on the memory of an owner until stop(), and their account."""
+
+    def __init__(self, t, machine, at, owner, owner_at, options=""):
+        self.t, self.machine = t, machine
+        self.owner = Owner(t, owner, owner_at, at, options)
+        self.process = machine.spawn(f"nice -n 15 {t.prog('rds_rdma')} storm {self.owner.where}",
+                                     stdin=True)
+        self.process.wait_output("^storming$")
+
+    def done(self):
+        """Pages that were pinned: a count of what was begun."""
+        return pins(self.machine)[0]
+
+    def wait_progress(self, pages=300):
+        wanted = self.done() + pages
+        for _ in range(1000):
+            if self.done() >= wanted:
+                return
+            assert not self.process.done, self.process.output
+        raise AssertionError("the operations have stopped")
+
+    def stop(self):
+        self.process.write("", close=True)
+        said = self.process.check(self.t.seconds(60))
+        self.owner.process.check(30)
+        found = json.loads([line for line in said.splitlines() if line.startswith("{")][-1])
+        assert found["clean"] and found["success"] > 0, found
+        return found
+
+
+def tell(found):
+    """The account in a few words."""
+    names = ("operations", "success", "remote_error", "dropped", "other_error", "canceled")
+    return ", ".join(f"{found[name]} {name}" for name in names)
+
+
+def pins(machine):
+    """Pages pinned since the guest booted, and let go."""
+    out = machine.check("grep nr_foll_pin /proc/vmstat")
+    return [int(line.split()[1]) for line in out.splitlines()]
+
+
+def nothing_pinned(t, machine):
+    """What was freed is let go within a second or so."""
+    machine.wait_until("set -- $(grep nr_foll_pin /proc/vmstat); [ $2 = $4 ]")
+    assert pins(machine)[0] > 0
+
+
+def regions_used(t, machine):
+    seen = counters(t, machine)
+    return seen["ib_rdma_mr_8k_used"] + seen["ib_rdma_mr_1m_used"]

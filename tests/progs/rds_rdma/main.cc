@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "rdma.h"
+
+#include "../lib/command_line.h"
+
+using namespace rdstest;
+
+int main(int argc, char **argv)
+{
+	CommandLine line("RDMA between two hosts");
+	CommandLine &own = line.command("own", "own memory and obey");
+	CommandLine &check = line.command("check", "run the checks of data");
+	CommandLine &errors = line.command("errors", "run the checks of errnos (and of statuses)");
+	CommandLine &storm = line.command("storm", "operations until the input ends");
+	RdmaOptions options;
+	std::string self, peer, flavour = "ours";
+	uint32_t timeout = 120, depth = options.depth, freeEvery = 0;
+	bool noAtomics = false;
+
+	for (CommandLine *command : {&own, &check, &errors, &storm}) {
+		command->required("--bind", self, "local address");
+		command->required("--to", peer, "address of the other host");
+		command->option("--control", options.controlPort, "TCP port for the commands");
+		command->option("--port", options.port, "RDS port of both");
+		command->option("--timeout", timeout, "seconds without a command, or a peer");
+		command->choice("--peer", flavour, "whose modules are there", {"mainline", "ours"});
+		command->flag("--no-atomics", noAtomics, "the adapters have none that work");
+	}
+	storm.option("--depth", depth, "operations at a time");
+	storm.option("--free-every", freeEvery, "operations, memory that is in use is freed");
+	storm.option("--largest", options.largest, "bytes of an operation");
+	return line.run(argc, argv, [&] {
+		options.timeout = std::chrono::seconds(timeout);
+		options.self = Address::parse(self);
+		options.peer = Address::parse(peer);
+		options.peerIsOurs = flavour == "ours";
+		options.atomics = !noAtomics;
+		options.depth = depth;
+		options.freeEvery = freeEvery;
+		if (own.chosen())
+			return runRdmaOwner(options);
+		if (storm.chosen())
+			return runRdmaStorm(options);
+		return check.chosen() ? runRdmaChecks(options) : runRdmaErrors(options);
+	});
+}

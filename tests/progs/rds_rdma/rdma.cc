@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "rdma.h"
+
+#include "../lib/check.h"
+#include "../lib/tcp.h"
+
+#include <sstream>
+
+namespace rdstest
+{
+
+long sendOp(int fd, const Address &to, const Op &op, uint64_t token, const std::string &text)
+{
+	rds_rdma_args args{};
+	Control control;
+
+	for (const rds_iovec &piece : op.local)
+		args.remote_vec.bytes += piece.bytes;
+	if (op.bytes)
+		args.remote_vec.bytes = op.bytes;
+	args.cookie = op.cookie;
+	args.remote_vec.addr = op.at;
+	args.local_vec_addr = reinterpret_cast<uint64_t>(op.local.data());
+	args.nr_local = op.local.size();
+	args.flags = op.flags | (op.write ? RDS_RDMA_READWRITE : 0);
+	args.user_token = token;
+	control.add(SOL_RDS, RDS_CMSG_RDMA_ARGS, args);
+	return sendBytes(fd, text.data(), text.size(), {.to = &to, .control = &control});
+}
+
+std::optional<Status> Notices::next(std::chrono::milliseconds timeout)
+{
+	if (told_.empty()) {
+		const Received got = receiveSoon(fd_, 4096, timeout);
+
+		if (got.result == -EAGAIN)
+			return std::nullopt;
+		same(got.result, 0, "recvmsg for a notification");
+		for (const ControlMessage &message : got.control) {
+			want(message.level == SOL_RDS && message.type == RDS_CMSG_RDMA_STATUS,
+			     "another control message");
+			const auto told = message.as<rds_rdma_notify>();
+			told_.push_back({told.user_token, told.status});
+		}
+		want(!told_.empty(), "an empty message instead of a notification");
+	}
+	const Status first = told_.front();
+	told_.pop_front();
+	return first;
+}
+
+void Notices::none()
+{
+	want(told_.empty(), "one more notification");
+	same(receive(fd_).result, -EAGAIN, "something to receive");
+}
+
+long getMr(int fd, uint64_t address, uint64_t length, uint64_t flags, uint64_t *cookie)
+{
+	rds_get_mr_args args{};
+
+	args.vec.addr = address;
+	args.vec.bytes = length;
+	args.cookie_addr = reinterpret_cast<uint64_t>(cookie);
+	args.flags = flags;
+	return sys(setsockopt(fd, SOL_RDS, RDS_GET_MR, &args, sizeof(args)));
+}
+
+long freeMr(int fd, uint64_t cookie, uint64_t flags)
+{
+	rds_free_mr_args args{};
+
+	args.cookie = cookie;
+	args.flags = flags;
+	return sys(setsockopt(fd, SOL_RDS, RDS_FREE_MR, &args, sizeof(args)));
+}
+
+Owner::Owner(const RdmaOptions &options)
+	: control_(connectTcp(options.peer.port(options.controlPort), options.timeout))
+{
+}
+
+std::string Owner::ask(const std::string &command)
+{
+	want(writeLine(control_, command), "the control connection is closed");
+	const std::string answer =
+		readLine(control_, std::chrono::seconds(120)).value_or("no answer from the owner");
+	if (answer.rfind("ok ", 0) != 0)
+		throw Failed("owner, " + command + ": " + answer);
+	return answer.substr(3);
+}
+
+std::vector<int64_t> Owner::numbers(const std::string &command)
+{
+	std::istringstream in(ask(command));
+	std::vector<int64_t> found;
+	int64_t n;
+
+	while (in >> n)
+		found.push_back(n);
+	return found;
+}
+
+uint64_t Owner::map(size_t at, size_t length, uint64_t flags)
+{
+	const auto said = numbers("MAP " + std::to_string(at) + " " + std::to_string(length) + " " +
+				  std::to_string(flags));
+
+	same(said.at(0), 0, "RDS_GET_MR");
+	return static_cast<uint64_t>(said.at(1));
+}
+
+} // namespace rdstest

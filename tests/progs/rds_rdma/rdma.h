@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * rds_rdma: two hosts; one owns memory and obeys commands over TCP, the other one reads and writes
+ * it by RDMA, and checks what comes of it.
+ */
+#pragma once
+
+#include "../lib/socket.h"
+
+#include <linux/rds.h>
+#include <sys/mman.h>
+
+#include <chrono>
+#include <deque>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdstest
+{
+
+struct RdmaOptions {
+	Address self, peer;
+	uint16_t controlPort = 4400;
+	uint16_t port = 4401;
+	std::chrono::seconds timeout{120};
+	bool peerIsOurs = true;
+	bool atomics = true;
+	/* storm */
+	unsigned int depth = 8;
+	unsigned int freeEvery = 0;
+	uint32_t largest = 64 << 10;
+};
+
+constexpr size_t mebibyte = 1 << 20;
+/* In a storm: this message's cookie is to be freed. */
+constexpr uint64_t freeing = 1ull << 63;
+
+/* Pages of our own. */
+class Memory
+{
+public:
+	explicit Memory(size_t length) : length_(length)
+	{
+		base_ = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			     -1, 0);
+		if (base_ == MAP_FAILED)
+			throw std::bad_alloc();
+	}
+	Memory(const Memory &) = delete;
+	Memory &operator=(const Memory &) = delete;
+	~Memory()
+	{
+		munmap(base_, length_);
+	}
+	char *at(size_t offset) const
+	{
+		return static_cast<char *>(base_) + offset;
+	}
+	uint64_t address(size_t offset) const
+	{
+		return reinterpret_cast<uint64_t>(at(offset));
+	}
+
+private:
+	void *base_;
+	size_t length_;
+};
+
+/* An RDMA operation as RDS_CMSG_RDMA_ARGS has it. */
+struct Op {
+	bool write = true;
+	uint64_t cookie = 0;
+	uint64_t at = 0;	      /* in the peer's region */
+	std::vector<rds_iovec> local; /* our pieces */
+	uint64_t flags = RDS_RDMA_NOTIFY_ME;
+	uint64_t bytes = 0; /* of the peer's; 0: as many as ours */
+};
+
+long sendOp(int fd, const Address &to, const Op &op, uint64_t token, const std::string &text);
+
+/* What became of an operation. */
+struct Status {
+	uint64_t token = 0;
+	int32_t status = 0;
+};
+/* What a socket is told of operations; the kernel tells several at a time. */
+class Notices
+{
+public:
+	explicit Notices(int fd) : fd_(fd)
+	{
+	}
+	/* The next one, waited for; nullopt when none comes. A message in between is an error. */
+	std::optional<Status> next(std::chrono::milliseconds timeout);
+	/* None is there, and no message. */
+	void none();
+
+private:
+	int fd_;
+	std::deque<Status> told_;
+};
+
+/* RDS_GET_MR: 0 or -errno. */
+long getMr(int fd, uint64_t address, uint64_t length, uint64_t flags, uint64_t *cookie);
+long freeMr(int fd, uint64_t cookie, uint64_t flags);
+
+/* The other end of the control connection. */
+class Owner
+{
+public:
+	explicit Owner(const RdmaOptions &options);
+
+	/* The answer behind "ok ", or an exception. */
+	std::string ask(const std::string &command);
+	std::vector<int64_t> numbers(const std::string &command);
+	uint64_t map(size_t at, size_t length, uint64_t flags = RDS_RDMA_READWRITE);
+
+private:
+	Fd control_;
+};
+
+int runRdmaOwner(const RdmaOptions &options);
+int runRdmaChecks(const RdmaOptions &options);
+int runRdmaErrors(const RdmaOptions &options);
+int runRdmaStorm(const RdmaOptions &options);
+
+} // namespace rdstest
