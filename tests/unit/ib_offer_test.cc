@@ -161,6 +161,19 @@ TEST(IbOffer, AgreesOnWhatBothSpeak)
 			<< int{c.major} << '.' << int{c.minor} << ' ' << c.minors;
 		EXPECT_EQ(o.major, c.major);
 		EXPECT_EQ(int{o.minor}, c.agreed < 0 ? int{c.minor} : c.agreed);
+		EXPECT_EQ(o.minors, c.agreed < 0 ? c.minors : 3) << "ours, not the peer's";
+	}
+}
+
+TEST(IbOffer, TakesAnswersInWhatItSpeaks)
+{
+	for (unsigned int version = 0; version < 0x10000; version++) {
+		struct rds_ib_offer o = {};
+		bool spoken = version == 0x0301 || version == 0x0400 || version == 0x0401;
+
+		o.major = static_cast<uint8_t>(version >> 8);
+		o.minor = static_cast<uint8_t>(version);
+		EXPECT_EQ(rds_ib_offer_accepted(&o), spoken ? 0 : -EPROTO) << version;
 	}
 }
 

@@ -132,6 +132,11 @@ static int rds_ib_answered(struct rds_ib_path *tp, const struct rdma_conn_param 
 
 	if (err)
 		return err;
+	err = rds_ib_offer_accepted(&o);
+	if (err) {
+		rds_ib_count(RDS_IB_S_version_refused);
+		return err;
+	}
 	rds_ib_hear(tp, &o);
 	tp->reads = conn->initiator_depth;
 	rds_ib_up(tp);

@@ -133,7 +133,15 @@ int rds_ib_offer_agree(struct rds_ib_offer *o)
 		o->minor = common & 2 ? 1 : 0;
 	else if (o->major != 3 || o->minor != 1)
 		return -rds::err::kEproto;
+	o->minors = kMinors;
 	return 0;
+}
+
+int rds_ib_offer_accepted(const struct rds_ib_offer *o)
+{
+	bool known = o->major == 4 ? o->minor <= 1 : o->major == 3 && o->minor == 1;
+
+	return known ? 0 : -rds::err::kEproto;
 }
 
 int rds_ib_offer_propose(struct rds_ib_offer *o, unsigned int attempt)

@@ -16,7 +16,7 @@ extern "C" {
 
 #define RDS_IB_OFFER_BYTES_V4 32
 #define RDS_IB_OFFER_BYTES_V6 56
-/* A reject's private data, be32: the versions have nothing in common. */
+/* A reject's private data, le32 or be32: the versions have nothing in common. */
 #define RDS_IB_REJECT_VERSION 1
 
 struct rds_ib_offer {
@@ -42,9 +42,13 @@ int rds_ib_offer_decode(const void *data, unsigned int len, int v6, struct rds_i
 
 /*
  * What to answer to a request of @o's: 0 and @o has the version that both speak (3.1, or 4.x by
- * the highest minor in common), or -EPROTO: reject with RDS_IB_REJECT_VERSION.
+ * the highest minor in common) and those that we understand, or -EPROTO: reject with
+ * RDS_IB_REJECT_VERSION.
  */
 int rds_ib_offer_agree(struct rds_ib_offer *o);
+
+/* Is the version of a peer's answer one that we speak?  0 or -EPROTO. */
+int rds_ib_offer_accepted(const struct rds_ib_offer *o);
 
 /* What we propose, and, after a reject for the version, what we propose next; 0: nothing more. */
 int rds_ib_offer_propose(struct rds_ib_offer *o, unsigned int attempt);
