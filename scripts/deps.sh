@@ -26,6 +26,7 @@ packages=(
 	# tests in user space
 	libgtest-dev libgmock-dev googletest clang clang-format clang-tidy libclang-rt-14-dev llvm-14
 	universal-ctags python3 spin man-db mandoc groff
+	pkgconf libibverbs-dev librdmacm-dev ibverbs-providers
 	# debug kernels
 	bc bison flex libelf-dev
 	# tests in virtual machines; the guests use the host's tools over 9p

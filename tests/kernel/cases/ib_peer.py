@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A hand-made peer over InfiniBand (tests/kernel/ib_peer: verbs and rdma_cm in user space, no RDS)
+says right and wrong things to a host of ours: what is counted, dropped, delivered, answered."""
+import re
+
+from suite import test
+from traffic import A, A6, helper
+
+IB = True
+KERNELS = ["6.1", "6.12", "7.2", "uml"]  # the other debug kernels have no InfiniBand
+
+ADDRESSES = 100  # each test of the program takes one
+
+
+def peer(t, *patterns, timeout=240):
+    """The program's tests with these names; all must pass, and there must be some."""
+    host = t.a.spawn(f"{helper('rds_host.py')} {A} {A6}", stdin=True)
+    t.b.check("modprobe -a ib_uverbs rdma_ucm && for i in $(seq 20 $((19 + ADDRESSES))); do"
+              " printf 'addr replace 10.9.0.%d/24 dev eth0\\naddr replace fd00:9::%x/64 dev eth0"
+              " nodad\\n' $i $i; done | ip -batch -".replace("ADDRESSES", str(ADDRESSES)))
+    host.wait_output("^ready$")
+    rc, said = t.b.run(f"{t.prog('rds_ib_peer')} --gtest_color=no"
+                       f" --gtest_filter={':'.join(patterns)} --host {A} --host6 {A6}"
+                       " --own 10.9.0.20 --own6 fd00:9::14", timeout)
+    passed = re.search(r"^\[  PASSED  \] (\d+) tests?\.$", said, re.M)
+    failures = re.findall(r"^.*: Failure\n(?:.+\n)*|^\[  FAILED  \] .*\n", said, re.M)
+    assert rc == 0 and passed, "".join(failures[:12]) or f"exit status {rc}: {said[-2000:]}"
+    assert int(passed[1]) > 0, said
+    host.write("", close=True)
+    host.check()
+    t.note(f"{passed[1]} tests")
+
+
+@test(vms=2, modules=("ours", "none"), only="ours", timeout=300)
+def requests(t):
+    """Private data of every version, short, none, of strangers: what is answered and refused."""
+    peer(t, "*Requests.*", "*Strangers.*", "Offers.*")
+
+
+@test(vms=2, modules=("ours", "none"), only="ours", timeout=300)
+def calls(t):
+    """The host's own requests, refused and answered in all ways."""
+    peer(t, "Calls*")
+
+
+@test(vms=2, modules=("ours", "none"), only="ours", timeout=300)
+def credits(t):
+    """Buffers that are counted: kept to, given back, and a peer that does not keep to it."""
+    peer(t, "Credits.*")
+
+
+@test(vms=2, modules=("ours", "none"), only="ours", timeout=300)
+def acks(t):
+    """Acknowledgement by number, what is sent again without, keepalive, peers that fall silent."""
+    peer(t, "Acks.*")
