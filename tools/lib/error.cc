@@ -31,6 +31,14 @@ constexpr Advice advices[] = {
 	{Step::send, ENETDOWN, "cannot send to @: the RDS module or the namespace is going away"},
 	{Step::send, ENETUNREACH, "cannot send to @: the connection is being taken down"},
 	{Step::send, EOPNOTSUPP, "cannot send to @: IPv4 and IPv6 cannot be mixed"},
+	{Step::rdma, EOPNOTSUPP,
+	 "no RDMA on this transport (@): it takes InfiniBand or RoCE (modprobe rds_rdma), and an "
+	 "address of another host"},
+	{Step::rdma, EPERM, "no memory of this process may be pinned: raise ulimit -l"},
+	{Step::rdma, ENOMEM,
+	 "no memory to register on @, or more than may be pinned: raise ulimit -l"},
+	{Step::rdma, EAGAIN,
+	 "no memory could be registered on @: no connection, or the pools of rds_rdma are empty"},
 	{Step::tos, ENOTTY, "a type of service cannot be set on the transport of @"},
 	{Step::tos, EINVAL, "the type of service of @ can be set only once, before traffic"},
 	{Step::info, ENOPROTOOPT, "@: not offered by the loaded RDS modules"},
@@ -58,6 +66,8 @@ const char *verb(Step step)
 		return "cannot read @";
 	case Step::route:
 		return "no route to @";
+	case Step::rdma:
+		return "cannot use RDMA on @";
 	}
 	return "failed";
 }

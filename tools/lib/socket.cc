@@ -31,15 +31,56 @@ Address name_of(int fd, Query query)
 	return Address::from_sockaddr(reinterpret_cast<sockaddr *>(&any), size);
 }
 
+/* Room for as many notices as Received holds; everything else is smaller. */
+constexpr std::size_t control_room =
+	std::tuple_size_v<decltype(Received::notices)> * CMSG_SPACE(sizeof(rds_rdma_notify));
+/* Of what goes with a message the largest. */
+constexpr std::size_t send_control_room = CMSG_SPACE(sizeof(rds_atomic_args));
+
+template <typename Payload>
+bool take_payload(const cmsghdr *c, Payload &payload)
+{
+	if (c->cmsg_len < CMSG_LEN(sizeof(payload)))
+		return false;
+	std::memcpy(&payload, CMSG_DATA(c), sizeof(payload));
+	return true;
+}
+
+void take_notice(const cmsghdr *c, Received &got)
+{
+	rds_rdma_notify notify;
+
+	if (got.notice_count < got.notices.size() && take_payload(c, notify))
+		got.notices[got.notice_count++] = {notify.user_token, notify.status};
+}
+
 void read_control(msghdr &msg, Received &got)
 {
 	for (cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
-		if (c->cmsg_level != SOL_RDS || c->cmsg_type != RDS_CMSG_CONG_UPDATE ||
-		    c->cmsg_len < CMSG_LEN(sizeof(got.congestion_mask)))
+		if (c->cmsg_level != SOL_RDS)
 			continue;
-		got.congestion_update = true;
-		std::memcpy(&got.congestion_mask, CMSG_DATA(c), sizeof(got.congestion_mask));
+		if (c->cmsg_type == RDS_CMSG_CONG_UPDATE)
+			got.congestion_update = take_payload(c, got.congestion_mask);
+		else if (c->cmsg_type == RDS_CMSG_RDMA_STATUS)
+			take_notice(c, got);
+		else if (c->cmsg_type == RDS_CMSG_RDMA_DEST)
+			take_payload(c, got.cookie);
 	}
+}
+
+void attach(msghdr &msg, const SendControl &with, char *room)
+{
+	if (with.data.empty())
+		return;
+	msg.msg_control = room;
+	msg.msg_controllen = CMSG_SPACE(with.data.size());
+
+	cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_RDS;
+	c->cmsg_type = with.type;
+	c->cmsg_len = CMSG_LEN(with.data.size());
+	std::memcpy(CMSG_DATA(c), with.data.data(), with.data.size());
 }
 
 } // namespace
@@ -123,8 +164,35 @@ void RdsSocket::set_congestion_monitor(bool on)
 		fail(Step::option, errno, "RDS_CONG_MONITOR");
 }
 
-int RdsSocket::send(std::span<const std::byte> data, const Address &dest)
+void RdsSocket::set_recverr(bool on)
 {
+	int value = on;
+
+	if (::setsockopt(fd(), SOL_RDS, RDS_RECVERR, &value, sizeof(value)) != 0)
+		fail(Step::option, errno, "RDS_RECVERR");
+}
+
+/* Not by RDS_GET_MR: mainline's has no way to do that without on-demand paging. */
+void RdsSocket::need_rdma()
+{
+	/* Cookie 0: a flush, where there is something to be flushed. */
+	int err = free_mr(0);
+
+	if (err)
+		fail(Step::rdma, err == EINVAL ? EOPNOTSUPP : err, local_address(fd()).host());
+}
+
+int RdsSocket::free_mr(std::uint64_t cookie)
+{
+	rds_free_mr_args args = {cookie, 0};
+
+	return ::setsockopt(fd(), SOL_RDS, RDS_FREE_MR, &args, sizeof(args)) == 0 ? 0 : errno;
+}
+
+int RdsSocket::send(std::span<const std::byte> data, const Address &dest,
+		    const SendControl &with)
+{
+	alignas(cmsghdr) char control[send_control_room] = {};
 	msghdr msg = {};
 	iovec vec = {const_cast<std::byte *>(data.data()), data.size()};
 
@@ -132,6 +200,7 @@ int RdsSocket::send(std::span<const std::byte> data, const Address &dest)
 	msg.msg_namelen = dest.size();
 	msg.msg_iov = &vec;
 	msg.msg_iovlen = 1;
+	attach(msg, with, control);
 	for (;;) {
 		if (::sendmsg(fd(), &msg, MSG_DONTWAIT) >= 0)
 			return 0;
@@ -142,7 +211,7 @@ int RdsSocket::send(std::span<const std::byte> data, const Address &dest)
 
 Received RdsSocket::receive(std::span<std::byte> buffer)
 {
-	alignas(cmsghdr) char control[256];
+	alignas(cmsghdr) char control[control_room];
 	sockaddr_storage name = {};
 	iovec vec = {buffer.data(), buffer.size()};
 	msghdr msg = {};

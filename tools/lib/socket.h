@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -66,7 +67,19 @@ private:
 Address local_address(int fd);
 Address peer_address(int fd);
 
-/* What one recvmsg() brought. Exactly one of error, a congestion update or a message. */
+/* How an RDMA operation ended. */
+struct Notice {
+	std::uint64_t token = 0;
+	std::int32_t status = 0; /* RDS_RDMA_* */
+};
+
+/* A control message of level SOL_RDS that goes with a message; no data: none. */
+struct SendControl {
+	int type = 0;
+	std::span<const std::byte> data;
+};
+
+/* What one recvmsg() brought. One of error, a congestion update, notices or a message. */
 struct Received {
 	int error = 0; /* errno; EAGAIN when nothing waits */
 	std::size_t size = 0;
@@ -74,6 +87,9 @@ struct Received {
 	Address from;
 	bool congestion_update = false;
 	std::uint64_t congestion_mask = 0; /* bit (port % 64): that port may be tried again */
+	std::array<Notice, 8> notices;
+	unsigned notice_count = 0;
+	std::uint64_t cookie = 0; /* came with the message: memory of its sender; 0: none */
 };
 
 class RdsSocket
@@ -104,9 +120,16 @@ public:
 	std::size_t set_receive_buffer(std::size_t bytes);
 	/* Congestion updates as control messages instead of spurious wakeups. */
 	void set_congestion_monitor(bool on);
+	/* Notices of RDMA operations that fail, also if they did not ask for one. */
+	void set_recverr(bool on);
+	/* Throws Error if there is no RDMA on the bound address. */
+	void need_rdma();
+	/* RDS_FREE_MR; 0 or the errno. */
+	int free_mr(std::uint64_t cookie);
 
 	/* 0 when queued, else the errno: EAGAIN (queue full) and ENOBUFS (dest congested). */
-	int send(std::span<const std::byte> data, const Address &dest);
+	int send(std::span<const std::byte> data, const Address &dest,
+		 const SendControl &with = {});
 	Received receive(std::span<std::byte> buffer);
 	/* Forgets what is queued or unacknowledged to dest. */
 	void cancel_sent_to(const Address &dest);

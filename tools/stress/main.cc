@@ -94,9 +94,39 @@ void declare_test(CLI::App &app, CommandLine &line)
 		->type_name("BYTES")
 		->check(size)
 		->group(group);
-	app.add_option("-D,--rdma-bytes", line.rdma, "RDMA size; only 0, for there is no RDMA")
+}
+
+void declare_rdma(CLI::App &app, CommandLine &line)
+{
+	CLI::Validator size = checked_by([](const std::string &text) { parse_size(text); }, "");
+	const char *group = "RDMA (active side; the passive side is told)";
+	RdmaPlan &rdma = line.plan.rdma;
+
+	app.add_option("-D,--rdma-bytes", line.rdma,
+		       "with each ack write to, or read from, so many bytes of the requester's "
+		       "memory; 0: no RDMA")
 		->type_name("BYTES")
 		->check(size)
+		->group(group);
+	app.add_option("--rdma-use-once", rdma.use_once,
+		       "1: memory is registered for one operation; 0: freed by the requester")
+		->type_name("0|1")
+		->capture_default_str()
+		->group(group);
+	app.add_option("--rdma-use-fence", rdma.use_fence,
+		       "1: acks wait for their operations")
+		->type_name("0|1")
+		->capture_default_str()
+		->group(group);
+	app.add_option("--rdma-use-notify", rdma.use_notify,
+		       "1: ask how each operation ended")
+		->type_name("0|1")
+		->capture_default_str()
+		->group(group);
+	app.add_option("--rdma-alignment", rdma.alignment,
+		       "where in its page the memory begins, 0 to 4095")
+		->type_name("BYTES")
+		->capture_default_str()
 		->group(group);
 }
 
@@ -149,10 +179,9 @@ int run(CommandLine &line)
 {
 	Plan &plan = line.plan;
 
-	if (parse_size(line.rdma) != 0)
-		throw Error("-D: no RDMA on this transport");
 	plan.request_bytes = parse_size(line.request);
 	plan.ack_bytes = parse_size(line.ack);
+	plan.rdma.bytes = parse_size(line.rdma);
 	plan.send_buffer = parse_size(line.send_buffer);
 	plan.receive_buffer = parse_size(line.receive_buffer);
 	plan.run = std::random_device()();
@@ -187,5 +216,6 @@ int main(int argc, char **argv)
 
 	declare_sides(app, line);
 	declare_test(app, line);
+	declare_rdma(app, line);
 	return run_tool(app, argc, argv, [&] { return run(line); });
 }

@@ -121,31 +121,48 @@ Pattern::Pattern(std::size_t largest) : pool_(largest + offsets)
 	}
 }
 
-std::span<const std::byte> Pattern::expected(const Message &message, std::size_t size) const
+std::span<const std::byte> Pattern::expected(const Message &message, std::size_t bytes) const
 {
 	std::uint64_t start = message.sequence * 31 + message.source_port * 7u +
 			      message.dest_port * 3u + static_cast<unsigned>(message.op);
 
-	return std::span(pool_).subspan(start % offsets, size - header_bytes);
+	return std::span(pool_).subspan(start % offsets, bytes);
 }
 
 void Pattern::fill(const Message &message, std::span<std::byte> whole) const
 {
-	auto bytes = expected(message, whole.size());
-
-	std::memcpy(whole.data() + header_bytes, bytes.data(), bytes.size());
+	fill_memory(message, whole.subspan(header_bytes), false);
 }
 
 std::optional<std::size_t> Pattern::first_difference(const Message &message,
 						     std::span<const std::byte> whole) const
 {
-	auto want = expected(message, whole.size());
-	auto have = whole.subspan(header_bytes);
+	auto at = first_difference_in_memory(message, whole.subspan(header_bytes));
 
-	if (std::memcmp(want.data(), have.data(), want.size()) == 0)
+	return at ? std::optional(header_bytes + *at) : std::nullopt;
+}
+
+void Pattern::fill_memory(const Message &content, std::span<std::byte> memory, bool inverted) const
+{
+	auto bytes = expected(content, memory.size());
+
+	if (inverted)
+		std::transform(bytes.begin(), bytes.end(), memory.begin(),
+			       [](std::byte byte) { return ~byte; });
+	else
+		std::memcpy(memory.data(), bytes.data(), bytes.size());
+}
+
+std::optional<std::size_t>
+Pattern::first_difference_in_memory(const Message &content,
+				    std::span<const std::byte> memory) const
+{
+	auto want = expected(content, memory.size());
+
+	if (std::memcmp(want.data(), memory.data(), want.size()) == 0)
 		return std::nullopt;
-	auto [at, unused] = std::mismatch(have.begin(), have.end(), want.begin());
-	return header_bytes + static_cast<std::size_t>(at - have.begin());
+	auto [at, unused] = std::mismatch(memory.begin(), memory.end(), want.begin());
+	return static_cast<std::size_t>(at - memory.begin());
 }
 
 } // namespace rdstools

@@ -19,9 +19,10 @@ namespace rdstools
 {
 
 /* Raised with every change of the messages or of the control connection. */
-inline constexpr unsigned protocol = 1;
+inline constexpr unsigned protocol = 2;
 
-enum class Op : std::uint8_t { request = 1, ack = 2 };
+/* The last two are not sent: what an RDMA operation moved, see rdma.h. */
+enum class Op : std::uint8_t { request = 1, ack = 2, written = 3, read = 4 };
 
 struct Message {
 	Op op = Op::request;
@@ -66,8 +67,13 @@ public:
 	std::optional<std::size_t> first_difference(const Message &message,
 						    std::span<const std::byte> whole) const;
 
+	/* The same without a header. Inverted: no byte is what it ought to become. */
+	void fill_memory(const Message &content, std::span<std::byte> memory, bool inverted) const;
+	std::optional<std::size_t>
+	first_difference_in_memory(const Message &content, std::span<const std::byte> memory) const;
+
 private:
-	std::span<const std::byte> expected(const Message &message, std::size_t size) const;
+	std::span<const std::byte> expected(const Message &message, std::size_t bytes) const;
 
 	std::vector<std::byte> pool_;
 };

@@ -32,6 +32,26 @@ std::size_t automatic_buffer(const Plan &plan)
 	return std::clamp(all, least, most);
 }
 
+/* Of one task: its peers' two buffers and its own for each request under way. */
+constexpr std::uint64_t most_rdma_memory = std::uint64_t{1} << 30;
+
+void validate_rdma(const Plan &plan)
+{
+	const RdmaPlan &rdma = plan.rdma;
+
+	check_range("RDMA bytes", rdma.bytes, 0, largest_message);
+	check_range("RDMA alignment", rdma.alignment, 0, most_alignment);
+	check_range("RDMA use-once", rdma.use_once, 0, 1);
+	check_range("RDMA use-fence", rdma.use_fence, 0, 1);
+	check_range("RDMA use-notify", rdma.use_notify, 0, 1);
+	if (!rdma.bytes)
+		return;
+	if (plan.oneway)
+		throw Error("RDMA goes with acks: -D and -o exclude each other");
+	check_range("RDMA bytes * tasks * depth", rdma.bytes * plan.tasks * plan.depth, 1,
+		    most_rdma_memory);
+}
+
 } // namespace
 
 void Plan::validate() const
@@ -48,6 +68,7 @@ void Plan::validate() const
 	check_range("tos", tos, 0, 255);
 	check_range("send buffer", send_buffer, 0, largest_buffer);
 	check_range("receive buffer", receive_buffer, 0, largest_buffer);
+	validate_rdma(*this);
 }
 
 Json Plan::json() const
@@ -62,6 +83,11 @@ Json Plan::json() const
 		{"tos", tos},
 		{"send_buffer", send_buffer},
 		{"receive_buffer", receive_buffer},
+		{"rdma_bytes", rdma.bytes},
+		{"rdma_alignment", rdma.alignment},
+		{"rdma_use_once", rdma.use_once},
+		{"rdma_use_fence", rdma.use_fence},
+		{"rdma_use_notify", rdma.use_notify},
 		{"run", run}};
 }
 
@@ -92,6 +118,11 @@ Plan Plan::from_json(const Json &json)
 		plan.tos = small("tos");
 		plan.send_buffer = number("send_buffer");
 		plan.receive_buffer = number("receive_buffer");
+		plan.rdma.bytes = number("rdma_bytes");
+		plan.rdma.alignment = small("rdma_alignment");
+		plan.rdma.use_once = small("rdma_use_once");
+		plan.rdma.use_fence = small("rdma_use_fence");
+		plan.rdma.use_notify = small("rdma_use_notify");
 		plan.run = small("run");
 	} catch (const Json::exception &error) {
 		throw Error(format("the peer's options are not understood: %s", error.what()));
@@ -123,8 +154,24 @@ std::vector<RdsSocket> open_sockets(const Plan &plan, const Address &base)
 		socket.set_tos(static_cast<std::uint8_t>(plan.tos));
 		if (plan.congestion_monitor)
 			socket.set_congestion_monitor(true);
+		if (plan.rdma.bytes)
+			socket.set_recverr(true);
 	}
+	if (plan.rdma.bytes)
+		sockets.front().need_rdma();
 	return sockets;
+}
+
+void check_rdma(const Plan &plan, const Address &local)
+{
+	Address any_port = local;
+	RdsSocket socket;
+
+	if (!plan.rdma.bytes)
+		return;
+	any_port.set_port(0);
+	socket.bind(any_port);
+	socket.need_rdma();
 }
 
 } // namespace rdstools

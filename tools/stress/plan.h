@@ -17,6 +17,19 @@ namespace rdstools
 inline constexpr unsigned most_tasks = 512;
 inline constexpr unsigned most_depth = 65536;
 
+/* A page less one: where in its page the memory of an operation may begin. */
+inline constexpr unsigned most_alignment = 4095;
+
+/* RDMA operations that go with the acks; see rdma.h. */
+struct RdmaPlan {
+	std::uint64_t bytes = 0; /* 0: none */
+	unsigned alignment = 0;	 /* bytes behind the beginning of a page */
+	/* 0 or 1, as the command line has them. */
+	unsigned use_once = 1;	 /* regions go with their first use, else RDS_FREE_MR */
+	unsigned use_fence = 1;	 /* an ack waits for the read before it */
+	unsigned use_notify = 1; /* ask how each operation ended */
+};
+
 struct Plan {
 	unsigned tasks = 1;
 	unsigned depth = 1;
@@ -28,6 +41,7 @@ struct Plan {
 	unsigned tos = 0;
 	std::uint64_t send_buffer = 0; /* 0: enough for everything under way */
 	std::uint64_t receive_buffer = 0;
+	RdmaPlan rdma;
 	std::uint32_t run = 0;
 
 	/* Throws Error, naming the value that is out of range. */
@@ -45,6 +59,9 @@ struct Ends {
 
 /* One bound socket per task, with buffers, tos and monitor as planned. Throws Error. */
 std::vector<RdsSocket> open_sockets(const Plan &plan, const Address &base);
+
+/* Throws Error if the plan has RDMA and the address has not. */
+void check_rdma(const Plan &plan, const Address &local);
 
 } // namespace rdstools
 

@@ -60,6 +60,18 @@ void append_rtt(std::vector<Cell> &row, const Histogram &rtt)
 	row.emplace_back(usec(rtt.max()));
 }
 
+std::string rdma_text(const Plan &plan, const Totals &all, const Losses &losses)
+{
+	return format("RDMA: %llu operations of %llu bytes, %llu notifications, %.1f MB in, "
+		      "%.1f MB out; lost notifications %llu\n",
+		      static_cast<unsigned long long>(all.operations),
+		      static_cast<unsigned long long>(plan.rdma.bytes),
+		      static_cast<unsigned long long>(all.notices),
+		      static_cast<double>(all.rdma_in_bytes) / 1e6,
+		      static_cast<double>(all.rdma_out_bytes) / 1e6,
+		      static_cast<unsigned long long>(losses.notices));
+}
+
 } // namespace
 
 Totals Totals::of(const TaskState &task)
@@ -79,6 +91,10 @@ Totals Totals::of(const TaskState &task)
 	t.updates = task.updates;
 	t.late_wakeups = task.late_wakeups;
 	t.stale = task.stale;
+	t.operations = task.operations;
+	t.notices = task.notices;
+	t.rdma_in_bytes = task.rdma_in_bytes;
+	t.rdma_out_bytes = task.rdma_out_bytes;
 	return t;
 }
 
@@ -97,6 +113,10 @@ Totals &Totals::operator+=(const Totals &other)
 	updates += other.updates;
 	late_wakeups += other.late_wakeups;
 	stale += other.stale;
+	operations += other.operations;
+	notices += other.notices;
+	rdma_in_bytes += other.rdma_in_bytes;
+	rdma_out_bytes += other.rdma_out_bytes;
 	return *this;
 }
 
@@ -117,6 +137,10 @@ Totals Totals::operator-(const Totals &earlier) const
 	delta.updates -= earlier.updates;
 	delta.late_wakeups -= earlier.late_wakeups;
 	delta.stale -= earlier.stale;
+	delta.operations -= earlier.operations;
+	delta.notices -= earlier.notices;
+	delta.rdma_in_bytes -= earlier.rdma_in_bytes;
+	delta.rdma_out_bytes -= earlier.rdma_out_bytes;
 	return delta;
 }
 
@@ -176,6 +200,8 @@ void Reporter::print_line(const Totals &delta, double seconds, double cpu)
 	double tx = rate(delta.sent, seconds);
 	double rx = rate(delta.received, seconds);
 	double kbytes = rate(delta.sent_bytes + delta.received_bytes, seconds) / 1024;
+	double in = rate(delta.rdma_in_bytes, seconds) / 1024;
+	double out = rate(delta.rdma_out_bytes, seconds) / 1024;
 	double tx_us = ratio(usec(delta.send_ns), static_cast<double>(delta.send_calls));
 	/* No ack in this interval, or one way: there is no time to tell. */
 	Cell rtt;
@@ -188,6 +214,8 @@ void Reporter::print_line(const Totals &delta, double seconds, double cpu)
 			     {"tx_rate", tx},
 			     {"rx_rate", rx},
 			     {"kbytes_rate", kbytes},
+			     {"rdma_in_kbytes_rate", in},
+			     {"rdma_out_kbytes_rate", out},
 			     {"tx_usec", tx_us},
 			     {"rtt_usec", nullptr},
 			     {"cpu_percent", cpu},
@@ -197,13 +225,13 @@ void Reporter::print_line(const Totals &delta, double seconds, double cpu)
 		std::cout << line.dump() << '\n' << std::flush;
 		return;
 	}
-	/* mbi and mbo are RDMA, of which there is none; the columns stay for old scripts. */
+	/* mbi and mbo are what RDMA brought in and took out; the names are known to scripts. */
 	if (!heading_done_)
 		std::cout << "tsks   tx/s   rx/s  tx+rx K/s    mbi K/s    mbo K/s tx us/c   rtt us "
 			     "cpu %\n";
 	heading_done_ = true;
 	std::cout << format("%4u %6.0f %6.0f %10.2f %10.2f %10.2f %7.2f %8s %5.2f\n", plan_.tasks,
-			    tx, rx, kbytes, 0.0, 0.0, tx_us, cell_text(rtt, 2).c_str(), cpu)
+			    tx, rx, kbytes, in, out, tx_us, cell_text(rtt, 2).c_str(), cpu)
 		  << std::flush;
 }
 
@@ -236,6 +264,9 @@ Json Reporter::totals_json() const
 		{"received_bytes", all.received_bytes},
 		{"send_calls", all.send_calls},
 		{"send_ns", all.send_ns},
+		{"operations", all.operations},
+		{"rdma_in_bytes", all.rdma_in_bytes},
+		{"rdma_out_bytes", all.rdma_out_bytes},
 		{"cpu_percent", cpu_}};
 }
 
@@ -306,9 +337,14 @@ void Reporter::print_final_json(const Table &table, SharedMemory &shared,
 			    {"congested", all.congested},
 			    {"congestion_updates", all.updates},
 			    {"late_wakeups", all.late_wakeups},
-			    {"stale", all.stale}};
+			    {"stale", all.stale},
+			    {"operations", all.operations},
+			    {"notifications", all.notices},
+			    {"rdma_in_bytes", all.rdma_in_bytes},
+			    {"rdma_out_bytes", all.rdma_out_bytes}};
 	result["lost"] = losses.lost;
 	result["unanswered"] = losses.unanswered;
+	result["lost_notifications"] = losses.notices;
 	std::cout << result.dump() << '\n' << std::flush;
 }
 
@@ -334,9 +370,13 @@ void Reporter::print_final_text(const Table &table, SharedMemory &shared,
 			    static_cast<unsigned long long>(all.updates),
 			    static_cast<unsigned long long>(all.late_wakeups),
 			    static_cast<unsigned long long>(all.stale));
+	if (plan_.rdma.bytes)
+		std::cout << rdma_text(plan_, all, losses);
 	std::cout << format("verified: %llu messages, %s; lost %llu, unanswered %llu\n",
 			    static_cast<unsigned long long>(all.received),
-			    plan_.verify ? "addresses, ports, sequence, length, payload"
+			    plan_.verify ? plan_.rdma.bytes
+						? "addresses, ports, sequence, length, payload, RDMA"
+						: "addresses, ports, sequence, length, payload"
 					 : "addresses, ports, sequence, length",
 			    static_cast<unsigned long long>(losses.lost),
 			    static_cast<unsigned long long>(losses.unanswered))

@@ -18,6 +18,7 @@ namespace rdstools
 struct Losses {
 	std::uint64_t lost = 0;
 	std::uint64_t unanswered = 0;
+	std::uint64_t notices = 0; /* of our RDMA operations */
 };
 
 /* Plain copies of a task's counters. */
@@ -35,6 +36,10 @@ struct Totals {
 	std::uint64_t updates = 0;
 	std::uint64_t late_wakeups = 0;
 	std::uint64_t stale = 0;
+	std::uint64_t operations = 0;
+	std::uint64_t notices = 0;
+	std::uint64_t rdma_in_bytes = 0;
+	std::uint64_t rdma_out_bytes = 0;
 
 	static Totals of(const TaskState &task);
 	Totals &operator+=(const Totals &other);

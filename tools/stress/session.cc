@@ -31,6 +31,12 @@ constexpr std::uint64_t silence_limit = 15 * second;
 constexpr std::uint64_t drain_patience = 10 * second;
 constexpr int nap_ms = 50;
 
+/* For an abort: what is missing here is not the other side's fault. */
+Json complaint(const std::string &text, int status)
+{
+	return {{"text", text}, {"status", status}};
+}
+
 /* For the peer: its scope ids are not ours. */
 std::string bare(Address address)
 {
@@ -75,6 +81,8 @@ Json Session::expect(const char *type)
 	Json message = control_.receive(handshake_patience);
 	std::string got = message.value("type", "");
 
+	if (got == "abort" && message.value("status", 0) == exit_usage)
+		throw Error("the other side gave up: " + message.value("text", ""));
 	if (got == "abort")
 		throw PeerError("the other side gave up: " + message.value("text", ""));
 	if (got != type)
@@ -101,6 +109,12 @@ void Session::begin_active(Plan plan)
 	plan_ = plan;
 	ends_.local =
 		options_.receive.specified() ? options_.receive : local_address(control_.fd());
+	try {
+		check_rdma(plan_, ends_.local);
+	} catch (const Error &error) {
+		tell("abort", complaint(error.what(), exit_usage));
+		throw;
+	}
 	tell("setup", {{"plan", plan_.json()}, {"address", bare(ends_.local)}});
 	Json ready = expect("ready");
 	ends_.peer = numeric_address(ready.value("address", ""));
@@ -117,7 +131,7 @@ void Session::begin_active(Plan plan)
 		sockets_ = open_sockets(plan_, ends_.local);
 		spawn();
 	} catch (const Error &error) {
-		tell("abort", {{"text", error.what()}});
+		tell("abort", complaint(error.what(), exit_usage));
 		throw;
 	}
 	tell("start", {{"port", base}});
@@ -138,7 +152,7 @@ void Session::begin_passive()
 			throw Error("one side uses IPv4 and the other IPv6");
 		sockets_ = open_sockets(plan_, ends_.local);
 	} catch (const Error &error) {
-		tell("abort", {{"text", error.what()}});
+		tell("abort", complaint(error.what(), exit_usage));
 		throw;
 	}
 	tell("ready", {{"address", bare(ends_.local)}});
@@ -192,6 +206,9 @@ void Session::child(unsigned index)
 		if (options_.realtime)
 			become_realtime();
 		Worker(plan_, ends_, index, socket, *shared_, options_.trace).run();
+	} catch (const Error &error) {
+		std::strncpy(state.error, error.what(), sizeof(state.error) - 1);
+		_exit(error.code() == EOPNOTSUPP ? exit_usage : exit_failed);
 	} catch (const std::exception &error) {
 		std::strncpy(state.error, error.what(), sizeof(state.error) - 1);
 		_exit(exit_failed);
@@ -211,11 +228,14 @@ void Session::check_children()
 			text = WIFSIGNALED(status) ? format("task %u was killed by signal %d", i,
 							    WTERMSIG(status))
 						   : format("task %u ended early", i);
+		bool usage = WIFEXITED(status) && WEXITSTATUS(status) == exit_usage;
 		try {
-			tell("abort", {{"text", text}});
+			tell("abort", complaint(text, usage ? exit_usage : exit_failed));
 		} catch (const PeerError &) {
 			/* Our own finding says more than the peer's silence. */
 		}
+		if (usage)
+			throw Error(text);
 		throw TestFailed(text);
 	}
 }
@@ -224,6 +244,8 @@ void Session::handle(const Json &message)
 {
 	std::string type = message.value("type", "");
 
+	if (type == "abort" && message.value("status", 0) == exit_usage)
+		throw Error("the other side reports: " + message.value("text", ""));
 	if (type == "abort")
 		throw TestFailed("the other side reports: " + message.value("text", ""));
 	if (type == "drain") {
@@ -254,8 +276,21 @@ std::uint64_t Session::progress_mark() const
 	std::uint64_t mark = 0;
 
 	for (unsigned i = 0; i < plan_.tasks; i++)
-		mark += shared_->task(i).received + shared_->task(i).sent;
+		mark += shared_->task(i).received + shared_->task(i).sent +
+			shared_->task(i).notices;
 	return mark;
+}
+
+/* When everything is answered no operation begins any more. */
+std::uint64_t Session::count_notices() const
+{
+	std::uint64_t missing = 0;
+
+	for (unsigned i = 0; i < plan_.tasks; i++) {
+		std::uint64_t came = shared_->task(i).notices;
+		missing += shared_->task(i).notices_due - came;
+	}
+	return missing;
 }
 
 /* Our requests are answered, or nothing moves any more. */
@@ -315,21 +350,24 @@ std::uint64_t Session::count_lost() const
 	return lost;
 }
 
-/* Both sides are drained; one way, messages may still be on their way to us. */
+/* Both sides are drained; one way, messages may still be on their way to us, and so may notices. */
 void Session::check_received()
 {
 	std::uint64_t lost = count_lost();
+	std::uint64_t notices = count_notices();
 
 	if (std::uint64_t mark = progress_mark(); mark != last_mark_) {
 		last_mark_ = mark;
 		progress_at_ = now_ns();
 	}
-	if (lost && now_ns() - progress_at_ < drain_patience)
+	if ((lost || notices) && now_ns() - progress_at_ < drain_patience)
 		return;
 	losses_.lost = lost;
+	losses_.notices = notices;
 	Json result = reporter_->totals_json();
 	result["lost"] = losses_.lost;
 	result["unanswered"] = losses_.unanswered;
+	result["lost_notifications"] = losses_.notices;
 	tell("result", result);
 	result_sent_ = true;
 }
@@ -394,9 +432,10 @@ void Session::end_children()
 
 int Session::verdict() const
 {
-	bool missing = losses_.lost || losses_.unanswered ||
-		       peer_result_->value("lost", std::uint64_t{0}) ||
-		       peer_result_->value("unanswered", std::uint64_t{0});
+	bool missing = losses_.lost || losses_.unanswered || losses_.notices;
+
+	for (const char *what : {"lost", "unanswered", "lost_notifications"})
+		missing = missing || peer_result_->value(what, std::uint64_t{0});
 
 	return missing ? exit_failed : exit_ok;
 }

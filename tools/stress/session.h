@@ -74,6 +74,7 @@ private:
 	Json sent_matrix() const;
 	void take_sent_matrix(const Json &message);
 	std::uint64_t count_lost() const;
+	std::uint64_t count_notices() const;
 	void send_result();
 	void end_children();
 	int verdict() const;

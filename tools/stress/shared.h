@@ -57,6 +57,12 @@ struct TaskState {
 	Counter updates;      /* congestion updates received as control messages */
 	Counter late_wakeups; /* congestion had ended, but only our own timer noticed */
 	Counter stale;	      /* messages of an earlier test, dropped */
+	Counter operations;   /* RDMA operations of this task that the kernel took */
+	Counter notices_due;  /* those of them that asked for a notice */
+	Counter notices;      /* that came */
+	/* What operations of either side brought into our memory, and took from it. */
+	Counter rdma_in_bytes;
+	Counter rdma_out_bytes;
 	Counter outstanding;
 	Counter draining; /* 1: has seen Phase::drain, so no new requests come from it */
 	/* The round trip times; the parent reads them only when the task has ended. */

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "../lib/error.h"
 #include "../lib/text.h"
@@ -23,6 +24,10 @@ constexpr unsigned batch = 64;
 constexpr std::uint64_t congestion_patience_ns = 1000000000;
 /* How long a task may sleep before it looks at the phase again. */
 constexpr int nap_ms = 50;
+/* Memory could not be registered; nobody tells when it can. */
+constexpr int register_nap_ms = 2;
+/* So long it may take: connections come back, pools are flushed. */
+constexpr std::uint64_t register_patience_ns = 10000000000;
 
 std::vector<Flow> make_flows(const Plan &plan)
 {
@@ -50,6 +55,8 @@ Worker::Worker(const Plan &plan, const Ends &ends, unsigned index, RdsSocket &so
 		peers_.back().set_port(static_cast<std::uint16_t>(ends.peer.port() + i));
 	}
 	first_ = index % plan.tasks;
+	if (plan.rdma.bytes)
+		rdma_.emplace(plan, local_.port(), ends.peer.port(), state_);
 }
 
 void Worker::wrong(unsigned peer, const std::string &what) const
@@ -87,6 +94,10 @@ void Worker::receive_some()
 			return;
 		if (got.error)
 			fail(Step::receive, got.error, local_.text());
+		if (got.notice_count) {
+			take_notices(got);
+			continue;
+		}
 		if (got.congestion_update) {
 			take_update(got.congestion_mask);
 			continue;
@@ -127,6 +138,39 @@ void Worker::take(std::size_t size, const Received &got)
 		take_request(flows_[peer], peer, *message);
 	else
 		take_ack(flows_[peer], peer, *message);
+	if (!rdma_)
+		return;
+	std::string fault = message->op == Op::request
+				    ? rdma_->take_request(*message, peer, got.cookie)
+				    : rdma_->take_ack(*message, peer);
+	if (!fault.empty())
+		wrong(peer, fault);
+	if (message->op == Op::ack)
+		free_region(peer, message->sequence);
+}
+
+void Worker::free_region(unsigned peer, std::uint64_t sequence)
+{
+	std::uint64_t cookie = rdma_->take_to_free(peer, sequence);
+	int err = cookie ? socket_.free_mr(cookie) : 0;
+
+	if (err)
+		wrong(peer, format("memory of request %llu cannot be freed: %s",
+				   static_cast<unsigned long long>(sequence), std::strerror(err)));
+}
+
+void Worker::take_notices(const Received &got)
+{
+	for (const Notice &notice : std::span(got.notices).first(got.notice_count)) {
+		unsigned peer = 0;
+		std::string fault = rdma_ ? rdma_->take_notice(notice, peer)
+					  : "a notice of an operation without RDMA";
+		if (!fault.empty())
+			wrong(peer, fault);
+		if (trace_)
+			std::fprintf(stderr, "task %u: notice %llx\n", index_,
+				     static_cast<unsigned long long>(notice.token));
+	}
 }
 
 void Worker::take_request(Flow &flow, unsigned peer, const Message &message)
@@ -178,6 +222,40 @@ void Worker::clear_congestion(bool by_timer)
 	by_timer_ = by_timer;
 }
 
+/* Gives the message to the kernel, with what belongs to it. */
+int Worker::hand_over(const Message &message, unsigned peer, std::span<const std::byte> whole)
+{
+	SendControl with = rdma_ ? rdma_->before(message, peer) : SendControl();
+	std::uint64_t before = now_ns();
+	int err = socket_.send(whole, peers_[peer], with);
+	std::uint64_t after = now_ns();
+
+	state_.send_ns.add(after - before);
+	state_.send_calls.add(1);
+	if (!rdma_)
+		return err;
+	if (err)
+		rdma_->refused(message);
+	else
+		rdma_->accepted(message, peer);
+	check_registration(err, after);
+	return err;
+}
+
+/* EAGAIN and ENOMEM pass, as a rule: told only if nothing goes for long, or to the very end. */
+void Worker::check_registration(int err, std::uint64_t now)
+{
+	if (err != EAGAIN && err != ENOMEM) {
+		refused_since_ = 0;
+		return;
+	}
+	refused_ = err;
+	if (!refused_since_)
+		refused_since_ = now;
+	if (now - refused_since_ >= register_patience_ns)
+		fail(Step::rdma, err, local_.text());
+}
+
 Worker::Sent Worker::transmit(Op op, unsigned peer, std::uint64_t sequence, std::size_t size)
 {
 	Message message = {op,
@@ -193,14 +271,11 @@ Worker::Sent Worker::transmit(Op op, unsigned peer, std::uint64_t sequence, std:
 	encode(message, whole);
 	if (plan_.verify)
 		pattern_.fill(message, whole);
-	std::uint64_t before = now_ns();
-	int err = socket_.send(whole, peers_[peer]);
-	state_.send_ns.add(now_ns() - before);
-	state_.send_calls.add(1);
+	int err = hand_over(message, peer, whole);
 	if (err == ENOBUFS) {
 		state_.congested.add(1);
 		if (!congested_++)
-			congested_since_ = before;
+			congested_since_ = now_ns();
 		flows_[peer].congested = true;
 		by_timer_ = false;
 		return Sent::congested;
@@ -211,7 +286,8 @@ Worker::Sent Worker::transmit(Op op, unsigned peer, std::uint64_t sequence, std:
 		return Sent::queue_full;
 	}
 	if (err)
-		fail(Step::send, err, peers_[peer].text());
+		fail(rdma_ && (err == EOPNOTSUPP || err == EPERM) ? Step::rdma : Step::send, err,
+		     peers_[peer].text());
 	if (by_timer_) {
 		state_.late_wakeups.add(1);
 		by_timer_ = false;
@@ -235,6 +311,8 @@ bool Worker::send_acks()
 		Flow &flow = flows_[peer];
 		unsigned left = batch;
 		for (; flow.ack_due() && !flow.congested && left; left--) {
+			if (rdma_ && !rdma_->may_answer(peer, flow.due_ack()))
+				break;
 			if (transmit(Op::ack, peer, flow.due_ack(), plan_.ack_bytes) != Sent::yes)
 				break;
 			flow.ack_sent();
@@ -278,6 +356,8 @@ void Worker::publish(Phase phase)
 	for (const Flow &flow : flows_)
 		outstanding += flow.outstanding();
 	state_.outstanding.set(outstanding);
+	if (phase == Phase::drain && refused_since_ && !state_.sent)
+		fail(Step::rdma, refused_, local_.text());
 	/* After `outstanding`, and seen in this order: see Session::check_drained(). */
 	if (phase == Phase::drain) {
 		std::atomic_thread_fence(std::memory_order_release);
@@ -289,9 +369,12 @@ void Worker::wait(bool idle)
 {
 	pollfd pfd = {socket_.fd(), POLLIN, 0};
 
-	if (queue_full_)
+	int nap = queue_full_ && rdma_ ? register_nap_ms : nap_ms;
+
+	/* Memory that could not be registered does not make the queue full. */
+	if (queue_full_ && !rdma_)
 		pfd.events |= POLLOUT;
-	if (::poll(&pfd, 1, idle || queue_full_ ? nap_ms : 0) < 0 && errno != EINTR)
+	if (::poll(&pfd, 1, idle || queue_full_ ? nap : 0) < 0 && errno != EINTR)
 		fail(Step::receive, errno, local_.text());
 	/* After ENOMEM nothing signals room, so a timeout tries again as well. */
 	queue_full_ = false;

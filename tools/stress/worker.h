@@ -8,12 +8,14 @@
 #define RDSTOOLS_STRESS_WORKER_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "flow.h"
 #include "message.h"
 #include "plan.h"
+#include "rdma.h"
 #include "shared.h"
 
 namespace rdstools
@@ -35,9 +37,13 @@ private:
 	void take_request(Flow &flow, unsigned peer, const Message &message);
 	void take_ack(Flow &flow, unsigned peer, const Message &message);
 	void take_update(std::uint64_t mask);
+	void take_notices(const Received &got);
+	void free_region(unsigned peer, std::uint64_t sequence);
 	bool send_acks();
 	bool send_requests();
 	Sent transmit(Op op, unsigned peer, std::uint64_t sequence, std::size_t size);
+	int hand_over(const Message &message, unsigned peer, std::span<const std::byte> whole);
+	void check_registration(int err, std::uint64_t now);
 	void wait(bool idle);
 	void clear_congestion(bool by_timer);
 	void publish(Phase phase);
@@ -59,7 +65,10 @@ private:
 	std::vector<std::byte> out_;
 	std::vector<std::byte> in_;
 	unsigned first_ = 0; /* where the next round over the flows starts */
+	std::optional<RdmaTask> rdma_;
 	bool queue_full_ = false;
+	std::uint64_t refused_since_ = 0; /* RDMA: nothing was taken since then; 0: the last was */
+	int refused_ = 0;		  /* the errno of that */
 	unsigned congested_ = 0; /* number of flows with Flow::congested */
 	std::uint64_t congested_since_ = 0;
 	bool by_timer_ = false; /* the flows were un-congested by our timer */

@@ -37,7 +37,10 @@ expect 2 "not an address" rds-ping 10.9.0.999
 expect 2 "link-local" rds-ping fe80::1
 expect 2 "watch" rds-info --samples 3
 expect 2 "at least 1ms" rds-info --watch 0
-expect 2 "no RDMA on this transport" rds-stress -D 4096
+expect 2 "RDMA bytes must be 0 to 1048576" rds-stress -D 2m
+expect 2 "exclude each other" rds-stress -D 4096 -o
+expect 2 "alignment must be 0 to 4095" rds-stress -D 4096 --rdma-alignment 4096
+expect 2 "use-notify must be 0 to 1" rds-stress -D 4096 --rdma-use-notify 2
 expect 2 "32 to 1048576" rds-stress -q 31
 expect 2 "tasks must be" rds-stress -t 0
 exit $failed

@@ -115,3 +115,32 @@ TEST(Pattern, has_nothing_to_say_about_a_bare_header)
 	pattern.fill(sample(header_bytes), bytes);
 	EXPECT_FALSE(pattern.first_difference(sample(header_bytes), bytes));
 }
+
+TEST(Pattern, of_memory_has_no_header)
+{
+	Pattern pattern(64);
+	std::vector<std::byte> bytes(64);
+	Message content;
+
+	content.op = Op::written;
+	content.sequence = 7;
+	pattern.fill_memory(content, bytes, false);
+	EXPECT_FALSE(pattern.first_difference_in_memory(content, bytes));
+	bytes[0] ^= std::byte{1};
+	EXPECT_EQ(pattern.first_difference_in_memory(content, bytes), 0u);
+	content.op = Op::read;
+	EXPECT_TRUE(pattern.first_difference_in_memory(content, bytes));
+}
+
+TEST(Pattern, inverted_has_no_byte_of_what_is_to_come)
+{
+	Pattern pattern(4096);
+	std::vector<std::byte> before(4096), after(4096);
+	Message content;
+
+	content.op = Op::written;
+	pattern.fill_memory(content, before, true);
+	pattern.fill_memory(content, after, false);
+	for (std::size_t i = 0; i < before.size(); i++)
+		ASSERT_NE(before[i], after[i]) << i;
+}

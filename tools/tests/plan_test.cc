@@ -16,6 +16,7 @@ TEST(Plan, crosses_the_control_connection_unchanged)
 	plan.verify = true;
 	plan.congestion_monitor = true;
 	plan.run = 0xffffffff;
+	plan.rdma = {4096, 100, 0, 0, 1};
 	Json json = Json::parse(plan.json().dump());
 	EXPECT_EQ(Plan::from_json(json).json(), plan.json());
 }
@@ -37,6 +38,11 @@ TEST(Plan, refuses_what_is_out_of_range)
 	broken([](Plan &p) { p.ack_bytes = 0; });
 	broken([](Plan &p) { p.tos = 256; });
 	broken([](Plan &p) { p.send_buffer = UINT64_MAX; });
+	broken([](Plan &p) { p.rdma.bytes = largest_message + 1; });
+	broken([](Plan &p) { p.rdma.alignment = most_alignment + 1; });
+	broken([](Plan &p) { p.rdma.use_once = 2; });
+	broken([](Plan &p) { p.rdma.bytes = 1, p.oneway = true; });
+	broken([](Plan &p) { p.rdma.bytes = largest_message, p.tasks = 8, p.depth = 500; });
 }
 
 TEST(Plan, trusts_no_peer)
@@ -53,6 +59,8 @@ TEST(Plan, trusts_no_peer)
 	broken("depth", "7");
 	broken("oneway", 1);
 	broken("run", nullptr);
+	broken("rdma_bytes", -1);
+	broken("rdma_use_notify", 2);
 	EXPECT_THROW(Plan::from_json(Json::object()), Error);
 	EXPECT_THROW(Plan::from_json(Json::array()), Error);
 }

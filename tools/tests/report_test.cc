@@ -80,7 +80,7 @@ TEST(Reporter, sums_up_tasks_and_takes_over_the_peer)
 	/* What comes while draining counts as a message but not for the rates. */
 	shared.task(0).sent.set(101);
 	Json peer = {{"seconds", 2.0}, {"sent", 50}};
-	std::string text = printed([&] { reporter.final(shared, peer, {3, 4}); });
+	std::string text = printed([&] { reporter.final(shared, peer, {3, 4, 5}); });
 	Json result = Json::parse(text);
 	EXPECT_EQ(result.at("tasks").size(), 2u);
 	EXPECT_EQ(result.at("tasks")[1].at("tx_rate"), 150.0);
@@ -92,4 +92,37 @@ TEST(Reporter, sums_up_tasks_and_takes_over_the_peer)
 	EXPECT_EQ(result.at("counts").at("sent"), 401);
 	EXPECT_EQ(result.at("lost"), 3);
 	EXPECT_EQ(result.at("unanswered"), 4);
+	EXPECT_EQ(result.at("lost_notifications"), 5);
+}
+
+TEST(Reporter, tells_what_rdma_moved)
+{
+	SharedMemory shared(1);
+	Plan plan;
+	plan.rdma.bytes = 4096;
+	Reporter json(plan, some_ends(), true, false);
+	Reporter words(plan, some_ends(), false, false);
+
+	json.start(0);
+	words.start(0);
+	shared.task(0).operations.set(7);
+	shared.task(0).notices.set(6);
+	shared.task(0).rdma_in_bytes.set(2 * 1024);
+	shared.task(0).rdma_out_bytes.set(4 * 1024);
+	std::string line = printed([&] { json.interval(shared, 2 * second); });
+	EXPECT_EQ(Json::parse(line).at("rdma_in_kbytes_rate"), 1.0);
+	EXPECT_EQ(Json::parse(line).at("rdma_out_kbytes_rate"), 2.0);
+	line = printed([&] { words.interval(shared, second); });
+	EXPECT_NE(line.find(" 2.00       4.00 "), std::string::npos) << line;
+	json.freeze(shared, second);
+	words.freeze(shared, second);
+	Json counts = Json::parse(printed([&] { json.final(shared, {}, {}); })).at("counts");
+	EXPECT_EQ(counts.at("operations"), 7);
+	EXPECT_EQ(counts.at("notifications"), 6);
+	EXPECT_EQ(counts.at("rdma_in_bytes"), 2048);
+	line = printed([&] { words.final(shared, {}, {0, 0, 1}); });
+	EXPECT_NE(line.find("RDMA: 7 operations of 4096 bytes, 6 notifications"),
+		  std::string::npos)
+		<< line;
+	EXPECT_NE(line.find("lost notifications 1\n"), std::string::npos) << line;
 }
