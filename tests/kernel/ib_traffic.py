@@ -2,12 +2,16 @@
 """What tests over InfiniBand have in common, ours with ours and with mainline."""
 import json
 
-from traffic import A, A6, B, B6, Flows, counters, exact, ping
+from traffic import A, A6, B, B6, Flows, counters, exact, ping, stress_says
 
 MIXED = "--flows 16"  # lengths from 0 to 64 KiB
 LOAD = "--flows 16 --max-payload 8192"
 STEADY = "--rate 300 --drain 15"
 ROCE = 4791  # UDP port
+
+# What rds-stress -D can do otherwise; without fence and notifications it only writes.
+RDMA_WAYS = [" ".join(f"--rdma-use-{what} 0" for what in without) for without in
+             ((), ("once",), ("fence",), ("notify",), ("once", "fence"), ("fence", "notify"))]
 
 
 def queue_pairs(t, machine, options=""):
@@ -75,3 +79,25 @@ def broken_streams(t):
         to_mainline = t.flavour(t.vms.index(flow.receiver)) == "mainline"
         t.note((all_but_told if to_mainline else exact)(flow.stop()))
     assert sum(counters(t, m)[why] for m in ours for why in ("ib_completion_errors", "ib_tx_stuck"))
+
+
+def rdma(t, active, passive, target, options, bytes_each):
+    """rds-stress with RDMA: bytes and notifications were right at both ends, and there were some."""
+    said = json.loads(stress_says(t, active, passive, target,
+                                  f"--json -D {bytes_each} {options}").splitlines()[-1])
+    counts = said["counts"]
+    moved = counts["rdma_in_bytes"] + counts["rdma_out_bytes"]
+    assert moved >= counts["operations"] * bytes_each > 0, said
+    notified = "--rdma-use-notify 0" not in options
+    assert counts["notifications"] == (counts["operations"] if notified else 0), said
+    return counts["operations"]
+
+
+def rdma_each_way(t, load="-T 1 -t 2 -d 4"):
+    """With and without use-once, fence and notifications, IPv4 and IPv6, either end active."""
+    done = {}
+    pings(t)  # the first messages between two of mainline's may be lost
+    for n, ways in enumerate(RDMA_WAYS):
+        ends = ((t.a, t.b, (B, B6)), (t.b, t.a, (A, A6)))[n % 2]
+        done[ways] = rdma(t, *ends[:2], ends[2][n // 2 % 2], f"{load} {ways}", 8192)
+    t.note(", ".join(f"{count} {ways or 'with everything'}" for ways, count in done.items()))

@@ -116,13 +116,19 @@ def from_first(found):
     return f"{tell(found)}, {found['before_first']} before the first that came"
 
 
-def stress(t, active, passive, target, options, prefixes=("", "")):
-    """rds-stress between two hosts; both ends must be content. Returns the messages verified."""
+def stress_says(t, active, passive, target, options, prefixes=("", "")):
+    """rds-stress between two hosts; both ends must be content. What the active one printed."""
     tool = t.tool("rds-stress")
     waiting = passive.spawn(f"{prefixes[1]} {tool} -r {target} -p 4000")
     passive.wait_until(f"{prefixes[1]} ss -Hltn 'sport = :4000' | grep -q .")
     said = active.check(f"{prefixes[0]} {tool} -s {target} -p 4000 -z -v {options}")
     waiting.check(30)
+    return said
+
+
+def stress(t, active, passive, target, options, prefixes=("", "")):
+    """The same; returns the messages verified."""
+    said = stress_says(t, active, passive, target, options, prefixes)
     verified = re.search(r"^verified: (\d+) messages", said, re.M)
     assert verified and int(verified[1]) > 0, said
     return int(verified[1])

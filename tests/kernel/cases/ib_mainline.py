@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Ours and mainline's over InfiniBand (soft-RoCE on the hosts' network interface)."""
-from ib_traffic import broken_streams, flows, pings
+from ib_traffic import broken_streams, flows, pings, rdma, rdma_each_way
 from suite import test
 from traffic import A, B, slow_reader
 
@@ -41,3 +41,19 @@ def breaks_with_mainline_larger(t):
 def breaks_with_mainline_smaller(t):
     """The same, and mainline has the smaller address."""
     broken_streams(t)
+
+
+@test(vms=2, modules=("ours", "mainline"), timeout=240)
+def rdma_with_mainline_larger(t):
+    """RDMA of every byte count and in every way, either end active; bytes and notices are right."""
+    rdma_each_way(t)
+    for size in (1, 4096, 1 << 20):
+        rdma(t, t.a, t.b, B, "-T 1 -d 2 --rdma-alignment 0", size)
+
+
+@test(vms=2, modules=("mainline", "ours"), timeout=240)
+def rdma_with_mainline_smaller(t):
+    """The same, and mainline has the smaller address."""
+    rdma_each_way(t)
+    for size in (1, 4096, 1 << 20):
+        rdma(t, t.b, t.a, A, "-T 1 -d 2 --rdma-alignment 0", size)
