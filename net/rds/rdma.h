@@ -20,8 +20,8 @@
  *	the queue		the message left it before the operation was begun: cancelled, or
  *				dropped because the path is destroyed
  *
- * and that word is what its notification says.  A message and its operation are one: a message whose
- * operation failed is not sent again, one whose operation succeeded is sent again without it
+ * and that word is what its notification says.  A message and its operation are one: a message
+ * whose operation failed is not sent again, one whose operation succeeded is sent again without it
  * (docs/decisions/018-rdma.md).
  */
 #ifndef RDS_RDMA_H

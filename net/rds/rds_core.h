@@ -116,8 +116,8 @@ struct rds_op_args {
 	uint64_t compare_add, swap, compare_add_mask, swap_mask;
 };
 /* Makes memory of the calling process accessible to peers: 0 and *@cookie, which has a key in its
- * low and an offset in its high half.  @flags: RDS_RDMA_READWRITE (peers may write), _USE_ONCE (goes
- * when a peer says that it has used it), _INVALIDATE (unreachable at once when it goes).
+ * low and an offset in its high half.  @flags: RDS_RDMA_READWRITE (peers may write), _USE_ONCE
+ * (goes when a peer says that it has used it), _INVALIDATE (unreachable at once when it goes).
  * -ENOTCONN unbound; -EOPNOTSUPP no RDMA there; -EINVAL nothing, or wraps; -EMSGSIZE more than
  * 1 MiB; -EPERM, -EFAULT, -ENOMEM of pinning; -EAGAIN as many as there may be; -ENODEV. */
 int rds_mr_get(struct rds_socket *s, const struct rds_iov *vec, uint64_t flags, uint64_t *cookie);

@@ -165,7 +165,7 @@ enum rds_ib_slot {
 	RDS_IB_SLOT_OP_LAST, /* holds the operation's mapping and its reference on the message */
 };
 
-/* What the adapter sends, and of @m's memory is mapped for it: a frame, or a part of an operation. */
+/* What the adapter sends, and of @m's memory is mapped for it: a frame, or part of an operation. */
 struct rds_ib_tx {
 	struct rds_msg *m;
 	u8 kind; /* enum rds_ib_slot */

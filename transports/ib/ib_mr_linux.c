@@ -2,8 +2,8 @@
 /*
  * ib_mr_linux.c: memory regions: a program's pages that peers may read and write.
  *
- * A region is live while somebody has it, dirty from mr_free until its key was ended, clean until it
- * is used again.  Its pages are mapped and pinned while it is live or dirty.
+ * A region is live while somebody has it, dirty from mr_free until its key was ended, clean until
+ * it is used again.  Its pages are mapped and pinned while it is live or dirty.
  */
 #include <linux/dma-mapping.h>
 #include <linux/module.h>

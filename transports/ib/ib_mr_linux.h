@@ -12,7 +12,7 @@
  * Locking.
  *
  *	rds_ib_mrs.flush	mutex: one batch of dirty regions at a time; @inv.
- *	rds_ib_regq.sem		its readers use the queue pair and wait for it, a writer replaces it.
+ *	rds_ib_regq.sem		readers use the queue pair and wait for it, a writer replaces it.
  *	rds_ib_mrs.lock		spin, bh: the lists, and what says whether a region is the
  *				adapter's. mr_free comes from softirqs.
  *
