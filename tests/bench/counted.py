@@ -4,13 +4,19 @@
 `-icount shift=0,sleep=off` makes the guest's clock advance by one nanosecond per instruction and
 jump over idle time, so the result does not depend on what else the host does. The guest is an
 initramfs of its own (busybox, rdsperf, a few modules): nothing else runs in it.
+
+Of two guests that wait for each other neither may jump, so they sleep while they are idle, and what
+the host does has a part in how packets meet: such figures scatter more (Pair).
 """
+import concurrent.futures
 import lzma
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
@@ -18,10 +24,13 @@ sys.path.insert(0, str(TOP / "tests/kernel"))
 import guest  # noqa: E402
 
 WORK = TOP / "build/bench"
-SOURCES = ["main.c", "net.c", "rx.c", "sock.c", "tx.c"]
+SOURCES = ["main.c", "net.c", "peer.c", "rx.c", "sock.c", "tx.c"]
+PAIRED, NEAR = "rds-ib", "rds-ib-self"  # families over soft-RoCE, between two guests and in one
 # RDRAND: without any entropy every new slab page (its free list is shuffled) would cost thousands.
 # No ERMS: a copy then is `rep movsq`, one count per 8 bytes, and not one per byte.
 CPU = "qemu64,+rdrand,+ssse3,+sse4.1,+sse4.2,+popcnt"
+# Soft-RoCE sums up every byte; this instruction makes it cheap, as adapters do.
+CPU_IB = CPU + ",+pclmulqdq"
 BOOT_LIMIT = 900  # seconds of the host's; a full suite takes about one minute
 
 INIT = """#!/bin/busybox sh
@@ -32,7 +41,8 @@ while read m; do insmod /mods/$m || echo "INSMOD FAIL $m"; done </mods/order
 opt() { sed -n "s/.*bench_$1=\\([^ ]*\\).*/\\1/p" /proc/cmdline; }
 dmesg -n 1
 echo BENCH-START
-rdsperf suite -o $(opt seed) $(cat /cases)
+role=$(opt role)
+rdsperf suite -o $(opt seed) ${role:+-i $role} $(cat /cases)
 echo BENCH-END
 if [ "$(opt prof)" = 1 ]; then
 	echo 0 >/proc/sys/kernel/kptr_restrict
@@ -67,20 +77,22 @@ def known_cases():
     return out.stdout.split()
 
 
-def module_files(kern, modules):
+def module_files(kern, modules, ib):
     """Files to insmod, in order. modules: "mainline" or the directory of our three."""
+    below = ["virtio_pci", "virtio_net", "dummy", "crc32_pclmul", "rdma_rxe"] if ib else ["veth"]
     if modules == "mainline":
-        return kern.load_order(["veth", "rds_tcp"])
-    ours = [pathlib.Path(modules) / f"{m}.ko" for m in guest.OURS]
+        return kern.load_order([*below, "rds_rdma" if ib else "rds_tcp"])
+    names = guest.OURS_IB if ib else guest.OURS
+    ours = [pathlib.Path(modules) / f"{m}.ko" for m in names]
     for f in ours:
         if not f.exists():
             raise BenchError(f"{f} is not there, run: make")
     needs = subprocess.run(["/sbin/modinfo", "-F", "depends", *ours], capture_output=True,
                            text=True, check=True).stdout.replace(",", " ").split()
-    return kern.load_order(["veth", *(n for n in needs if n not in guest.OURS)]) + ours
+    return kern.load_order([*below, *(n for n in needs if n not in names)]) + ours
 
 
-def image(kern, modules, cases):
+def image(kern, modules, cases, ib):
     busybox = pathlib.Path("/bin/busybox")
     if not busybox.exists():
         raise BenchError("busybox-static is not installed, run: scripts/deps.sh")
@@ -89,7 +101,7 @@ def image(kern, modules, cases):
               ("bin/rdsperf", 0o100755, (WORK / "rdsperf").read_bytes()),
               ("cases", 0o100644, "\n".join(cases).encode())]
     order = ""
-    for ko in module_files(kern, modules):
+    for ko in module_files(kern, modules, ib):
         data = ko.read_bytes()
         name = ko.name.removesuffix(".xz")
         files.append(("mods/" + name, 0o100644,
@@ -100,26 +112,39 @@ def image(kern, modules, cases):
 
 
 class Boot:
-    """One measurement: a module set, a seed, a list of cases (empty: all)."""
+    """One measurement: a module set, a seed, a list of cases (empty: all). With a role it is over
+    soft-RoCE: both ends (s), or one of two (a, b), and cable the directory of their sockets."""
 
-    def __init__(self, label, modules, seed, cases=(), prof=False, mem=2048):
+    def __init__(self, label, modules, seed, cases=(), prof=False, mem=2048, role="", cable=None):
         self.label, self.modules, self.seed = label, modules, seed
         self.cases, self.prof, self.mem = list(cases), prof, mem
-        self.log = WORK / f"{label}-{seed}{'-prof' if prof else ''}.log"
+        self.role, self.cable = role, cable
+        self.log = WORK / f"{label}-{seed}{role and '-' + role}{'-prof' if prof else ''}.log"
         self.results, self.complaints = [], []
+
+    def command(self, kern, img):
+        append = ("console=ttyS0 quiet nokaslr tsc=reliable clocksource=tsc panic=-1 "
+                  f"bench_seed={self.seed} bench_prof={int(self.prof)} bench_role={self.role}")
+        cmd = ["qemu-system-x86_64", "-accel", "tcg", "-smp", "1",
+               "-icount", f"shift=0,sleep={'on' if self.cable else 'off'}",
+               "-rtc", "base=2024-01-01,clock=vm", "-seed", str(self.seed), "-m", str(self.mem),
+               "-cpu", CPU_IB if self.role else CPU, "-nodefaults", "-display", "none",
+               "-no-reboot",
+               "-kernel", guest.uncompressed(kern), "-initrd", img, "-append", append,
+               "-serial", f"file:{self.log}"]
+        if self.cable:
+            other = "b" if self.role == "a" else "a"
+            cmd += ["-netdev", f"dgram,id=n0,local.type=unix,local.path={self.cable}/{self.role},"
+                    f"remote.type=unix,remote.path={self.cable}/{other}",
+                    "-device", f"virtio-net-pci,netdev=n0,romfile=,mac=52:54:00:09:00:0{self.role}"]
+        if self.prof:
+            cmd += ["-plugin", f"{WORK / 'icprof.so'},out={self.log}.prof,blocks=1"]
+        return cmd
 
     def run(self, kern):
         img = self.log.with_suffix(".cpio")
-        img.write_bytes(image(kern, self.modules, self.cases))
-        append = ("console=ttyS0 quiet nokaslr tsc=reliable clocksource=tsc panic=-1 "
-                  f"bench_seed={self.seed} bench_prof={int(self.prof)}")
-        cmd = ["qemu-system-x86_64", "-accel", "tcg", "-smp", "1", "-icount", "shift=0,sleep=off",
-               "-rtc", "base=2024-01-01,clock=vm", "-seed", str(self.seed), "-m", str(self.mem),
-               "-cpu", CPU, "-nodefaults", "-display", "none", "-no-reboot",
-               "-kernel", guest.uncompressed(kern), "-initrd", img, "-append", append,
-               "-serial", f"file:{self.log}"]
-        if self.prof:
-            cmd += ["-plugin", f"{WORK / 'icprof.so'},out={self.log}.prof,blocks=1"]
+        img.write_bytes(image(kern, self.modules, self.cases, bool(self.role)))
+        cmd = self.command(kern, img)
         try:
             done = subprocess.run([os.fspath(c) for c in cmd], timeout=BOOT_LIMIT,
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -143,3 +168,33 @@ class Boot:
                 self.complaints.append(line)
         if "\nBENCH-END" not in text:
             raise BenchError(f"the guest died before the end, see {self.log}")
+
+
+class Pair:
+    """The same with two guests: each counts for itself, and a message costs what both do."""
+
+    def __init__(self, label, modules, seed, cases=(), prof=False):
+        self.label, self.seed, self.prof = label, seed, prof
+        self.cable = tempfile.mkdtemp(prefix="pf_rds-bench-")
+        self.halves = [Boot(label, modules, seed, cases, prof, mem=1024, role=role,
+                            cable=self.cable) for role in "ab"]
+        self.results = []
+
+    @property
+    def complaints(self):
+        return [f"{half.role}: {line}" for half in self.halves for line in half.complaints]
+
+    def run(self, kern):
+        try:
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                list(pool.map(lambda half: half.run(kern), self.halves))
+        finally:
+            shutil.rmtree(self.cable)
+        for a, b in zip(*(half.results for half in self.halves), strict=True):
+            both = {k: a[k] for k in ("fam", "test", "size", "n")}
+            both["fail"] = a["fail"] or b["fail"]
+            if not both["fail"]:
+                both["cpu"] = str(float(a["cpu"]) + float(b["cpu"]))
+                both["disorder"] = b["disorder"]
+            self.results.append(both)
+        return self

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdsperf suite [-o OFFSET] [FAMILY[:TEST[:SIZE]]]...   run matching cases, all when none is given
+ * rdsperf suite [-o OFFSET] [-i a|b|s] [FAMILY[:TEST[:SIZE]]]...
+ *					run matching cases, all when none is given; -i: those
+ *					over soft-RoCE, of which this guest runs one end, or both (s)
  * rdsperf list
  *
- * Needs root and makes network namespaces of its own: meant for the guest that machine.py boots.
+ * Needs root and makes network namespaces of its own: meant for the guests that counted.py boots.
  * One line per case: RES fam= test= size= n= ns= idle= per= cpu= disorder=, or RES ... FAIL why.
  */
 #define _GNU_SOURCE
@@ -21,16 +23,23 @@
 
 static const struct family fams[] = {
 	{"rds-lo", RDS, LO, 1},	    {"rds-self", RDS, SELF, 0}, {"rds-veth", RDS, VETH, 0},
-	{"tcp-veth", TCP, VETH, 0}, {"unix-lo", UNIX, LO, 0},
+	{"tcp-veth", TCP, VETH, 0}, {"unix-lo", UNIX, LO, 0},	    {"rds-ib", RDS, PEER, 0},
+	{"rds-ib-self", RDS, NEAR, 0},
 };
-#define NFAM (sizeof(fams) / sizeof(fams[0]))
 
 static const struct test tests[] = {
 	{"lat", 1, 1, {64, 8192}},	 {"stream", 1, 1, {64, 1024, 8192, 65536, 1048576}},
 	{"batch", 1, BATCH, {64, 1024}}, {"fan16", 16, 1, {64, 8192}},
 	{"fan256", 256, 1, {64}},
 };
-#define NTEST (sizeof(tests) / sizeof(tests[0]))
+
+/* With soft-RoCE. */
+static const struct test ib_tests[] = {
+	{"lat", 1, 1, {64}},
+	{"stream", 1, 1, {64, 8192, 65536}},
+	{"batch", 1, BATCH, {64}},
+};
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /*
  * Comes before the measured cases: with some timings mainline never delivers the first message
@@ -43,6 +52,7 @@ struct perf_case pc;
 struct shared *sh;
 char *mbuf;
 static int offset; /* other ports, so other paths of mainline's eight */
+static char role;  /* with soft-RoCE; 'a': the end that sends, 'b': that receives, 's': both */
 
 static void on_alarm(int s)
 {
@@ -51,20 +61,61 @@ static void on_alarm(int s)
 	die("case");
 }
 
-/* Both children must end well; when one does not, the other one is of no use. */
+static pid_t spawn(void (*end)(long, long), long warm, long n, unsigned int limit)
+{
+	pid_t p = fork();
+
+	if (!p) {
+		alarm(limit);
+		end(warm, n);
+	}
+	return p;
+}
+
+/* All children must end well; when one does not, the other one is of no use. */
 static int reap(pid_t r, pid_t s)
 {
 	int i, st, bad = 0;
 	pid_t w;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < (r > 0) + (s > 0); i++) {
 		w = wait(&st);
 		if (!WIFEXITED(st) || WEXITSTATUS(st)) {
 			bad = 1;
-			kill(w == r ? s : r, SIGKILL);
+			w = w == r ? s : r;
+			if (w > 0)
+				kill(w, SIGKILL);
 		}
 	}
 	return bad;
+}
+
+/* How the two ends of the case hear of each other. */
+static void join_ends(void)
+{
+	int fd;
+
+	if (pc.fam->topo != PEER) {
+		if (pipe(pc.r2s) || pipe(pc.s2r))
+			exit(1);
+		return;
+	}
+	fd = peer_meet();
+	if (fd < 0) {
+		fprintf(stderr, "rdsperf: the other machine is not there: %s\n", strerror(errno));
+		exit(1);
+	}
+	pc.r2s[0] = pc.r2s[1] = pc.s2r[0] = pc.s2r[1] = fd;
+}
+
+static void part_ends(void)
+{
+	close(pc.r2s[0]);
+	if (pc.fam->topo == PEER)
+		return;
+	close(pc.r2s[1]);
+	close(pc.s2r[0]);
+	close(pc.s2r[1]);
 }
 
 static void print_result(long n, int bad)
@@ -107,24 +158,12 @@ static void run_case(const struct family *f, const struct test *t, size_t size)
 				.lat = t == &first || !strcmp(t->name, "lat")};
 	memset(sh, 0, sizeof(*sh));
 	sh->port = 4000 + (seqno++ % 60) * 1000 + (offset % 100) * 17;
-	if (pipe(pc.r2s) || pipe(pc.s2r))
-		exit(1);
+	join_ends();
 	fflush(stdout);
-	r = fork();
-	if (!r) {
-		alarm(limit);
-		receiver(warm, n);
-	}
-	s = fork();
-	if (!s) {
-		alarm(limit);
-		sender(warm, n);
-	}
+	r = role == 'a' ? 0 : spawn(receiver, warm, n, limit);
+	s = role == 'b' ? 0 : spawn(sender, warm, n, limit);
 	bad = reap(r, s);
-	close(pc.r2s[0]);
-	close(pc.r2s[1]);
-	close(pc.s2r[0]);
-	close(pc.s2r[1]);
+	part_ends();
 	print_result(n, bad);
 	fflush(stdout);
 	usleep(200000);
@@ -148,37 +187,64 @@ static int wanted(int argc, char **argv, const char *fam, const char *test, size
 	return want;
 }
 
+static int setup(void)
+{
+	int e = role ? ib_setup(role) : net_setup();
+
+	if (e)
+		fprintf(stderr, "rdsperf: network set-up failed: %s\n", strerror(errno));
+	return e;
+}
+
+/* Does a guest with @role run cases of the family? */
+static int plays(const struct family *f, char who)
+{
+	if (f->topo == PEER)
+		return who == 'a' || who == 'b';
+	return who == (f->topo == NEAR ? 's' : 0);
+}
+
+/* Calls @fn for each case that a guest with such a role runs. */
+static void each_case(char who, void (*fn)(const struct family *, const struct test *, size_t))
+{
+	const struct test *all = who ? ib_tests : tests;
+	unsigned int n = who ? COUNT(ib_tests) : COUNT(tests), f, t, z;
+
+	for (t = 0; t < n; t++)
+		for (z = 0; z < COUNT(all[t].size) && all[t].size[z]; z++)
+			for (f = 0; f < COUNT(fams); f++)
+				if (plays(&fams[f], who))
+					fn(&fams[f], &all[t], all[t].size[z]);
+}
+
+static char **patterns;
+static int n_patterns;
+
+static void run_if_wanted(const struct family *f, const struct test *t, size_t size)
+{
+	if (wanted(n_patterns, patterns, f->name, t->name, size))
+		run_case(f, t, size);
+}
+
 static int suite(int argc, char **argv)
 {
-	unsigned int f, t, z;
 	int i, veth = argc == 0;
 
-	if (net_setup()) {
-		fprintf(stderr, "rdsperf: network set-up failed: %s\n", strerror(errno));
+	if (setup())
 		return 1;
-	}
 	for (i = 0; i < argc; i++)
 		veth |= !strncmp(argv[i], "rds-veth", 8);
-	for (i = 0; veth && i < FIRST_TRIES; i++)
+	for (i = 0; veth && !role && i < FIRST_TRIES; i++)
 		run_case(&fams[2], &first, 64);
-	for (t = 0; t < NTEST; t++)
-		for (z = 0; z < 6 && tests[t].size[z]; z++)
-			for (f = 0; f < NFAM; f++)
-				if (wanted(argc, argv, fams[f].name, tests[t].name,
-					   tests[t].size[z]))
-					run_case(&fams[f], &tests[t], tests[t].size[z]);
+	patterns = argv;
+	n_patterns = argc;
+	each_case(role, run_if_wanted);
 	return 0;
 }
 
-static void list(void)
+static void print_name(const struct family *f, const struct test *t, size_t size)
 {
-	unsigned int f, t, z;
-
-	for (t = 0; t < NTEST; t++)
-		for (z = 0; z < 6 && tests[t].size[z]; z++)
-			for (f = 0; f < NFAM; f++)
-				printf("%s:%s:%zu\n", fams[f].name, tests[t].name,
-				       tests[t].size[z]);
+	printf("%s:%s:%zu\n", f->name, t->name, size);
 }
 
 int main(int argc, char **argv)
@@ -187,19 +253,22 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc == 2 && !strcmp(argv[1], "list")) {
-		list();
+		each_case(0, print_name);
+		each_case('s', print_name);
+		each_case('a', print_name);
 		return 0;
 	}
 	if (argc < 2 || strcmp(argv[1], "suite")) {
-		fprintf(stderr, "usage: rdsperf suite [-o OFFSET] [FAM[:TEST[:SIZE]]]... | list\n");
+		fprintf(stderr, "usage: rdsperf suite [-o OFFSET] [-i a|b|s] [FAM[:TEST[:SIZE]]]... | list\n");
 		return 2;
 	}
 	argv += 2;
 	argc -= 2;
-	if (argc >= 2 && !strcmp(argv[0], "-o")) {
-		offset = atoi(argv[1]);
-		argv += 2;
-		argc -= 2;
+	for (; argc >= 2 && argv[0][0] == '-'; argv += 2, argc -= 2) {
+		if (!strcmp(argv[0], "-o"))
+			offset = atoi(argv[1]);
+		else if (!strcmp(argv[0], "-i"))
+			role = argv[1][0];
 	}
 	signal(SIGALRM, on_alarm);
 	signal(SIGPIPE, SIG_IGN);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if_link.h>
-#include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <net/if.h>
 #include <sched.h>
@@ -17,12 +16,7 @@
 
 int ns_a = -1, ns_b = -1;
 
-struct request {
-	struct nlmsghdr h;
-	char d[1024];
-};
-
-static struct rtattr *attr(struct request *b, int type, const void *d, int len)
+struct rtattr *attr(struct request *b, int type, const void *d, int len)
 {
 	struct rtattr *a = (void *)((char *)b + NLMSG_ALIGN(b->h.nlmsg_len));
 
@@ -39,9 +33,9 @@ static void nest_end(struct request *b, struct rtattr *a)
 	a->rta_len = (char *)b + b->h.nlmsg_len - (char *)a;
 }
 
-static int talk(struct request *b)
+int talk(int protocol, struct request *b)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+	int fd = socket(AF_NETLINK, SOCK_RAW, protocol);
 	char buf[8192];
 	struct nlmsghdr *h = (void *)buf;
 	int e = 0;
@@ -55,7 +49,7 @@ static int talk(struct request *b)
 	return e;
 }
 
-static int if_up(const char *dev, const char *ip)
+int if_up(const char *dev, const char *ip)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM, 0), r = 0;
 	struct ifreq q = {};
@@ -109,7 +103,7 @@ static int veth_add(void)
 	nest_end(&b, peer);
 	nest_end(&b, data);
 	nest_end(&b, info);
-	return talk(&b);
+	return talk(NETLINK_ROUTE, &b);
 }
 
 static int new_netns(void)
@@ -119,10 +113,15 @@ static int new_netns(void)
 	return open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 }
 
+int large_buffers(void)
+{
+	return write_file("/proc/sys/net/core/wmem_max", "16777216") |
+	       write_file("/proc/sys/net/core/rmem_max", "16777216");
+}
+
 int net_setup(void)
 {
-	int e = write_file("/proc/sys/net/core/wmem_max", "16777216") |
-		write_file("/proc/sys/net/core/rmem_max", "16777216") | if_up("lo", NULL);
+	int e = large_buffers() | if_up("lo", NULL);
 
 	ns_b = new_netns();
 	ns_a = new_netns();

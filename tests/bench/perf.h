@@ -8,11 +8,16 @@
  * guest's clock is one guest instruction or one nanosecond of idle time; the idle part is read from
  * /proc/timer_list and reported apart.
  *
+ * With a peer the ends are on two machines: each counts from before the first message to after the
+ * last one, and the figure is the sum.
+ *
  * Boundaries, order and loss are checked in every case.
  */
 #ifndef RDSPERF_H
 #define RDSPERF_H
 
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -32,6 +37,8 @@ enum topo {
 	LO,   /* 127.0.0.1 */
 	SELF, /* the node's own interface address */
 	VETH, /* two network namespaces joined by a veth pair */
+	NEAR, /* two addresses of one machine's soft-RoCE */
+	PEER, /* two machines, each of which runs one end and counts for itself */
 };
 
 struct family {
@@ -52,6 +59,8 @@ struct test {
 #define BATCH_STRIDE 16384
 #define MBUF (2u << 20)
 #define TCPBUF 65536
+/* Delayed acks and deferred work of the warm-up have come to an end. */
+#define QUIET_US 300000
 
 /* Shared by the parent, the sender and the receiver of a case. */
 struct shared {
@@ -68,7 +77,7 @@ struct perf_case {
 	int nsend;
 	int window;	    /* messages per credit */
 	int lat;	    /* ping-pong: every message is echoed */
-	int r2s[2], s2r[2]; /* pipes by which the two tell each other to go on */
+	int r2s[2], s2r[2]; /* pipes by which the two tell each other to go on; PEER: one TCP socket */
 };
 
 /* One end of a connection, or a datagram socket. */
@@ -84,8 +93,8 @@ extern char *mbuf;
 extern int ns_a, ns_b;
 
 /* sock.c */
-uint64_t now(void);
-uint64_t idle_ns(void);
+void clock_begin(void);
+void clock_end(void);
 void die(const char *what) __attribute__((noreturn));
 void tell(int fd);
 void await(int fd);
@@ -102,7 +111,21 @@ void end_init(struct end *e, int fd);
 void receiver(long warm, long n) __attribute__((noreturn));
 void sender(long warm, long n) __attribute__((noreturn));
 
-/* net.c: namespaces A and B, va 10.9.0.1 <-> vb 10.9.0.2; 0 or -1 */
+/* net.c */
+struct request {
+	struct nlmsghdr h;
+	char d[1024];
+};
+struct rtattr *attr(struct request *b, int type, const void *d, int len);
+int talk(int protocol, struct request *b);
+int if_up(const char *dev, const char *ip);
+int large_buffers(void);
+/* namespaces A and B, va 10.9.0.1 <-> vb 10.9.0.2; 0 or -1 */
 int net_setup(void);
+
+/* peer.c: soft-RoCE; @role: this is machine 'a' (10.9.0.1) or 'b' (10.9.0.2), or both ('s'); 0, -1 */
+int ib_setup(char role);
+/* A TCP connection to the other machine, one for each case, or -1. */
+int peer_meet(void);
 
 #endif

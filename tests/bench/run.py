@@ -62,26 +62,41 @@ def check_cases(cases):
             raise counted.BenchError(f"no such case: {c} (--list prints them)")
 
 
+def kinds(args):
+    """What is to be booted: how a boot is made, how many may run at a time, the cases."""
+    def near(*of):
+        return counted.Boot(*of, role="s")
+    for make, jobs, families in ((counted.Boot, args.jobs, None), (near, args.jobs, counted.NEAR),
+                                 (counted.Pair, 1, counted.PAIRED)):
+        # Two guests that talk to each other have the machine for themselves.
+        ib = (counted.NEAR, counted.PAIRED)
+        cases = [c for c in args.cases or () if (c.split(":")[0] == families if families
+                                                 else c.split(":")[0] not in ib)]
+        if cases or not args.cases:
+            yield make, jobs, cases
+
+
 def measure(args, kern):
     """All boots, {side: [Boot]}, a line of progress for each."""
     ours = args.ours or counted.TOP / f"build/modules-{kern.version}"
     sides = {"mainline": "mainline", "ours": ours}
     if args.only:
         sides = {args.only: sides[args.only]}
-    # one seed after the other: what is half done is still a fair comparison
-    boots = [counted.Boot(side, modules, seed, args.cases or (), args.prof)
-             for seed in args.seeds for side, modules in sides.items()]
     done = {side: [] for side in sides}
-    with concurrent.futures.ThreadPoolExecutor(max(1, args.jobs)) as pool:
-        start = time.monotonic()
-        jobs = {pool.submit(b.run, kern): b for b in boots}
-        for job in concurrent.futures.as_completed(jobs):
-            boot = job.result()
-            done[boot.label].append(boot)
-            failed = sum(1 for r in boot.results if r["fail"])
-            print(f"[{time.monotonic() - start:4.0f} s] {boot.label} seed {boot.seed}: "
-                  f"{len(boot.results)} cases" + (f", {failed} FAILED" if failed else ""),
-                  flush=True)
+    start = time.monotonic()
+    for make, jobs, cases in kinds(args):
+        # one seed after the other: what is half done is still a fair comparison
+        boots = [make(side, modules, seed, cases, args.prof)
+                 for seed in args.seeds for side, modules in sides.items()]
+        with concurrent.futures.ThreadPoolExecutor(max(1, jobs)) as pool:
+            running = {pool.submit(b.run, kern): b for b in boots}
+            for job in concurrent.futures.as_completed(running):
+                boot = job.result()
+                done[boot.label].append(boot)
+                failed = sum(1 for r in boot.results if r["fail"])
+                print(f"[{time.monotonic() - start:4.0f} s] {boot.label} seed {boot.seed}: "
+                      f"{len(boot.results)} cases" + (f", {failed} FAILED" if failed else ""),
+                      flush=True)
     return done
 
 
@@ -116,7 +131,7 @@ def one_side(args, done):
     (side, boots), = done.items()
     cells = report.cells(boots)
     if args.prof:
-        for b in boots:
+        for b in [half for b in boots for half in getattr(b, "halves", [b])]:
             text = prof.text(b, args.top)
             pathlib.Path(f"{b.log}.txt").write_text(text + "\n")
             print(text)
@@ -124,7 +139,8 @@ def one_side(args, done):
     else:
         for key, c in cells.items():
             print(f"{side} {key[0]} {key[1]} {key[2]}: "
-                  f"{report.number(c.cpu)} instructions, {report.number(c.elapsed)} elapsed")
+                  f"{report.number(c.cpu)} instructions, {report.number(c.elapsed)} elapsed, "
+                  f"spread {c.spread:.1%}")
     return [f"{k[0]} {k[1]} {k[2]}: {f}" for k, c in cells.items() for f in c.failed] + \
         complaints(boots)
 

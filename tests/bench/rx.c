@@ -182,10 +182,13 @@ void receiver(long warm, long n)
 		accept_all(fd);
 	rx_phase(warm);
 	tell(pc.r2s[1]);
+	if (pc.fam->topo == PEER) {
+		usleep(QUIET_US);
+		clock_begin();
+		tell(pc.r2s[1]);
+	}
 	rx_phase(n);
-	sh->t1 = now();
-	MARK_END();
-	sh->idle1 = idle_ns();
+	clock_end();
 	tell(pc.r2s[1]);
 	await(pc.s2r[0]);
 	_exit(0);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include "perf.h"
 
-uint64_t now(void)
+static uint64_t now(void)
 {
 	struct timespec ts;
 
@@ -24,7 +24,7 @@ uint64_t now(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-uint64_t idle_ns(void)
+static uint64_t idle_ns(void)
 {
 	static char b[1 << 17];
 	int fd = open("/proc/timer_list", O_RDONLY);
@@ -44,6 +44,20 @@ uint64_t idle_ns(void)
 			sum += strtoull(c + 1, NULL, 10);
 	}
 	return sum;
+}
+
+void clock_begin(void)
+{
+	sh->idle0 = idle_ns();
+	MARK_BEGIN();
+	sh->t0 = now();
+}
+
+void clock_end(void)
+{
+	sh->t1 = now();
+	MARK_END();
+	sh->idle1 = idle_ns();
 }
 
 /* The first of the two that fails says why. */
@@ -79,7 +93,7 @@ void enter(int receiver)
 
 	if (!pc.lat)
 		sched_setscheduler(0, SCHED_BATCH, &sp);
-	if (pc.fam->topo != LO && setns(ns, CLONE_NEWNET))
+	if ((pc.fam->topo == SELF || pc.fam->topo == VETH) && setns(ns, CLONE_NEWNET))
 		die("setns");
 }
 

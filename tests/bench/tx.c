@@ -111,12 +111,14 @@ void sender(long warm, long n)
 	}
 	tx_phase(warm, 0);
 	await(pc.r2s[0]);
-	usleep(300000); /* delayed acks and deferred work of the warm-up */
-	sh->idle0 = idle_ns();
-	MARK_BEGIN();
-	sh->t0 = now();
+	usleep(QUIET_US);
+	if (pc.fam->topo == PEER)
+		await(pc.r2s[0]);
+	clock_begin();
 	tx_phase(n, warm);
 	await(pc.r2s[0]);
+	if (pc.fam->topo == PEER)
+		clock_end();
 	tell(pc.s2r[1]);
 	_exit(0);
 }
