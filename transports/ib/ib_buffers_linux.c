@@ -13,6 +13,9 @@
 /* Receive buffers got at once by a worker. */
 #define RDS_IB_SPARES 64
 
+/* Of what a ring holds, this part more may wait for the messages that keep them. */
+#define RDS_IB_LENT 4
+
 /* Receive buffers of all rings; see net.rds.ib.max_recv_allocation. */
 static atomic_t rds_ib_buffers;
 
@@ -178,7 +181,8 @@ static struct sk_buff *rds_ib_buffer_get(gfp_t gfp)
 		rds_ib_count(RDS_IB_S_rx_alloc_limit);
 		goto none;
 	}
-	skb = alloc_skb(0, gfp | __GFP_NOWARN);
+	/* With room for the clone that a message takes. */
+	skb = alloc_skb_fclone(0, gfp | __GFP_NOWARN);
 	page = skb ? alloc_page(gfp | __GFP_NOWARN) : NULL;
 	if (!page) {
 		rds_ib_count(RDS_IB_S_rx_alloc_failed);
@@ -196,6 +200,17 @@ static void rds_ib_buffer_put(struct sk_buff *skb)
 {
 	consume_skb(skb);
 	atomic_dec(&rds_ib_buffers);
+}
+
+/* The first of those that messages keep a clone of, if its message is gone: as good as new. */
+static struct sk_buff *rds_ib_buffer_back(struct rds_ib_path *tp)
+{
+	struct sk_buff *skb = skb_peek(&tp->lent);
+
+	if (!skb || skb_cloned(skb))
+		return NULL;
+	__skb_unlink(skb, &tp->lent);
+	return skb;
 }
 
 void rds_ib_spares(struct rds_ib_path *tp)
@@ -240,6 +255,8 @@ int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx ctx)
 	int err;
 
 	if (!rx->skb)
+		rx->skb = rds_ib_buffer_back(tp);
+	if (!rx->skb)
 		rx->skb = skb_dequeue(&tp->spare);
 	if (!rx->skb)
 		rx->skb = rds_ib_buffer_get(ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC);
@@ -282,7 +299,17 @@ const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **s
 	return rds_ib_header(&tp->rx_headers, slot);
 }
 
-/* A buffer that no message keeps is posted again as it is. */
+/* May a ring remember buffers that messages keep?  Not so many, and none beyond the limit. */
+static bool rds_ib_may_lend(const struct rds_ib_path *tp)
+{
+	return skb_queue_len(&tp->lent) < tp->recv_wr / RDS_IB_LENT &&
+	       (u32)atomic_read(&rds_ib_buffers) <= READ_ONCE(rds_ib_max_recv_allocation);
+}
+
+/*
+ * A buffer that no message keeps is posted again as it is; one that a message keeps, when that was
+ * read, which happens in the order of arrival more or less.
+ */
 void rds_ib_hw_taken(void *hw, uint32_t slot)
 {
 	struct rds_ib_path *tp = hw;
@@ -290,7 +317,10 @@ void rds_ib_hw_taken(void *hw, uint32_t slot)
 
 	if (!skb_cloned(rx->skb))
 		return;
-	rds_ib_buffer_put(rx->skb);
+	if (rds_ib_may_lend(tp))
+		__skb_queue_tail(&tp->lent, rx->skb);
+	else
+		rds_ib_buffer_put(rx->skb);
 	rx->skb = NULL;
 }
 
@@ -326,7 +356,7 @@ void rds_ib_rings_free(struct rds_ib_path *tp)
 		if (tp->rx[i].skb)
 			rds_ib_buffer_put(tp->rx[i].skb);
 	}
-	while ((skb = skb_dequeue(&tp->spare)))
+	while ((skb = skb_dequeue(&tp->spare)) || (skb = __skb_dequeue(&tp->lent)))
 		rds_ib_buffer_put(skb);
 	rds_ib_headers_free(ibdev, &tp->tx_headers, DMA_TO_DEVICE);
 	rds_ib_headers_free(ibdev, &tp->rx_headers, DMA_FROM_DEVICE);

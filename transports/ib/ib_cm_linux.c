@@ -227,6 +227,7 @@ void *rds_ib_path_alloc(struct rds_path *path)
 	tp->path = path;
 	spin_lock_init(&tp->lock);
 	skb_queue_head_init(&tp->spare);
+	__skb_queue_head_init(&tp->lent);
 	tasklet_setup(&tp->tasklet, rds_ib_poll);
 	INIT_DELAYED_WORK(&tp->refill, rds_ib_refill);
 	INIT_DELAYED_WORK(&tp->keepalive, rds_ib_keepalive);

@@ -227,6 +227,7 @@ struct rds_ib_path {
 	struct rds_ib_headers tx_headers, rx_headers;
 	struct rds_ib_op_wrs *op_wrs;
 	struct sk_buff_head spare; /* receive buffers that nobody posted yet */
+	struct sk_buff_head lent;  /* those that messages keep a clone of */
 	struct ib_wc wc[RDS_IB_BATCH];
 	u32 done_seen; /* link.done at the last keepalive ... */
 	u32 still;     /* ... and how often it was the same while frames were out */
