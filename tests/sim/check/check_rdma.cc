@@ -39,6 +39,7 @@ void Rdma::refused(uint64_t token)
 	State *s = find(token);
 
 	s->out = false;
+	refused_++;
 	if (s->told || s->delivered)
 		complain(token, "was refused and done");
 }

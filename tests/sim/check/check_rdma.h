@@ -65,7 +65,7 @@ public:
 	}
 	uint64_t sent() const
 	{
-		return ops_.size();
+		return ops_.size() - refused_;
 	}
 	const std::string &complaint() const
 	{
@@ -87,7 +87,7 @@ private:
 	void excuse(F matches);
 
 	std::vector<State> ops_;
-	uint64_t counts_[kStatuses] = {};
+	uint64_t counts_[kStatuses] = {}, refused_ = 0;
 	std::string complaint_;
 };
 

@@ -16,7 +16,8 @@ struct Shared {
 	uint64_t seed; /* under way */
 	char why[400]; /* it failed, empty: it did not say */
 	/* Sums over what has passed. */
-	uint64_t seeds, sent, received, lost, cuts, cancels, failed_allocs, virtual_ns, history;
+	uint64_t seeds, sent, received, lost, cuts, cancels, failed_allocs, virtual_ns, history, ops,
+		ops_done;
 	size_t peak_bytes;
 	unsigned int edges;
 };

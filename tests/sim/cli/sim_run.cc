@@ -120,6 +120,8 @@ void add(cli::Shared *sh, const story::Result &r)
 	sh->cancels += r.cancels;
 	sh->failed_allocs += r.failed_allocs;
 	sh->virtual_ns += r.virtual_ns;
+	sh->ops += r.ops;
+	sh->ops_done += r.ops_done;
 	sh->edges |= r.edges;
 	sh->history = sim::mix(sh->history ^ r.history);
 	sh->peak_bytes = r.peak_bytes > sh->peak_bytes ? r.peak_bytes : sh->peak_bytes;
@@ -139,10 +141,12 @@ void print_sums(const cli::Shared *sh, double seconds, uint64_t violations)
 {
 	printf("%llu seeds, %llu messages sent, %llu received (%.0f a second), %llu lost, %llu "
 	       "cuts, "
+	       "%llu operations, %llu told that they are done, "
 	       "%llu allocations failed, %.0f virtual hours, peak %zu kB, %llu violations\n",
 	       static_cast<ull>(sh->seeds), static_cast<ull>(sh->sent),
 	       static_cast<ull>(sh->received), static_cast<double>(sh->received) / seconds,
 	       static_cast<ull>(sh->lost), static_cast<ull>(sh->cuts),
+	       static_cast<ull>(sh->ops), static_cast<ull>(sh->ops_done),
 	       static_cast<ull>(sh->failed_allocs), static_cast<double>(sh->virtual_ns) / 3.6e12,
 	       sh->peak_bytes / 1024, static_cast<ull>(violations));
 	fflush(stdout);

@@ -149,11 +149,12 @@ void tell_end(const Ref &p, unsigned int side)
 void move(const Ref &p, unsigned int side);
 void frames_arrive(const Ref &p, unsigned int side);
 
-/* The first @n are done; the next one is not, and will never be, if @refused.  Locked. */
-void take_answers(const Ref &p, unsigned int side, size_t n, bool refused)
+/* The first @n are done.  True: the next one is not, and never will be.  Locked. */
+bool take_answers(const Ref &p, unsigned int side, size_t n)
 {
 	Qp &q = p->qp[side];
 
+	q.due -= n;
 	for (; n && !q.unacked.empty(); n--) {
 		const Work &w = q.unacked.front();
 
@@ -164,18 +165,20 @@ void take_answers(const Ref &p, unsigned int side, size_t n, bool refused)
 			q.sent.push_back(w.slot);
 		q.unacked.pop_front();
 	}
-	if (refused)
-		die(p, side, kRemoteError);
 	raise(p, side);
 	move(p, side);
+	return q.refused && !q.due && !q.dead;
 }
 
-void answered(const Ref &p, unsigned int side, size_t n, bool refused)
+void answered(const Ref &p, unsigned int side, size_t n)
 {
+	bool refused;
 	{
 		Locked l(p->qp[side]);
 
-		take_answers(p, side, n, refused);
+		refused = take_answers(p, side, n);
+		if (refused)
+			die(p, side, kRemoteError);
 	}
 	if (refused && sim::chance(500)) {
 		Locked l(p->qp[!side]);
@@ -337,6 +340,8 @@ void frames_arrive(const Ref &p, unsigned int side)
 	Locked l(from);
 
 	from.moving = false;
+	from.refused = d.refused;
+	from.due += d.n;
 	if (fault) {
 		die(p, side, sim::chance(500) ? kOtherError : 0);
 		return;
@@ -345,15 +350,14 @@ void frames_arrive(const Ref &p, unsigned int side)
 		from.tries = 0;
 		if (!from.dead)
 			sim::after(delay(*p, !side), "answer",
-				   [p, side, d] { answered(p, side, d.n, d.refused); });
+				   [p, side, n = d.n] { answered(p, side, n); });
 	} else if (any) {
 		die(p, side); /* sent into the void: nobody will answer */
 	} else if (!from.dead && !from.posted.empty()) {
 		try_again(p, side, there);
 		return;
 	}
-	if (!d.refused)
-		move(p, side);
+	move(p, side);
 }
 
 /* Locked. */
@@ -361,7 +365,7 @@ void move(const Ref &p, unsigned int side)
 {
 	Qp &q = p->qp[side];
 
-	if (q.moving || q.dead || !q.open || q.posted.empty() ||
+	if (q.moving || q.refused || q.dead || !q.open || q.posted.empty() ||
 	    waits_for_answers(q, q.posted.front()))
 		return;
 	q.moving = true;

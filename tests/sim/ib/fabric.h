@@ -87,6 +87,8 @@ struct Qp {
 	bool closed = false; /* destroyed */
 	bool gone = false;   /* its host is gone: says nothing */
 	bool moving = false; /* the hardware is at it */
+	bool refused = false; /* the peer takes nothing more, and we will hear so ... */
+	size_t due = 0;	      /* ... after so many answers */
 	bool raised = false; /* completed() is on its way */
 };
 

@@ -217,6 +217,8 @@ void App::learn(const struct rds_recv_info &info)
 {
 	auto it = watch_.areas.find(info.cookie);
 
+	if (watch_.is_liar(info.from.addr))
+		return;
 	if (it == watch_.areas.end() || it->second->user != slot ||
 	    it->second->owner != watch_.slot_at(info.from))
 		watch_.complain("rdma: " + who() + " was told of memory that is not there for it");
@@ -264,6 +266,12 @@ void App::operate_once(Flow &f, const Known &k, sim::Rng &rng)
 			 .first = w.args.kind == RDS_OP_WRITE ||
 				  (w.args.kind == RDS_OP_READ && w.args.flags & RDS_RDMA_FENCE),
 			 .there = w.there});
+		sim::say("%s: operation %llx of kind %u on area %llx at %llu, %llu bytes, flags %llx",
+			 who().c_str(), static_cast<unsigned long long>(w.args.token), w.args.kind,
+			 static_cast<unsigned long long>(a->cookie),
+			 static_cast<unsigned long long>(w.args.remote_addr),
+			 static_cast<unsigned long long>(w.args.remote_bytes),
+			 static_cast<unsigned long long>(w.args.flags));
 		err = send_tagged(f, k.at, bytes, &w.args, 0);
 		if (!err)
 			return;
@@ -304,7 +312,11 @@ void App::unmap(sim::Rng &rng)
 void App::ops_ended()
 {
 	for (const struct rds_notice &n : socket_.notices())
+	{
+		sim::say("%s: operation %llx ended with %d", who().c_str(),
+			 static_cast<unsigned long long>(n.token), n.status);
 		watch_.rdma.told(instance_, n.token, n.status);
+	}
 }
 
 } // namespace story

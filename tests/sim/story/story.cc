@@ -179,6 +179,8 @@ Result finish(std::unique_ptr<Stage> stage)
 	r.sent = st.watch.sent;
 	r.cuts = stream::cuts() + verbs::cuts();
 	r.cancels = st.watch.cancels;
+	r.ops = st.watch.rdma.sent();
+	r.ops_done = st.watch.rdma.count(check::kSuccess);
 	r.failed_allocs = sim::failed_allocs();
 	r.peak_bytes = st.watch.memory.peak();
 	if (sim::tracing)

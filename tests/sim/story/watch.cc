@@ -98,7 +98,11 @@ void Watch::received(unsigned int slot, uint32_t instance, const struct rds_endp
 	order.received(name->flow, name->number, instance);
 	loss.received(name->flow, name->number);
 	if (auto it = tokens.find({name->flow, name->number}); it != tokens.end())
+	{
+		sim::say("message %u of flow %u came, behind operation %llx", name->number, name->flow,
+			 static_cast<unsigned long long>(it->second));
 		rdma.delivered(it->second);
+	}
 }
 
 void Watch::rest_rdma()
