@@ -500,6 +500,16 @@ TEST_P(Rdma, AsManyRegionsAsThereMayBe)
 	EXPECT_EQ(rds_mr_get(to->core(), &one, 0, &cookie), 0) << "what waits makes room";
 }
 
+/* To an address of this host messages go over loopback, which has no memory to reach. */
+TEST_P(Rdma, NotToOurselves)
+{
+	struct rds_op_args a = args(RDS_OP_WRITE, expose(), 0, 10);
+
+	a.local = pieces.data();
+	a.n_local = 1;
+	EXPECT_EQ(from->send_rdma(at_a(101), traffic::make(1, 0, 20), &a), -95);
+}
+
 TEST_P(Rdma, PinningFails)
 {
 	const struct rds_iov gone = {theirs.addr() + theirs.size() - 1, 2};

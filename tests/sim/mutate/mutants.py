@@ -38,6 +38,8 @@ LOOP = "transports/loop/loop.cc"
 RECV_H = "net/rds/recv.h"
 LINK = "transports/ib/ib_link.cc"
 LINK_RECV = "transports/ib/ib_link_recv.cc"
+RDMA = "net/rds/rdma.cc"
+OP = "net/rds/rdma_op.cc"
 
 MUTANTS = [
     # ---- the queue of a path ----
@@ -396,6 +398,37 @@ MUTANTS = [
     Mutant("ib-op-huge", "an operation that no ring holds waits for room", LINK,
            "rds_op_done(l.path, m, ib::kRdmaOtherError); return -err::kEopnotsupp;",
            "note_blocked(l, need); return 0;"),
+    # ---- operations and regions in the core ----
+    Mutant("rdma-spent", "the message of an operation that failed is sent again", QUEUE,
+           "RDS_UNLIKELY(rds::op_spent(*m))) {", "false) {"),
+    Mutant("rdma-alone", "an operation without message stays queued for ever", QUEUE,
+           "gone = rds::op_decided(*m);", "gone = false;"),
+    Mutant("rdma-begun", "what is cancelled under way is said not to be done", OP,
+           "if (!r.begun) op_decide(", "if (true) op_decide("),
+    Mutant("rdma-unasked", "nobody is told of what was cancelled in time", OP,
+           "if (!r.begun) op_decide(", "if (false) op_decide("),
+    Mutant("rdma-ack-read", "the ack of its message proves a read", OP,
+           "else if (r.delivered && r.op.kind == RDS_OP_WRITE)", "else if (r.delivered)"),
+    Mutant("rdma-twice", "every word about an operation is told", OP,
+           "r->notice = nullptr; if (!n)", "if (!n)"),
+    Mutant("rdma-only-errors", "RDS_RECVERR tells of success, too", OP,
+           "if (status || !r->only_errors)", "if (true)"),
+    Mutant("rdma-offset", "a cookie's offset does not count", OP,
+           "op.raddr = a.remote_addr + (a.cookie >> 32);", "op.raddr = a.remote_addr;"),
+    Mutant("rdma-fence", "no operation is fenced", OP,
+           "op.fence = (a.flags & rds::kRdmaFence) != 0;", "op.fence = 0;"),
+    Mutant("rdma-dest", "the receiver is not told where memory begins", OP,
+           "static_cast<uint64_t>(wire::get32(e.data + 4)) << 32;", "0;"),
+    Mutant("rdma-loop", "an operation goes with a message over loopback, and is lost", SEND,
+           "else if (RDS_UNLIKELY(m->rdma) && m->rdma->has_op &&", "else if (false &&"),
+    Mutant("rdma-once", "memory to be used once is used for ever", RDMA,
+           "if (mr->once && take(key) == mr)", "if (false)"),
+    Mutant("rdma-invalidate", "freed memory stays in reach though it should not", RDMA,
+           "mr_put(mr, mr->invalidate || flags & rds::kRdmaInvalidate);", "mr_put(mr, false);"),
+    Mutant("rdma-sync", "what peers wrote is not looked for in memory", RDMA,
+           "mr->trans.mr_sync(mr->handle, 0);", ""),
+    Mutant("rdma-closed", "the regions of a closed socket are forgotten", RDMA,
+           "while (Mr *mr = regions.pop_front()) mr_put(mr, mr->invalidate);", ""),
     Mutant("numbered-told", "a peer without generation is told of earlier connections", ACK,
            "have_.store(hello.gen ? next_rx_seq.load() : 0);", "have_.store(next_rx_seq.load());"),
     Mutant("numbered-old", "a restarted peer's new numbers are taken for old", RECV_H,
