@@ -1,160 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Control messages and socket options: net/linux/cmsg.c and sockopt.c, unchanged, on a scripted core
+ * Control messages and socket options: net/linux/cmsg*.c and sockopt.c, unchanged, on a scripted core
  * and on user memory that may end anywhere.  Nothing beyond a buffer is read or written (that is
  * AddressSanitizer's part), every answer is the one that a second, plainer reading of rds(7) gives,
  * and a call that fails changes nothing.
  */
 #include <cstring>
 
-#include "fuzz.h"
-extern "C" {
-#include "net/linux/glue.h"
-}
+#include "options_core.h"
 
 using fuzz::must;
-
-/* The core's part of a socket: remembers what it was told. */
-struct rds_socket {
-	bool bound, cancelled, tracing;
-	struct rds_endpoint cancelled_to;
-	int recverr, monitor, transport;
-	uint64_t mask;
-	uint32_t cookies[RDS_MAX_ZCOOKIES];
-	unsigned int n_cookies;
-};
-
-namespace
-{
-
-std::unique_ptr<std::vector<char>> user;
-
-bool in_user_memory(const void *p, size_t n)
-{
-	auto at = reinterpret_cast<uintptr_t>(p);
-	auto from = reinterpret_cast<uintptr_t>(user->data());
-
-	return at >= from && n <= user->size() && at - from <= user->size() - n;
-}
-
-} // namespace
-
-/* ---- the kernel and the core, as far as the glue calls them ---- */
-
-extern "C" {
-
-unsigned long copy_from_user(void *to, const void *from, unsigned long n)
-{
-	if (!in_user_memory(from, n))
-		return n;
-	memcpy(to, from, n);
-	return 0;
-}
-
-unsigned long copy_to_user(void *to, const void *from, unsigned long n)
-{
-	if (!in_user_memory(to, n))
-		return n;
-	memcpy(to, from, n);
-	return 0;
-}
-
-void lock_sock(struct sock *sk)
-{
-	must(!sk->locked++, "a socket is locked once");
-}
-
-void release_sock(struct sock *sk)
-{
-	must(!--sk->locked, "a socket that is unlocked was locked");
-}
-
-int put_cmsg(struct msghdr *m, int level, int type, int len, void *data)
-{
-	size_t space = CMSG_SPACE(static_cast<size_t>(len));
-	struct cmsghdr c = {CMSG_LEN(static_cast<size_t>(len)), level, type};
-
-	if (m->msg_controllen < space) {
-		m->msg_flags |= MSG_CTRUNC;
-		return 0;
-	}
-	memcpy(m->msg_control, &c, sizeof(c));
-	memcpy(static_cast<char *>(m->msg_control) + sizeof(c), data, static_cast<size_t>(len));
-	m->msg_control = static_cast<char *>(m->msg_control) + space;
-	m->msg_controllen -= space;
-	return 0;
-}
-
-uint64_t rds_now_ns(void)
-{
-	return 1000;
-}
-
-int rds_socket_bound(const struct rds_socket *s, struct rds_endpoint *ep)
-{
-	memset(ep, 0, sizeof(*ep));
-	return s->bound;
-}
-
-void rds_socket_cancel(struct rds_socket *s, const struct rds_endpoint *to)
-{
-	s->cancelled = true;
-	s->cancelled_to = to ? *to : rds_endpoint{};
-}
-
-void rds_socket_set_recverr(struct rds_socket *s, int on)
-{
-	s->recverr = on;
-}
-
-int rds_socket_recverr(const struct rds_socket *s)
-{
-	return s->recverr;
-}
-
-void rds_socket_set_cong_monitor(struct rds_socket *s, int on, uint64_t mask)
-{
-	s->monitor = on;
-	s->mask = mask;
-}
-
-void rds_socket_cong_monitor(const struct rds_socket *s, int *on, uint64_t *mask)
-{
-	*on = s->monitor;
-	*mask = s->mask;
-}
-
-int rds_socket_transport(const struct rds_socket *s)
-{
-	return s->transport;
-}
-
-int rds_socket_set_transport(struct rds_socket *s, unsigned int type)
-{
-	must(s->transport < 0 && type < RDS_TRANS_COUNT, "only what can be set is set");
-	s->transport = static_cast<int>(type);
-	return 0;
-}
-
-void rds_socket_set_trace(struct rds_socket *s, int on)
-{
-	s->tracing = on;
-}
-
-unsigned int rds_socket_zcopy(struct rds_socket *s, uint32_t *cookies, unsigned int max)
-{
-	unsigned int n = std::min(s->n_cookies, max);
-
-	memcpy(cookies, s->cookies, n * sizeof(*cookies));
-	return n;
-}
-
-int rds_info_getsockopt(struct sock *, int, char *, int *, int)
-{
-	return -ENOSPC; /* rds_info.c copies under locks: the virtual machine's tests */
-}
-
-} // extern "C"
 
 namespace
 {
@@ -181,12 +36,15 @@ private:
 	int model_int(int &to, const unsigned char *p, size_t room, unsigned int len);
 	int model_cancel(const unsigned char *p, size_t room, unsigned int len);
 	int model_trace(const unsigned char *p, size_t room, unsigned int len);
+	int model_mr(int name, const unsigned char *p, size_t room, unsigned int len);
 	void get_option();
 	void send_cmsgs();
 	void check_sent(struct msghdr &msg, const struct rds_send_cmsgs &out);
+	void apply(struct rds_send_cmsgs &out);
 	void recv_cmsgs();
 
 	FuzzedDataProvider &in_;
+	std::set<uint64_t> known_; /* regions before a call */
 	Both b_ = {};
 	struct socket sock_ = {};
 };
@@ -250,10 +108,31 @@ int Harness::model_trace(const unsigned char *p, size_t room, unsigned int len)
 	return 0;
 }
 
+/* RDS_FREE_MR's cookie is judged by what there was before (@known_). */
+int Harness::model_mr(int name, const unsigned char *p, size_t room, unsigned int len)
+{
+	size_t size = name == RDS_GET_MR ? 32 : name == RDS_FREE_MR ? 16 : 160;
+	uint64_t cookie, cookie_addr;
+
+	if (len != size)
+		return -EINVAL;
+	if (room < size)
+		return -EFAULT;
+	memcpy(&cookie, p, 8);
+	if (name == RDS_FREE_MR)
+		return (cookie ? known_.count(cookie) : b_.core.rdma) ? 0 : -EINVAL;
+	if (!b_.core.bound || !b_.core.rdma)
+		return b_.core.bound ? -EOPNOTSUPP : -ENOTCONN;
+	memcpy(&cookie_addr, p + size - 16, 8);
+	if (cookie_addr && !in_user_memory(reinterpret_cast<void *>(cookie_addr), 8))
+		return -EFAULT;
+	must(regions.size() == known_.size() + 1, "memory is registered");
+	return 0;
+}
+
 /* What the call must have given and done, from what it was given: @room bytes at @p are there. */
 int Harness::model(int name, const unsigned char *p, size_t room, unsigned int len)
 {
-	size_t mr = name == RDS_GET_MR ? 32 : name == RDS_FREE_MR ? 16 : 160;
 	int value = 0, ret;
 
 	switch (name) {
@@ -262,11 +141,7 @@ int Harness::model(int name, const unsigned char *p, size_t room, unsigned int l
 	case RDS_GET_MR:
 	case RDS_GET_MR_FOR_DEST:
 	case RDS_FREE_MR:
-		if (len != mr)
-			return -EINVAL;
-		if (room < mr)
-			return -EFAULT;
-		return name == RDS_FREE_MR ? -EINVAL : b_.core.bound ? -EOPNOTSUPP : -ENOTCONN;
+		return model_mr(name, p, room, len);
 	case RDS_RECVERR:
 		ret = model_int(value, p, room, len);
 		must(ret || b_.core.recverr == (value != 0), "RDS_RECVERR is set");
@@ -312,10 +187,14 @@ void Harness::set_option()
 
 	Both before = b_;
 	int type = 0;
+
+	known_ = regions;
+
 	int ret = rds_setsockopt(&sock_, level, name, sockptr_t{user->data()}, len);
 
 	must(!b_.glue.sk.locked, "the socket is unlocked again");
-	must(!ret || !memcmp(&before, &b_, sizeof(b_)), "what fails changes nothing");
+	must(!ret || (!memcmp(&before, &b_, sizeof(b_)) && known_ == regions),
+	     "what fails changes nothing");
 	if (level != SOL_RDS) {
 		must(ret == -ENOPROTOOPT, "another level");
 	} else if (name == SO_RDS_TRANSPORT) {
@@ -403,8 +282,22 @@ void Harness::check_sent(struct msghdr &msg, const struct rds_send_cmsgs &out)
 		at += CMSG_ALIGN(c.cmsg_len);
 	}
 	must(!out.has_cookie || (cookie && out.cookie == first), "the cookie that was given");
-	must(!early || out.late, "no transport here has RDMA");
+	must(!early || out.late || (b_.core.rdma && (out.op || out.map || out.dest)),
+	     "what asks for RDMA gets it, or an errno");
 	must(out.late <= 0, "an errno");
+}
+
+/* As sendmsg.c does; then the send fails, or the message would be gone. */
+void Harness::apply(struct rds_send_cmsgs &out)
+{
+	struct rds_msg m = {};
+	int ret = rds_cmsg_apply(&b_.core, &m, &out);
+
+	must(ret <= 0, "0 or an errno");
+	must(ret || (m.op == (out.op != nullptr) && !m.cookie == (!out.map && !out.dest)),
+	     "what was asked for is done");
+	rds_cmsg_undo(&b_.core, &out);
+	must(regions == known_, "what was registered for nothing is not any more");
 }
 
 void Harness::send_cmsgs()
@@ -441,8 +334,12 @@ void Harness::send_cmsgs()
 	must(ret <= 0, "0 or an errno");
 	must(ret != 0 || !(msg.msg_flags & MSG_ZEROCOPY) || out.has_cookie || out.late,
 	     "zero copy has a cookie");
-	if (!ret)
-		check_sent(msg, out);
+	if (ret)
+		return;
+	check_sent(msg, out);
+	known_ = regions;
+	if (!out.late)
+		apply(out);
 }
 
 void Harness::recv_cmsgs()
@@ -451,6 +348,7 @@ void Harness::recv_cmsgs()
 	struct rds_recv_info info = {};
 	struct msghdr msg = {};
 
+	info.cookie = in_.ConsumeIntegralInRange<uint64_t>(0, 1);
 	info.stamp_ns = in_.ConsumeIntegral<uint64_t>();
 	for (uint64_t &ns : info.trace_ns)
 		ns = in_.ConsumeIntegralInRange<uint64_t>(0, 1000);
@@ -471,7 +369,7 @@ void Harness::recv_cmsgs()
 void Harness::run()
 {
 	for (int n = 0; n < 32 && in_.remaining_bytes(); n++)
-		switch (in_.ConsumeIntegralInRange<int>(0, 3)) {
+		switch (in_.ConsumeIntegralInRange<int>(0, 4)) {
 		case 0:
 			get_option();
 			break;
@@ -484,6 +382,9 @@ void Harness::run()
 		case 3:
 			recv_cmsgs();
 			break;
+		case 4:
+			b_.core.rdma = !b_.core.rdma;
+			break;
 		}
 }
 
@@ -493,6 +394,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	FuzzedDataProvider in(data, size);
 
+	regions.clear();
 	Harness(in).run();
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kernel.h: as much of the kernel as net/linux/cmsg.c and sockopt.c need to be compiled, unchanged,
+ * kernel.h: as much of the kernel as net/linux/cmsg*.c and sockopt.c need to be compiled, unchanged,
  * in user space.  CMakeLists.txt makes every kernel header that they include an alias of this one.
  *
  * User memory is one block (user_memory()): copies from or to anything else fault.  The macros that
@@ -40,6 +40,10 @@ typedef uint64_t u64;
 #define min_t(type, a, b) ((type)(a) < (type)(b) ? (type)(a) : (type)(b))
 #define array_index_nospec(i, n) ((i) < (n) ? (i) : 0)
 #define s6_addr32 __in6_u.__u6_addr32
+#define fallthrough __attribute__((fallthrough))
+#ifndef __cplusplus
+#define static_assert(x) _Static_assert(x, #x)
+#endif
 
 /* ---- what only has to be there ---- */
 struct list_head {
@@ -125,6 +129,12 @@ static inline int copy_from_sockptr(void *to, sockptr_t from, size_t n)
 		__typeof__(*(p)) value_ = (x);                                                     \
 		copy_to_user(p, &value_, sizeof(value_)) ? -EFAULT : 0;                            \
 	})
+
+/* A copy of @n bytes, or a number that IS_ERR() knows. */
+void *memdup_user(const void *from, size_t n);
+void kfree(const void *p);
+#define IS_ERR(p) ((uintptr_t)(p) >= (uintptr_t)-4095)
+#define PTR_ERR(p) ((int)(intptr_t)(p))
 
 /* ---- time and addresses ---- */
 #define NSEC_PER_USEC 1000
