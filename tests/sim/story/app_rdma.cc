@@ -247,7 +247,7 @@ void App::operate_once(Flow &f, const Known &k, sim::Rng &rng)
 	Area *a = k.area.get();
 	Intent w = make_intent(k.area, rng);
 	const bool silent = w.args.flags & RDS_RDMA_SILENT, alone = silent && rng.chance(500);
-	const size_t bytes = alone ? 0 : traffic::kMinBytes + rng.below(6000);
+	const size_t bytes = alone ? 0 : traffic::kMinBytes + rng.below(rng.chance(100) ? 6000 : 200);
 	int err = kEagain;
 
 	if (!w.there)
@@ -311,8 +311,7 @@ void App::unmap(sim::Rng &rng)
 /* How operations ended. */
 void App::ops_ended()
 {
-	for (const struct rds_notice &n : socket_.notices())
-	{
+	for (const struct rds_notice &n : socket_.notices()) {
 		sim::say("%s: operation %llx ended with %d", who().c_str(),
 			 static_cast<unsigned long long>(n.token), n.status);
 		watch_.rdma.told(instance_, n.token, n.status);

@@ -97,8 +97,7 @@ void Watch::received(unsigned int slot, uint32_t instance, const struct rds_endp
 			 std::to_string(slot) + " got a message for another, or of another");
 	order.received(name->flow, name->number, instance);
 	loss.received(name->flow, name->number);
-	if (auto it = tokens.find({name->flow, name->number}); it != tokens.end())
-	{
+	if (auto it = tokens.find({name->flow, name->number}); it != tokens.end()) {
 		sim::say("message %u of flow %u came, behind operation %llx", name->number, name->flow,
 			 static_cast<unsigned long long>(it->second));
 		rdma.delivered(it->second);
