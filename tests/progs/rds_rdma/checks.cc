@@ -28,8 +28,8 @@ class Checks
 {
 public:
 	explicit Checks(const RdmaOptions &options)
-		: options_(options), owner_(options), fd_(bindRds(options.self.port(options.port))),
-		  notices_(fd_), to_(options.peer.port(options.port)), memory_(4 * mebibyte)
+		: options_(options), fd_(bindRds(options.self.port(options.port))), notices_(fd_),
+		  owner_(options, fd_), to_(options.peer.port(options.port)), memory_(4 * mebibyte)
 	{
 	}
 
@@ -53,9 +53,9 @@ private:
 	void atomics();
 
 	const RdmaOptions &options_;
-	Owner owner_;
 	Fd fd_;
 	Notices notices_;
+	Owner owner_;
 	Address to_;
 	Memory memory_;
 	uint64_t seed_ = 1, token_ = 1000;
@@ -222,11 +222,7 @@ void Checks::cookies()
 	const uint64_t seed = seed_++;
 
 	ask("FILL", {5000, 3000, seed});
-	same(owner_.numbers("OFFER 5000 3000 1").at(0), 5, "RDS_CMSG_RDMA_MAP");
-	const Received first = receiveSoon(fd_);
-	same(first.result, 5, "message with a cookie");
-	want(first.find(SOL_RDS, RDS_CMSG_RDMA_DEST), "no cookie came");
-	const auto cookie = first.find(SOL_RDS, RDS_CMSG_RDMA_DEST)->as<uint64_t>();
+	const uint64_t cookie = owner_.offer(5000, 3000, RDS_RDMA_READWRITE);
 	go(op(false, cookie, nearAt, 3000));
 	want(isPayload(memory_.at(nearAt), 3000, seed), "read other bytes");
 	same(owner_.numbers("TELL " + std::to_string(cookie)).at(0), 5, "RDS_CMSG_RDMA_DEST");
@@ -319,7 +315,9 @@ int Checks::run()
 	one("1000 pieces of 17 bytes", [&] { pieces(1000, 17, 1); });
 	one("500 pieces of 2000 bytes", [&] { pieces(500, 2000, 500); });
 	one("fence", [&] { fence(); });
-	one("alone", [&] { alone(); });
+	/* Mainline waits for ever. */
+	if (options_.selfIsOurs)
+		one("alone", [&] { alone(); });
 	one("only who asks is told", [&] { notifications(); });
 	one("use once", [&] { useOnce(); });
 	one("cookies in messages", [&] { cookies(); });

@@ -29,8 +29,8 @@ class Errors
 {
 public:
 	explicit Errors(const RdmaOptions &options)
-		: options_(options), owner_(options), fd_(bindRds(options.self.port(options.port))),
-		  notices_(fd_), to_(options.peer.port(options.port)), memory_(4 * mebibyte)
+		: options_(options), fd_(bindRds(options.self.port(options.port))), notices_(fd_),
+		  owner_(options, fd_), to_(options.peer.port(options.port)), memory_(4 * mebibyte)
 	{
 	}
 
@@ -57,9 +57,9 @@ private:
 	void oddAtomic();
 
 	const RdmaOptions &options_;
-	Owner owner_;
 	Fd fd_;
 	Notices notices_;
+	Owner owner_;
 	Address to_;
 	Memory memory_;
 	uint64_t token_ = 5000, message_ = 1;

@@ -13,7 +13,7 @@ int main(int argc, char **argv)
 	CommandLine &errors = line.command("errors", "run the checks of errnos (and of statuses)");
 	CommandLine &storm = line.command("storm", "operations until the input ends");
 	RdmaOptions options;
-	std::string self, peer, flavour = "ours";
+	std::string self, peer, selfIs = "ours", peerIs = "ours";
 	uint32_t timeout = 120, depth = options.depth, freeEvery = 0;
 	bool noAtomics = false;
 
@@ -23,7 +23,8 @@ int main(int argc, char **argv)
 		command->option("--control", options.controlPort, "TCP port for the commands");
 		command->option("--port", options.port, "RDS port of both");
 		command->option("--timeout", timeout, "seconds without a command, or a peer");
-		command->choice("--peer", flavour, "whose modules are there", {"mainline", "ours"});
+		command->choice("--self", selfIs, "whose modules are here", {"mainline", "ours"});
+		command->choice("--peer", peerIs, "whose modules are there", {"mainline", "ours"});
 		command->flag("--no-atomics", noAtomics, "the adapters have none that work");
 	}
 	storm.option("--depth", depth, "operations at a time");
@@ -33,7 +34,8 @@ int main(int argc, char **argv)
 		options.timeout = std::chrono::seconds(timeout);
 		options.self = Address::parse(self);
 		options.peer = Address::parse(peer);
-		options.peerIsOurs = flavour == "ours";
+		options.selfIsOurs = selfIs == "ours";
+		options.peerIsOurs = peerIs == "ours";
 		options.atomics = !noAtomics;
 		options.depth = depth;
 		options.freeEvery = freeEvery;

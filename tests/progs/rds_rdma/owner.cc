@@ -23,6 +23,8 @@ namespace rdstest
 namespace
 {
 
+using std::chrono::seconds;
+
 constexpr size_t memorySize = 4 * mebibyte;
 
 class Servant
@@ -127,7 +129,8 @@ private:
 	{
 		if (what == "STORM")
 			return storm(control);
-		const Received got = what == "QUIET" ? receive(fd_) : receiveSoon(fd_, 1 << 17);
+		const Received got =
+			what == "QUIET" ? receive(fd_) : receiveSoon(fd_, 1 << 17, seconds(60));
 
 		if (what == "QUIET") {
 			same(got.result, -EAGAIN, "a message, or a notification");

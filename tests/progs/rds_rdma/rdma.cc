@@ -75,8 +75,9 @@ long freeMr(int fd, uint64_t cookie, uint64_t flags)
 	return sys(setsockopt(fd, SOL_RDS, RDS_FREE_MR, &args, sizeof(args)));
 }
 
-Owner::Owner(const RdmaOptions &options)
-	: control_(connectTcp(options.peer.port(options.controlPort), options.timeout))
+Owner::Owner(const RdmaOptions &options, int fd)
+	: options_(options), fd_(fd),
+	  control_(connectTcp(options.peer.port(options.controlPort), options.timeout))
 {
 }
 
@@ -101,8 +102,24 @@ std::vector<int64_t> Owner::numbers(const std::string &command)
 	return found;
 }
 
+/* A cookie in a message. */
+uint64_t Owner::offer(size_t at, size_t length, uint64_t flags)
+{
+	same(numbers("OFFER " + std::to_string(at) + " " + std::to_string(length) + " " +
+		     std::to_string(flags))
+		     .at(0),
+	     5, "RDS_CMSG_RDMA_MAP");
+	const Received got = receiveSoon(fd_);
+	same(got.result, 5, "message with a cookie");
+	want(got.find(SOL_RDS, RDS_CMSG_RDMA_DEST), "no cookie came");
+	return got.find(SOL_RDS, RDS_CMSG_RDMA_DEST)->as<uint64_t>();
+}
+
 uint64_t Owner::map(size_t at, size_t length, uint64_t flags)
 {
+	/* Mainline registers memory only for a peer. */
+	if (!options_.peerIsOurs)
+		return offer(at, length, flags);
 	const auto said = numbers("MAP " + std::to_string(at) + " " + std::to_string(length) + " " +
 				  std::to_string(flags));
 

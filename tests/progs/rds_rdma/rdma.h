@@ -25,7 +25,7 @@ struct RdmaOptions {
 	uint16_t controlPort = 4400;
 	uint16_t port = 4401;
 	std::chrono::seconds timeout{120};
-	bool peerIsOurs = true;
+	bool selfIsOurs = true, peerIsOurs = true;
 	bool atomics = true;
 	/* storm */
 	unsigned int depth = 8;
@@ -110,14 +110,19 @@ long freeMr(int fd, uint64_t cookie, uint64_t flags);
 class Owner
 {
 public:
-	explicit Owner(const RdmaOptions &options);
+	/* @fd is where the owner's messages come to. */
+	Owner(const RdmaOptions &options, int fd);
 
 	/* The answer behind "ok ", or an exception. */
 	std::string ask(const std::string &command);
 	std::vector<int64_t> numbers(const std::string &command);
 	uint64_t map(size_t at, size_t length, uint64_t flags = RDS_RDMA_READWRITE);
+	/* The same by a message of the owner's. */
+	uint64_t offer(size_t at, size_t length, uint64_t flags);
 
 private:
+	const RdmaOptions &options_;
+	int fd_;
 	Fd control_;
 };
 

@@ -46,8 +46,8 @@ class Storm
 {
 public:
 	explicit Storm(const RdmaOptions &options)
-		: options_(options), owner_(options), fd_(bindRds(options.self.port(options.port))),
-		  notices_(fd_), to_(options.peer.port(options.port)),
+		: options_(options), fd_(bindRds(options.self.port(options.port))), notices_(fd_),
+		  owner_(options, fd_), to_(options.peer.port(options.port)),
 		  part_(mebibyte / options.depth / 4096 * 4096), ours_(mebibyte),
 		  slots_(options.depth)
 	{
@@ -60,6 +60,7 @@ private:
 	{
 		return static_cast<size_t>(&slot - slots_.data()) * part_;
 	}
+	void askWhatCame();
 	void mapAll();
 	void begin(Slot &slot);
 	void ended(const Status &told);
@@ -69,9 +70,9 @@ private:
 	void judge();
 
 	const RdmaOptions &options_;
-	Owner owner_;
 	Fd fd_;
 	Notices notices_;
+	Owner owner_;
 	Address to_;
 	size_t part_;
 	Memory ours_;
@@ -81,15 +82,25 @@ private:
 	uint64_t next_ = 1, freed_ = 0;
 	uint64_t strangers_ = 0, wrong_ = 0;
 	std::array<uint64_t, 5> statuses_{};
-	std::map<uint64_t, int> done_; /* operation -> status */
+	std::map<uint64_t, int> done_;	    /* operation -> status */
+	std::map<uint64_t, uint64_t> seen_; /* its message -> times */
 	bool mapAgain_ = false;
 	bool storming_ = false;
 };
 
+/* Messages since this was asked last; the owner obeys again. */
+void Storm::askWhatCame()
+{
+	const auto said = owner_.numbers("END");
+
+	for (size_t i = 0; i + 1 < said.size(); i += 2)
+		seen_[static_cast<uint64_t>(said[i])] += static_cast<uint64_t>(said[i + 1]);
+}
+
 void Storm::mapAll()
 {
 	if (storming_)
-		owner_.ask("END");
+		askWhatCame();
 	writable_ = owner_.map(0, mebibyte);
 	readable_ = owner_.map(mebibyte, mebibyte);
 	owner_.ask("STORM");
@@ -182,7 +193,6 @@ void Storm::freeInUse()
 /* The owner knows which messages came. */
 void Storm::judge()
 {
-	std::map<uint64_t, uint64_t> seen;
 	uint64_t missing = 0, repeated = 0, bad = 0;
 	const auto wanted =
 		static_cast<uint64_t>(std::count_if(done_.begin(), done_.end(), [](const auto &d) {
@@ -190,20 +200,16 @@ void Storm::judge()
 		}));
 	const bool all = eventually(
 		[&] {
-			const auto said = owner_.numbers("END");
-
-			for (size_t i = 0; i + 1 < said.size(); i += 2)
-				seen[static_cast<uint64_t>(said[i])] +=
-					static_cast<uint64_t>(said[i + 1]);
+			askWhatCame();
 			owner_.ask("STORM");
 			missing = 0;
 			for (const auto &[number, status] : done_)
-				missing += status == RDS_RDMA_SUCCESS && !seen.count(number);
+				missing += status == RDS_RDMA_SUCCESS && !seen_.count(number);
 			return !missing;
 		},
 		seconds(30));
 	owner_.ask("END");
-	for (const auto &[number, times] : seen)
+	for (const auto &[number, times] : seen_)
 		repeated += times > 1;
 	for (const Slot &slot : slots_) {
 		if (slot.known) {
@@ -226,7 +232,7 @@ void Storm::judge()
 				    {"told_twice", strangers_},
 				    {"read_wrong", wrong_},
 				    {"written_wrong", bad},
-				    {"messages", seen.size()},
+				    {"messages", seen_.size()},
 				    {"missing", missing},
 				    {"repeated", repeated},
 				    {"clean", all && done_.size() == next_ - 1 && !strangers_ &&
