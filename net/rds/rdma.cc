@@ -47,6 +47,11 @@ Status register_region(rds_socket &s, const struct rds_iov &vec, uint64_t flags,
 	/* Also what peers may only read, as ever: programs count on the errno. */
 	Status st(rds_pages_pin(&vec, 1, 1, &pages));
 
+	/* Regions that were freed may still count as locked memory. */
+	if (st.is(err::kEnomem)) {
+		s.trans->mr_flush(s.net->os, &s.bound.addr, s.bound.scope);
+		st = Status(rds_pages_pin(&vec, 1, 1, &pages));
+	}
 	if (!st.ok())
 		return st;
 	st = Status(s.trans->mr_get(s.net->os, &s.bound.addr, s.bound.scope, pages,
@@ -214,6 +219,18 @@ void RdmaSide::used(uint32_t key)
 	mr_put(mr, false);
 }
 
+bool RdmaSide::announce(uint32_t key)
+{
+	RcuReader rcu;
+	Mr *mr = find(key);
+
+	if (!mr)
+		return false;
+	mr->trans.mr_sync(mr->handle, 1);
+	mr_put(mr, false);
+	return true;
+}
+
 void RdmaSide::tell(OpNotice *n)
 {
 	RcuReader rcu;
@@ -262,6 +279,9 @@ void RdmaSide::drop(unsigned int n)
 
 void mr_put(Mr *mr, bool now)
 {
+	/* Whoever found it in the table is an RCU reader, and gives it back before he leaves. */
+	if (now && !mr->refs.only_one())
+		rds_rcu_sync();
 	if (!mr->refs.put())
 		return;
 	mr->trans.mr_free(mr->handle, now);

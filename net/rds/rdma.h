@@ -85,10 +85,14 @@ class RdmaSide final {
 	void add(Mr *mr) RDS_EXCLUDES(lock_);
 	/* Takes it out of the table: the reference is the caller's.  nullptr: there is none. */
 	Mr *take(uint32_t key) RDS_EXCLUDES(lock_);
-	/* A reference on it. */
+	/* A reference on it, to be given back in the same RCU section. */
 	Mr *find(uint32_t key) RDS_EXCLUDES(lock_);
-	/* A peer's message says that it used @key.  Any context. */
+	/* A peer's message says that it used @key.  Any context, RCU reader. */
 	void used(uint32_t key) RDS_EXCLUDES(lock_);
+
+	/* A peer is going to be told of @key, and may look as soon as it knows.  False: there is
+	 * none. */
+	bool announce(uint32_t key) RDS_EXCLUDES(lock_);
 
 	/* -- notifications -- */
 	void tell(OpNotice *n) RDS_EXCLUDES(lock_);
@@ -115,8 +119,8 @@ class RdmaSide final {
 	unsigned int count_ RDS_GUARDED_BY(lock_) = 0;
 };
 
-/* Drops a reference.  Process if @now: then no peer reaches it any more when this returns, unless
- * somebody else still looks at it. */
+/* Drops a reference.  @now, of one that was taken out of the table: no peer reaches it any more when
+ * this returns; process, no RCU reader. */
 void mr_put(Mr *mr, bool now);
 
 struct MsgRdma final {

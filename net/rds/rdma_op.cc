@@ -239,13 +239,9 @@ int rds_msg_set_op(struct rds_socket *s, struct rds_msg *m, const struct rds_op_
 int rds_msg_set_cookie(struct rds_socket *s, struct rds_msg *m, uint64_t cookie)
 {
 	RdmaSide *side = s->rdma.load_acquire();
-	rds::Mr *mr = side ? side->find(static_cast<uint32_t>(cookie)) : nullptr;
 
-	if (!mr)
+	if (!side || !side->announce(static_cast<uint32_t>(cookie)))
 		return -err::kEinval;
-	/* The peer may look as soon as it knows. */
-	mr->trans.mr_sync(mr->handle, 1);
-	rds::mr_put(mr, false);
 
 	MsgRdma *r = part_of(*m);
 

@@ -81,6 +81,16 @@ def broken_streams(t):
     assert sum(counters(t, m)[why] for m in ours for why in ("ib_completion_errors", "ib_tx_stuck"))
 
 
+def patient(t):
+    """Adapters try again as often as they can. A guest's link loses what comes too fast, and an
+    operation goes with its connection: that would be told, rightly, and end rds-stress."""
+    for n, machine in enumerate(t.vms):
+        load = f"/run/busybox insmod {t.modules_dir.resolve()}/rds_rdma.ko"
+        if t.flavour(n) == "mainline":
+            load = "modprobe rds_rdma"
+        machine.check(f"rmmod rds_rdma && {load} rds_ib_retry_count=7")
+
+
 def rdma(t, active, passive, target, options, bytes_each):
     """rds-stress with RDMA: bytes and notifications were right at both ends, and there were some."""
     said = json.loads(stress_says(t, active, passive, target,

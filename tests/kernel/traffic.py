@@ -134,6 +134,15 @@ def stress(t, active, passive, target, options, prefixes=("", "")):
     return int(verified[1])
 
 
+def no_rdma(t, active, passive, target):
+    """Between these two rds-stress finds no RDMA: both ends say so, with status 2."""
+    tool = t.tool("rds-stress")
+    waiting = passive.spawn(f"{tool} -r {target} -p 4000")
+    passive.wait_until("ss -Hltn 'sport = :4000' | grep -q .")
+    for rc, said in (active.run(f"{tool} -s {target} -p 4000 -T 2 -D 4096"), waiting.wait(30)):
+        assert rc == 2 and "no RDMA on this transport" in said, f"{rc}: {said}"
+
+
 def slow_reader(t, sender, source, reader, target, flavour):
     """rds_cong from one host to another; the flavour is the sender's."""
     waiting = reader.spawn(f"{t.prog('rds_cong')} read --bind {target} --timeout 60")

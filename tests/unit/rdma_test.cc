@@ -146,6 +146,19 @@ TEST_F(Rdma, EveryAllocationMayFail)
 	EXPECT_GT(nth, 2);
 }
 
+/* What was freed and not cleared away yet may be what is in the way. */
+TEST_F(Rdma, WithoutMemoryWhatWasFreedIsClearedAwayFirst)
+{
+	uint64_t cookie;
+
+	host::set_lock_limit(1);
+	EXPECT_EQ(get(0, cookie), kEnomem);
+	EXPECT_EQ(regions().flushed, 1);
+	host::set_lock_limit(~0ull);
+	EXPECT_EQ(get(0, cookie), 0);
+	EXPECT_EQ(regions().flushed, 1);
+}
+
 TEST_F(Rdma, CookieZeroFlushes)
 {
 	EXPECT_EQ(rds_mr_free(s->core(), 0, 0), 0);

@@ -189,8 +189,7 @@ int RdsSocket::free_mr(std::uint64_t cookie)
 	return ::setsockopt(fd(), SOL_RDS, RDS_FREE_MR, &args, sizeof(args)) == 0 ? 0 : errno;
 }
 
-int RdsSocket::send(std::span<const std::byte> data, const Address &dest,
-		    const SendControl &with)
+int RdsSocket::send(std::span<const std::byte> data, const Address &dest, const SendControl &with)
 {
 	alignas(cmsghdr) char control[send_control_room] = {};
 	msghdr msg = {};

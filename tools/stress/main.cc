@@ -113,13 +113,11 @@ void declare_rdma(CLI::App &app, CommandLine &line)
 		->type_name("0|1")
 		->capture_default_str()
 		->group(group);
-	app.add_option("--rdma-use-fence", rdma.use_fence,
-		       "1: acks wait for their operations")
+	app.add_option("--rdma-use-fence", rdma.use_fence, "1: acks wait for their operations")
 		->type_name("0|1")
 		->capture_default_str()
 		->group(group);
-	app.add_option("--rdma-use-notify", rdma.use_notify,
-		       "1: ask how each operation ended")
+	app.add_option("--rdma-use-notify", rdma.use_notify, "1: ask how each operation ended")
 		->type_name("0|1")
 		->capture_default_str()
 		->group(group);

@@ -154,8 +154,7 @@ void Pattern::fill_memory(const Message &content, std::span<std::byte> memory, b
 }
 
 std::optional<std::size_t>
-Pattern::first_difference_in_memory(const Message &content,
-				    std::span<const std::byte> memory) const
+Pattern::first_difference_in_memory(const Message &content, std::span<const std::byte> memory) const
 {
 	auto want = expected(content, memory.size());
 

@@ -68,8 +68,8 @@ PageArena::PageArena(std::size_t pieces, std::size_t bytes, std::size_t alignmen
 		mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
-		throw Error(format("no memory for RDMA, %zu bytes: %s", size_,
-				   std::strerror(errno)));
+		throw Error(
+			format("no memory for RDMA, %zu bytes: %s", size_, std::strerror(errno)));
 	memory_ = static_cast<std::byte *>(memory);
 }
 
@@ -86,8 +86,7 @@ std::span<std::byte> PageArena::piece(std::size_t index) const
 RdmaTask::RdmaTask(const Plan &plan, std::uint16_t local_port, std::uint16_t first_peer_port,
 		   TaskState &state)
 	: plan_(plan.rdma), depth_(plan.depth), verify_(plan.verify), local_(local_port),
-	  first_peer_(first_peer_port), state_(state),
-	  pattern_(plan.verify ? plan.rdma.bytes : 0),
+	  first_peer_(first_peer_port), state_(state), pattern_(plan.verify ? plan.rdma.bytes : 0),
 	  arena_(std::size_t{plan.tasks} * 3 * plan.depth, plan.rdma.bytes, plan.rdma.alignment),
 	  cookies_(std::size_t{plan.tasks} * 2 * plan.depth),
 	  operations_(std::size_t{plan.tasks} * plan.depth)
@@ -185,8 +184,7 @@ SendControl RdmaTask::operate(const Message &message, unsigned peer)
 	args_.remote_vec = {0, piece.size()};
 	args_.local_vec_addr = pointer(&local_vec_);
 	args_.nr_local = 1;
-	args_.flags = (writes ? RDS_RDMA_READWRITE : 0) |
-		      (plan_.use_fence ? RDS_RDMA_FENCE : 0) |
+	args_.flags = (writes ? RDS_RDMA_READWRITE : 0) | (plan_.use_fence ? RDS_RDMA_FENCE : 0) |
 		      (plan_.use_notify ? RDS_RDMA_NOTIFY_ME : 0);
 	args_.user_token = std::uint64_t{peer} << peer_shift | sequence;
 	/* Before it is sent, so that whoever counts never sees more notices than operations. */

@@ -86,7 +86,7 @@ public:
 private:
 	/* Of the operation in a piece of our own. */
 	struct Operation {
-		std::uint64_t cookie = 0; /* what it works on, from the request */
+		std::uint64_t cookie = 0;    /* what it works on, from the request */
 		std::uint64_t under_way = 0; /* number, if a notice is to come; else 0 */
 	};
 
@@ -110,8 +110,8 @@ private:
 	const std::uint16_t first_peer_;
 	TaskState &state_;
 	Pattern pattern_;
-	PageArena arena_; /* for each peer: 2 * depth offered, depth own */
-	std::vector<std::uint64_t> cookies_;	/* of what is offered; the kernel writes them */
+	PageArena arena_;		     /* for each peer: 2 * depth offered, depth own */
+	std::vector<std::uint64_t> cookies_; /* of what is offered; the kernel writes them */
 	std::vector<Operation> operations_;
 	rds_get_mr_args map_ = {};
 	rds_rdma_args args_ = {};

@@ -74,6 +74,17 @@ std::string rdma_text(const Plan &plan, const Totals &all, const Losses &losses)
 
 } // namespace
 
+Json Losses::json() const
+{
+	return {{"lost", lost}, {"unanswered", unanswered}, {"lost_notifications", notices}};
+}
+
+Losses Losses::from_json(const Json &json)
+{
+	return {json.value("lost", std::uint64_t{0}), json.value("unanswered", std::uint64_t{0}),
+		json.value("lost_notifications", std::uint64_t{0})};
+}
+
 Totals Totals::of(const TaskState &task)
 {
 	Totals t;
@@ -342,14 +353,14 @@ void Reporter::print_final_json(const Table &table, SharedMemory &shared,
 			    {"notifications", all.notices},
 			    {"rdma_in_bytes", all.rdma_in_bytes},
 			    {"rdma_out_bytes", all.rdma_out_bytes}};
-	result["lost"] = losses.lost;
-	result["unanswered"] = losses.unanswered;
-	result["lost_notifications"] = losses.notices;
+	result.update(losses.json());
+	/* The verdict is about both sides. */
+	result["peer_losses"] = peer ? Losses::from_json(*peer).json() : Json(nullptr);
 	std::cout << result.dump() << '\n' << std::flush;
 }
 
 void Reporter::print_final_text(const Table &table, SharedMemory &shared,
-				const Losses &losses) const
+				const std::optional<Json> &peer, const Losses &losses) const
 {
 	Totals all = sum_of(shared);
 
@@ -374,13 +385,20 @@ void Reporter::print_final_text(const Table &table, SharedMemory &shared,
 		std::cout << rdma_text(plan_, all, losses);
 	std::cout << format("verified: %llu messages, %s; lost %llu, unanswered %llu\n",
 			    static_cast<unsigned long long>(all.received),
-			    plan_.verify ? plan_.rdma.bytes
-						? "addresses, ports, sequence, length, payload, RDMA"
-						: "addresses, ports, sequence, length, payload"
-					 : "addresses, ports, sequence, length",
+			    plan_.verify
+				    ? plan_.rdma.bytes
+					      ? "addresses, ports, sequence, length, payload, RDMA"
+					      : "addresses, ports, sequence, length, payload"
+				    : "addresses, ports, sequence, length",
 			    static_cast<unsigned long long>(losses.lost),
-			    static_cast<unsigned long long>(losses.unanswered))
-		  << std::flush;
+			    static_cast<unsigned long long>(losses.unanswered));
+	if (Losses theirs = peer ? Losses::from_json(*peer) : Losses(); theirs.any())
+		std::cout << format("the other side: lost %llu, unanswered %llu, lost "
+				    "notifications %llu\n",
+				    static_cast<unsigned long long>(theirs.lost),
+				    static_cast<unsigned long long>(theirs.unanswered),
+				    static_cast<unsigned long long>(theirs.notices));
+	std::cout << std::flush;
 }
 
 void Reporter::final(SharedMemory &shared, const std::optional<Json> &peer, const Losses &losses)
@@ -390,7 +408,7 @@ void Reporter::final(SharedMemory &shared, const std::optional<Json> &peer, cons
 	if (json_)
 		print_final_json(result, shared, peer, losses);
 	else
-		print_final_text(result, shared, losses);
+		print_final_text(result, shared, peer, losses);
 }
 
 } // namespace rdstools

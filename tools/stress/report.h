@@ -19,6 +19,14 @@ struct Losses {
 	std::uint64_t lost = 0;
 	std::uint64_t unanswered = 0;
 	std::uint64_t notices = 0; /* of our RDMA operations */
+
+	bool any() const
+	{
+		return lost || unanswered || notices;
+	}
+	Json json() const;
+	/* As json() has them; what is not there is 0. */
+	static Losses from_json(const Json &json);
 };
 
 /* Plain copies of a task's counters. */
@@ -78,7 +86,8 @@ private:
 	Table table(SharedMemory &shared, const std::optional<Json> &peer) const;
 	void print_final_json(const Table &table, SharedMemory &shared,
 			      const std::optional<Json> &peer, const Losses &losses) const;
-	void print_final_text(const Table &table, SharedMemory &shared, const Losses &losses) const;
+	void print_final_text(const Table &table, SharedMemory &shared,
+			      const std::optional<Json> &peer, const Losses &losses) const;
 	Totals sum() const;
 
 	Plan plan_;

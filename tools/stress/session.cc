@@ -365,9 +365,7 @@ void Session::check_received()
 	losses_.lost = lost;
 	losses_.notices = notices;
 	Json result = reporter_->totals_json();
-	result["lost"] = losses_.lost;
-	result["unanswered"] = losses_.unanswered;
-	result["lost_notifications"] = losses_.notices;
+	result.update(losses_.json());
 	tell("result", result);
 	result_sent_ = true;
 }
@@ -432,10 +430,7 @@ void Session::end_children()
 
 int Session::verdict() const
 {
-	bool missing = losses_.lost || losses_.unanswered || losses_.notices;
-
-	for (const char *what : {"lost", "unanswered", "lost_notifications"})
-		missing = missing || peer_result_->value(what, std::uint64_t{0});
+	bool missing = losses_.any() || Losses::from_json(*peer_result_).any();
 
 	return missing ? exit_failed : exit_ok;
 }

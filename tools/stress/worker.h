@@ -69,7 +69,7 @@ private:
 	bool queue_full_ = false;
 	std::uint64_t refused_since_ = 0; /* RDMA: nothing was taken since then; 0: the last was */
 	int refused_ = 0;		  /* the errno of that */
-	unsigned congested_ = 0; /* number of flows with Flow::congested */
+	unsigned congested_ = 0;	  /* number of flows with Flow::congested */
 	std::uint64_t congested_since_ = 0;
 	bool by_timer_ = false; /* the flows were un-congested by our timer */
 };

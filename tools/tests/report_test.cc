@@ -79,7 +79,7 @@ TEST(Reporter, sums_up_tasks_and_takes_over_the_peer)
 	reporter.freeze(shared, 2 * second);
 	/* What comes while draining counts as a message but not for the rates. */
 	shared.task(0).sent.set(101);
-	Json peer = {{"seconds", 2.0}, {"sent", 50}};
+	Json peer = {{"seconds", 2.0}, {"sent", 50}, {"lost", 6}};
 	std::string text = printed([&] { reporter.final(shared, peer, {3, 4, 5}); });
 	Json result = Json::parse(text);
 	EXPECT_EQ(result.at("tasks").size(), 2u);
@@ -93,6 +93,8 @@ TEST(Reporter, sums_up_tasks_and_takes_over_the_peer)
 	EXPECT_EQ(result.at("lost"), 3);
 	EXPECT_EQ(result.at("unanswered"), 4);
 	EXPECT_EQ(result.at("lost_notifications"), 5);
+	EXPECT_EQ(result.at("peer_losses").at("lost"), 6);
+	EXPECT_EQ(result.at("peer_losses").at("unanswered"), 0);
 }
 
 TEST(Reporter, tells_what_rdma_moved)
@@ -120,9 +122,11 @@ TEST(Reporter, tells_what_rdma_moved)
 	EXPECT_EQ(counts.at("operations"), 7);
 	EXPECT_EQ(counts.at("notifications"), 6);
 	EXPECT_EQ(counts.at("rdma_in_bytes"), 2048);
-	line = printed([&] { words.final(shared, {}, {0, 0, 1}); });
-	EXPECT_NE(line.find("RDMA: 7 operations of 4096 bytes, 6 notifications"),
-		  std::string::npos)
+	line = printed([&] { words.final(shared, Losses{0, 0, 2}.json(), {0, 0, 1}); });
+	EXPECT_NE(line.find("RDMA: 7 operations of 4096 bytes, 6 notifications"), std::string::npos)
 		<< line;
 	EXPECT_NE(line.find("lost notifications 1\n"), std::string::npos) << line;
+	EXPECT_NE(line.find("the other side: lost 0, unanswered 0, lost notifications 2\n"),
+		  std::string::npos)
+		<< line;
 }

@@ -9,6 +9,8 @@ IB = True
 # on debug kernels lockdep gives up at mainline's first connection.
 KERNELS = ["6.1", "6.12"]
 
+SIZES = ((1, 4095), (4096, 100), (1 << 20, 0), (1 << 20, 4095))  # RDMA: bytes, and where in a page
+
 
 @test(vms=2, modules=("ours", "mainline"))
 def ours_is_the_smaller(t):
@@ -45,15 +47,15 @@ def breaks_with_mainline_smaller(t):
 
 @test(vms=2, modules=("ours", "mainline"), timeout=240)
 def rdma_with_mainline_larger(t):
-    """RDMA of every byte count and in every way, either end active; bytes and notices are right."""
+    """RDMA in every way and of several sizes, either end active; bytes and notices are right."""
     rdma_each_way(t)
-    for size in (1, 4096, 1 << 20):
-        rdma(t, t.a, t.b, B, "-T 1 -d 2 --rdma-alignment 0", size)
+    for size, align in SIZES:
+        rdma(t, t.a, t.b, B, f"-T 1 -d 2 --rdma-alignment {align}", size)
 
 
 @test(vms=2, modules=("mainline", "ours"), timeout=240)
 def rdma_with_mainline_smaller(t):
     """The same, and mainline has the smaller address."""
     rdma_each_way(t)
-    for size in (1, 4096, 1 << 20):
-        rdma(t, t.b, t.a, A, "-T 1 -d 2 --rdma-alignment 0", size)
+    for size, align in SIZES:
+        rdma(t, t.b, t.a, A, f"-T 1 -d 2 --rdma-alignment {align}", size)

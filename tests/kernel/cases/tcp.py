@@ -5,7 +5,7 @@ import re
 
 from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
-from traffic import PYTHON, A, B, Flows, counters, exact, paths, ping
+from traffic import PYTHON, A, B, Flows, counters, exact, no_rdma, paths, ping
 
 SMP = 2  # softirq and process of one host at the same time
 
@@ -35,6 +35,12 @@ def the_smaller_address_calls(t):
 def established(machine, how=""):
     """What ss says of the established connections of RDS."""
     return f"ss -Hntie{how} state established {RDS_TCP}"
+
+
+@test(vms=2)
+def rdma_is_refused(t):
+    """rds-stress -D says that TCP has no RDMA."""
+    no_rdma(t, t.a, t.b, B)
 
 
 @test(vms=2, only="ours")
