@@ -84,7 +84,7 @@ tests: need-cmake ## what the tests consist of, without running them
 deps: ## installs what is missing (apt; asks for root only then)
 	@scripts/deps.sh --kernel $(test_kernel)
 
-test: deps ## everything; last line: N passed, N failed, N skipped
+test: deps ## what every change must pass; last line: N passed, N failed, N skipped
 	@mkdir -p $(logs)
 	@rm -f $(logs)/test-*.log
 	@$(again) modules tests 2>&1 | tee $(logs)/build.log
@@ -153,11 +153,11 @@ test-kernel-%:
 		log=$(logs)/build-$$kernel.log; scripts/deps.sh --kernel $$kernel && \
 		$(MAKE) --no-print-directory KERNEL=$$kernel modules 2>&1 | tee $$log && \
 		! grep -E 'warning:|WARNING:' $$log || exit; done; \
-	tests/kernel/run.py --kernel $* $(if $(findstring $(comma),$*),$(pair_cases)) 2>&1 | \
+	tests/kernel/run.py --all --kernel $* $(if $(findstring $(comma),$*),$(pair_cases)) 2>&1 | \
 		tee $(logs)/test-kernel-$*.log
 
-test-all: ## test, test-debug and test-kcsan; the last line adds them up
-	@for run in test test-debug test-kcsan; do $(MAKE) --no-print-directory $$run; done; \
+test-all: ## test with its long cases, test-debug and test-kcsan; the last line adds them up
+	@export ALL=1; for run in test test-debug test-kcsan; do $(MAKE) --no-print-directory $$run; done; \
 	scripts/summary.py $(addprefix $(logs)/test-,user.log vm.log uml.log x86.log kcsan.log)
 
 coverage: deps ## lines and branches of the core that unit, contract, simulator and fuzz inputs run

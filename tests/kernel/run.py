@@ -3,6 +3,7 @@
 """Runs the tests of tests/kernel/cases in virtual machines.
 
     run.py                          all of them, on the kernel that KERNEL names (default 6.1)
+    run.py --all                    and those that are too long for every day
     run.py 'load.*' sockets         some of them: file.test, globs, a file's name for all of it
     run.py --modules mainline       mainline's modules in place of ours (checks the tests)
     run.py --kernel 6.1,7.2         guest a on one kernel, b on another; only tests of two guests
@@ -84,6 +85,8 @@ def parse(argv):
     ap.add_argument("--modules-dir", help="where our .ko are (default build/modules-<version>)")
     ap.add_argument("--jobs", "-j", type=int, default=2 * max(2, os.cpu_count() or 2),
                     help="guests at a time (default: two for each CPU)")
+    ap.add_argument("--all", action="store_true", default=bool(os.environ.get("ALL")),
+                    help="those of files with EXTRA, too, which otherwise must be named")
     ap.add_argument("--repeat", type=int, default=1)
     ap.add_argument("--list", action="store_true", help="print the names and what they show")
     options = ap.parse_args(argv)
@@ -100,13 +103,14 @@ def select(options):
         module, tests = suite.load_file(path)
         if not set(options.kernels) <= set(getattr(module, "KERNELS", options.kernels)):
             continue
+        left_out = getattr(module, "EXTRA", False) and not options.all
         keep = []
         for one in tests:
             hits = {n for n in options.names if n == one.file or fnmatch.fnmatch(one.name, n)}
             unused -= hits
             if one.vms < len(options.kernels):
                 continue
-            if hits or not options.names:
+            if hits or not (options.names or left_out):
                 keep.append(one)
         if keep:
             chosen.append((module, keep * options.repeat))

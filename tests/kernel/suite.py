@@ -6,6 +6,7 @@
     SMP = 2                     # per file: CPUs and memory (MiB) of its guests, optional
     MEM = 512
     KERNELS = ["uml"]           # only on these; otherwise on every one
+    EXTRA = True                # only by name, or with --all
     IB = True                   # over InfiniBand, not TCP; or parameters of rds_rdma as a text
     ADAPTER = "siw"             # soft-iWARP, not soft-RoCE ("rxe")
 

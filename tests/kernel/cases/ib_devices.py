@@ -7,6 +7,7 @@ from suite import test
 from traffic import A, A6, B, B6, Flows, exact, ping
 
 IB = True
+EXTRA = True
 KERNELS = ["6.1", "6.12", "7.2"]
 
 A2, B2 = "10.99.0.1", "10.99.0.2"  # on the second adapters

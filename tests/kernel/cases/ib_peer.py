@@ -7,6 +7,7 @@ from suite import test
 from traffic import A, A6, helper
 
 IB = True
+EXTRA = True
 KERNELS = ["6.1", "6.12", "7.2", "uml"]  # the other debug kernels have no InfiniBand
 
 ADDRESSES = 100  # each test of the program takes one

@@ -6,6 +6,7 @@ from traffic import A, B
 
 # See ib_rdma.py.
 IB = "rds_ib_retry_count=6"
+EXTRA = True
 KERNELS = ["6.1", "6.12"]  # see ib_mainline.py
 
 
