@@ -119,8 +119,8 @@ class RdmaSide final {
 	unsigned int count_ RDS_GUARDED_BY(lock_) = 0;
 };
 
-/* Drops a reference.  @now, of one that was taken out of the table: no peer reaches it any more when
- * this returns; process, no RCU reader. */
+/* Drops a reference.  @now, of one that was taken out of the table: no peer reaches it any more
+ * when this returns; process, no RCU reader. */
 void mr_put(Mr *mr, bool now);
 
 struct MsgRdma final {
