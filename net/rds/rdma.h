@@ -66,7 +66,7 @@ struct Mr final {
 	void *handle = nullptr; /* the transport's */
 	uint32_t key = 0;
 	const bool once;
-	bool invalidate; /* written when it has left the table */
+	const bool invalidate;
 };
 
 class RdmaSide final {

@@ -42,8 +42,13 @@ class Storm:
         for _ in range(1000):
             if self.done() >= wanted:
                 return
-            assert not self.process.done, self.process.output
+            assert not self.process.done, self.process.output + self.state()
         raise AssertionError("the operations have stopped")
+
+    def state(self):
+        """For whoever has to find out why."""
+        return "".join(m.run(f"{self.t.tool('rds-info')} -c -p -s -r -I | grep -v ' 0$'")[1]
+                       for m in (self.machine, self.owner.machine))
 
     def stop(self):
         self.process.write("", close=True)

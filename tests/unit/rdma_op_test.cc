@@ -90,6 +90,7 @@ protected:
 		struct rds_op_args a = write_op(1);
 
 		local.bytes = a.remote_bytes = 8;
+		a.remote_addr = 1; /* behind the cookie's 7: a word */
 		a.kind = kind;
 		a.compare_add = 5;
 		a.swap = 6;
@@ -451,6 +452,9 @@ TEST_F(RdmaOp, AnAtomicAsTheAdapterHasIt)
 	EXPECT_EQ(begun(2).swap, 6);
 	a.swap_mask = 0xff;
 	EXPECT_EQ(send_op(a), kEopnotsupp);
+	a = atomic_op(RDS_OP_FADD);
+	a.remote_addr += 4;
+	EXPECT_EQ(send_op(a), kEinval);
 	fake::regions().atomics = 0;
 	EXPECT_EQ(send_op(atomic_op(RDS_OP_FADD)), kEopnotsupp);
 }

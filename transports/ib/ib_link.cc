@@ -159,22 +159,26 @@ int post_op(Link &l, const struct rds_op &op, struct rds_msg *m)
 	return 1;
 }
 
-/* The oldest slot comes back; @status: how it ended. */
+/* The oldest slot comes back; @status: how it ended.  Its mapping goes before anybody is told: what
+ * was read may be where the program looks only then. */
 void give_back(Link &l, int status)
 {
 	const uint32_t slot = l.done % l.p.send_wr;
 	int last = 0;
 	struct rds_msg *m = l.ops || l.told ? rds_ib_hw_op_of(l.hw, slot, &last) : nullptr;
+	const bool tell = m && last && !l.told;
 
-	if (m && last) {
-		if (!l.told) {
-			l.ops--;
-			rds_op_done(l.path, m, status);
-		}
+	if (m && last)
 		l.told = 0;
-	}
+	if (tell)
+		rds_msg_get(m);
 	rds_ib_hw_sent(l.hw, slot);
 	l.done++;
+	if (!tell)
+		return;
+	l.ops--;
+	rds_op_done(l.path, m, status);
+	rds_msg_put(m);
 }
 
 /* ---- messages ---- */

@@ -21,7 +21,7 @@ def mixed(t, what, ours):
 
 @test(vms=2, modules=("ours", "mainline"), timeout=240)
 def ours_uses_mainlines(t):
-    """Data of all sizes, in pieces, fenced, alone; and what mainline's adapter refuses."""
+    """Data of all sizes, in pieces, fenced, alone; and what is refused on this side."""
     mixed(t, "check", t.a)
     mixed(t, "errors", t.a)
 

@@ -394,7 +394,7 @@ MUTANTS = [
     Mutant("ib-op-failed", "an operation that failed is done, too", LINK,
            "l->ops--; l->told = 1;", "l->ops--;"),
     Mutant("ib-op-first", "an operation is done with its first piece", LINK,
-           "if (m && last) {", "if (m) {"),
+           "tell = m && last && !l.told;", "tell = m && !l.told;"),
     Mutant("ib-op-huge", "an operation that no ring holds waits for room", LINK,
            "rds_op_done(l.path, m, ib::kRdmaOtherError); return -err::kEopnotsupp;",
            "note_blocked(l, need); return 0;"),
