@@ -232,8 +232,13 @@ void rds_ib_hw_sent(void *hw, uint32_t slot)
 	auto &e = as_end(hw);
 
 	must(!e.out.empty() && e.out.front().slot == slot);
-	/* Its memory goes with its last slot: who wants to know must have heard by then. */
-	must(!e.out.front().op_last || !e.out.front().op->op_told.empty());
+	/* Its mapping goes with its last slot, and only then is anybody told that it is done: so
+	 * somebody holds the message. */
+	if (e.out.front().op_last) {
+		const struct rds_msg &m = *e.out.front().op;
+
+		must(m.op_told.empty() ? m.refs > 1 : m.op_told.back() != 0);
+	}
 	e.out.pop_front();
 	e.given_back++;
 }

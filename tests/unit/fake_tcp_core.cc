@@ -65,8 +65,15 @@ struct rds_payload *rds_msg_payload(struct rds_msg *m)
 	return &m->payload;
 }
 
+void rds_msg_get(struct rds_msg *m)
+{
+	m->refs++;
+}
+
 void rds_msg_put(struct rds_msg *m)
 {
+	if (--m->refs)
+		return;
 	fake_path->live--;
 	delete m;
 }

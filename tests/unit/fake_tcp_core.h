@@ -32,6 +32,7 @@ struct rds_msg {
 	uint32_t op_slots = 0;
 	bool has_op = false;
 	std::vector<int> op_told = {}; /* how it ended */
+	unsigned int refs = 1;
 };
 
 struct rds_path {
