@@ -156,12 +156,14 @@ void rds_path::stamp_acks(Batch &b)
 {
 	unsigned int first = b.off ? 1 : 0;
 	bool acks = peer() == rds::Peer::kAcks && first < b.n;
+	/* Whoever it will be, it acknowledges by number. */
+	bool will = peer() == rds::Peer::kUnknown && conn.trans.caps & RDS_CAP_NUMBERED;
 
 	b.due = acks && ack_due_.exchange(0);
 	b.told = acks ? have_.load() : 0;
 	for (unsigned int i = first; i < b.n; i++)
 		rds::wire::put64(b.msgs[i]->hdr.ack, b.told ? b.told - 1 : 0);
-	if (acks)
+	if (acks || (will && first < b.n))
 		ask_for_ack(b);
 }
 
@@ -197,12 +199,15 @@ void rds_path::ask_for_ack(Batch &b)
 	 * way. */
 	bool hurry = asked_ <= delivered_.load() &&
 		     (last.zcopy || (last.sock && last.sock->short_of_room()));
+	/* Mainline's say what they have when they are asked, and only then: what nothing follows
+	 * would fill the queues of those who sent it, for ever. */
+	bool tail = !b.more && !peer_gen_.load() && conn.trans.caps & RDS_CAP_NUMBERED;
 
 	quiet_packets_--;
 	quiet_bytes_ -= static_cast<int64_t>(b.bytes);
 	if (!seq || rds::op_alone(last))
 		return; /* a map, a bare ack or no frame at all: the next batch asks */
-	if (quiet_packets_ > 0 && quiet_bytes_ > 0 && !hurry)
+	if (quiet_packets_ > 0 && quiet_bytes_ > 0 && !hurry && !tail)
 		return;
 	last.hdr.flags |= rds::wire::kAckRequired;
 	asked_ = seq;

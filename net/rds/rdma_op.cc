@@ -50,10 +50,6 @@ Status check_pieces(const struct rds_op_args &a, uint32_t &bytes)
  * way. */
 Status choose_atomic(const rds_socket &s, const struct rds_op_args &a, struct rds_op &op)
 {
-	/* No adapter does it across words. */
-	if (op.raddr % sizeof(uint64_t))
-		return Status::fail(err::kEinval);
-
 	const unsigned int can = s.trans->atomics(s.net->os, &s.bound.addr, s.bound.scope);
 	const uint64_t all = ~0ull;
 	/* A mask of carries that stop, or of bits that count. */

@@ -125,8 +125,8 @@ int rds_mr_get(struct rds_socket *s, const struct rds_iov *vec, uint64_t flags, 
  * -EINVAL: this socket has no such memory, or no transport that has any. */
 int rds_mr_free(struct rds_socket *s, uint64_t cookie, uint64_t flags);
 /* Before @m is sent: an operation goes with it.  -EOPNOTSUPP: the adapter does not have it;
- * -EMSGSIZE, -EINVAL (nothing to do, more pieces than the remote side has room for, an atomic
- * that is not aligned, or there is one), -EFAULT, -EPERM, -ENOMEM. */
+ * -EMSGSIZE, -EINVAL (nothing to do, more pieces than the remote side has room for, or there is
+ * one), -EFAULT, -EPERM, -ENOMEM. */
 int rds_msg_set_op(struct rds_socket *s, struct rds_msg *m, const struct rds_op_args *a);
 /* Before @m is sent: the receiver will be told this cookie.  -EINVAL: not memory of @s, or @m has
  * one. */

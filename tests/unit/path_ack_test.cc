@@ -503,6 +503,31 @@ TEST_F(PathAck, NumberedPlainPeerMayBeginWithABareAck)
 	EXPECT_EQ(waiting(), 1u);
 }
 
+/* It tells when it is asked: whoever waits for room would wait for ever. */
+TEST_F(PathAck, NumberedPlainPeerIsAskedForWhatNothingFollows)
+{
+	numbered();
+	send(2);
+	bring_up();
+	EXPECT_TRUE(sent().back().flags & rds::wire::kAckRequired);
+	EXPECT_EQ(bare_ack(2), RDS_RECV_SKIP);
+	for (int i = 0; i < 3; i++) {
+		send();
+		EXPECT_TRUE(sent().back().flags & rds::wire::kAckRequired) << i;
+	}
+}
+
+TEST_F(PathAck, NumberedPeerOfOursTellsByItself)
+{
+	numbered();
+	send();
+	bring_up();
+	hello();
+	peer_has(1);
+	send();
+	EXPECT_FALSE(sent().back().flags & rds::wire::kAckRequired);
+}
+
 /* Its own acks, and UEK's heartbeats: counted, never answered, never a ping from nowhere. */
 TEST_F(PathAck, NumberedBareAcksAreNoMessages)
 {
