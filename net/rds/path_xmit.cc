@@ -83,8 +83,8 @@ bool rds_path::mark_batch(Batch &b)
 	if (!b.n)
 		return false;
 	b.bytes -= b.off;
-	stamp_acks(b);
 	b.more = m && !gated;
+	stamp_acks(b);
 	room_came_ = false;
 	return true;
 }
