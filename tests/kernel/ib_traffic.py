@@ -104,10 +104,15 @@ def rdma(t, active, passive, target, options, bytes_each):
 
 
 def rdma_each_way(t, load="-T 1 -t 2 -d 4"):
-    """With and without use-once, fence and notifications, IPv4 and IPv6, either end active."""
+    """With and without use-once, fence and notifications, IPv4 and IPv6, either end active.
+    Mainline's hosts read with a fence: they call a read done when the message behind it was
+    acknowledged, and its data may not be there then."""
+    mainline = "mainline" in (t.flavour(0), t.flavour(1))
     done = {}
     pings(t)  # the first messages between two of mainline's may be lost
     for n, ways in enumerate(RDMA_WAYS):
+        if mainline and "fence" in ways and "notify" not in ways:
+            continue
         ends = ((t.a, t.b, (B, B6)), (t.b, t.a, (A, A6)))[n % 2]
         done[ways] = rdma(t, *ends[:2], ends[2][n // 2 % 2], f"{load} {ways}", 8192)
     t.note(", ".join(f"{count} {ways or 'with everything'}" for ways, count in done.items()))
