@@ -187,10 +187,11 @@ int wire_stress(unsigned int rounds)
 		w.socks.clear();
 		/* While somebody may still call. */
 		rds_transport_unregister(&wire::ops);
+		/* Calls that nobody waits for any more may still be on their way to a namespace. */
+		wire::stop();
 	}
 	rds_rcu_barrier();
 	rds_core_exit();
-	wire::stop();
 
 	std::string left = pt::stop();
 
