@@ -7,7 +7,8 @@
  * nothing is: at once when the sender asked (ACK_REQUIRED), else after kAckDelayNs.  At most one
  * waits for the transport.  The sender asks when max_unacked_packets (calls of xmit: messages that
  * go together are one) or max_unacked_bytes went without any ack, when a socket's send queue is
- * half full, and for pages that were lent.
+ * half full, and for pages that were lent; mainline's over queue pairs, which tell only then, with
+ * every message that nothing follows.
  *
  * Numbers are a connection object's: its generation, in hello, says which.  A receiver that
  * meets another generation begins to count anew, so what is sent again after a restart of either

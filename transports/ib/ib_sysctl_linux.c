@@ -3,7 +3,8 @@
  * ib_sysctl_linux.c: net.rds.ib.*, in the first namespace: adapters belong to none.
  *
  * A value that is written holds for connections to come.  The ranges are mainline's; rings take the
- * next lower power of two, no more than the adapter has and no less than 4 (rds_ib_ring()).
+ * next lower power of two, no more than the adapter has and no less than 4, or for what is sent
+ * than the largest operation takes (rds_ib_ring()).
  */
 #include <linux/mm.h>
 
