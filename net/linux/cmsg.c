@@ -128,6 +128,27 @@ static int late_cookie(const struct cmsghdr *c, bool zcopy, struct rds_send_cmsg
 	return 0;
 }
 
+/* A fence is a hint of its own: an operation with it has its place. */
+static bool has_fence(const struct cmsghdr *c)
+{
+	const struct rds_rdma_args *rdma = CMSG_DATA(c);
+	const struct rds_atomic_args *atomic = CMSG_DATA(c);
+
+	if (c->cmsg_type == RDS_CMSG_RDMA_ARGS)
+		return rdma->flags & RDS_RDMA_FENCE;
+	return is_atomic(c->cmsg_type) && c->cmsg_len >= CMSG_LEN(sizeof(*atomic)) &&
+	       atomic->flags & RDS_RDMA_FENCE;
+}
+
+static int parse_order(const struct cmsghdr *c, struct rds_send_cmsgs *out)
+{
+	if (out->has_order || c->cmsg_len != CMSG_LEN(sizeof(u32)))
+		return -EINVAL;
+	memcpy(&out->order, CMSG_DATA(c), sizeof(u32));
+	out->has_order = true;
+	return out->order > RDS_ORDER_UNORDERED ? -EINVAL : 0;
+}
+
 /* Operations and what belongs to messages do not go together. */
 enum cmsg_group { GROUP_MESSAGE = 1, GROUP_OPERATION = 2 };
 
@@ -149,7 +170,7 @@ int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy,
 		   struct rds_send_cmsgs *out)
 {
 	bool rdma = rds_socket_caps(s) & RDS_CAP_RDMA;
-	bool cookie = false, operation = false;
+	bool cookie = false, operation = false, fence = false;
 	struct cmsghdr *c;
 	int groups = 0, group, err;
 
@@ -158,9 +179,16 @@ int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy,
 			return -EINVAL;
 		if (c->cmsg_level != SOL_RDS)
 			continue;
+		if (c->cmsg_type == RDS_CMSG_ORDER) {
+			err = parse_order(c, out);
+			if (err)
+				return err;
+			continue;
+		}
 		group = group_of(c->cmsg_type);
 		if (group < 0)
 			return group;
+		fence |= has_fence(c);
 		groups |= group;
 		cookie |= c->cmsg_type == RDS_CMSG_ZCOPY_COOKIE;
 		if (c->cmsg_type == RDS_CMSG_RDMA_ARGS) {
@@ -179,7 +207,7 @@ int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy,
 		if (!out->late || (out->late == -EOPNOTSUPP && err))
 			out->late = err;
 	}
-	if (groups == (GROUP_MESSAGE | GROUP_OPERATION))
+	if (groups == (GROUP_MESSAGE | GROUP_OPERATION) || (fence && out->order))
 		return -EINVAL;
 	if ((msg->msg_flags & MSG_ZEROCOPY) && !cookie)
 		return -EINVAL;

@@ -105,9 +105,11 @@ static int apply_map(struct rds_socket *s, struct rds_msg *m, struct rds_send_cm
 
 int rds_cmsg_apply(struct rds_socket *s, struct rds_msg *m, struct rds_send_cmsgs *c)
 {
-	int err = 0;
+	int err = c->has_order ? rds_msg_set_order(s, m, c->order) : 0;
 	u64 cookie;
 
+	if (err)
+		return err;
 	if (c->op && c->op->cmsg_type == RDS_CMSG_RDMA_ARGS)
 		err = apply_rdma(s, m, CMSG_DATA(c->op));
 	else if (c->op)

@@ -90,6 +90,8 @@ struct rds_send_cmsgs {
 	/* Of a socket with RDMA: what goes with the message, and a region that it tells of. */
 	const struct cmsghdr *op, *map, *dest;
 	u64 mapped; /* cookie of the region that @map made: gone if nothing is sent */
+	bool has_order;
+	u32 order; /* RDS_CMSG_ORDER */
 };
 /* Before any size is looked at: RDMA_ARGS that are too short (-EINVAL) or want to move more than
  * a message may (-EMSGSIZE). */

@@ -81,6 +81,13 @@ static int set_recverr(struct rds_socket *s, sockptr_t optval, unsigned int optl
 	return err;
 }
 
+static int set_order(struct rds_socket *s, sockptr_t optval, unsigned int optlen)
+{
+	int order, err = get_value(&order, sizeof(order), optval, optlen);
+
+	return err ?: rds_socket_set_order(s, order);
+}
+
 /* An int switches the monitor, a u64 says for which ports. */
 static int set_cong_monitor(struct rds_socket *s, sockptr_t optval, unsigned int optlen)
 {
@@ -166,6 +173,8 @@ int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval
 		return set_recverr(s, optval, optlen);
 	case RDS_CONG_MONITOR:
 		return set_cong_monitor(s, optval, optlen);
+	case RDS_ORDER:
+		return set_order(s, optval, optlen);
 	case SO_RDS_TRANSPORT:
 		return set_transport(s, optval, optlen);
 	case SO_RDS_MSG_RXPATH_LATENCY:
@@ -217,6 +226,9 @@ int rds_getsockopt(struct socket *sock, int level, int optname, char __user *opt
 		if (len < (int)sizeof(value))
 			return -EINVAL;
 		return get_cong_monitor(s, optval, optlen, len);
+	case RDS_ORDER:
+		value = rds_socket_order(s);
+		break;
 	case SO_RDS_TRANSPORT:
 		value = rds_socket_transport(s);
 		break;

@@ -63,6 +63,8 @@ struct rds_conn final {
 	/* Powers of two; changed under path 0's lock. */
 	rds::Atomic<uint32_t> agreed;  /* paths that both ends may use */
 	rds::Atomic<uint32_t> n_paths; /* that we send on: 1, or as many */
+	rds::Atomic<uint32_t> orders;  /* the peer wants to know of flows (order.h) */
+	rds::Atomic<uint32_t> waiting; /* messages that flows keep from its paths */
 	rds::CongMap *lcong = nullptr; /* our own ports: sent to the peer */
 	rds::CongMap *fcong = nullptr; /* the peer's ports: asked before sending */
 	rds::Atomic<rds::Path *> paths[rds::kMaxPaths]; /* made when first used; path 0 at once */
@@ -131,7 +133,7 @@ struct rds_conn final {
 	void put();
 
     private:
-	bool agree(uint32_t n);
+	bool agree(uint32_t n, bool orders);
 	void open_gate();
 };
 

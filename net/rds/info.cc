@@ -3,6 +3,7 @@
  * info.cc: snapshots for rds-info.  Callbacks run under RCU or a spin lock: they may not sleep.
  */
 #include "net.h"
+#include "order.h"
 
 using namespace rds;
 
@@ -49,6 +50,22 @@ struct rds_path_info describe(const Path &p)
 		 .resets = p.resets.load(),
 		 .index = p.index,
 		 .tos = p.conn.tos };
+}
+
+/* Messages that their order keeps from any path: they have no number yet. */
+void each_waiting(Net &net, void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
+{
+	net.bind.for_each([&](Socket &s) {
+		Flows *flows = s.flows.load_acquire();
+
+		if (!flows)
+			return;
+		flows->for_each_waiting([&](const Flow &f, const Message &m) {
+			auto i = describe(m, s.bound.addr, s.bound.port, f.conn->faddr, f.port);
+
+			fn(arg, &i);
+		});
+	});
 }
 
 } // namespace
@@ -113,6 +130,8 @@ void rds_info_messages(struct rds_net *net, enum rds_info_queue q,
 		});
 		return;
 	}
+	if (q == RDS_QUEUE_SEND)
+		each_waiting(*net, fn, arg);
 	net->conns.for_each([&](Conn &c) {
 		c.for_each_path([&](Path &p) {
 			p.for_each_queued(q == RDS_QUEUE_RETRANS, [&](const Message &m) {

@@ -29,6 +29,11 @@ enum MsgFlag : uint16_t {
 	kMsgOnce = 1 << 2,	/* not sent again after a reset (congestion update, probe) */
 	kMsgPong = 1 << 3,	/* counted in the path's pongs */
 	kMsgPinned = 1 << 4,	/* payload is the caller's own pages */
+	/* Of its sender, constant while it is queued (order.h). */
+	kMsgHalf = 1 << 5,	/* half-ordered */
+	kMsgUnordered = 1 << 6,
+	kMsgAway = 1 << 7,	/* not on the path that its ports choose */
+	kMsgWaiting = 1 << 8,	/* on no path yet */
 };
 
 /* RDS_RDMA_* of the UAPI that operations end with; the glue asserts that they agree. */
@@ -40,6 +45,7 @@ enum RdmaStatus : int {
 	kRdmaOtherError = 4,
 };
 struct MsgRdma;
+struct Flow;
 
 /* "The pages of this send are yours again": goes to the socket's completion list. */
 struct ZcopyNote {
@@ -55,7 +61,7 @@ struct alignas(8) rds_msg final {
 	}
 
 	rds::ListNode path_link; /* on its path's queue, in sequence order */
-	rds::ListNode recv_link; /* on the receiving socket's queue */
+	rds::ListNode recv_link; /* on the receiving socket's queue; on its flow's list (order.h) */
 	rds::RefCount refs;
 	uint32_t len;		 /* payload bytes */
 	uint32_t charge;	 /* bytes of memory it holds, for both queues' limits */
@@ -68,6 +74,8 @@ struct alignas(8) rds_msg final {
 	struct rds_socket *sock = nullptr;
 	struct rds_addr saddr = {}; /* source, on the receiving side */
 	uint32_t scope = 0;
+	uint32_t flow_number = 0; /* of the sender's flow */
+	rds::Flow *flow = nullptr; /* the sender's, if it has one that counts this (order.h) */
 	uint64_t stamp_ns = 0; /* arrival, time of day */
 	uint64_t trace_ns[3] = {}; /* RXPATH_LATENCY: header, whole, delivered */
 	rds::ZcopyNote *zcopy = nullptr;

@@ -102,7 +102,7 @@ enum class Retirement : uint8_t { kNone, kAsked, kGranted, kRefused };
 enum class Queued {
 	kDone,	   /* nothing: someone else will transmit */
 	kTransmit, /* the caller holds the token: pin the connection and call transmit() */
-	kMoved,	   /* not queued: another path carries it now */
+	kMoved,	   /* not queued: another path carries it, one to be made perhaps */
 };
 
 } // namespace rds
@@ -113,15 +113,24 @@ struct rds_path final {
 	/* -- queueing (path_queue.cc).  Any context -- */
 	/* Numbers and queues @m.  Fails with -ENETUNREACH when the path is dead; then, and with
 	 * kMoved, @m stays the caller's.  @more: no need to transmit at once.  @may_send false:
-	 * leave it to the worker. */
-	rds::Result<rds::Queued> enqueue(rds::Message *m, bool more, bool may_send)
-		RDS_EXCLUDES(lock);
+	 * leave it to the worker.  @away: though its ports choose another path. */
+	rds::Result<rds::Queued> enqueue(rds::Message *m, bool more, bool may_send,
+					 bool away = false) RDS_EXCLUDES(lock);
+	/* Connects, unless it is at it. */
+	RDS_INLINE void want()
+	{
+		if (state() == rds::PathState::kDown && !wanted_.exchange(1))
+			post(rds::kEvWant);
+	}
 	/* Takes back what @s sent (@to_port < 0: to any port). */
 	void cancel(rds::Socket &s, int to_port) RDS_EXCLUDES(lock);
 	void acked(uint64_t bytes) RDS_EXCLUDES(lock);
 	void delivered_before(uint64_t seq) RDS_EXCLUDES(lock);
 	/* All at the head of the queue that has nothing more to wait for leaves it. */
 	void let_go() RDS_EXCLUDES(lock);
+	/* The last act of messages that left the queue, or never came on it. */
+	void finish(rds::List<rds::Message, &rds::Message::path_link> &done,
+		    int unbegun = rds::kRdmaDropped);
 	void writable() RDS_EXCLUDES(lock);
 
 	/* -- transmitting (path_xmit.cc).  Process -- */
@@ -228,6 +237,16 @@ struct rds_path final {
 	{
 		return tx_seq_.load();
 	}
+	/* The last number that the peer's RDS has. */
+	uint64_t delivered() const
+	{
+		return delivered_.load();
+	}
+	/* Messages that it has not, about. */
+	uint64_t in_flight() const
+	{
+		return tx_seq_.load() - delivered_.load();
+	}
 	bool sending() const
 	{
 		return sending_flag_.load();
@@ -303,13 +322,12 @@ struct rds_path final {
 
 	/* path_queue.cc */
 	void queue_first(rds::Message *m) RDS_EXCLUDES(lock);
+	bool carries_locked(const rds::Message &m, bool away) RDS_REQUIRES(lock);
 	bool stream_locked() RDS_REQUIRES(lock);
 	bool hold_locked(bool more) RDS_REQUIRES(lock);
 	void unlink_locked(rds::Message *m) RDS_REQUIRES(lock);
 	void collect_acked(rds::List<rds::Message, &rds::Message::path_link> &done)
 		RDS_REQUIRES(lock);
-	void finish(rds::List<rds::Message, &rds::Message::path_link> &done,
-		    int unbegun = rds::kRdmaDropped);
 	void reset_queue(bool purge) RDS_EXCLUDES(lock);
 	void rewind_locked() RDS_REQUIRES(lock);
 

@@ -20,6 +20,7 @@
  * the connection at hand.
  */
 #include "net.h"
+#include "order.h"
 #include "rdma.h"
 
 void rds_path::ack_fn(struct rds_timer *t)
@@ -41,7 +42,8 @@ bool rds_path::say_hello()
 
 	if (!m)
 		return false;
-	rds::wire::encode_hello(m->hdr, { conn.gen, rds::wire::kCapDeliveryAck,
+	rds::wire::encode_hello(m->hdr, { conn.gen,
+					     rds::wire::kCapDeliveryAck | rds::wire::kCapOrder,
 					     static_cast<uint16_t>(conn.max_paths), index });
 	m->flags = rds::kMsgOnce;
 	queue_first(m);
@@ -162,8 +164,11 @@ void rds_path::stamp_acks(Batch &b)
 
 	b.due = acks && ack_due_.exchange(0);
 	b.told = acks ? have_.load() : 0;
-	for (unsigned int i = first; i < b.n; i++)
+	for (unsigned int i = first; i < b.n; i++) {
 		rds::wire::put64(b.msgs[i]->hdr.ack, b.told ? b.told - 1 : 0);
+		if (RDS_UNLIKELY(b.msgs[i]->flow))
+			rds::Flows::stamp(*b.msgs[i], peer_has_gen() && conn.orders.load());
+	}
 	if (acks || (will && first < b.n))
 		ask_for_ack(b);
 }

@@ -44,7 +44,7 @@ bool rds_conn::met(rds::Path &p, const rds::wire::Hello &hello)
 	}
 	if (p.index)
 		return true;
-	if (!agree(n))
+	if (!agree(n, hello.caps & rds::wire::kCapOrder))
 		p.drop(RDS_DROP_PATHS);
 	nudge_others();
 	return true;
@@ -52,11 +52,12 @@ bool rds_conn::met(rds::Path &p, const rds::wire::Hello &hello)
 
 /* Path 0 met a peer that may use @n with us.  False: what is on the others has to come back first,
  * and be it an answer to a ping. */
-bool rds_conn::agree(uint32_t n)
+bool rds_conn::agree(uint32_t n, bool peer_orders)
 {
 	rds::Guard g(first().lock);
 	bool same = agreed.load() == n;
 
+	orders.store(peer_orders);
 	fold_wanted.store(!same && agreed.load() > 1);
 	if (fold_wanted.load())
 		return false;

@@ -3,6 +3,7 @@
  * path_queue.cc: messages get onto a path's queue and off it: by ack, by cancel, by reset.
  */
 #include "net.h"
+#include "order.h"
 #include "rdma.h"
 
 namespace
@@ -15,7 +16,18 @@ RDS_INLINE uint32_t wire_bytes(const rds::Message &m)
 
 } // namespace
 
-rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_send)
+/* May @m be queued here?  Under the lock, inside of which a fold takes what is. */
+bool rds_path::carries_locked(const rds::Message &m, bool away)
+{
+	if (!m.sock)
+		return true;
+	if (away)
+		return index < conn.n_paths.load_acquire();
+	return conn.index_for(rds::wire::get16(m.hdr.sport), rds::wire::get16(m.hdr.dport)) ==
+	       index;
+}
+
+rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_send, bool away)
 {
 	rds::Queued what = rds::Queued::kDone;
 	bool kick = false;
@@ -26,8 +38,7 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_
 			return rds::Queued::kMoved;
 		if (RDS_UNLIKELY(end_ != rds::PathEnd::kNone))
 			return rds::Status::fail(rds::err::kEnetunreach);
-		if (m->sock && conn.index_for(rds::wire::get16(m->hdr.sport),
-					      rds::wire::get16(m->hdr.dport)) != index)
+		if (!carries_locked(*m, away))
 			return rds::Queued::kMoved;
 
 		uint64_t seq = tx_seq_.load();
@@ -48,9 +59,8 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_
 	}
 	if (kick)
 		post(rds::kEvSend);
-	else if (what == rds::Queued::kDone && state() == rds::PathState::kDown &&
-		 !wanted_.exchange(1))
-		post(rds::kEvWant);
+	else if (what == rds::Queued::kDone)
+		want();
 	return what;
 }
 
@@ -200,6 +210,8 @@ void rds_path::finish(rds::MsgList &done, int unbegun)
 		}
 		if (RDS_UNLIKELY(m->rdma))
 			rds::op_left(*m, unbegun);
+		if (RDS_UNLIKELY(m->flow))
+			rds::Flows::left(*m, conn, done);
 		bin.put(m);
 	}
 	if (s)
@@ -255,7 +267,8 @@ void rds_path::writable()
 
 /*
  * A message that is half on the wire, or in a batch with the transport, must be finished: it only
- * loses its socket.  All others leave at once.
+ * loses its socket.  All others leave at once; but what has begun to leave and belongs to a flow
+ * that goes on stays what it is: others wait until it has arrived.
  */
 void rds_path::cancel(rds::Socket &s, int to_port)
 {
@@ -272,8 +285,13 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 			if (m->sock != &s ||
 			    (to_port >= 0 && rds::wire::get16(m->hdr.dport) != to_port))
 				continue;
+
+			bool half = m->flags & rds::kMsgInXmit || (m == unsent_ && cursor_);
+
+			if (RDS_UNLIKELY(m->flow) && (half || m->end_off) && !s.dead.load())
+				continue;
 			count++;
-			if (!(m->flags & rds::kMsgInXmit) && !(m == unsent_ && cursor_)) {
+			if (!half) {
 				unlink_locked(m);
 				done.push_back(m);
 				continue;

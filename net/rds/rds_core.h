@@ -87,6 +87,11 @@ void rds_socket_set_trace(struct rds_socket *s, int on);
  * comes back by rds_socket_zcopy() when the message has left the send queue. */
 int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int zcopy,
 		   uint32_t cookie, struct rds_msg **m);
+/* May messages overtake each other?  RDS_ORDER_* of the UAPI: of @m, before it is sent, or of all of
+ * @s's that are made from now on.  -EINVAL: both hints, or no hint at all; -ENOMEM. */
+int rds_msg_set_order(struct rds_socket *s, struct rds_msg *m, uint32_t order);
+int rds_socket_set_order(struct rds_socket *s, uint32_t order);
+uint32_t rds_socket_order(const struct rds_socket *s);
 /* Queues @m to @to and transmits what it can.  0: the core owns @m.  Else the caller keeps it:
  * -ENOTCONN unbound; -ENOBUFS @to is congested (the socket will be woken with RDS_WAKE_CONG);
  * -EAGAIN send queue full (RDS_WAKE_WRITE follows); -ENOMEM, -ENETDOWN, -EOPNOTSUPP no connection;

@@ -146,6 +146,7 @@ void note_extensions(Path &p, const wire::Header &h)
 		case wire::Ext::kCapBits:
 		case wire::Ext::kSportIdx:
 		case wire::Ext::kCsum:
+		case wire::Ext::kOrder:
 		case wire::Ext::kLimit:
 			break; /* nothing that one path without generations has to know */
 		}

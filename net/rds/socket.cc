@@ -4,6 +4,7 @@
  */
 #include "net.h"
 
+#include "order.h"
 #include "rdma.h"
 #include "transports.h"
 
@@ -157,6 +158,8 @@ void rds_socket_destroy(struct rds_socket *s)
 	s->rcv_mem.close(s);
 	if (rds::RdmaSide *side = s->rdma.load_acquire())
 		side->put();
+	if (rds::Flows *flows = s->flows.load_acquire())
+		flows->put();
 }
 
 int rds_socket_bind(struct rds_socket *s, const struct rds_endpoint *want)

@@ -31,6 +31,7 @@ namespace rds
 using Net = ::rds_net;
 class CongMap;
 class RdmaSide;
+class Flows;
 
 /* A socket that met -ENOBUFS: on its own list and on the map's, until @port clears. */
 struct CongWaiter {
@@ -113,6 +114,8 @@ struct rds_socket final {
 	rds::Atomic<uint64_t> conn_gen{ ~0ull };
 	rds::Atomic<uint32_t> snd_bytes;  /* payload queued and not acknowledged */
 	rds::MemAccount snd_mem;	  /* memory of the same messages */
+	rds::Atomic<rds::Flows *> flows;   /* made with the first hint; ours until destroyed */
+	rds::Atomic<uint32_t> order;	   /* an rds::Order, of messages that say nothing else */
 	rds::Atomic<uint32_t> snd_waiting; /* somebody found the queue full */
 
 	rds::Spinlock<RDS_RANK_RECV> recv_lock;

@@ -3,6 +3,7 @@
  * socket_send.cc: a socket's send side: admission, the way to a path's queue, and back.
  */
 #include "net.h"
+#include "order.h"
 #include "rdma.h"
 
 using rds::Conn;
@@ -93,7 +94,10 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 
 	/* Once queued the message may be gone: nothing of it is used below. */
 	uint32_t len = m->len, charge = m->charge;
-	auto queued = path.enqueue(m, more, true);
+	rds::Path *at = &path;
+	rds::Flows *in = flows.load_acquire();
+	auto queued = RDS_UNLIKELY(in) ? in->enqueue(path.conn, m, more, at) :
+					 path.enqueue(m, more, true);
 	bool moved = queued.ok() && queued.value() == rds::Queued::kMoved;
 
 	st = queued.status();
@@ -106,8 +110,8 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 	net->count(RDS_S_send_queued);
 	if (queued.value() == rds::Queued::kTransmit) {
 		/* The token is ours; the path's end waits for it, and so the table's reference. */
-		path.conn.refs.get();
-		token = &path;
+		at->conn.refs.get();
+		token = at;
 	}
 	return true;
 }
@@ -126,6 +130,12 @@ Status rds_socket::send_anew(const struct rds_endpoint &to, Message *m, bool mor
 
 		Conn *c = made.value();
 		Status st = c->provide(c->index_for(bound.port, to.port)).status();
+
+		/* It may go on any; one that cannot be made is not used. */
+		if (m->flags & rds::kMsgUnordered)
+			for (uint32_t i = 0; i < c->n_paths.load_acquire(); i++)
+				(void)c->provide(i);
+
 		bool done = !st.ok() && c->call_off();
 
 		if (st.ok()) {
@@ -275,7 +285,11 @@ void rds_socket::cancel(const struct rds_endpoint *to)
 		if (!rds::same_addr(c.laddr, bound.addr) ||
 		    (to && !rds::same_addr(c.faddr, to->addr)))
 			return;
-		c.for_each_path([&](rds::Path &p) { p.cancel(*this, to ? to->port : -1); });
+		int port = to ? to->port : -1;
+
+		if (rds::Flows *mine = flows.load_acquire())
+			mine->cancel(c, port);
+		c.for_each_path([&](rds::Path &p) { p.cancel(*this, port); });
 	});
 }
 
@@ -312,8 +326,32 @@ int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int
 		s->net->count(RDS_S_copy_from_user, len);
 	}
 	rds::message_charge_payload(*m);
+	rds::set_order(*m, static_cast<rds::Order>(s->order.load()));
 	*out = m;
 	return 0;
+}
+
+int rds_msg_set_order(struct rds_socket *s, struct rds_msg *m, uint32_t order)
+{
+	Status st = rds::Flows::expect(*s, order);
+
+	if (st.ok())
+		rds::set_order(*m, static_cast<rds::Order>(order));
+	return st.code();
+}
+
+int rds_socket_set_order(struct rds_socket *s, uint32_t order)
+{
+	Status st = rds::Flows::expect(*s, order);
+
+	if (st.ok())
+		s->order.store(order);
+	return st.code();
+}
+
+uint32_t rds_socket_order(const struct rds_socket *s)
+{
+	return s->order.load();
 }
 
 int rds_socket_send(struct rds_socket *s, const struct rds_endpoint *to, struct rds_msg *m,

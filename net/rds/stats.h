@@ -71,7 +71,9 @@
 	X(conn_fold)		  /* the peer is another now: all were brought together */        \
 	X(conn_wrong_path)	  /* a connection was taken for another path's: ended */          \
 	X(conn_idle)		  /* nothing to say for idle_timeout_ms: ended in order */        \
-	X(conn_collected)	  /* and its memory given back */
+	X(conn_collected)	  /* and its memory given back */                                 \
+	X(send_order_away)	  /* un-ordered, sent on another path than its ports' */          \
+	X(send_order_wait)	  /* kept back until what is on other paths was delivered */
 
 enum rds_stat {
 #define RDS_STAT_ENUM(name) RDS_S_##name,

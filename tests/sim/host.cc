@@ -126,16 +126,19 @@ Socket::Socket(Net &net)
 	rds_socket_init(core(), net.core());
 }
 
-int Socket::send_made(const struct rds_endpoint &to, struct rds_msg *m, bool more)
+int Socket::send_made(const struct rds_endpoint &to, struct rds_msg *m, bool more, uint32_t order)
 {
-	int ret = rds_socket_send(core(), &to, m, more);
+	int ret = order ? rds_msg_set_order(core(), m, order) : 0;
 
+	if (!ret)
+		ret = rds_socket_send(core(), &to, m, more);
 	if (ret)
 		rds_msg_put(m);
 	return ret;
 }
 
-int Socket::send(const struct rds_endpoint &to, std::span<const unsigned char> data, bool more)
+int Socket::send(const struct rds_endpoint &to, std::span<const unsigned char> data, bool more,
+		 uint32_t order)
 {
 	struct rds_uio from;
 	struct rds_msg *m = nullptr;
@@ -144,11 +147,11 @@ int Socket::send(const struct rds_endpoint &to, std::span<const unsigned char> d
 	from.base = const_cast<unsigned char *>(data.data());
 	from.len = data.size();
 	ret = rds_msg_create(core(), static_cast<uint32_t>(data.size()), &from, 0, 0, &m);
-	return ret ? ret : send_made(to, m, more);
+	return ret ? ret : send_made(to, m, more, order);
 }
 
 int Socket::send_zcopy(const struct rds_endpoint &to, std::span<const unsigned char> data,
-		       uint32_t cookie)
+		       uint32_t cookie, uint32_t order)
 {
 	struct rds_uio from;
 	struct rds_msg *m = nullptr;
@@ -157,7 +160,7 @@ int Socket::send_zcopy(const struct rds_endpoint &to, std::span<const unsigned c
 	from.base = const_cast<unsigned char *>(data.data());
 	from.len = data.size();
 	ret = rds_msg_create(core(), static_cast<uint32_t>(data.size()), &from, 1, cookie, &m);
-	return ret ? ret : send_made(to, m, false);
+	return ret ? ret : send_made(to, m, false, order);
 }
 
 int Socket::send_rdma(const struct rds_endpoint &to, std::span<const unsigned char> data,

@@ -184,10 +184,10 @@ public:
 		return rds_socket_connect(core(), &to);
 	}
 	int send(const struct rds_endpoint &to, std::span<const unsigned char> data,
-		 bool more = false);
+		 bool more = false, uint32_t order = 0);
 	/* With the caller's pages, which come back as @cookie. */
 	int send_zcopy(const struct rds_endpoint &to, std::span<const unsigned char> data,
-		       uint32_t cookie);
+		       uint32_t cookie, uint32_t order = 0);
 	/* With an operation, and the cookie of memory that the receiver is told of; either may be
 	 * missing. */
 	int send_rdma(const struct rds_endpoint &to, std::span<const unsigned char> data,
@@ -213,7 +213,8 @@ public:
 	}
 
 private:
-	int send_made(const struct rds_endpoint &to, struct rds_msg *m, bool more);
+	int send_made(const struct rds_endpoint &to, struct rds_msg *m, bool more,
+		      uint32_t order = 0);
 
 	Sock *sock_;
 };

@@ -415,4 +415,26 @@ struct rds_zcopy_cookies {
  */
 #define RDS_CONG_MONITOR_ALL	(~0ULL)
 
+/*
+ * Ordering hints: may a message overtake earlier ones of the same socket to the same
+ * destination? Of two messages the second must not overtake the first where it says "no":
+ *
+ *				second ORDERED	HALF	UNORDERED
+ *	first	ORDERED		no		no	no
+ *		HALF		no		no	yes
+ *		UNORDERED	no		no	yes
+ *
+ * ORDERED is the default, and what mainline knows. RDS_ORDER (int, setsockopt and getsockopt)
+ * is for all messages of a socket that are sent from then on, the control message
+ * RDS_CMSG_ORDER (__u32) for one. They are hints: where there is one path, everything is
+ * ordered. Each message arrives whole, and once. EINVAL: another value; or a control message
+ * that asks for a hint and an RDMA operation with RDS_RDMA_FENCE in the same call. Mainline
+ * answers ENOPROTOOPT and EINVAL.
+ */
+#define RDS_ORDER		64
+#define RDS_CMSG_ORDER		128
+#define RDS_ORDER_ORDERED	0
+#define RDS_ORDER_HALF		1
+#define RDS_ORDER_UNORDERED	2
+
 #endif /* _LINUX_RDS_H */

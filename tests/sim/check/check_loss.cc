@@ -10,12 +10,20 @@ void Loss::flow(uint32_t flow, unsigned int from, unsigned int to)
 {
 	if (flow >= flows_.size())
 		flows_.resize(flow + 1);
-	flows_[flow] = Flow{from, to, 0, 0, 0};
+	flows_[flow] = Flow{.from = from, .to = to};
 }
 
-void Loss::sent(uint32_t flow, uint32_t number)
+void Loss::sent(uint32_t flow, uint32_t number, bool loose)
 {
-	flows_[flow].sent = number + 1;
+	Flow &f = flows_[flow];
+
+	f.sent = number + 1;
+	if (loose && !f.loose) {
+		f.loose = true;
+		f.came.assign(f.next, true);
+	}
+	if (f.loose)
+		f.came.resize(f.sent);
 }
 
 void Loss::not_sent(uint32_t flow, uint32_t number)
@@ -30,16 +38,29 @@ void Loss::gap(uint32_t flow, uint32_t upto)
 	Flow &f = flows_[flow];
 	uint32_t first = std::max(f.next, f.excused);
 
-	if (first < upto && complaint_.empty())
+	if (first < upto)
+		miss(flow, first);
+	f.next = std::max(f.next, upto);
+}
+
+void Loss::miss(uint32_t flow, uint32_t number)
+{
+	const Flow &f = flows_[flow];
+
+	if (complaint_.empty())
 		complaint_ = "loss: flow " + std::to_string(flow) + " from host " +
 			     std::to_string(f.from) + " to host " + std::to_string(f.to) +
-			     " lost message " + std::to_string(first) + " of " +
+			     " lost message " + std::to_string(number) + " of " +
 			     std::to_string(f.sent);
-	f.next = std::max(f.next, upto);
 }
 
 void Loss::received(uint32_t flow, uint32_t number)
 {
+	if (flows_[flow].loose) {
+		if (number < flows_[flow].sent)
+			flows_[flow].came[number] = true;
+		return;
+	}
 	gap(flow, number);
 	flows_[flow].next = std::max(flows_[flow].next, number + 1);
 }
@@ -82,8 +103,15 @@ void Loss::closed(unsigned int self, unsigned int peer, bool unread)
 
 void Loss::rest()
 {
-	for (uint32_t i = 0; i < flows_.size(); i++)
-		gap(i, flows_[i].sent);
+	for (uint32_t i = 0; i < flows_.size(); i++) {
+		const Flow &f = flows_[i];
+
+		if (!f.loose)
+			gap(i, f.sent);
+		for (uint32_t n = f.excused; f.loose && n < f.sent; n++)
+			if (!f.came[n])
+				miss(i, n);
+	}
 }
 
 } // namespace check

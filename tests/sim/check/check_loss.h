@@ -34,7 +34,8 @@ public:
 
 	/* @flow goes from a socket on host @from to a port of host @to. */
 	void flow(uint32_t flow, unsigned int from, unsigned int to);
-	void sent(uint32_t flow, uint32_t number);
+	/* @loose: later ones may overtake it. */
+	void sent(uint32_t flow, uint32_t number, bool loose = false);
 	void not_sent(uint32_t flow, uint32_t number);
 	void received(uint32_t flow, uint32_t number);
 
@@ -61,7 +62,11 @@ private:
 		uint32_t sent = 0;
 		uint32_t next = 0;    /* behind the last one received */
 		uint32_t excused = 0; /* those before it may be lost */
+		/* Of a flow in which messages overtake each other: judged only at rest. */
+		bool loose = false;
+		std::vector<bool> came;
 	};
+	void miss(uint32_t flow, uint32_t number);
 	void gap(uint32_t flow, uint32_t upto);
 	bool is_plain(unsigned int host) const
 	{

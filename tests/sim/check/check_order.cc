@@ -20,9 +20,20 @@ Order::Flow &Order::at(uint32_t flow)
 	return flows_[flow];
 }
 
-void Order::sent(uint32_t flow, uint32_t number)
+void Order::sent(uint32_t flow, uint32_t number, Hint hint)
 {
-	at(flow).sent = number + 1;
+	Flow &f = at(flow);
+
+	f.sent = number + 1;
+	if (hint == Hint::kOrdered && f.hints.empty())
+		return;
+	if (f.hints.empty()) {
+		f.came.assign(f.next, true); /* or never will */
+		f.barrier = f.next;
+	}
+	f.hints.resize(f.sent);
+	f.came.resize(f.sent);
+	f.hints[number] = hint;
 }
 
 void Order::not_sent(uint32_t flow, uint32_t number)
@@ -52,9 +63,28 @@ Order::Flow &Order::heard_by(uint32_t flow, uint32_t receiver)
 		complain("order: flow " + std::to_string(flow) + " reached a socket again after " +
 			 "another one had taken its port");
 	f.receiver = receiver;
-	f.next = 0;
+	f.next = f.barrier = 0;
+	f.came.assign(f.came.size(), false);
 	f.empty_heard = 0;
 	return f;
+}
+
+/* May not come behind a later one that has to wait for all, nor, ordered, behind any. */
+void Order::received_loose(uint32_t flow, Flow &f, uint32_t number)
+{
+	if (f.came[number])
+		complain(name(flow, number) + "came twice");
+	else if (number < f.barrier)
+		complain(name(flow, number) + "was overtaken by " + std::to_string(f.barrier - 1) +
+			 ", which is not un-ordered");
+	else if (number < f.next && f.hints[number] == Hint::kOrdered)
+		complain(name(flow, number) + "is ordered and was overtaken by " +
+			 std::to_string(f.next - 1));
+	overtaken_ += number < f.next;
+	f.came[number] = true;
+	f.next = f.next > number + 1 ? f.next : number + 1;
+	if (f.hints[number] != Hint::kUnordered)
+		f.barrier = number + 1;
 }
 
 void Order::received(uint32_t flow, uint32_t number, uint32_t receiver)
@@ -64,6 +94,8 @@ void Order::received(uint32_t flow, uint32_t number, uint32_t receiver)
 	f.got++;
 	if (number >= f.sent)
 		complain(name(flow, number) + "was never sent");
+	else if (!f.hints.empty())
+		received_loose(flow, f, number);
 	else if (number < f.next)
 		complain(name(flow, number) + "came twice or too late, " + std::to_string(f.next) +
 			 " was expected");

@@ -4,7 +4,8 @@
  *
  * A flow is what one socket sends to one port, its messages numbered from 0.  Whoever receives from
  * it (a socket; after it closed, another one at the same port) must see rising numbers, each once,
- * and none that was not sent.  Messages without bytes carry no number and are counted.  Knows
+ * and none that was not sent; of a flow with ordering hints, numbers of which none has overtaken
+ * another that it must not (the table of order.h, written down here once more).  Messages without bytes carry no number and are counted.  Knows
  * nothing of what may be lost: that is check_loss.h.
  */
 #ifndef RDS_TESTS_CHECK_ORDER_H
@@ -17,11 +18,13 @@
 namespace check
 {
 
+enum class Hint : uint8_t { kOrdered, kHalf, kUnordered };
+
 class Order final
 {
 public:
 	/* The sender is about to send @number of @flow (0, 1, 2 ...); and: it was refused. */
-	void sent(uint32_t flow, uint32_t number);
+	void sent(uint32_t flow, uint32_t number, Hint hint = Hint::kOrdered);
 	void not_sent(uint32_t flow, uint32_t number);
 	void sent_empty(uint32_t flow);
 	void not_sent_empty(uint32_t flow);
@@ -35,6 +38,11 @@ public:
 	uint64_t received_count() const
 	{
 		return received_;
+	}
+	/* Of them those that came behind a later one of their flow, as they may. */
+	uint64_t overtaken() const
+	{
+		return overtaken_;
 	}
 	/* Everything sent has been received. */
 	bool complete() const;
@@ -54,12 +62,17 @@ private:
 		uint32_t empty_got = 0;	  /* by all receivers */
 		uint32_t empty_heard = 0; /* by this receiver */
 		uint64_t got = 0;
+		/* With hints: what was sent, what this receiver got, and ... */
+		std::vector<Hint> hints;
+		std::vector<bool> came;
+		uint32_t barrier = 0; /* ... behind the last of it that is not un-ordered */
 	};
+	void received_loose(uint32_t flow, Flow &f, uint32_t number);
 	Flow &at(uint32_t flow);
 	Flow &heard_by(uint32_t flow, uint32_t receiver);
 
 	std::vector<Flow> flows_;
-	uint64_t received_ = 0;
+	uint64_t received_ = 0, overtaken_ = 0;
 	std::string complaint_;
 };
 

@@ -17,7 +17,7 @@ struct Shared {
 	char why[400]; /* it failed, empty: it did not say */
 	/* Sums over what has passed. */
 	uint64_t seeds, sent, received, lost, cuts, cancels, failed_allocs, virtual_ns, history, ops,
-		ops_done;
+		ops_done, overtaken;
 	size_t peak_bytes;
 	unsigned int edges;
 };

@@ -8,6 +8,7 @@
  *all
  *	--keep 3,7,12	only these steps; --without 2	without these hosts
  *	--rdma		over queue pairs and with operations, whatever the seed says
+ *	--hints		over several paths and with ordering hints, the same
  *	--no-shrink	a failing seed is not made smaller; --verbose	a line for each seed
  *
  * The first failing seed ends the run: its plan is made as small as it goes and printed with the
@@ -34,10 +35,10 @@ struct Args {
 	uint64_t seed = 1;
 	uint64_t seeds = 1;
 	unsigned int steps = 60;
-	unsigned int nodes = 0;
+	story::Wish wish;
 	std::vector<unsigned int> keep, without;
 	bool some = false; /* --keep was given */
-	bool verbose = false, replay = false, shrink = true, soak = false, rdma = false;
+	bool verbose = false, replay = false, shrink = true, soak = false;
 };
 
 std::vector<unsigned int> numbers(const char *s)
@@ -62,7 +63,7 @@ bool parse_value(const char *name, const char *value, Args &a)
 	else if (!strcmp(name, "--steps"))
 		a.steps = static_cast<unsigned int>(strtoul(value, nullptr, 0));
 	else if (!strcmp(name, "--nodes"))
-		a.nodes = static_cast<unsigned int>(strtoul(value, nullptr, 0));
+		a.wish.hosts = static_cast<unsigned int>(strtoul(value, nullptr, 0));
 	else if (!strcmp(name, "--without"))
 		a.without = numbers(value);
 	else if (!strcmp(name, "--keep"))
@@ -85,7 +86,9 @@ bool parse(int argc, char **argv, Args &a)
 		else if (!strcmp(argv[i], "--soak"))
 			a.soak = true;
 		else if (!strcmp(argv[i], "--rdma"))
-			a.rdma = true;
+			a.wish.rdma = true;
+		else if (!strcmp(argv[i], "--hints"))
+			a.wish.hints = true;
 		else if (i + 1 >= argc || !parse_value(argv[i], argv[i + 1], a))
 			return false;
 		else
@@ -96,7 +99,7 @@ bool parse(int argc, char **argv, Args &a)
 
 story::Plan plan_of(const Args &a, uint64_t seed)
 {
-	story::Plan p = story::make_plan(seed, a.steps, a.nodes, a.rdma);
+	story::Plan p = story::make_plan(seed, a.steps, a.wish);
 
 	std::erase_if(p.steps, [&](const story::Step &s) {
 		for (unsigned int n : a.keep)
@@ -122,6 +125,7 @@ void add(cli::Shared *sh, const story::Result &r)
 	sh->virtual_ns += r.virtual_ns;
 	sh->ops += r.ops;
 	sh->ops_done += r.ops_done;
+	sh->overtaken += r.overtaken;
 	sh->edges |= r.edges;
 	sh->history = sim::mix(sh->history ^ r.history);
 	sh->peak_bytes = r.peak_bytes > sh->peak_bytes ? r.peak_bytes : sh->peak_bytes;
@@ -141,12 +145,13 @@ void print_sums(const cli::Shared *sh, double seconds, uint64_t violations)
 {
 	printf("%llu seeds, %llu messages sent, %llu received (%.0f a second), %llu lost, %llu "
 	       "cuts, "
-	       "%llu operations, %llu told that they are done, "
+	       "%llu operations, %llu told that they are done, %llu overtaken, "
 	       "%llu allocations failed, %.0f virtual hours, peak %zu kB, %llu violations\n",
 	       static_cast<ull>(sh->seeds), static_cast<ull>(sh->sent),
 	       static_cast<ull>(sh->received), static_cast<double>(sh->received) / seconds,
 	       static_cast<ull>(sh->lost), static_cast<ull>(sh->cuts),
 	       static_cast<ull>(sh->ops), static_cast<ull>(sh->ops_done),
+	       static_cast<ull>(sh->overtaken),
 	       static_cast<ull>(sh->failed_allocs), static_cast<double>(sh->virtual_ns) / 3.6e12,
 	       sh->peak_bytes / 1024, static_cast<ull>(violations));
 	fflush(stdout);
@@ -208,10 +213,12 @@ std::string command(const Args &a, uint64_t seed, const story::Plan &p)
 	for (size_t i = 0; i < p.there.size(); i++)
 		if (!p.there[i])
 			without.push_back(std::to_string(i));
-	if (a.rdma)
+	if (a.wish.rdma)
 		out += " --rdma";
-	if (a.nodes)
-		out += " --nodes " + std::to_string(a.nodes);
+	if (a.wish.hints)
+		out += " --hints";
+	if (a.wish.hosts)
+		out += " --nodes " + std::to_string(a.wish.hosts);
 	if (keep.size() < a.steps)
 		out += " --keep " + (keep.empty() ? "none" : list(keep));
 	if (!without.empty())
@@ -264,7 +271,7 @@ int main(int argc, char **argv)
 
 	if (!parse(argc, argv, a)) {
 		fprintf(stderr,
-			"usage: %s --seed S [--seeds N] [--steps N] [--nodes K] [--rdma] [--soak] "
+			"usage: %s --seed S [--seeds N] [--steps N] [--nodes K] [--rdma] [--hints] [--soak] "
 			"[--replay] "
 			"[--keep LIST] [--without LIST] [--no-shrink] [--verbose]\n",
 			argv[0]);

@@ -34,6 +34,14 @@ Job Stage::job(unsigned int to, uint32_t count, sim::Rng &r)
 	j.empty_per_1000 = r.chance(200) ? 100 : 0;
 	j.zcopy_per_1000 = r.chance(100) ? 200 : 0;
 	j.rng = sim::Rng(r.next());
+	if (setup_.hints) {
+		/* A copy: what else is drawn stays what it is. */
+		sim::Rng own = j.rng;
+
+		j.unordered_per_1000 = static_cast<unsigned int>(own.below(1001));
+		j.half_per_1000 =
+			static_cast<unsigned int>(own.below(1001 - j.unordered_per_1000));
+	}
 	return j;
 }
 

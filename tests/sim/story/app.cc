@@ -13,6 +13,17 @@ namespace
 constexpr int kEagain = -11, kEnomem = -12, kEnobufs = -105;
 constexpr uint64_t kSecond = 1000 * 1000 * 1000ull;
 
+/* Of a message that is tried again the same. */
+check::Hint hint_of(const Job &j, uint32_t flow, uint32_t number)
+{
+	uint64_t dice = sim::mix(uint64_t{flow} << 32 | number) % 1000;
+
+	if (dice < j.unordered_per_1000)
+		return check::Hint::kUnordered;
+	return dice < j.unordered_per_1000 + j.half_per_1000 ? check::Hint::kHalf
+							     : check::Hint::kOrdered;
+}
+
 } // namespace
 
 App::App(host::Net &net, unsigned int slot, const struct rds_endpoint &at, const Habits &h,
@@ -176,28 +187,38 @@ int App::try_send(Task &t)
 	}
 	traffic::fill(t.data, t.flow->id, t.flow->sent, j.min + rng.below(j.max - j.min + 1));
 
-	uint32_t number = t.flow->sent;
 	bool more = rng.chance(j.more_per_1000);
 	bool zcopy =
 		rng.chance(j.zcopy_per_1000) && rds_socket_caps(socket_.core()) & RDS_CAP_ZEROCOPY;
+	int ret = send_numbered(t, more, zcopy);
+
+	if (ret)
+		return ret;
+	j.rng = rng;
+	t.flow->sent++;
+	return 0;
+}
+
+int App::send_numbered(Task &t, bool more, bool zcopy)
+{
+	uint32_t number = t.flow->sent;
+	check::Hint hint = hint_of(t.job, t.flow->id, number);
+	uint32_t order = static_cast<uint32_t>(hint);
 
 	/* Noted first: it may be received before send() returns. */
-	watch_.order.sent(t.flow->id, number);
-	watch_.loss.sent(t.flow->id, number);
+	watch_.order.sent(t.flow->id, number, hint);
+	watch_.loss.sent(t.flow->id, number, hint != check::Hint::kOrdered);
 	zcopy_sent_ += zcopy;
 
-	int ret =
-		zcopy ? socket_.send_zcopy(j.at, t.data, number) : socket_.send(j.at, t.data, more);
+	int ret = zcopy ? socket_.send_zcopy(t.job.at, t.data, number, order)
+			: socket_.send(t.job.at, t.data, more, order);
 
 	if (ret) {
 		watch_.order.not_sent(t.flow->id, number);
 		watch_.loss.not_sent(t.flow->id, number);
 		zcopy_sent_ -= zcopy;
-		return ret;
 	}
-	j.rng = rng;
-	t.flow->sent++;
-	return 0;
+	return ret;
 }
 
 /* A transport without priorities takes every TOS for 0, and so does loopback. */

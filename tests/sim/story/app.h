@@ -39,6 +39,7 @@ struct Job {
 	unsigned int more_per_1000; /* MSG_MORE */
 	unsigned int empty_per_1000;
 	unsigned int zcopy_per_1000;
+	unsigned int half_per_1000 = 0, unordered_per_1000 = 0;
 	sim::Rng rng;
 };
 
@@ -108,6 +109,7 @@ private:
 	void sender(Task *t);
 	int push(Task &t);
 	int try_send(Task &t);
+	int send_numbered(Task &t, bool more, bool zcopy);
 	void check_connection(Task &t);
 	void check_stamp(const struct rds_recv_info &info);
 	int send_empty(Task &t);

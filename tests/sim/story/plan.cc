@@ -87,11 +87,11 @@ Setup make_setup(sim::Rng &r, uint64_t seed, unsigned int hosts)
 }
 
 /* One story of four is played over queue pairs.  Drawn apart: all others stay what they are. */
-void choose_carrier(Setup &s, bool verbs)
+void choose_carrier(Setup &s, const Wish &wish)
 {
 	sim::Rng r(s.seed, ~0u);
 
-	s.verbs = r.chance(250) || verbs;
+	s.verbs = (r.chance(250) || wish.rdma) && !wish.hints;
 	s.promise = check::Promise::kAlways;
 	if (!s.verbs)
 		return;
@@ -155,6 +155,22 @@ void choose_paths(Setup &s)
 		s.net.paths = 2u << r.below(3);
 }
 
+/* One of two with several paths has hints; such a story has small windows and much to send more
+ * often, so that its connections fan out. */
+void choose_hints(Setup &s, bool hints)
+{
+	sim::Rng r(s.seed, ~4u);
+
+	if (hints && s.net.paths < 2)
+		s.net.paths = 2u << r.below(3);
+	s.hints = !s.verbs && s.net.paths > 1 && (r.chance(500) || hints);
+	if (!s.hints || !r.chance(700))
+		return;
+	s.net.send_window = scale_free(r, 7, 12);
+	s.net.recv_window = scale_free(r, 7, 12);
+	s.max_count = static_cast<uint32_t>(scale_free(r, 7, 10));
+}
+
 } // namespace
 
 bool Setup::any(Kind k) const
@@ -189,6 +205,7 @@ std::string Plan::words() const
 	std::string out = std::to_string(setup.hosts) + " hosts of " + std::to_string(setup.slots) +
 			  " sockets" + (setup.verbs ? " over queue pairs" :
 					     ", " + std::to_string(setup.net.paths) + " paths") +
+			  (setup.hints ? ", hints" : "") +
 			  others(setup) +
 			  ", preempt " + std::to_string(setup.preempt_per_1000) + ", windows " +
 			  std::to_string(setup.net.send_window) + "/" +
@@ -201,16 +218,17 @@ std::string Plan::words() const
 	return out;
 }
 
-Plan make_plan(uint64_t seed, unsigned int steps, unsigned int hosts, bool rdma)
+Plan make_plan(uint64_t seed, unsigned int steps, const Wish &wish)
 {
 	Plan p;
 	sim::Rng r(seed, 0);
 
-	p.setup = make_setup(r, seed, hosts);
-	choose_carrier(p.setup, rdma);
+	p.setup = make_setup(r, seed, wish.hosts);
+	choose_carrier(p.setup, wish);
 	choose_kinds(p.setup);
 	choose_paths(p.setup);
-	choose_rdma(p.setup, rdma);
+	choose_rdma(p.setup, wish.rdma);
+	choose_hints(p.setup, wish.hints);
 	p.there.assign(p.setup.hosts, true);
 
 	uint64_t pace = scale_free(r, 12, 20);

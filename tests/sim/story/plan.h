@@ -69,6 +69,7 @@ struct Setup {
 	stream::Params net;
 	bool verbs = false; /* queue pairs, and not byte streams, ... */
 	bool rdma = false;  /* ... and operations on others' memory over them */
+	bool hints = false; /* messages may overtake each other, some of them */
 	verbs::Params ib;
 	uint32_t max_bytes = 1000;
 	uint32_t max_count = 100; /* messages of one flow step */
@@ -93,8 +94,14 @@ struct Plan {
 	std::string words() const;
 };
 
-/* @hosts 0: the seed decides.  @rdma: over queue pairs, with operations, whatever it decides. */
-Plan make_plan(uint64_t seed, unsigned int steps, unsigned int hosts = 0, bool rdma = false);
+/* What is to be played, whatever a seed decides. */
+struct Wish {
+	unsigned int hosts = 0; /* so many; 0: as the seed has it */
+	bool rdma = false;	/* over queue pairs, with operations */
+	bool hints = false;	/* over several paths, with ordering hints */
+};
+
+Plan make_plan(uint64_t seed, unsigned int steps, const Wish &wish = {});
 
 } // namespace story
 #endif

@@ -180,6 +180,7 @@ Result finish(std::unique_ptr<Stage> stage)
 	r.cuts = stream::cuts() + verbs::cuts();
 	r.cancels = st.watch.cancels;
 	r.ops = st.watch.rdma.sent();
+	r.overtaken = st.watch.order.overtaken();
 	r.ops_done = st.watch.rdma.count(check::kSuccess);
 	r.failed_allocs = sim::failed_allocs();
 	r.peak_bytes = st.watch.memory.peak();

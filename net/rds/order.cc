@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "order.h"
+
+#include "net.h"
+
+namespace rds
+{
+namespace
+{
+
+bool is_unordered(const Message &m)
+{
+	return m.flags & kMsgUnordered;
+}
+
+bool is_ordered(const Message &m)
+{
+	return !(m.flags & (kMsgUnordered | kMsgHalf));
+}
+
+/* Numbers of a flow begin anywhere and wrap. */
+bool before(uint32_t a, uint32_t b)
+{
+	return static_cast<int32_t>(a - b) < 0;
+}
+
+bool earlier(const Message *a, const Message &b)
+{
+	return a && before(a->flow_number, b.flow_number);
+}
+
+Path *home_of(const Conn &c, const Message &m)
+{
+	return c.path_for(wire::get16(m.hdr.sport), wire::get16(m.hdr.dport));
+}
+
+bool spreads(const Conn &c)
+{
+	return c.n_paths.load_acquire() > 1 && c.orders.load();
+}
+
+/* All paths that @c may send on are there. */
+bool is_furnished(const Conn &c)
+{
+	uint32_t n = c.n_paths.load_acquire();
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!c.paths[i].load())
+			return false;
+	return true;
+}
+
+/* Where least is under way, of those that are up; those that are not are called. */
+Path &least_loaded(const Conn &c, Path &home)
+{
+	uint32_t n = c.n_paths.load_acquire();
+	Path *best = &home;
+	uint64_t least = home.state() == PathState::kUp ? home.in_flight() : ~uint64_t{0};
+
+	if (!spreads(c) || c.gated.load())
+		return home;
+	for (uint32_t i = 0; i < n; i++) {
+		Path *p = c.paths[i].load_acquire();
+
+		if (!p || p == &home)
+			continue;
+		if (p->state() != PathState::kUp) {
+			p->want();
+		} else if (p->in_flight() < least) {
+			best = p;
+			least = p->in_flight();
+		}
+	}
+	return *best;
+}
+
+/* What was sent before there was a flow has arrived, if it went where @home is. */
+bool old_are_delivered(const Flow &f, const Path &home)
+{
+	return f.old_path != home.index || home.delivered() >= f.old_seq;
+}
+
+uint32_t &ordered_count(Flow &f, const Message &m)
+{
+	return m.flags & (kMsgAway | kMsgWaiting) ? f.ordered_else : f.ordered_home;
+}
+
+Flow::Messages &list_of(Flow &f, const Message &m)
+{
+	return m.flags & kMsgWaiting ? f.waiting : m.flags & kMsgAway ? f.away : f.home;
+}
+
+void note_low(Flow &f)
+{
+	const Message *oldest[] = { f.home.front(), f.away.front(), f.waiting.front() };
+	uint32_t low = f.next;
+
+	for (const Message *m : oldest)
+		if (m && before(m->flow_number, low))
+			low = m->flow_number;
+	f.low.store(low);
+}
+
+void put_on(Flow &f, Message &m, uint16_t where)
+{
+	m.flags = static_cast<uint16_t>((m.flags & ~(kMsgAway | kMsgWaiting)) | where);
+	list_of(f, m).push_back(&m);
+	if (is_ordered(m))
+		ordered_count(f, m)++;
+}
+
+void take_off(Flow &f, Message &m)
+{
+	list_of(f, m).remove(&m);
+	if (is_ordered(m))
+		ordered_count(f, m)--;
+}
+
+} // namespace
+
+Flow::Flow(Flows &owner, const Conn &c, uint16_t port, const Path &home)
+	: owner(owner), conn(&c), gen(c.gen), port(port), old_path(home.index),
+	  old_seq(home.next_tx_seq() - 1), next(rds_random()), low(next)
+{
+}
+
+Status Flows::expect(rds_socket &s, uint32_t order)
+{
+	if (order > static_cast<uint32_t>(Order::kUnordered))
+		return Status::fail(err::kEinval);
+	/* Half-ordered alone has nothing to do with anybody. */
+	return order != static_cast<uint32_t>(Order::kUnordered) || s.flows.load() ? Status() :
+										     make(s);
+}
+
+Status Flows::make(rds_socket &s)
+{
+	void *p = rds_alloc(sizeof(Flows), RDS_MAY_SLEEP);
+
+	if (!p)
+		return Status::fail(err::kEnomem);
+
+	Flows *flows = new (p) Flows, *none = nullptr;
+
+	if (s.flows.compare_exchange(none, flows))
+		rds_rcu_defer(&flows->rcu_, settle_fn);
+	else
+		destroy(flows);
+	return Status();
+}
+
+/* What was sent past us is queued: what a flow begins behind it knows of it. */
+void Flows::settle_fn(struct rds_rcu_head *h)
+{
+	Flows *flows = container_of(h, &Flows::rcu_);
+
+	flows->settled_.store_release(1);
+	flows->put();
+}
+
+void Flows::put()
+{
+	if (!refs_.put())
+		return;
+	for (Bucket &b : buckets_)
+		while (Flow *f = b.pop_front())
+			destroy(f);
+	destroy(this);
+}
+
+Flows::Bucket &Flows::bucket(const Conn &c, uint16_t port)
+{
+	return buckets_[hash_mix(c.gen ^ uint64_t{port} << 32) % kBuckets];
+}
+
+Flow *Flows::find(const Conn &c, uint16_t port)
+{
+	Bucket &b = bucket(c, port);
+	Flow *f = b.front();
+
+	while (f && (f->conn != &c || f->gen != c.gen || f->port != port))
+		f = b.next(f);
+	return f;
+}
+
+/* nullptr without memory: hints may be ignored. */
+Flow *Flows::begin(const Conn &c, uint16_t port, const Path &home)
+{
+	if (count_ >= many_)
+		forget_idle();
+
+	Flow *f = create<Flow>(RDS_ATOMIC, *this, c, port, home);
+
+	if (!f)
+		return nullptr;
+	bucket(c, port).push_back(f);
+	count_++;
+	return f;
+}
+
+/* Those that have nothing under way; also of connections that are gone. */
+void Flows::forget_idle()
+{
+	for (Bucket &b : buckets_) {
+		Flow *next;
+
+		for (Flow *f = b.front(); f; f = next) {
+			next = b.next(f);
+			if (f->low.load() != f->next)
+				continue;
+			b.remove(f);
+			count_--;
+			destroy(f);
+		}
+	}
+	many_ = count_ * 2 > kFewFlows ? count_ * 2 : kFewFlows;
+}
+
+Result<Queued> Flows::enqueue(Conn &c, Message *m, bool more, Path *&path)
+{
+	Guard g(lock_);
+	uint16_t port = wire::get16(m->hdr.dport);
+	Path *home = home_of(c, *m);
+
+	path = home;
+	if (!home)
+		return Queued::kMoved;
+
+	Flow *f = find(c, port);
+
+	if (!f && is_unordered(*m) && spreads(c) && settled_.load_acquire())
+		f = begin(c, port, *home);
+	if (!f)
+		return home->enqueue(m, more, true);
+	if (is_unordered(*m) && !f->furnished && spreads(c)) {
+		f->furnished = true;
+		if (!is_furnished(c))
+			return Queued::kMoved;
+	}
+	return enter(*f, c, m, more, path);
+}
+
+/* @m is the flow's next; @path is its home. */
+Result<Queued> Flows::enter(Flow &f, Conn &c, Message *m, bool more, Path *&path)
+{
+	Path *home = path;
+	Result<Queued> how = Queued::kMoved;
+
+	m->flow_number = f.next;
+	if (is_unordered(*m) ? f.ordered_else != 0 : !f.away.empty() || !f.waiting.empty()) {
+		f.next++;
+		wait(f, c, m);
+		return Queued::kDone;
+	}
+	if (is_unordered(*m) && !f.ordered_home && old_are_delivered(f, *home)) {
+		path = &least_loaded(c, *home);
+		if (path != home)
+			how = place(f, m, more, true, *path, home);
+		if (how.ok() && how.value() != Queued::kMoved)
+			c.net.count(RDS_S_send_order_away);
+	}
+	if (how.ok() && how.value() == Queued::kMoved) {
+		path = home;
+		how = place(f, m, more, true, *home, home);
+	}
+	return how;
+}
+
+/* On a path; unless it is taken, everything is as it was. */
+Result<Queued> Flows::place(Flow &f, Message *m, bool more, bool may_send, Path &path,
+			    const Path *home)
+{
+	bool news = m->flow_number == f.next;
+
+	/* Others may transmit it, and it may leave, before enqueue() is back. */
+	put_on(f, *m, &path == home ? 0 : kMsgAway);
+	m->flow = &f;
+	refs_.get();
+	f.next += news;
+	note_low(f);
+
+	auto how = path.enqueue(m, more, may_send, &path != home);
+
+	if (how.ok() && how.value() != Queued::kMoved)
+		return how;
+	take_off(f, *m);
+	m->flow = nullptr;
+	refs_.put(); /* not the last: the caller's socket has one */
+	f.next -= news;
+	note_low(f);
+	return how;
+}
+
+void Flows::wait(Flow &f, Conn &c, Message *m)
+{
+	put_on(f, *m, kMsgWaiting);
+	note_low(f);
+	c.waiting.fetch_add(1);
+	c.net.count(RDS_S_send_order_wait);
+}
+
+/* ... of whoever has queued @m elsewhere, or will free it. */
+void Flows::stop_waiting(Flow &f, Conn &c, Message *m)
+{
+	take_off(f, *m);
+	c.waiting.fetch_sub(1);
+}
+
+/* What waits for nothing any more goes home: by the worker, for we may be in a softirq. */
+void Flows::release(Flow &f, Conn &c, MsgList &dropped)
+{
+	while (Message *m = f.waiting.front()) {
+		if (earlier(f.away.front(), *m))
+			return;
+
+		Path *home = home_of(c, *m);
+		Result<Queued> how = Queued::kMoved;
+
+		take_off(f, *m);
+		if (home)
+			how = place(f, m, false, false, *home, home);
+		/* It has no home yet, or another since: away, then, on the path that every
+		 * connection has, and where all that is older is that has not arrived. */
+		if (how.ok() && how.value() == Queued::kMoved)
+			how = place(f, m, false, false, c.first(), nullptr);
+		if (!how.ok() || how.value() == Queued::kMoved)
+			dropped.push_back(m);
+		c.waiting.fetch_sub(1);
+	}
+}
+
+void Flows::cancel(Conn &c, int to_port)
+{
+	RcuReader rcu;
+	MsgList done;
+	{
+		Guard g(lock_);
+
+		for (Bucket &b : buckets_) {
+			for (Flow *f = b.front(); f; f = b.next(f)) {
+				if (f->conn != &c || f->gen != c.gen ||
+				    (to_port >= 0 && f->port != to_port))
+					continue;
+				while (Message *m = f->waiting.front()) {
+					stop_waiting(*f, c, m);
+					done.push_back(m);
+				}
+				note_low(*f);
+			}
+		}
+	}
+	c.first().finish(done, kRdmaCanceled);
+}
+
+void Flows::left(Message &m, Conn &c, MsgList &done)
+{
+	Flow &f = *m.flow;
+	Flows &owner = f.owner;
+
+	m.flow = nullptr;
+	owner.depart(f, m, c, done);
+	owner.put();
+}
+
+void Flows::depart(Flow &f, Message &m, Conn &c, MsgList &done)
+{
+	Guard g(lock_);
+
+	take_off(f, m);
+	release(f, c, done);
+	note_low(f);
+}
+
+void Flows::stamp(Message &m, bool told)
+{
+	__builtin_memset(m.hdr.ext, 0, sizeof(m.hdr.ext));
+	if (told)
+		(void)wire::ExtWriter(m.hdr).order(m.flow_number, m.flow->low.load());
+}
+
+} // namespace rds
