@@ -299,13 +299,6 @@ void Flows::wait(Flow &f, Conn &c, Message *m)
 	c.net.count(RDS_S_send_order_wait);
 }
 
-/* ... of whoever has queued @m elsewhere, or will free it. */
-void Flows::stop_waiting(Flow &f, Conn &c, Message *m)
-{
-	take_off(f, *m);
-	c.waiting.fetch_sub(1);
-}
-
 /* What waits for nothing any more goes home: by the worker, for we may be in a softirq. */
 void Flows::release(Flow &f, Conn &c, MsgList &dropped)
 {
@@ -333,6 +326,7 @@ void Flows::cancel(Conn &c, int to_port)
 {
 	RcuReader rcu;
 	MsgList done;
+	unsigned int n = 0;
 	{
 		Guard g(lock_);
 
@@ -342,13 +336,16 @@ void Flows::cancel(Conn &c, int to_port)
 				    (to_port >= 0 && f->port != to_port))
 					continue;
 				while (Message *m = f->waiting.front()) {
-					stop_waiting(*f, c, m);
+					take_off(*f, *m);
+					c.waiting.fetch_sub(1);
 					done.push_back(m);
+					n++;
 				}
 				note_low(*f);
 			}
 		}
 	}
+	c.net.count(RDS_S_send_cancelled, n);
 	c.first().finish(done, kRdmaCanceled);
 }
 

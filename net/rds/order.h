@@ -119,7 +119,6 @@ class Flows final
 	Result<Queued> place(Flow &f, Message *m, bool more, bool may_send, Path &path,
 			     const Path *home) RDS_REQUIRES(lock_);
 	void wait(Flow &f, Conn &c, Message *m) RDS_REQUIRES(lock_);
-	void stop_waiting(Flow &f, Conn &c, Message *m) RDS_REQUIRES(lock_);
 	void release(Flow &f, Conn &c, MsgList &dropped) RDS_REQUIRES(lock_);
 	void depart(Flow &f, Message &m, Conn &c, MsgList &done) RDS_EXCLUDES(lock_);
 

@@ -112,6 +112,9 @@ class Context:
     def prog(self, name):
         return self._built(f"tests/progs/{name}")
 
+    def example(self, name):
+        return self._built(f"examples/{name}")
+
 
 def kind_of(options, kind):
     return options.modules if kind == "ours" and options.modules else kind

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <array>
 
-#include "fixture.h"
-#include "net/rds/net.h"
+#include "fan_fixture.h"
 
 namespace
 {
@@ -14,126 +13,8 @@ using host::Socket;
 
 constexpr uint64_t kMs = 1000 * 1000;
 
-/* A connection from 10.0.0.1 to a remote host of ours that has several paths. */
-class PathFan : public CoreTest
+class PathFan : public FanTest
 {
-protected:
-	void SetUp() override
-	{
-		CoreTest::SetUp();
-		fake::set_caps(RDS_CAP_DELIVERY_ACK);
-		fake::set_max_paths(8);
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
-	}
-	void send(uint16_t port, unsigned int number = 0)
-	{
-		ASSERT_EQ(s->send(endpoint(peer, port), pattern(50, number)), 0);
-		sim::run_ready();
-	}
-	/* A port whose messages go over path @index of 8. */
-	uint16_t port_for(unsigned int index)
-	{
-		uint32_t now = conn().n_paths.exchange(8);
-		uint16_t port = 5000;
-
-		while (conn().index_for(4000, port) != index)
-			port++;
-		conn().n_paths.store(now);
-		return port;
-	}
-	rds_conn &conn()
-	{
-		return wires()[0]->path->conn;
-	}
-	void up(Wire &w)
-	{
-		sim::run_ready();
-		rds_path_connected(w.path);
-		sim::run_ready();
-		ASSERT_EQ(w.path->state(), rds::PathState::kUp);
-	}
-	int hello(Wire &w, uint16_t paths, unsigned int index, uint32_t gen = 77)
-	{
-		rds::wire::Header h;
-
-		rds::wire::encode_hello(h, {gen, rds::wire::kCapDeliveryAck, paths,
-					    static_cast<uint8_t>(index)});
-
-		int ret = fake::arrive(w.path, h);
-
-		sim::run_ready();
-		return ret;
-	}
-	void peer_has(Wire &w, uint64_t seq)
-	{
-		rds::wire::Header h;
-
-		rds::wire::encode_control(h);
-		rds::wire::put64(h.ack, seq);
-		ASSERT_EQ(fake::arrive(w.path, h), RDS_RECV_SKIP);
-		sim::run_ready();
-	}
-	/* Numbers of the messages that were sent since the wire came up; no hellos, maps, acks,
-	 * probes. */
-	static std::vector<uint64_t> numbers(const Wire &w)
-	{
-		std::vector<uint64_t> out;
-
-		for (const auto &f : fake::frames(w.sent))
-			if (f.seq && f.dport != rds::kPingPort)
-				out.push_back(f.seq);
-		return out;
-	}
-	/* Path 0, up and met, has no room so often that more paths are used; it keeps what it has. */
-	void crowd()
-	{
-		Wire &w = *wires()[0];
-
-		for (uint32_t i = 0; i < rds::kFanBlocks && conn().n_paths.load() == 1; i++) {
-			w.room = 1;
-			send(5000);
-			w.room = SIZE_MAX;
-			rds_path_writable(w.path);
-			sim::run_ready();
-		}
-		ASSERT_GT(conn().n_paths.load(), 1u);
-	}
-	/* The same with a message on path 0 to the port that is returned: the next one to it goes
-	 * over path @index. */
-	uint16_t crowd_with_older(unsigned int index)
-	{
-		send(5000);
-
-		uint16_t port = port_for(index);
-
-		send(port, 1);
-		up(*wires()[0]);
-		EXPECT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
-		crowd();
-		return port;
-	}
-	uint64_t last_on_first()
-	{
-		return conn().first().next_tx_seq() - 1;
-	}
-	/* Up, fanned out, and nothing on path 0. */
-	void fan_out(uint16_t paths = 8)
-	{
-		send(5000);
-		up(*wires()[0]);
-		ASSERT_EQ(hello(*wires()[0], paths, 0), RDS_RECV_SKIP);
-		crowd();
-		peer_has(*wires()[0], last_on_first());
-	}
-	std::unique_ptr<Socket> s;
-	/* Smaller than ours: its ports choose the path. */
-	const struct rds_addr peer = host::addr4(0);
 };
 
 using Numbers = std::vector<uint64_t>;

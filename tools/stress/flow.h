@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One task's view of one task on the other side. RDS promises order per pair of sockets, so
- * sequence numbers must come one by one, and an ack always answers the oldest request. That
- * makes the whole state a ring of send times and a few counters, whatever the run time.
+ * One task's view of one task on the other side. RDS promises order per pair of sockets: requests
+ * come one by one, unless --order lets some overtake others, and acks in the order in which they
+ * were sent, which is that of the requests' arrival. That makes the state a ring of send times and
+ * a few counters, and whatever has overtaken others.
  */
 #ifndef RDSTOOLS_STRESS_FLOW_H
 #define RDSTOOLS_STRESS_FLOW_H
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
+
+#include "order.h"
 
 namespace rdstools
 {
@@ -18,13 +22,14 @@ class Flow
 {
 public:
 	/* depth 0: one way, no acks are expected and nothing limits requests but the kernel. */
-	explicit Flow(unsigned depth) : sent_at_(depth)
+	explicit Flow(unsigned depth, const OrderPlan &order = {}) : order_(order), sent_at_(depth)
 	{
 	}
 
+	/* No more than depth behind the oldest that is not answered. */
 	bool may_request() const
 	{
-		return sent_at_.empty() || outstanding() < sent_at_.size();
+		return sent_at_.empty() || sent_ - acked_.all() < sent_at_.size();
 	}
 	std::uint64_t next_request() const
 	{
@@ -37,48 +42,54 @@ public:
 		sent_++;
 	}
 
-	/* The round trip time, or nothing if this is not the ack that must come next. */
+	/* The round trip time, or nothing if this is not an ack that may come now. */
 	std::optional<std::uint64_t> ack_received(std::uint64_t sequence, std::uint64_t now)
 	{
-		if (sent_at_.empty() || sequence != next_ack() || acked_ == sent_)
+		if (sent_at_.empty() || sequence > sent_ ||
+		    (!order_.unordered && sequence != next_ack()) || !acked_.take(sequence))
 			return std::nullopt;
-		return now - sent_at_[acked_++ % sent_at_.size()];
+		return now - sent_at_[(sequence - 1) % sent_at_.size()];
 	}
 	std::uint64_t next_ack() const
 	{
-		return acked_ + 1;
+		return acked_.all() + 1;
 	}
 
-	/* False if it is not the request that must come next, or more than depth are unanswered. */
+	/* False if it was here before, has overtaken what it must not, or more than depth are
+	 * unanswered. */
 	bool request_received(std::uint64_t sequence)
 	{
-		if (sequence != received_ + 1 ||
-		    (!sent_at_.empty() && received_ - answered_ >= sent_at_.size()))
+		if (order_.is_barrier(sequence) ? sequence != received_.all() + 1 :
+						  order_.ordered_before(sequence) > received_.all())
 			return false;
-		received_++;
+		if ((!sent_at_.empty() && due_.size() >= sent_at_.size()) ||
+		    !received_.take(sequence))
+			return false;
+		if (!sent_at_.empty())
+			due_.push_back(sequence);
 		return true;
 	}
 	std::uint64_t next_expected() const
 	{
-		return received_ + 1;
+		return received_.all() + 1;
 	}
 
 	bool ack_due() const
 	{
-		return !sent_at_.empty() && answered_ < received_;
+		return !due_.empty();
 	}
 	std::uint64_t due_ack() const
 	{
-		return answered_ + 1;
+		return due_.front();
 	}
 	void ack_sent()
 	{
-		answered_++;
+		due_.pop_front();
 	}
 
 	std::uint64_t outstanding() const
 	{
-		return sent_at_.empty() ? 0 : sent_ - acked_;
+		return sent_at_.empty() ? 0 : sent_ - acked_.count();
 	}
 	std::uint64_t sent() const
 	{
@@ -86,18 +97,18 @@ public:
 	}
 	std::uint64_t received() const
 	{
-		return received_;
+		return received_.count();
 	}
 
 	/* The kernel answered ENOBUFS; set and cleared by the worker. */
 	bool congested = false;
 
 private:
+	OrderPlan order_;
 	std::vector<std::uint64_t> sent_at_;
 	std::uint64_t sent_ = 0;
-	std::uint64_t acked_ = 0;
-	std::uint64_t received_ = 0;
-	std::uint64_t answered_ = 0;
+	Arrivals acked_, received_;
+	std::deque<std::uint64_t> due_; /* requests, as they came */
 };
 
 } // namespace rdstools

@@ -23,6 +23,7 @@ struct CommandLine {
 	std::string send_buffer = "0";
 	std::string receive_buffer = "0";
 	std::string rdma = "0";
+	std::string order = "ordered";
 	double seconds = 0;
 	bool cpu = false;
 	Plan plan;
@@ -77,6 +78,13 @@ void declare_test(CLI::App &app, CommandLine &line)
 		->capture_default_str()
 		->group(group);
 	app.add_flag("-o,--one-way", line.plan.oneway, "no acks: as many requests as RDS takes")
+		->group(group);
+	app.add_option("--order", line.order,
+		       "ordering hints of requests: ordered, unordered, or unordered with each Nth "
+		       "half-ordered (half:N) or ordered (ordered:N)")
+		->type_name("HINT")
+		->check(checked_by([](const std::string &text) { parse_order(text); }, ""))
+		->capture_default_str()
 		->group(group);
 	app.add_flag("-v,--verify", line.plan.verify, "fill and check the payload")->group(group);
 	app.add_option("-Q,--tos", line.plan.tos, "type of service")
@@ -180,6 +188,7 @@ int run(CommandLine &line)
 	plan.request_bytes = parse_size(line.request);
 	plan.ack_bytes = parse_size(line.ack);
 	plan.rdma.bytes = parse_size(line.rdma);
+	plan.order = parse_order(line.order);
 	plan.send_buffer = parse_size(line.send_buffer);
 	plan.receive_buffer = parse_size(line.receive_buffer);
 	plan.run = std::random_device()();

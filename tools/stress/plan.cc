@@ -69,6 +69,9 @@ void Plan::validate() const
 	check_range("send buffer", send_buffer, 0, largest_buffer);
 	check_range("receive buffer", receive_buffer, 0, largest_buffer);
 	validate_rdma(*this);
+	check_range("order", order.every, 0, most_order_every);
+	if (order.unordered && rdma.bytes)
+		throw Error("memory is used in order: -D and --order exclude each other");
 }
 
 Json Plan::json() const
@@ -83,6 +86,9 @@ Json Plan::json() const
 		{"tos", tos},
 		{"send_buffer", send_buffer},
 		{"receive_buffer", receive_buffer},
+		{"unordered", order.unordered},
+		{"order_every", order.every},
+		{"order_half", order.half},
 		{"rdma_bytes", rdma.bytes},
 		{"rdma_alignment", rdma.alignment},
 		{"rdma_use_once", rdma.use_once},
@@ -118,6 +124,9 @@ Plan Plan::from_json(const Json &json)
 		plan.tos = small("tos");
 		plan.send_buffer = number("send_buffer");
 		plan.receive_buffer = number("receive_buffer");
+		plan.order.unordered = json.at("unordered").get<bool>();
+		plan.order.every = small("order_every");
+		plan.order.half = json.at("order_half").get<bool>();
 		plan.rdma.bytes = number("rdma_bytes");
 		plan.rdma.alignment = small("rdma_alignment");
 		plan.rdma.use_once = small("rdma_use_once");

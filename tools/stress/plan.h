@@ -10,6 +10,7 @@
 #include "../lib/socket.h"
 #include "../lib/table.h"
 #include "message.h"
+#include "order.h"
 
 namespace rdstools
 {
@@ -41,6 +42,7 @@ struct Plan {
 	unsigned tos = 0;
 	std::uint64_t send_buffer = 0; /* 0: enough for everything under way */
 	std::uint64_t receive_buffer = 0;
+	OrderPlan order;
 	RdmaPlan rdma;
 	std::uint32_t run = 0;
 

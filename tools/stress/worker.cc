@@ -34,7 +34,7 @@ std::vector<Flow> make_flows(const Plan &plan)
 	std::vector<Flow> flows;
 
 	for (unsigned i = 0; i < plan.tasks; i++)
-		flows.emplace_back(plan.oneway ? 0 : plan.depth);
+		flows.emplace_back(plan.oneway ? 0 : plan.depth, plan.order);
 	return flows;
 }
 
@@ -225,7 +225,14 @@ void Worker::clear_congestion(bool by_timer)
 /* Gives the message to the kernel, with what belongs to it. */
 int Worker::hand_over(const Message &message, unsigned peer, std::span<const std::byte> whole)
 {
-	SendControl with = rdma_ ? rdma_->before(message, peer) : SendControl();
+	std::uint32_t hint = plan_.order.hint(message.sequence);
+	SendControl with;
+
+	if (rdma_)
+		with = rdma_->before(message, peer);
+	else if (hint != RDS_ORDER_ORDERED && message.op == Op::request)
+		with = {RDS_CMSG_ORDER, std::as_bytes(std::span(&hint, 1))};
+
 	std::uint64_t before = now_ns();
 	int err = socket_.send(whole, peers_[peer], with);
 	std::uint64_t after = now_ns();

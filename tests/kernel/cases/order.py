@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Ordering hints: rds-stress sends requests that may overtake each other and judges what arrives."""
+import re
+
+from suite import test
+from traffic import A, B, counters, paths, stress
+
+# One task that floods another: what one path has no room for spreads.
+FLOOD = "-t 1 -d 4096 -q 4k --send-buffer 4m --recv-buffer 8m"
+ORDERS = ("unordered", "half:64", "ordered:16")
+
+
+def small_pipes(t):
+    """One connection is soon full."""
+    for machine in (t.a, t.b):
+        machine.check("sysctl -qw net.rds.tcp.rds_tcp_sndbuf=16384")
+
+
+def rough_path(machine, index, how):
+    """Of the connections that @machine called only the one of path @index is bad."""
+    dev = machine.check(f"ip -o route get {B}").split(" dev ")[1].split()[0]
+    machine.check(
+        f"tc qdisc add dev {dev} root handle 1: prio bands 4 priomap {'0 ' * 16}&&"
+        f" tc qdisc add dev {dev} parent 1:4 netem {how} limit 10000 &&"
+        f" tc filter add dev {dev} parent 1: protocol ip u32 match ip protocol 6 0xff"
+        f" match u16 {index} 7 at 20 match ip dport 16385 0xffff flowid 1:4")
+
+
+def flood(t, order, options=""):
+    before = counters(t, t.a)
+    verified = stress(t, t.a, t.b, B, f"{FLOOD} --order {order} {options}")
+    after = counters(t, t.a)
+    away, waits = (after[n] - before[n] for n in ("send_order_away", "send_order_wait"))
+    t.note(f"{order}: {verified} messages, {away} away, {waits} waited")
+    return away, waits
+
+
+@test(vms=2, only="ours")
+def one_bad_path_of_eight(t):
+    """With loss and delay on one path every request arrives once, and where the table lets it."""
+    small_pipes(t)
+    flood(t, "ordered", "-T 2")
+    rough_path(t.a, 3, "delay 10ms 5ms loss 1%")
+    for order in ORDERS:
+        away, waits = flood(t, order, "-T 5")
+        assert away > 100, away
+        assert bool(waits) == (order != "unordered"), waits
+    assert sum(p["state"] == "up" for p in paths(t, t.a)) == 8, paths(t, t.a)
+
+
+@test(vms=2, only="ours")
+def paths_die(t):
+    """Connections are killed all the time: the table holds, and nothing is lost."""
+    for machine in (t.a, t.b):
+        machine.check("modprobe tcp_diag")
+    small_pipes(t)
+    for order in ORDERS:
+        killer = t.b.spawn("while sleep 0.1; do for i in 0 1 2 3 4 5 6 7; do"
+                           " p=$(ss -Htn state established '( sport = :16385 )' |"
+                           " awk -v i=$i '{ n = split($4, a, \":\"); if (a[n] % 8 == i)"
+                           " { print a[n]; exit } }');"
+                           " [ -n \"$p\" ] && ss -HtnK \"( dport = :$p )\" >/dev/null; done; done")
+        away, _ = flood(t, order, "-T 8")
+        killer.kill()
+        killer.wait()
+        assert away > 100, away
+    resets = sum(p["resets"] for p in paths(t, t.a))
+    t.note(f"{resets} resets")
+    assert resets > 50, resets
+
+
+@test(vms=2, only="ours")
+def the_example(t):
+    """examples/bulk: a file in blocks that overtake each other is whole when 'done' comes."""
+    bulk = t.example("bulk")
+    small_pipes(t)
+    rough_path(t.a, 5, "delay 20ms")
+    t.a.check("head -c 20000000 /dev/urandom >/tmp/from")
+    receiver = t.b.spawn(f"{bulk} recv {B} 4000 /tmp/to")
+    t.b.wait_until("grep -q 4000 /proc/net/rds/sockets")
+    said = t.a.check(f"{bulk} send {A} {B} 4000 /tmp/from", timeout=60)
+    assert "20000000 bytes delivered" in said, said
+    said = receiver.check(30)
+    t.note(said.strip())
+    assert int(re.search(r"(\d+) blocks were overtaken", said)[1]) > 0, said
+    sums = {m.check(f"sha256sum <{f}").strip() for m, f in ((t.a, "/tmp/from"), (t.b, "/tmp/to"))}
+    assert len(sums) == 1, sums

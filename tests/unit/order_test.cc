@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fan_fixture.h"
+#include "net/rds/order.h"
+
+#include <algorithm>
+
+namespace
+{
+
+using fake::Wire;
+using fake::wires;
+using host::endpoint;
+using rds::Order;
+
+/* What path @w carries of the socket's messages, by the first byte of each. */
+std::string letters(const Wire &w)
+{
+	std::string out;
+
+	for (const auto &f : fake::frames(w.sent))
+		if (!f.data.empty())
+			out += static_cast<char>(f.data[0]);
+	return out;
+}
+
+/* Three paths that are up, with nothing under way: the flow's home, the first, and one more. */
+class OrderTest : public FanTest
+{
+protected:
+	void SetUp() override
+	{
+		FanTest::SetUp();
+		fan_out();
+		port = port_for(5);
+		first = wires()[0];
+		home = open(5);
+		other = open(2);
+		ASSERT_NE(home, nullptr);
+		ASSERT_NE(other, nullptr);
+		ASSERT_EQ(rds_socket_set_order(s->core(), 2), 0);
+		sim::run_ready(); /* a grace period */
+		ASSERT_EQ(rds_socket_set_order(s->core(), 0), 0);
+		/* Nobody else's is to be chosen. */
+		for (Wire *w : {home, other, first})
+			w->sent.clear();
+	}
+	Wire *open(unsigned int index)
+	{
+		send(port_for(index));
+		for (Wire *w : wires()) {
+			if (w->path->index != index)
+				continue;
+			up(*w);
+			hello(*w, 8, index);
+			catch_up(*w);
+			return w;
+		}
+		return nullptr;
+	}
+	/* All that was sent on @w was delivered. */
+	void catch_up(Wire &w)
+	{
+		peer_has(w, w.path->next_tx_seq() - 1);
+	}
+	void say(char letter, Order order, uint16_t to = 0)
+	{
+		host::Bytes data(20, static_cast<unsigned char>(letter));
+
+		ASSERT_EQ(s->send(endpoint(peer, to ? to : port), data, false,
+				  static_cast<uint32_t>(order)),
+			  0);
+		sim::run_ready();
+	}
+	uint64_t count(enum rds_stat id)
+	{
+		return net->stat(id);
+	}
+	Wire *first, *home, *other;
+	uint16_t port;
+};
+
+TEST_F(OrderTest, WhatSaysNothingStaysOnItsPath)
+{
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kOrdered);
+	say('d', Order::kHalf);
+	EXPECT_EQ(letters(*home), "abcd");
+	EXPECT_EQ(count(RDS_S_send_order_wait), 0u);
+}
+
+TEST_F(OrderTest, UnorderedOnesSpread)
+{
+	for (char c : {'a', 'b', 'c', 'd', 'e', 'f'})
+		say(c, Order::kUnordered);
+	EXPECT_EQ(letters(*home).size() + letters(*other).size() + letters(*first).size(), 6u);
+	EXPECT_EQ(letters(*home).size(), 2u);
+	EXPECT_EQ(letters(*other).size(), 2u);
+}
+
+TEST_F(OrderTest, AnUnorderedOneStaysBehindAnOrderedOne)
+{
+	say('a', Order::kOrdered);
+	for (char c : {'b', 'c', 'd'})
+		say(c, Order::kUnordered);
+	EXPECT_EQ(letters(*home), "abcd");
+	catch_up(*home);
+	say('e', Order::kUnordered);
+	say('f', Order::kUnordered);
+	EXPECT_EQ(letters(*home).size(), 5u) << "it was delivered: one stays, one leaves";
+}
+
+TEST_F(OrderTest, AnUnorderedOnePassesAHalfOrderedOne)
+{
+	say('a', Order::kUnordered); /* what is older than the flow counts as ordered */
+	catch_up(*home);
+	home->sent.clear();
+	say('h', Order::kHalf);
+	say('u', Order::kUnordered);
+	EXPECT_EQ(letters(*home), "h");
+	EXPECT_EQ(letters(*other) + letters(*first), "u");
+}
+
+/* The barrier is delivery on every other path, not what a transport has. */
+TEST_F(OrderTest, OthersWaitForWhatIsAway)
+{
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kUnordered);
+	say('h', Order::kHalf);
+	say('o', Order::kOrdered);
+	EXPECT_EQ(letters(*home).size(), 1u);
+	EXPECT_EQ(count(RDS_S_send_order_wait), 2u);
+	rds_path_acked(other->path, 1 << 20);
+	catch_up(*home);
+	catch_up(*other);
+	EXPECT_EQ(letters(*home).size(), 1u) << "one is still away";
+	catch_up(*first);
+	EXPECT_EQ(letters(*home).substr(1), "ho");
+}
+
+/* One that may not pass an ordered one waits with it, though it is un-ordered itself. */
+TEST_F(OrderTest, WhoMayNotPassAWaitingOneWaitsToo)
+{
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kUnordered);
+	say('o', Order::kOrdered);
+	say('u', Order::kUnordered);
+	EXPECT_EQ(count(RDS_S_send_order_wait), 2u);
+	EXPECT_EQ(letters(*home).size() + letters(*other).size() + letters(*first).size(), 3u);
+	for (Wire *w : {home, other, first})
+		catch_up(*w);
+	EXPECT_EQ(letters(*home).substr(1), "ou");
+}
+
+/* What is sent away behind a half-ordered one that waits does not hold that up. */
+TEST_F(OrderTest, AHalfOrderedOneWaitsOnlyForOlderOnes)
+{
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kUnordered);
+	say('h', Order::kHalf);
+
+	uint64_t older[] = {first->path->next_tx_seq() - 1, other->path->next_tx_seq() - 1};
+
+	for (char c : {'d', 'e', 'f'})
+		say(c, Order::kUnordered);
+	peer_has(*first, older[0]);
+	EXPECT_EQ(letters(*home).find('h'), std::string::npos);
+	peer_has(*other, older[1]);
+	EXPECT_NE(letters(*home).find('h'), std::string::npos);
+}
+
+TEST_F(OrderTest, FlowsAreApart)
+{
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kUnordered);
+
+	uint16_t another = port;
+
+	while (another == port || conn().index_for(4000, another) != 5)
+		another++;
+	say('o', Order::kOrdered, another);
+	EXPECT_NE(letters(*home).find('o'), std::string::npos);
+	EXPECT_EQ(count(RDS_S_send_order_wait), 0u);
+}
+
+TEST_F(OrderTest, AResetKeepsTheBarrier)
+{
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kUnordered);
+	say('o', Order::kOrdered);
+	other->initiates = true;
+	rds_path_drop(other->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	catch_up(*first);
+	catch_up(*home);
+	EXPECT_EQ(letters(*home).find('o'), std::string::npos);
+	up(*other);
+	hello(*other, 8, 2);
+	catch_up(*other);
+	EXPECT_NE(letters(*home).find('o'), std::string::npos);
+}
+
+/* What has begun is not taken back: others would wait for something that may still come. */
+TEST_F(OrderTest, CancelTakesWhatHasNotBegun)
+{
+	other->room = 0;
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kUnordered);
+	say('o', Order::kOrdered);
+	rds_socket_cancel(s->core(), nullptr);
+	EXPECT_EQ(count(RDS_S_send_cancelled), 1u + 1u) << "the one without room, and the waiting one";
+	say('p', Order::kOrdered);
+	EXPECT_EQ(letters(*home).find('p'), std::string::npos) << "'a' to 'c' may still arrive";
+	for (Wire *w : {first, home})
+		catch_up(*w);
+	EXPECT_NE(letters(*home).find('p'), std::string::npos);
+	EXPECT_EQ(letters(*home).find('o'), std::string::npos);
+}
+
+TEST_F(OrderTest, ACloseLeavesNothing)
+{
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kUnordered);
+	say('o', Order::kOrdered);
+	s->close();
+	s = std::make_unique<host::Socket>(*net);
+	EXPECT_EQ(conn().waiting.load(), 0u);
+}
+
+TEST_F(OrderTest, TheHeaderSaysWhichItIs)
+{
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kUnordered);
+
+	std::vector<uint32_t> numbers;
+
+	for (Wire *w : {home, other, first}) {
+		for (const auto &f : fake::frames(w->sent)) {
+			rds::wire::ExtReader r(f.header);
+			rds::wire::ExtView e;
+
+			while (r.next(e))
+				if (e.type == rds::wire::Ext::kOrder)
+					numbers.push_back(rds::wire::get32(e.data) -
+							  rds::wire::get32(e.data + 4));
+		}
+	}
+	std::sort(numbers.begin(), numbers.end());
+	EXPECT_EQ(numbers, (std::vector<uint32_t>{0, 1, 2})) << "behind the lowest under way";
+}
+
+TEST_F(OrderTest, APeerThatDoesNotKnowHintsGetsEverythingInOrder)
+{
+	conn().orders.store(0);
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kUnordered);
+	EXPECT_EQ(letters(*home), "abc");
+	for (const auto &f : fake::frames(home->sent))
+		EXPECT_EQ(f.header.ext[0], 0);
+}
+
+TEST_F(OrderTest, WithoutMemoryHintsAreIgnored)
+{
+	s->close();
+	s = std::make_unique<host::Socket>(*net);
+	ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+	sim::fail_nth(1);
+	EXPECT_EQ(rds_socket_set_order(s->core(), 2), -12);
+	EXPECT_EQ(rds_socket_order(s->core()), 0u);
+	EXPECT_EQ(rds_socket_set_order(s->core(), 3), -22);
+	ASSERT_EQ(rds_socket_set_order(s->core(), 2), 0);
+	EXPECT_EQ(rds_socket_order(s->core()), 2u);
+	sim::run_ready();
+	/* The message and its payload, then the flow. */
+	sim::fail_nth(3);
+	say('a', Order::kUnordered);
+	sim::fail_nth(0);
+	EXPECT_EQ(letters(*home), "a");
+}
+
+TEST_F(OrderTest, ADeadConnectionDropsWhatWaits)
+{
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kUnordered);
+	say('o', Order::kOrdered);
+	s->sock().sndbuf = 1;
+	net->core()->conns.kill_all(nullptr);
+	EXPECT_TRUE(rds_socket_writable(s->core())) << "every byte is back";
+}
+
+} // namespace
