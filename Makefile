@@ -40,7 +40,7 @@ again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
 .PHONY: all modules modules-now user tests deps test test-user test-vm test-uml test-debug \
-	test-kcsan test-all test-kernels fuzz coverage coverage-glue demo bench resets scale soak mutation tidy install \
+	test-kcsan test-all test-kernels fuzz coverage coverage-glue demo bench resets ordering scale soak mutation tidy install \
 	uninstall clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
@@ -180,6 +180,11 @@ resets: deps tests ## messages per second while connections die, beside mainline
 	@scripts/deps.sh --kernel 7.2
 	@$(again) modules
 	@tests/kernel/resets.py --write
+
+ordering: deps tests ## throughput and latency with ordering hints, one path of eight bad, into docs/ordering.md
+	@scripts/deps.sh --plot
+	@$(again) modules
+	@tests/kernel/ordering.py --write
 
 scale: build/CMakeCache.txt ## cost with 10^2 to 10^5 peers, into docs/performance.md
 	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) scale

@@ -7,6 +7,7 @@
 #   scripts/deps.sh --kernel 6.12    also headers and image of the newer backports kernel
 #   scripts/deps.sh --kernel 7.2     the same from the next Debian's backports, with its compiler
 #                                    in a root of its own (scripts/build-root.sh)
+#   scripts/deps.sh --plot           also what draws plots
 #   scripts/deps.sh --source VER DIR unpack Debian's kernel source (for debug-kernel.sh)
 #   scripts/deps.sh --list           print the package names
 #
@@ -214,6 +215,7 @@ main() {
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--kernel) kernel=${2:?--kernel needs a version}; shift 2 ;;
+		--plot) packages+=(gnuplot-nox); shift ;;
 		--source) source=${2:?--source needs a version} into=${3:?and a directory}; shift 3 ;;
 		--list) printf '%s\n' "${packages[@]}"; exit ;;
 		-h | --help) sed -n '3,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit ;;

@@ -34,6 +34,7 @@ enum MsgFlag : uint16_t {
 	kMsgUnordered = 1 << 6,
 	kMsgAway = 1 << 7,	/* not on the path that its ports choose */
 	kMsgWaiting = 1 << 8,	/* on no path yet */
+	kMsgInFlow = 1 << 9,	/* order.on counts it */
 };
 
 /* RDS_RDMA_* of the UAPI that operations end with; the glue asserts that they agree. */
@@ -72,16 +73,24 @@ struct alignas(8) rds_msg final {
 	/* Sender; nullptr for the kernel's own and for cancelled ones.  Guarded by the path's lock
 	 * while queued; valid inside an RCU section, see path.h "Completion". */
 	struct rds_socket *sock = nullptr;
-	struct rds_addr saddr = {}; /* source, on the receiving side */
+	union {
+		struct rds_addr saddr = {}; /* source, on the receiving side */
+		struct {
+			rds::Flow *on;	 /* the sender's flow, kMsgInFlow, and ... */
+			uint32_t number; /* ... which of it this is (order.h) */
+		} order;
+	};
 	uint32_t scope = 0;
-	uint32_t flow_number = 0; /* of the sender's flow */
-	rds::Flow *flow = nullptr; /* the sender's, if it has one that counts this (order.h) */
 	uint64_t stamp_ns = 0; /* arrival, time of day */
 	uint64_t trace_ns[3] = {}; /* RXPATH_LATENCY: header, whole, delivered */
 	rds::ZcopyNote *zcopy = nullptr;
 	rds::MsgRdma *rdma = nullptr; /* what it has to do with RDMA (rdma.h), mostly nothing */
 	rds::wire::Header hdr;
 
+	RDS_INLINE rds::Flow *flow() const
+	{
+		return RDS_UNLIKELY(flags & rds::kMsgInFlow) ? order.on : nullptr;
+	}
 	/* nullptr for a message without payload. */
 	RDS_INLINE struct rds_payload *payload()
 	{

@@ -26,7 +26,7 @@ bool before(uint32_t a, uint32_t b)
 
 bool earlier(const Message *a, const Message &b)
 {
-	return a && before(a->flow_number, b.flow_number);
+	return a && before(a->order.number, b.order.number);
 }
 
 Path *home_of(const Conn &c, const Message &m)
@@ -96,8 +96,8 @@ void note_low(Flow &f)
 	uint32_t low = f.next;
 
 	for (const Message *m : oldest)
-		if (m && before(m->flow_number, low))
-			low = m->flow_number;
+		if (m && before(m->order.number, low))
+			low = m->order.number;
 	f.low.store(low);
 }
 
@@ -246,7 +246,7 @@ Result<Queued> Flows::enter(Flow &f, Conn &c, Message *m, bool more, Path *&path
 	Path *home = path;
 	Result<Queued> how = Queued::kMoved;
 
-	m->flow_number = f.next;
+	m->order.number = f.next;
 	if (is_unordered(*m) ? f.ordered_else != 0 : !f.away.empty() || !f.waiting.empty()) {
 		f.next++;
 		wait(f, c, m);
@@ -270,11 +270,12 @@ Result<Queued> Flows::enter(Flow &f, Conn &c, Message *m, bool more, Path *&path
 Result<Queued> Flows::place(Flow &f, Message *m, bool more, bool may_send, Path &path,
 			    const Path *home)
 {
-	bool news = m->flow_number == f.next;
+	bool news = m->order.number == f.next;
 
 	/* Others may transmit it, and it may leave, before enqueue() is back. */
 	put_on(f, *m, &path == home ? 0 : kMsgAway);
-	m->flow = &f;
+	m->order.on = &f;
+	m->flags |= kMsgInFlow;
 	refs_.get();
 	f.next += news;
 	note_low(f);
@@ -284,7 +285,7 @@ Result<Queued> Flows::place(Flow &f, Message *m, bool more, bool may_send, Path 
 	if (how.ok() && how.value() != Queued::kMoved)
 		return how;
 	take_off(f, *m);
-	m->flow = nullptr;
+	m->flags &= static_cast<uint16_t>(~kMsgInFlow);
 	refs_.put(); /* not the last: the caller's socket has one */
 	f.next -= news;
 	note_low(f);
@@ -351,10 +352,10 @@ void Flows::cancel(Conn &c, int to_port)
 
 void Flows::left(Message &m, Conn &c, MsgList &done)
 {
-	Flow &f = *m.flow;
+	Flow &f = *m.order.on;
 	Flows &owner = f.owner;
 
-	m.flow = nullptr;
+	m.flags &= static_cast<uint16_t>(~kMsgInFlow);
 	owner.depart(f, m, c, done);
 	owner.put();
 }
@@ -372,7 +373,7 @@ void Flows::stamp(Message &m, bool told)
 {
 	__builtin_memset(m.hdr.ext, 0, sizeof(m.hdr.ext));
 	if (told)
-		(void)wire::ExtWriter(m.hdr).order(m.flow_number, m.flow->low.load());
+		(void)wire::ExtWriter(m.hdr).order(m.order.number, m.order.on->low.load());
 }
 
 } // namespace rds

@@ -166,7 +166,7 @@ void rds_path::stamp_acks(Batch &b)
 	b.told = acks ? have_.load() : 0;
 	for (unsigned int i = first; i < b.n; i++) {
 		rds::wire::put64(b.msgs[i]->hdr.ack, b.told ? b.told - 1 : 0);
-		if (RDS_UNLIKELY(b.msgs[i]->flow))
+		if (RDS_UNLIKELY(b.msgs[i]->flow() != nullptr))
 			rds::Flows::stamp(*b.msgs[i], peer_has_gen() && conn.orders.load());
 	}
 	if (acks || (will && first < b.n))

@@ -210,7 +210,7 @@ void rds_path::finish(rds::MsgList &done, int unbegun)
 		}
 		if (RDS_UNLIKELY(m->rdma))
 			rds::op_left(*m, unbegun);
-		if (RDS_UNLIKELY(m->flow))
+		if (RDS_UNLIKELY(m->flow() != nullptr))
 			rds::Flows::left(*m, conn, done);
 		bin.put(m);
 	}
@@ -288,7 +288,7 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 
 			bool half = m->flags & rds::kMsgInXmit || (m == unsent_ && cursor_);
 
-			if (RDS_UNLIKELY(m->flow) && (half || m->end_off) && !s.dead.load())
+			if (RDS_UNLIKELY(m->flow() != nullptr) && (half || m->end_off) && !s.dead.load())
 				continue;
 			count++;
 			if (!half) {

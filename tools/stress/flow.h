@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One task's view of one task on the other side. RDS promises order per pair of sockets: requests
- * come one by one, unless --order lets some overtake others, and acks in the order in which they
- * were sent, which is that of the requests' arrival. That makes the state a ring of send times and
- * a few counters, and whatever has overtaken others.
+ * One task's view of one task on the other side. RDS promises order per pair of sockets, so
+ * sequence numbers must come one by one, and an ack answers the oldest request, unless --order lets
+ * some overtake others. That makes the state a ring of send times and a few counters, and whatever
+ * has overtaken others.
  */
 #ifndef RDSTOOLS_STRESS_FLOW_H
 #define RDSTOOLS_STRESS_FLOW_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * --order: ordering hints of requests, and what may arrive when. rds(7) has the table that is
- * checked here; acks are ordered, whatever requests are.
+ * checked here. Acks go to the same sockets as the other direction's requests: ordered ones
+ * would keep those from overtaking anything.
  */
 #ifndef RDSTOOLS_STRESS_ORDER_H
 #define RDSTOOLS_STRESS_ORDER_H
@@ -32,6 +33,10 @@ struct OrderPlan {
 		if (!is_barrier(sequence))
 			return RDS_ORDER_UNORDERED;
 		return unordered && half ? RDS_ORDER_HALF : RDS_ORDER_ORDERED;
+	}
+	std::uint32_t ack_hint() const
+	{
+		return unordered ? RDS_ORDER_UNORDERED : RDS_ORDER_ORDERED;
 	}
 	/* The last ordered one before @sequence, 0: none. */
 	std::uint64_t ordered_before(std::uint64_t sequence) const

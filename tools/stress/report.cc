@@ -13,7 +13,7 @@ namespace rdstools
 namespace
 {
 
-constexpr double percents[] = {50, 90, 99};
+constexpr double percents[] = {50, 90, 99, 99.9};
 
 double ratio(double value, double by)
 {
@@ -290,8 +290,8 @@ Table Reporter::table(SharedMemory &shared, const std::optional<Json> &peer) con
 			 {"rx/s", "rx_rate", 9, 0},    {"MB/s", "mbytes_rate", 9, 2},
 			 {"tx us/c", "tx_usec", 8, 2}, {"rtt us", "rtt_usec", 9},
 			 {"p50", "rtt_p50_usec", 9},   {"p90", "rtt_p90_usec", 9},
-			 {"p99", "rtt_p99_usec", 9},   {"max", "rtt_max_usec", 9},
-			 {"cpu %", "cpu_percent", 6}};
+			 {"p99", "rtt_p99_usec", 9},   {"p99.9", "rtt_p999_usec", 9},
+			 {"max", "rtt_max_usec", 9},   {"cpu %", "cpu_percent", 6}};
 	auto add_row = [&](std::string name, const Totals &totals, double seconds) -> auto &
 	{
 		std::vector<Cell> &row = table.rows.emplace_back();

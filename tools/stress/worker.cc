@@ -225,12 +225,13 @@ void Worker::clear_congestion(bool by_timer)
 /* Gives the message to the kernel, with what belongs to it. */
 int Worker::hand_over(const Message &message, unsigned peer, std::span<const std::byte> whole)
 {
-	std::uint32_t hint = plan_.order.hint(message.sequence);
+	std::uint32_t hint = message.op == Op::request ? plan_.order.hint(message.sequence)
+						       : plan_.order.ack_hint();
 	SendControl with;
 
 	if (rdma_)
 		with = rdma_->before(message, peer);
-	else if (hint != RDS_ORDER_ORDERED && message.op == Op::request)
+	else if (hint != RDS_ORDER_ORDERED)
 		with = {RDS_CMSG_ORDER, std::as_bytes(std::span(&hint, 1))};
 
 	std::uint64_t before = now_ns();

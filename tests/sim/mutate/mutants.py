@@ -458,7 +458,7 @@ MUTANTS = [
     Mutant("order-old-forgotten", "what was sent before the first hint may be overtaken", ORDER,
            "return f.old_path != home.index || home.delivered() >= f.old_seq;", "return true;"),
     Mutant("order-cancel-begun", "what has begun is taken back, and nobody waits for it", QUEUE,
-           "if (RDS_UNLIKELY(m->flow) && (half || m->end_off) && !s.dead.load()) continue;", ""),
+           "if (RDS_UNLIKELY(m->flow() != nullptr) && (half || m->end_off) && !s.dead.load()) continue;", ""),
     Mutant("order-gate", "un-ordered messages leave while a fan-out waits for path 0", ORDER,
            "if (!spreads(c) || c.gated.load()) return home;", "if (!spreads(c)) return home;"),
     Mutant("order-settled", "hints count before those are queued who did not know of them", ORDER,
