@@ -26,11 +26,11 @@ unsigned int pick(unsigned int n)
 }
 
 void send_blocking(host::Socket &s, const struct rds_endpoint &to,
-		   std::span<const unsigned char> data, bool may_fail)
+		   std::span<const unsigned char> data, bool may_fail, uint32_t order)
 {
 	for (;;) {
 		uint32_t seen = s.sock().woken.load();
-		int ret = s.send(to, data, pick(2));
+		int ret = s.send(to, data, pick(2), order);
 
 		if (!ret)
 			return;

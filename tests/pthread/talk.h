@@ -14,7 +14,7 @@ void check(bool ok, const char *what);
 unsigned int pick(unsigned int n);
 /* @may_fail: a transport or path that goes is no failure, it is tried again. */
 void send_blocking(host::Socket &s, const struct rds_endpoint &to,
-		   std::span<const unsigned char> data, bool may_fail);
+		   std::span<const unsigned char> data, bool may_fail, uint32_t order = 0);
 host::Received recv_blocking(host::Socket &s);
 /* Sends that had to wait. */
 extern std::atomic<uint64_t> retried;
