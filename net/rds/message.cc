@@ -27,9 +27,17 @@ Message *message_create(uint32_t len, const struct rds_src *src, enum rds_ctx ct
 
 void message_free_raw(Message *m)
 {
-	if (RDS_UNLIKELY(m->zcopy))
-		rds_free(m->zcopy);
+	if (RDS_UNLIKELY(m->zcopy()))
+		rds_free(m->note);
 	rds_free(m);
+}
+
+static void free_more(Message &m)
+{
+	if (m.zcopy())
+		rds_free(m.note);
+	else
+		msg_rdma_free(m.part);
 }
 
 /* Drops a reference; true: it was the last, and nothing but the raw memory is left. */
@@ -39,10 +47,8 @@ static bool message_let_go(Message *m)
 		return false;
 	if (m->len)
 		rds_payload_destroy(m->payload());
-	if (RDS_UNLIKELY(m->zcopy))
-		rds_free(m->zcopy);
-	if (RDS_UNLIKELY(m->rdma))
-		msg_rdma_free(m->rdma);
+	if (RDS_UNLIKELY(m->has != MsgHas::kNothing))
+		free_more(*m);
 	return true;
 }
 

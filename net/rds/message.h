@@ -48,6 +48,10 @@ enum RdmaStatus : int {
 struct MsgRdma;
 struct Flow;
 
+/* What few messages have besides.  One of them at most: the one is for transports with zerocopy,
+ * the other for those with RDMA. */
+enum class MsgHas : uint8_t { kNothing, kZcopy, kRdma };
+
 /* "The pages of this send are yours again": goes to the socket's completion list. */
 struct ZcopyNote {
 	ListNode link;
@@ -81,22 +85,37 @@ struct alignas(8) rds_msg final {
 		} order;
 	};
 	uint32_t scope = 0;
+	rds::MsgHas has = rds::MsgHas::kNothing;
 	uint64_t stamp_ns = 0; /* arrival, time of day */
 	uint64_t trace_ns[3] = {}; /* RXPATH_LATENCY: header, whole, delivered */
-	rds::ZcopyNote *zcopy = nullptr;
-	rds::MsgRdma *rdma = nullptr; /* what it has to do with RDMA (rdma.h), mostly nothing */
+	union {
+		rds::ZcopyNote *note = nullptr;
+		rds::MsgRdma *part; /* of what there is to do with RDMA (rdma.h) */
+	};
 	rds::wire::Header hdr;
 
 	RDS_INLINE rds::Flow *flow() const
 	{
 		return RDS_UNLIKELY(flags & rds::kMsgInFlow) ? order.on : nullptr;
 	}
+	RDS_INLINE rds::ZcopyNote *zcopy() const
+	{
+		return has == rds::MsgHas::kZcopy ? note : nullptr;
+	}
+	RDS_INLINE rds::MsgRdma *rdma() const
+	{
+		return has == rds::MsgHas::kRdma ? part : nullptr;
+	}
+
 	/* nullptr for a message without payload. */
 	RDS_INLINE struct rds_payload *payload()
 	{
 		return len ? reinterpret_cast<struct rds_payload *>(this + 1) : nullptr;
 	}
 };
+/* With 64 bytes of payload and what describes them it fills a block of 256: one field more, and the
+ * kernel would take 512 for each small message, and clear them. */
+static_assert(sizeof(struct rds_msg) <= 176);
 
 namespace rds
 {

@@ -204,7 +204,7 @@ void rds_path::ask_for_ack(Batch &b)
 	/* A sender who will soon have to wait, or who wants his pages back, and no answer on its
 	 * way. */
 	bool hurry = asked_ <= delivered_.load() &&
-		     (last.zcopy || (last.sock && last.sock->short_of_room()));
+		     (last.zcopy() || (last.sock && last.sock->short_of_room()));
 	/* Mainline's say what they have when they are asked, and only then: what nothing follows
 	 * would fill the queues of those who sent it, for ever. */
 	bool tail = !b.more && !peer_gen_.load() && conn.trans.caps & RDS_CAP_NUMBERED;

@@ -168,11 +168,11 @@ void rds_path::collect_acked(rds::MsgList &done)
 						       false;
 
 		/* An operation without message is nothing that a peer could acknowledge. */
-		if (RDS_UNLIKELY(m->rdma)) {
+		if (RDS_UNLIKELY(m->rdma())) {
 			if (rds::op_alone(*m))
 				gone = rds::op_decided(*m);
 			else if (gone)
-				m->rdma->delivered = true;
+				m->part->delivered = true;
 		}
 		if (!gone)
 			return;
@@ -195,7 +195,7 @@ void rds_path::finish(rds::MsgList &done, int unbegun)
 	uint32_t bytes = 0, mem = 0;
 
 	while (rds::Message *m = done.pop_front()) {
-		if (m->sock != s || RDS_UNLIKELY(m->zcopy)) {
+		if (m->sock != s || RDS_UNLIKELY(m->zcopy())) {
 			if (s)
 				s->sent_done(bytes, mem, nullptr);
 			s = m->sock;
@@ -203,12 +203,12 @@ void rds_path::finish(rds::MsgList &done, int unbegun)
 		}
 		bytes += m->len;
 		mem += m->charge;
-		if (RDS_UNLIKELY(s && m->zcopy)) {
-			s->sent_done(bytes, mem, m->zcopy);
-			m->zcopy = nullptr;
+		if (RDS_UNLIKELY(s && m->zcopy())) {
+			s->sent_done(bytes, mem, m->note);
+			m->has = rds::MsgHas::kNothing;
 			s = nullptr;
 		}
-		if (RDS_UNLIKELY(m->rdma))
+		if (RDS_UNLIKELY(m->rdma()))
 			rds::op_left(*m, unbegun);
 		if (RDS_UNLIKELY(m->flow() != nullptr))
 			rds::Flows::left(*m, conn, done);
@@ -300,9 +300,10 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 			m->sock = nullptr;
 			bytes += m->len;
 			mem += m->charge;
-			if (m->zcopy)
-				notes.push_back(m->zcopy);
-			m->zcopy = nullptr;
+			if (m->zcopy()) {
+				notes.push_back(m->note);
+				m->has = rds::MsgHas::kNothing;
+			}
 		}
 	}
 	conn.net.count(RDS_S_send_cancelled, count);

@@ -150,7 +150,7 @@ bool rds_path::settle(Batch &b, long n)
 /* The transport took the first byte of @m, and with it its operation. */
 void rds_path::note_op(rds::Message &m)
 {
-	rds::MsgRdma &r = *m.rdma;
+	rds::MsgRdma &r = *m.part;
 
 	if (!r.has_op || r.begun)
 		return;
@@ -174,7 +174,7 @@ void rds_path::settle_batch(Batch &b, uint64_t bytes, rds::MsgList &done)
 		m->flags &= static_cast<uint16_t>(~rds::kMsgInXmit);
 		if (uint64_t seq = bytes ? rds::wire::get64(m->hdr.sequence) : 0)
 			sent_seq_ = seq;
-		if (RDS_UNLIKELY(m->rdma) && bytes)
+		if (RDS_UNLIKELY(m->rdma()) && bytes)
 			note_op(*m);
 		if (bytes >= size - before) {
 			bytes -= size - before;

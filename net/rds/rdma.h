@@ -147,11 +147,11 @@ void op_left(Message &m, int unbegun);
 /* An operation without message: it is all that keeps this one queued. */
 RDS_INLINE bool op_alone(const Message &m)
 {
-	return m.rdma && m.rdma->has_op && m.rdma->op.alone;
+	return m.rdma() && m.part->has_op && m.part->op.alone;
 }
 RDS_INLINE bool op_decided(const Message &m)
 {
-	return m.rdma->outcome.load_acquire() != 0;
+	return m.part->outcome.load_acquire() != 0;
 }
 /* After a reset: nothing of @m is to be sent again. */
 bool op_spent(const Message &m);

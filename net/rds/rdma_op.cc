@@ -93,9 +93,11 @@ Status fill_op(rds_socket &s, const Message &m, const struct rds_op_args &a, str
 /* @m's part in it, made if there is none. */
 MsgRdma *part_of(Message &m)
 {
-	if (!m.rdma)
-		m.rdma = rds::create<MsgRdma>(RDS_MAY_SLEEP);
-	return m.rdma;
+	if (m.has == rds::MsgHas::kNothing) {
+		m.part = rds::create<MsgRdma>(RDS_MAY_SLEEP);
+		m.has = m.part ? rds::MsgHas::kRdma : rds::MsgHas::kNothing;
+	}
+	return m.rdma();
 }
 
 /* A note for whoever wants to know: always, or only of what goes wrong. */
@@ -131,7 +133,7 @@ void msg_rdma_free(MsgRdma *r)
 /* The peer frees what may be used once, or tells its program where it may look. */
 void msg_rdma_stamp(Message &m)
 {
-	const MsgRdma &r = *m.rdma;
+	const MsgRdma &r = *m.part;
 	wire::ExtWriter w(m.hdr);
 
 	if (r.has_op && (r.op.kind == RDS_OP_WRITE || r.op.kind == RDS_OP_READ))
@@ -143,7 +145,7 @@ void msg_rdma_stamp(Message &m)
 
 bool op_decide(Message &m, int status)
 {
-	MsgRdma *r = m.rdma;
+	MsgRdma *r = m.rdma();
 	uint32_t undecided = 0;
 
 	if (!r || !r->has_op ||
@@ -165,7 +167,7 @@ bool op_decide(Message &m, int status)
 
 void op_left(Message &m, int unbegun)
 {
-	const MsgRdma &r = *m.rdma;
+	const MsgRdma &r = *m.part;
 
 	/* Of one that was begun the transport tells; but a message that arrived came behind what it
 	 * wrote. */
@@ -177,7 +179,7 @@ void op_left(Message &m, int unbegun)
 
 bool op_spent(const Message &m)
 {
-	const MsgRdma *r = m.rdma;
+	const MsgRdma *r = m.rdma();
 	uint32_t outcome = r && r->has_op ? r->outcome.load_acquire() : 0;
 
 	return outcome && (outcome != 1 + kRdmaSuccess || r->op.alone);
@@ -255,7 +257,7 @@ int rds_msg_set_cookie(struct rds_socket *s, struct rds_msg *m, uint64_t cookie)
 
 const struct rds_op *rds_msg_op(const struct rds_msg *m)
 {
-	const MsgRdma *r = m->rdma;
+	const MsgRdma *r = m->rdma();
 
 	return r && r->has_op && !r->outcome.load_acquire() ? &r->op : nullptr;
 }

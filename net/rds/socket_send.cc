@@ -71,7 +71,7 @@ bool rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, rds::P
 		st = Status::fail(err::kEnobufs);
 	else if (RDS_UNLIKELY(m->flags & rds::kMsgPinned) && !(c.trans.caps & RDS_CAP_ZEROCOPY))
 		st = Status::fail(err::kEopnotsupp);
-	else if (RDS_UNLIKELY(m->rdma) && m->rdma->has_op && !(c.trans.caps & RDS_CAP_RDMA))
+	else if (RDS_UNLIKELY(m->rdma()) && m->part->has_op && !(c.trans.caps & RDS_CAP_RDMA))
 		st = Status::fail(err::kEopnotsupp); /* to an address of this host */
 	else if (!admit(*m))
 		st = Status::fail(err::kEagain);
@@ -89,7 +89,7 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 	m->sock = this;
 	m->tos = tos;
 	rds::wire::encode(m->hdr, m->len, bound.port, port, 0);
-	if (RDS_UNLIKELY(m->rdma))
+	if (RDS_UNLIKELY(m->rdma()))
 		rds::msg_rdma_stamp(*m);
 
 	/* Once queued the message may be gone: nothing of it is used below. */
@@ -306,15 +306,17 @@ int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int
 		return -err::kEnomem;
 	}
 	if (zcopy) {
-		m->zcopy = rds::create<rds::ZcopyNote>(RDS_MAY_SLEEP);
+		m->note = rds::create<rds::ZcopyNote>(RDS_MAY_SLEEP);
 
-		int bad = m->zcopy ? rds_payload_pin_user(m->payload(), len, from) : -err::kEnomem;
+		int bad = m->note ? rds_payload_pin_user(m->payload(), len, from) : -err::kEnomem;
+
+		m->has = m->note ? rds::MsgHas::kZcopy : rds::MsgHas::kNothing;
 
 		if (bad) {
 			rds::message_free_raw(m);
 			return bad;
 		}
-		m->zcopy->cookie = cookie;
+		m->note->cookie = cookie;
 		m->flags = rds::kMsgPinned;
 	} else if (len) {
 		int bad = rds_payload_from_user(m->payload(), from);

@@ -93,6 +93,12 @@ TEST(IbMrPolicy, NorWhenAQuarterOfAllIsDirty)
 	EXPECT_EQ(rds_ib_mr_flush_in(&l, RDS_IB_MR_8K, 6), 0u);
 }
 
+TEST(IbMrPolicy, ABatchIsClearedRatherThanOneMoreMade)
+{
+	EXPECT_FALSE(rds_ib_mr_recycles(RDS_IB_MR_BATCH - 1));
+	EXPECT_TRUE(rds_ib_mr_recycles(RDS_IB_MR_BATCH));
+}
+
 TEST(IbMrPolicy, AQuarterIsKeptCleanAndAFewInAnyCase)
 {
 	struct rds_ib_mr_limits l = limits();

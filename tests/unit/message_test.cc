@@ -48,7 +48,8 @@ TEST_F(Messages, LastReferenceFreesEverything)
 {
 	Message *m = message_create(5000, nullptr, RDS_MAY_SLEEP);
 
-	m->zcopy = create<ZcopyNote>(RDS_MAY_SLEEP);
+	m->note = create<ZcopyNote>(RDS_MAY_SLEEP);
+	m->has = MsgHas::kZcopy;
 	rds_msg_get(m);
 	rds_msg_put(m);
 	EXPECT_GT(host::usage().blocks, 0u);

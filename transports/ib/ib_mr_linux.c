@@ -82,8 +82,10 @@ static void rds_ib_mr_let_go(struct ib_device *ibdev, struct rds_pages *pages,
 
 /* ---- pools ---- */
 
-/* A clean one, or one more: ERR_PTR(-EAGAIN), there may be none, or -ENOMEM. */
-static struct rds_ib_mr *rds_ib_mr_take(struct rds_ib_mrs *mrs, enum rds_ib_mr_kind kind)
+/* A clean one, or one more: ERR_PTR(-EAGAIN), there may be none, or dirty ones are to be cleared
+ * first, unless that was tried; or -ENOMEM. */
+static struct rds_ib_mr *rds_ib_mr_take(struct rds_ib_mrs *mrs, enum rds_ib_mr_kind kind,
+					bool cleared)
 {
 	struct rds_ib_mr_pool *pool = &mrs->pool[kind];
 	struct rds_ib_mr *mr;
@@ -91,7 +93,8 @@ static struct rds_ib_mr *rds_ib_mr_take(struct rds_ib_mrs *mrs, enum rds_ib_mr_k
 
 	spin_lock_bh(&mrs->lock);
 	mr = list_first_entry_or_null(&pool->clean, struct rds_ib_mr, on);
-	more = !mr && pool->made < mrs->limits.most[kind];
+	more = !mr && pool->made < mrs->limits.most[kind] &&
+	       (cleared || !rds_ib_mr_recycles(pool->n_dirty));
 	if (mr) {
 		list_del_init(&mr->on);
 		pool->n_clean--;
@@ -257,12 +260,12 @@ static struct rds_ib_mr *rds_ib_mr_for(struct rds_ib_mrs *mrs, u32 pages)
 		return ERR_PTR(-ENODEV);
 	if (kind == RDS_IB_MR_KINDS)
 		return ERR_PTR(-EINVAL);
-	mr = rds_ib_mr_take(mrs, kind);
+	mr = rds_ib_mr_take(mrs, kind, false);
 	if (!IS_ERR(mr))
 		return mr;
 	rds_ib_mr_count(kind, WAIT);
 	rds_ib_mrs_flush(mrs);
-	mr = rds_ib_mr_take(mrs, kind);
+	mr = rds_ib_mr_take(mrs, kind, true);
 	if (IS_ERR(mr))
 		rds_ib_mr_count(kind, DEPLETED);
 	return mr;

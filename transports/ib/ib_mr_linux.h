@@ -26,9 +26,6 @@
 #include "ib_linux.h"
 #include "ib_mr_policy.h"
 
-/* Regions whose keys are ended by one chain of work requests. */
-#define RDS_IB_MR_BATCH 32
-
 struct rds_ib_mr {
 	struct rds_ib_mrs *mrs;
 	struct list_head on;  /* rds_ib_mr_pool.live, .dirty or .clean; .lock */

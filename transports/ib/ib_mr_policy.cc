@@ -48,6 +48,12 @@ uint32_t rds_ib_mr_flush_in(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kin
 	return many || dirty > l->most[kind] / 4 ? 0 : kWaitMs;
 }
 
+/* A whole batch costs less than making so many regions does, and lets go of memory. */
+int rds_ib_mr_recycles(uint32_t dirty)
+{
+	return dirty >= RDS_IB_MR_BATCH;
+}
+
 int rds_ib_mr_keeps(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kind kind, uint32_t clean)
 {
 	uint32_t quarter = l->most[kind] / 4;

@@ -24,6 +24,9 @@ enum rds_ib_mr_kind { RDS_IB_MR_8K, RDS_IB_MR_1M, RDS_IB_MR_KINDS };
 #define RDS_IB_MR_8K_PAGES 3U
 #define RDS_IB_MR_1M_PAGES 257U
 
+/* Regions whose keys are ended by one chain of work requests. */
+#define RDS_IB_MR_BATCH 32
+
 /* Of one adapter, by kind. */
 struct rds_ib_mr_limits {
 	uint32_t pages[RDS_IB_MR_KINDS]; /* that one region may have */
@@ -39,6 +42,9 @@ enum rds_ib_mr_kind rds_ib_mr_kind_for(const struct rds_ib_mr_limits *l, uint32_
 /* So many of a kind are dirty: in how many milliseconds they are to be cleared away. */
 uint32_t rds_ib_mr_flush_in(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kind kind,
 			    uint32_t dirty);
+/* One is wanted, none is clean, and so many are dirty: are they to be cleared away before another
+ * one is made? */
+int rds_ib_mr_recycles(uint32_t dirty);
 /* So many of a kind are clean already: is one more to be kept? */
 int rds_ib_mr_keeps(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kind kind, uint32_t clean);
 

@@ -421,7 +421,7 @@ MUTANTS = [
     Mutant("rdma-dest", "the receiver is not told where memory begins", OP,
            "static_cast<uint64_t>(wire::get32(e.data + 4)) << 32;", "0;"),
     Mutant("rdma-loop", "an operation goes with a message over loopback, and is lost", SEND,
-           "else if (RDS_UNLIKELY(m->rdma) && m->rdma->has_op &&", "else if (false &&"),
+           "else if (RDS_UNLIKELY(m->rdma()) && m->part->has_op &&", "else if (false &&"),
     Mutant("rdma-once", "memory to be used once is used for ever", RDMA,
            "if (mr->once && take(key) == mr)", "if (false)"),
     Mutant("rdma-invalidate", "freed memory stays in reach though it should not", RDMA,
