@@ -56,7 +56,7 @@ struct rds_path_info describe(const Path &p)
 void each_waiting(Net &net, void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
 {
 	net.bind.for_each([&](Socket &s) {
-		Flows *flows = s.flows.load_acquire();
+		Flows *flows = s.send_flows.load_acquire();
 
 		if (!flows)
 			return;

@@ -129,7 +129,7 @@ Status Flows::expect(rds_socket &s, uint32_t order)
 	if (order > static_cast<uint32_t>(Order::kUnordered))
 		return Status::fail(err::kEinval);
 	/* Half-ordered alone has nothing to do with anybody. */
-	return order != static_cast<uint32_t>(Order::kUnordered) || s.flows.load() ? Status() :
+	return order != static_cast<uint32_t>(Order::kUnordered) || s.send_flows.load() ? Status() :
 										     make(s);
 }
 
@@ -142,7 +142,7 @@ Status Flows::make(rds_socket &s)
 
 	Flows *flows = new (p) Flows, *none = nullptr;
 
-	if (s.flows.compare_exchange(none, flows))
+	if (s.send_flows.compare_exchange(none, flows))
 		rds_rcu_defer(&flows->rcu_, settle_fn);
 	else
 		destroy(flows);

@@ -158,7 +158,7 @@ void rds_socket_destroy(struct rds_socket *s)
 	s->rcv_mem.close(s);
 	if (rds::RdmaSide *side = s->rdma.load_acquire())
 		side->put();
-	if (rds::Flows *flows = s->flows.load_acquire())
+	if (rds::Flows *flows = s->send_flows.load_acquire())
 		flows->put();
 }
 

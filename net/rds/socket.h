@@ -114,7 +114,7 @@ struct rds_socket final {
 	rds::Atomic<uint64_t> conn_gen{ ~0ull };
 	rds::Atomic<uint32_t> snd_bytes;  /* payload queued and not acknowledged */
 	rds::MemAccount snd_mem;	  /* memory of the same messages */
-	rds::Atomic<rds::Flows *> flows;   /* made with the first hint; ours until destroyed */
+	rds::Atomic<rds::Flows *> send_flows; /* made with the first hint; ours until destroyed */
 	rds::Atomic<uint32_t> order;	   /* an rds::Order, of messages that say nothing else */
 	rds::Atomic<uint32_t> snd_waiting; /* somebody found the queue full */
 

@@ -95,7 +95,7 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 	/* Once queued the message may be gone: nothing of it is used below. */
 	uint32_t len = m->len, charge = m->charge;
 	rds::Path *at = &path;
-	rds::Flows *in = flows.load_acquire();
+	rds::Flows *in = send_flows.load_acquire();
 	auto queued = RDS_UNLIKELY(in) ? in->enqueue(path.conn, m, more, at) :
 					 path.enqueue(m, more, true);
 	bool moved = queued.ok() && queued.value() == rds::Queued::kMoved;
@@ -287,7 +287,7 @@ void rds_socket::cancel(const struct rds_endpoint *to)
 			return;
 		int port = to ? to->port : -1;
 
-		if (rds::Flows *mine = flows.load_acquire())
+		if (rds::Flows *mine = send_flows.load_acquire())
 			mine->cancel(c, port);
 		c.for_each_path([&](rds::Path &p) { p.cancel(*this, port); });
 	});
