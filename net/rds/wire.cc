@@ -17,6 +17,7 @@ int ext_payload_bytes(uint8_t type)
 	case Ext::kRdmaDest:
 	case Ext::kRdmaBytes:
 	case Ext::kCsum:
+	case Ext::kOrder:
 		return 8;
 	case Ext::kNpaths:
 		return 2;
@@ -106,6 +107,17 @@ bool ExtWriter::sport_idx(uint8_t index)
 
 	if (p)
 		*p = index;
+	return p;
+}
+
+bool ExtWriter::order(uint32_t number, uint32_t low)
+{
+	uint8_t *p = start(Ext::kOrder);
+
+	if (p) {
+		put32(p, number);
+		put32(p + 4, low);
+	}
 	return p;
 }
 

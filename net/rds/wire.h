@@ -36,6 +36,7 @@ enum class Ext : uint8_t {
 	kCapBits = 7,	 /* be32 */
 	kSportIdx = 8,	 /* the path's index; 7.x: 1 dummy byte */
 	kCsum = 9,	 /* be32, u8, 3 pad */
+	kOrder = 15,	 /* be32 number, be32 low: of the sender's flow, see order.h */
 	kLimit = 16,	 /* types from here on end the parsing */
 };
 
@@ -47,6 +48,7 @@ inline constexpr unsigned int kExtBytes = 16;
 enum Cap : uint32_t {
 	kCapHeartbeat = 1 << 0,	  /* UEK's, IB only */
 	kCapDeliveryAck = 1 << 1, /* h_ack tells what RDS has, see path_ack.cc */
+	kCapOrder = 1 << 2,	  /* understands kOrder, see order.h */
 };
 
 /* As it lies on the wire; go through the accessors. */
@@ -208,6 +210,7 @@ class ExtWriter final
 	bool rdma_dest(uint32_t rkey, uint32_t offset);
 	bool gen_num(uint32_t gen);
 	bool sport_idx(uint8_t index);
+	bool order(uint32_t number, uint32_t low);
 	bool cap_bits(uint32_t caps); /* must be the last one, see Cap */
 
     private:

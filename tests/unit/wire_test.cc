@@ -95,7 +95,7 @@ TEST(WireDecode, ReadsBackWhatWasWritten)
 
 TEST(WireExtPayloadBytes, KnowsEveryType)
 {
-	const int want[18] = {0, 4, 4, 8, 8, 2, 4, 4, 1, 8, 0, 0, 0, 0, 0, 0, -1, -1};
+	const int want[18] = {0, 4, 4, 8, 8, 2, 4, 4, 1, 8, 0, 0, 0, 0, 0, 8, -1, -1};
 
 	for (uint8_t t = 0; t < 18; t++)
 		EXPECT_EQ(ext_payload_bytes(t), want[t]) << int{t};
