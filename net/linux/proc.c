@@ -33,22 +33,48 @@ static void put_endpoint(struct seq_file *m, const struct rds_endpoint *ep, bool
 	seq_printf(m, "%5u ", ep->port);
 }
 
-static void put_socket(void *m, const struct rds_sock *rs)
+static void put_count(struct seq_file *m, u32 count)
 {
-	const struct rds_socket *s = rds_core(&rs->sk);
+	if (count == RDS_RECV_UNKNOWN)
+		seq_printf(m, " %10s", "-");
+	else
+		seq_printf(m, " %10u", count);
+}
+
+struct socket_rows {
+	struct seq_file *m;
+	struct rds_recv_look look;
+};
+
+static void put_socket(void *arg, const struct rds_sock *rs)
+{
+	struct rds_socket *s = rds_core(&rs->sk);
+	struct socket_rows *rows = arg;
+	struct seq_file *m = rows->m;
+	struct rds_recv_counts held;
 	struct rds_endpoint ep;
 
 	put_endpoint(m, &ep, rds_socket_bound(s, &ep));
 	put_endpoint(m, &ep, rds_socket_peer(s, &ep));
-	seq_printf(m, "%10u %10u %8llu\n", rds_socket_sndbuf(s), rds_socket_rcvbuf(s),
+	seq_printf(m, "%10u %10u %8llu", rds_socket_sndbuf(s), rds_socket_rcvbuf(s),
 		   (u64)sock_i_ino((struct sock *)&rs->sk));
+	rds_socket_recv_counts(s, &rows->look, &held);
+	put_count(m, held.held);
+	put_count(m, held.span);
+	seq_putc(m, '\n');
 }
 
 static int show_sockets(struct seq_file *m, void *v)
 {
-	seq_printf(m, "%-15s %5s %-15s %5s %10s %10s %8s\n", "BoundAddr", "BPort", "ConnAddr",
-		   "CPort", "SndBuf", "RcvBuf", "Inode");
-	rds_each_socket(seq_file_single_net(m), put_socket, m);
+	struct net *net = seq_file_single_net(m);
+	struct socket_rows rows = { .m = m };
+
+	seq_printf(m, "%-15s %5s %-15s %5s %10s %10s %8s %10s %10s\n", "BoundAddr", "BPort",
+		   "ConnAddr", "CPort", "SndBuf", "RcvBuf", "Inode", "NBufs", "Span");
+	rcu_read_lock();
+	rds_recv_look(rds_net_of(net), &rows.look);
+	rds_each_socket(net, put_socket, &rows);
+	rcu_read_unlock();
 	return 0;
 }
 

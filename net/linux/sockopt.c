@@ -206,6 +206,31 @@ static int get_cong_monitor(struct rds_socket *s, char __user *optval, int __use
 	return put_value(&on, sizeof(on), optval, optlen);
 }
 
+/* Reads what is asked, and writes the answer to the same place. */
+static int recv_query(struct rds_socket *s, char __user *optval, int __user *optlen, int len)
+{
+	struct rds_recv_counts counts;
+	struct rds_endpoint peer;
+	struct rds_recv_query q;
+	int err;
+
+	if (len < (int)sizeof(q))
+		return -EINVAL;
+	if (copy_from_user(&q, optval, sizeof(q)))
+		return -EFAULT;
+	if (q.want & ~(RDS_RECV_QUERY_NBUFS | RDS_RECV_QUERY_SPAN) || q.reserved ||
+	    (q.peer.ss_family && rds_parse_name(&q.peer, sizeof(q.peer), &peer) != RDS_NAME_GOOD))
+		return -EINVAL;
+	err = rds_socket_recv_query(s, q.peer.ss_family ? &peer : NULL, &counts);
+	if (err)
+		return err;
+	if (q.want & RDS_RECV_QUERY_NBUFS)
+		q.nbufs_allocated = counts.held;
+	if (q.want & RDS_RECV_QUERY_SPAN)
+		q.bufs_alloc_span = counts.span;
+	return put_value(&q, sizeof(q), optval, optlen);
+}
+
 int rds_getsockopt(struct socket *sock, int level, int optname, char __user *optval,
 		   int __user *optlen)
 {
@@ -229,6 +254,8 @@ int rds_getsockopt(struct socket *sock, int level, int optname, char __user *opt
 	case RDS_ORDER:
 		value = rds_socket_order(s);
 		break;
+	case RDS_RECV_QUERY:
+		return recv_query(s, optval, optlen, len);
 	case SO_RDS_TRANSPORT:
 		value = rds_socket_transport(s);
 		break;

@@ -70,6 +70,12 @@ inline constexpr uint32_t kPayStep = 16 * 1024;
 inline constexpr uint64_t kSweepNs = 15ull * 1000 * 1000 * 1000;
 inline constexpr uint64_t kSweepSoonNs = 20 * 1000 * 1000;
 
+/* Messages of one flow over several paths whose arrival is told apart (recv_query.h): from the
+ * oldest on that the sender does not know delivered. */
+inline constexpr uint32_t kOrderWindow = 4096;
+/* Such flows of one socket, as rows that a peer's name chooses: 160 kB at most. */
+inline constexpr unsigned int kFlowRows = 32, kFlowWays = 8;
+
 /* Unsent pongs on one path; further pings are dropped (they are answered by nobody's retry). */
 inline constexpr unsigned int kMaxPongs = 64;
 

@@ -261,7 +261,7 @@ void rds_path::close_down(unsigned int why)
 	if (state() == PathState::kUp)
 		enter(PathState::kDisconnecting, why);
 	enter(PathState::kDown, why);
-	forget_congestion();
+	forget_connection();
 }
 
 /* A further path may connect: its peer knows, or will know at once, which path it is called for. */
@@ -349,6 +349,7 @@ void rds_path::fresh_stream()
 	bool acks = conn.trans.caps & RDS_CAP_DELIVERY_ACK;
 
 	events_.fetch_and(~kConnectionEvents);
+	arriving.store(0);
 	peer_.store(static_cast<uint32_t>(acks ? rds::Peer::kUnknown : rds::Peer::kPlain));
 	ack_due_.store(0);
 	have_.store(0);
@@ -380,7 +381,7 @@ void rds_path::come_up()
 void rds_path::go_down(unsigned int why)
 {
 	reset_queue(false);
-	forget_congestion();
+	forget_connection();
 	disarm(); /* the connect's or the drain's: down, it would mean "call" */
 	enter(PathState::kDown, why);
 	/* Once: it says nothing of the attempts that follow. */
@@ -400,8 +401,9 @@ void rds_path::go_down(unsigned int why)
 
 /* Senders that wait for a port of the peer's would wait for ever: nothing queued, nobody connects,
  * and only a connection brings the news. */
-void rds_path::forget_congestion()
+void rds_path::forget_connection()
 {
+	arriving.store(0);
 	if (!index && !(conn.trans.caps & RDS_CAP_SHARED_CONG))
 		rds::CongTable::lost_peer(conn.net, *conn.fcong);
 }
@@ -439,8 +441,7 @@ void rds_path::schedule_retry(unsigned int why)
 		waiting = !queue_.empty();
 	}
 	if (!waiting && (index || parted.load() || !conn.trans.initiates(priv))) {
-		/* The peer may not have heard of the end, and wait for acks that it takes for under
-		 * way: one call tells it. */
+		/* A peer that has not heard of the end waits for acks: one call tells it. */
 		if (why == RDS_DROP_ERROR && peer() == rds::Peer::kAcks)
 			arm(rds::kOwedPauseNs);
 		return;

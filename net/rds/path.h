@@ -206,6 +206,9 @@ struct rds_path final {
 		return have ? have - 1 : 0;
 	}
 	rds::Atomic<uint64_t> next_rx_seq;
+	/* What is known of a message that is arriving (recv_query.h); 0: none is.  Becomes 0 with
+	 * the socket's lock held if the socket takes it. */
+	rds::Atomic<uint64_t> arriving;
 	uint64_t trace_head_ns = 0;  /* when the header of the current message came */
 	uint64_t trace_whole_ns = 0; /* when its last byte came */
 
@@ -296,7 +299,7 @@ struct rds_path final {
 	void fresh_stream();
 	void come_up();
 	void go_down(unsigned int why);
-	void forget_congestion();
+	void forget_connection();
 	void disarm();
 	void arm(uint64_t ns);
 	void schedule_retry(unsigned int why);

@@ -161,6 +161,28 @@ struct rds_msg *rds_recv_head(struct rds_socket *s, struct rds_recv_info *info);
 void rds_recv_pop(struct rds_socket *s, struct rds_msg *m);
 /* Copies to the system call's buffer: 0 or -EFAULT. */
 int rds_recv_copy(struct rds_socket *s, struct rds_msg *m, uint32_t n, struct rds_uio *to);
+
+/* What peers have sent and nobody has read (recv_query.h); RDS_RECV_UNKNOWN: cannot be told. */
+#define RDS_RECV_UNKNOWN 0xffffffffu
+struct rds_recv_counts {
+	uint32_t held; /* messages, from their first header on */
+	uint32_t span; /* ... and what is missing among them; never less, and 0 only with it */
+};
+/* Of one peer (NULL: of all; port 0: of all of its ports): 0; -ENOTCONN unbound, -EINTR.
+ * Process. */
+int rds_socket_recv_query(struct rds_socket *s, const struct rds_endpoint *peer,
+			  struct rds_recv_counts *out);
+/* The same of many sockets, for tables: the paths on which something was arriving just now ... */
+#define RDS_RECV_LOOK 32
+struct rds_recv_look {
+	unsigned int n; /* more than RDS_RECV_LOOK: they are searched for again */
+	struct rds_path *paths[RDS_RECV_LOOK];
+};
+void rds_recv_look(struct rds_net *net, struct rds_recv_look *look);
+/* ... and what a socket holds, both UNKNOWN while somebody reads.  Process, but does not sleep;
+ * in the RCU section of rds_recv_look(). */
+void rds_socket_recv_counts(struct rds_socket *s, const struct rds_recv_look *look,
+			    struct rds_recv_counts *out);
 /* Congestion notification waiting to be reported (0: none), and its removal once it was. */
 uint64_t rds_socket_cong_notice(const struct rds_socket *s);
 void rds_socket_cong_notice_done(struct rds_socket *s, uint64_t mask);

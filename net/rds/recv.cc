@@ -2,6 +2,7 @@
 #include "recv.h"
 
 #include "rdma.h"
+#include "recv_query.h"
 
 namespace rds
 {
@@ -93,6 +94,7 @@ int deliver(Path &p, Message *m, const wire::Fields &f)
 	Socket *s = net.bind.find(p.conn.laddr, p.conn.scope, f.dport, net.seed);
 
 	if (!s) {
+		p.arriving.store(0);
 		note_drop(p, f, RDS_S_recv_drop_no_sock);
 		message_put(m);
 		return 0;
@@ -105,10 +107,11 @@ int deliver(Path &p, Message *m, const wire::Fields &f)
 		m->trace_ns[0] = p.trace_head_ns;
 		m->trace_ns[1] = p.trace_whole_ns ? p.trace_whole_ns : p.trace_head_ns;
 	}
-	switch (s->deliver(m)) {
+	switch (s->deliver(m, p.arriving)) {
 	case Deliver::kTaken:
 		break;
 	case Deliver::kClosed:
+		p.arriving.store(0);
 		note_drop(p, f, RDS_S_recv_drop_dead_sock);
 		message_put(m);
 		break;
@@ -214,6 +217,7 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 	}
 	made->hdr = h;
 	made->fresh = true;
+	p.arriving.store(f.flags == wire::kCongBitmap ? 0 : arriving_word(h, f));
 	if (RDS_UNLIKELY(trace_users.load()))
 		p.trace_head_ns = rds_now_ns();
 	*m = made;

@@ -32,6 +32,7 @@ using Net = ::rds_net;
 class CongMap;
 class RdmaSide;
 class Flows;
+class RecvFlows;
 
 /* A socket that met -ENOBUFS: on its own list and on the map's, until @port clears. */
 struct CongWaiter {
@@ -83,12 +84,16 @@ struct rds_socket final {
 	void sent_done(uint32_t bytes, uint32_t mem, rds::ZcopyNote *note);
 
 	/* -- receiving (socket_recv.cc) -- */
-	/* From a path, any context, RCU reader, no lock held. */
-	rds::Deliver deliver(rds::Message *m);
+	/* From a path, any context, RCU reader, no lock held.  @arriving: the path's, done with
+	 * when the message is taken. */
+	rds::Deliver deliver(rds::Message *m, rds::Atomic<uint64_t> &arriving);
 	rds::Message *recv_head() RDS_REQUIRES(reader);
 	void recv_pop(rds::Message *m) RDS_REQUIRES(reader);
 	bool readable() const;
 	unsigned int poll();
+	/* What was not read, of @peer (nullptr: of everybody), see recv_query.h.  RCU reader. */
+	struct rds_recv_counts count_held(const struct rds_recv_look &look,
+					  const struct rds_endpoint *peer) RDS_REQUIRES(reader);
 	/* Everything that arrived and was not read, oldest first; what a reader has at hand this
 	 * very moment may be missing.  Any context that may take mutexes, RCU reader. */
 	template <typename F>
@@ -127,6 +132,8 @@ struct rds_socket final {
 	rds::Mutex<RDS_RANK_READER> reader;
 	rds::List<rds::Message, &rds::Message::recv_link> reading RDS_GUARDED_BY(reader);
 	rds::Atomic<uint32_t> reading_any; /* reading is not empty; written under reader */
+	/* Made when first needed; given back under both locks. */
+	rds::RecvFlows *flows RDS_GUARDED_BY(recv_lock) = nullptr;
 
 	rds::CongMap *lcong = nullptr; /* map of our own address, from bind on */
 
@@ -157,6 +164,8 @@ struct rds_socket final {
 	rds::Status send_anew(const struct rds_endpoint &to, rds::Message *m, bool more,
 			      struct rds_path *&token);
 	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more);
+	void take_arrived() RDS_REQUIRES(reader, recv_lock);
+	void note_place(const rds::Message &m) RDS_REQUIRES(recv_lock);
 	bool congest() RDS_REQUIRES(recv_lock);
 	bool below_low_water() const;
 	void maybe_uncongest() RDS_EXCLUDES(recv_lock);

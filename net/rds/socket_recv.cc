@@ -4,12 +4,13 @@
  */
 #include "net.h"
 #include "rdma.h"
+#include "recv_query.h"
 
 using rds::Deliver;
 using rds::Guard;
 using rds::Message;
 
-Deliver rds_socket::deliver(Message *m)
+Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving)
 {
 	uint32_t limit = rds_socket_rcvbuf(this);
 	bool first, congested_now = false;
@@ -28,6 +29,9 @@ Deliver rds_socket::deliver(Message *m)
 			return Deliver::kClosed;
 		first = arrived.empty();
 		arrived.push_back(m);
+		arriving.store(0);
+		if (RDS_UNLIKELY(m->hdr.ext[0]))
+			note_place(*m);
 		if (first)
 			arrived_any.store(1);
 
@@ -89,14 +93,22 @@ void rds_socket::maybe_uncongest()
 		rds::CongTable::local_changed(*net, *lcong, bound.port, false);
 }
 
+/* What arrived becomes the reader's.  Whoever sees no more there sees it here: readable(). */
+void rds_socket::take_arrived()
+{
+	if (arrived.empty())
+		return;
+	reading.splice_back(arrived);
+	reading_any.store(1);
+	arrived_any.store_release(0);
+}
+
 Message *rds_socket::recv_head()
 {
 	if (reading.empty() && arrived_any.load()) {
 		Guard g(recv_lock);
 
-		reading.splice_back(arrived);
-		arrived_any.store(0);
-		reading_any.store(1);
+		take_arrived();
 	}
 	return reading.front();
 }
@@ -121,7 +133,7 @@ void rds_socket::recv_pop(Message *m)
 
 bool rds_socket::readable() const
 {
-	return reading_any.load() || arrived_any.load_acquire() || cong_notice.load() ||
+	return arrived_any.load_acquire() || reading_any.load() || cong_notice.load() ||
 	       notices.load();
 }
 
@@ -142,6 +154,7 @@ unsigned int rds_socket::poll()
 void rds_socket::drop_received()
 {
 	rds::List<Message, &Message::recv_link> gone;
+	rds::RecvFlows *no_more;
 	bool was_congested;
 	{
 		Guard r(reader);
@@ -149,12 +162,15 @@ void rds_socket::drop_received()
 		gone.splice_back(reading);
 		Guard g(recv_lock);
 
+		no_more = flows;
+		flows = nullptr;
 		gone.splice_back(arrived);
 		arrived_any.store(0);
 		was_congested = congested.exchange(0);
 		if (was_congested)
 			was_congested = lcong->clear(bound.port);
 	}
+	rds::destroy(no_more);
 	while (Message *m = gone.pop_front()) {
 		net->count(RDS_S_recv_bytes_freed_fromsock, m->len);
 		rds::message_put(m);

@@ -38,6 +38,7 @@ private:
 	int model_trace(const unsigned char *p, size_t room, unsigned int len);
 	int model_mr(int name, const unsigned char *p, size_t room, unsigned int len);
 	void get_option();
+	void recv_query();
 	void send_cmsgs();
 	void check_sent(struct msghdr &msg, const struct rds_send_cmsgs &out);
 	void apply(struct rds_send_cmsgs &out);
@@ -52,8 +53,8 @@ private:
 constexpr int kNames[] = {RDS_CANCEL_SENT_TO, RDS_GET_MR, RDS_FREE_MR, 4, RDS_RECVERR,
 			  RDS_CONG_MONITOR, RDS_GET_MR_FOR_DEST, SO_RDS_TRANSPORT, 9,
 			  SO_RDS_MSG_RXPATH_LATENCY, SO_TIMESTAMP_OLD, SO_TIMESTAMP_NEW,
-			  RDS_INFO_COUNTERS, RDS_INFO_LAST, 0, -1};
-constexpr unsigned int kLengths[] = {0, 1, 3, 4, 5, 7, 8, 15, 16, 27, 28, 32, 128, 0xffffffff};
+			  RDS_INFO_COUNTERS, RDS_INFO_LAST, RDS_RECV_QUERY, 0, -1};
+constexpr unsigned int kLengths[] = {0, 1, 3, 4, 5, 7, 8, 15, 16, 27, 28, 32, 128, 144, 0xffffffff};
 
 int Harness::model_int(int &to, const unsigned char *p, size_t room, unsigned int len)
 {
@@ -242,6 +243,10 @@ void Harness::get_option()
 		must(ret == -ENOSPC, "what rds_info.c says");
 		return;
 	}
+	if (name == RDS_RECV_QUERY) {
+		must(ret == (len < 144 ? -EINVAL : -EFAULT), "no room for a query");
+		return;
+	}
 	must(ret == (!known				   ? -ENOPROTOOPT :
 		     len < 4				   ? -EINVAL :
 		     room < static_cast<size_t>(want)	   ? -EFAULT :
@@ -251,6 +256,55 @@ void Harness::get_option()
 	must(now == (ret ? len : want), "the length it has become");
 	for (size_t i = 4 + static_cast<size_t>(ret ? 0 : want); i < user->size(); i++)
 		must((*user)[i] == '\x55', "nothing else is written");
+}
+
+/* What it says of @q, which begins with a family. */
+int query_model(const struct rds_recv_query &q, bool bound)
+{
+	int family = q.peer.ss_family;
+
+	if (q.want > 3 || q.reserved || (family && family != AF_INET && family != AF_INET6))
+		return -EINVAL;
+	return bound ? 0 : -ENOTCONN;
+}
+
+void Harness::recv_query()
+{
+	struct rds_recv_query q = {}, now;
+	size_t room = in_.ConsumeBool() ? sizeof(q) : in_.ConsumeIntegralInRange<size_t>(0, 160);
+	int len = in_.ConsumeBool() ? static_cast<int>(sizeof(q)) :
+				      in_.ConsumeIntegralInRange<int>(-1, 200);
+
+	q.peer.ss_family = in_.ConsumeIntegralInRange<uint16_t>(0, 11);
+	q.want = in_.ConsumeIntegralInRange<uint32_t>(0, 4);
+	q.nbufs_allocated = q.bufs_alloc_span = 77;
+	q.reserved = !in_.ConsumeIntegralInRange<int>(0, 7);
+	b_.core.bound = in_.ConsumeBool();
+	b_.core.asked = false;
+	b_.core.held = {in_.ConsumeIntegral<uint32_t>(), in_.ConsumeIntegral<uint32_t>()};
+	user = std::make_unique<std::vector<char>>(4 + room, '\x55');
+	memcpy(user->data(), &len, 4);
+	memcpy(user->data() + 4, &q, std::min(room, sizeof(q)));
+
+	auto before = *user;
+	int ret = rds_getsockopt(&sock_, SOL_RDS, RDS_RECV_QUERY, user->data() + 4,
+				 reinterpret_cast<int *>(user->data()));
+	int want = len < static_cast<int>(sizeof(q)) ? -EINVAL :
+		   room < sizeof(q)		     ? -EFAULT :
+						       query_model(q, b_.core.bound);
+
+	must(ret == want, "errno of RDS_RECV_QUERY");
+	must(b_.core.asked == !ret && (!ret || before == *user), "what fails changes nothing");
+	if (ret)
+		return;
+	must(b_.core.asked_of_one == (q.peer.ss_family != 0), "whom it is about");
+	if (q.want & RDS_RECV_QUERY_NBUFS)
+		q.nbufs_allocated = b_.core.held.held;
+	if (q.want & RDS_RECV_QUERY_SPAN)
+		q.bufs_alloc_span = b_.core.held.span;
+	memcpy(&now, user->data() + 4, sizeof(now));
+	memcpy(&len, user->data(), 4);
+	must(!memcmp(&now, &q, sizeof(q)) && len == sizeof(q), "what was wanted is told");
 }
 
 /* Another walk over the control messages, and what follows from them for sure. */
@@ -369,7 +423,7 @@ void Harness::recv_cmsgs()
 void Harness::run()
 {
 	for (int n = 0; n < 32 && in_.remaining_bytes(); n++)
-		switch (in_.ConsumeIntegralInRange<int>(0, 4)) {
+		switch (in_.ConsumeIntegralInRange<int>(0, 5)) {
 		case 0:
 			get_option();
 			break;
@@ -384,6 +438,9 @@ void Harness::run()
 			break;
 		case 4:
 			b_.core.rdma = !b_.core.rdma;
+			break;
+		case 5:
+			recv_query();
 			break;
 		}
 }

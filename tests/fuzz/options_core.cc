@@ -116,6 +116,28 @@ void rds_socket_cong_monitor(const struct rds_socket *s, int *on, uint64_t *mask
 	*mask = s->mask;
 }
 
+int rds_socket_recv_query(struct rds_socket *s, const struct rds_endpoint *peer,
+			  struct rds_recv_counts *out)
+{
+	if (!s->bound)
+		return -ENOTCONN;
+	s->asked = true;
+	s->asked_of_one = peer;
+	*out = s->held;
+	return 0;
+}
+
+/* address.c's, as far as families go. */
+enum rds_name_fault rds_parse_name(const void *name, int len, struct rds_endpoint *ep)
+{
+	sa_family_t family;
+
+	must(len == 128, "all of the address");
+	memset(ep, 0, sizeof(*ep));
+	memcpy(&family, name, sizeof(family));
+	return family == AF_INET || family == AF_INET6 ? RDS_NAME_GOOD : RDS_NAME_FAMILY;
+}
+
 unsigned int rds_socket_caps(const struct rds_socket *s)
 {
 	return s->rdma ? RDS_CAP_RDMA : 0;

@@ -23,6 +23,8 @@ struct rds_socket {
 	uint64_t mask;
 	uint32_t cookies[RDS_MAX_ZCOOKIES];
 	unsigned int n_cookies;
+	struct rds_recv_counts held;
+	bool asked, asked_of_one;
 };
 
 /* Likewise of a message. */

@@ -2,14 +2,14 @@
 /*
  * stress.cc: the core under real races.
  *
- *     pthread_tsan traffic|modules|hash|wire [TIMES]
+ *     pthread_tsan traffic|modules|hash|wire|query [TIMES]
  *
  * traffic: a dozen sockets talk to each other over loopback, each message exactly once and in
  * order, while other threads open and close sockets, cancel, poll, toggle monitors, reset
  * connections, walk what rds-info shows, and make and destroy namespaces. modules: the same with
  * loopback being unloaded and loaded all the while; what was on its way then may be lost, what
  * arrives is in order, and traffic goes on afterwards. hash: see hash_stress.cc; wire: see
- * wire_stress.cc.
+ * wire_stress.cc; query: see query_stress.cc.
  *
  * Every end waits for a wakeup and nothing else: a lost one fails the test (pt::wait_for).
  */
@@ -226,6 +226,7 @@ void meddle_once(const Mode &mode, host::Net &net, const Ends &ends)
 {
 	struct rds_socket *s = ends[pick(kSockets)].sock->core();
 	struct rds_endpoint ep = host::endpoint(host::addr4(99), 99);
+	struct rds_recv_counts held;
 	uint64_t mask;
 	int on;
 
@@ -237,6 +238,9 @@ void meddle_once(const Mode &mode, host::Net &net, const Ends &ends)
 	(void)rds_socket_peer(s, &ep);
 	(void)rds_socket_bound(s, &ep);
 	(void)rds_socket_caps(s);
+	check(!rds_socket_recv_query(s, pick(2) ? &ends[pick(kSockets)].ep : nullptr, &held) &&
+		      held.span == held.held,
+	      "loopback has gaps");
 	rds_socket_set_trace(s, pick(2));
 	if (mode.exact && !pick(1000))
 		rds_transport_net_reset(net.core(), loop);
@@ -454,6 +458,8 @@ int main(int argc, char **argv)
 		return hash_stress();
 	if (part == "wire")
 		return wire_stress(100 * times);
-	fprintf(stderr, "usage: pthread_tsan traffic|modules|hash|wire [TIMES]\n");
+	if (part == "query")
+		return query_stress(500 * times);
+	fprintf(stderr, "usage: pthread_tsan traffic|modules|hash|wire|query [TIMES]\n");
 	return 2;
 }

@@ -7,5 +7,7 @@
 int hash_stress();
 /* wire_stress.cc */
 int wire_stress(unsigned int rounds);
+/* query_stress.cc */
+int query_stress(unsigned int rounds);
 
 #endif

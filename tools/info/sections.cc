@@ -4,6 +4,7 @@
 #include <linux/rds.h>
 
 #include <fstream>
+#include <map>
 
 #include "../lib/address.h"
 #include "../lib/info.h"
@@ -71,6 +72,21 @@ bool collect_either(const RdsSocket &socket, bool ipv6, int code4, int code6, co
 	return true;
 }
 
+/* What sockets hold, by inode: columns that only a file has, and mainline not even that. */
+std::map<std::uint64_t, std::vector<Cell>> held_messages()
+{
+	Table table;
+	table.columns = {{"Inode", "", 0}, {"NBufs", "", 0}, {"Span", "", 0}};
+	std::ifstream in("/proc/net/rds/sockets");
+	read_rows(in, table);
+
+	std::map<std::uint64_t, std::vector<Cell>> held;
+	for (const auto &row : table.rows)
+		if (const auto *inode = std::get_if<std::uint64_t>(&row[0]))
+			held[*inode] = {row[1], row[2]};
+	return held;
+}
+
 bool collect_sockets(const RdsSocket &socket, const SectionOptions &options, Table &table)
 {
 	table.columns = {{"BoundAddr", "bound_addr", 15},
@@ -80,6 +96,12 @@ bool collect_sockets(const RdsSocket &socket, const SectionOptions &options, Tab
 			 {"SndBuf", "sndbuf", 10},
 			 {"RcvBuf", "rcvbuf", 10},
 			 {"Inode", "inode", 8}};
+	std::map<std::uint64_t, std::vector<Cell>> held;
+	if (options.verbose) {
+		table.columns.push_back({"NBufs", "nbufs_allocated", 10});
+		table.columns.push_back({"Span", "bufs_alloc_span", 10});
+		held = held_messages();
+	}
 	std::uint64_t own = socket.inode();
 	auto row = [&](const auto &s) {
 		/* The socket we ask through is no news. */
@@ -88,6 +110,12 @@ bool collect_sockets(const RdsSocket &socket, const SectionOptions &options, Tab
 		table.add_row(host(s.bound_addr).host(), number(ntohs(s.bound_port)),
 			      host(s.connected_addr).host(), number(ntohs(s.connected_port)),
 			      number(s.sndbuf), number(s.rcvbuf), number(s.inum));
+		if (!options.verbose)
+			return;
+		std::vector<Cell> more = held[s.inum];
+		more.resize(2);
+		for (Cell &cell : more)
+			table.rows.back().push_back(std::move(cell));
 	};
 	return collect_either<rds_info_socket, rds6_info_socket>(
 		socket, options.ipv6, RDS_INFO_SOCKETS, RDS6_INFO_SOCKETS, "the sockets", table,

@@ -437,4 +437,46 @@ struct rds_zcopy_cookies {
 #define RDS_ORDER_HALF		1
 #define RDS_ORDER_UNORDERED	2
 
+/*
+ * getsockopt(SOL_RDS, RDS_RECV_QUERY) tells how much of what peers have sent to this socket
+ * waits to be read. Mainline refuses it with ENOPROTOOPT. Both numbers are of one moment.
+ *
+ * nbufs_allocated counts messages, from the moment their header has arrived until recvmsg
+ * has taken them (MSG_PEEK does not).
+ *
+ * bufs_alloc_span is how many messages can be received before the newest of those is, all
+ * that are missing before it included: the highest number of a message that has come, less
+ * the highest below which all have been received, messages of one peer being numbered as it
+ * sent them. Of several peers it is the sum. It is never less than nbufs_allocated, and 0
+ * when that is 0. Messages overtake each other, and leave gaps, only where a peer sends
+ * unordered ones; of all other peers it is nbufs_allocated. What a peer has cancelled counts
+ * as missing until a later message of its says so. It is UNKNOWN when a peer with messages
+ * held is more than 4096 messages ahead of what it knows to have arrived, or is one of
+ * hundreds that number their messages to this socket.
+ *
+ * Before the call optval holds whom and what is asked about, optlen is the size of the
+ * structure or more; after it optlen is that size.
+ *
+ *	ENOTCONN	the socket is not bound
+ *	EINVAL		optlen is too small; another bit in want, reserved is not 0; peer is
+ *			neither all zero nor a unicast address of IPv4 or IPv6
+ *	EINTR		a signal came while another thread was receiving
+ */
+#define RDS_RECV_QUERY		65
+
+struct rds_recv_query {
+	/* A sockaddr_in or sockaddr_in6, port 0: all ports there. Family 0: every peer. */
+	struct __kernel_sockaddr_storage peer;
+	__u32	want;			/* RDS_RECV_QUERY_*: what is not wanted stays as it is */
+	__u32	nbufs_allocated;
+	__u32	bufs_alloc_span;
+	__u32	reserved;		/* 0 */
+};
+
+/* rds_recv_query.want */
+#define RDS_RECV_QUERY_NBUFS	0x1
+#define RDS_RECV_QUERY_SPAN	0x2
+
+#define RDS_RECV_QUERY_UNKNOWN	0xffffffffU
+
 #endif /* _LINUX_RDS_H */

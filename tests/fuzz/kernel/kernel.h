@@ -53,7 +53,8 @@ typedef struct {
 	int dummy;
 } spinlock_t;
 struct __kernel_sockaddr_storage {
-	char data[128];
+	unsigned short ss_family;
+	char data[126];
 } __aligned(8);
 struct module;
 struct net;

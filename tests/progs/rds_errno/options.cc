@@ -283,6 +283,87 @@ void addTransport(Table &table, const Env &env)
 	}
 }
 
+/* RDS_RECV_QUERY: "nbufs, span", or the errno. */
+std::string query(int fd, rds_recv_query q, socklen_t length = sizeof(q))
+{
+	const socklen_t given = length;
+
+	if (getsockopt(fd, SOL_RDS, RDS_RECV_QUERY, &q, &length) < 0)
+		return describe(-errno);
+	if (given >= sizeof(q) && length != sizeof(q))
+		return "length " + std::to_string(length);
+	return std::to_string(q.nbufs_allocated) + ", " + std::to_string(q.bufs_alloc_span);
+}
+
+rds_recv_query askAbout(const Address &peer, uint32_t want)
+{
+	rds_recv_query q = {};
+
+	memcpy(&q.peer, peer.get(), peer.length());
+	q.want = want;
+	return q;
+}
+
+/* 7 and 9 stand for what nobody wanted. */
+rds_recv_query askAll(uint32_t want, uint32_t reserved = 0)
+{
+	rds_recv_query q = {};
+
+	q.want = want;
+	q.nbufs_allocated = 7;
+	q.bufs_alloc_span = 9;
+	q.reserved = reserved;
+	return q;
+}
+
+void addRecvQuery(Table &table, const Env &env)
+{
+	const char *const no = "ENOPROTOOPT";
+	constexpr uint32_t both = RDS_RECV_QUERY_NBUFS | RDS_RECV_QUERY_SPAN;
+
+	table.differs("RECV_QUERY: unbound", no, "ENOTCONN",
+		      [] { return query(openRds(), askAll(both)); });
+	table.differs("RECV_QUERY: nothing there", no, "0, 0",
+		      [env] { return query(bindRds(env.loop), askAll(both)); });
+	table.differs("RECV_QUERY: nothing wanted", no, "7, 9",
+		      [env] { return query(bindRds(env.loop), askAll(0)); });
+	table.differs("RECV_QUERY: only the number", no, "0, 9",
+		      [env] { return query(bindRds(env.loop), askAll(RDS_RECV_QUERY_NBUFS)); });
+	table.differs("RECV_QUERY: only the span", no, "7, 0",
+		      [env] { return query(bindRds(env.loop), askAll(RDS_RECV_QUERY_SPAN)); });
+	table.differs("RECV_QUERY: unknown bit", no, "EINVAL",
+		      [env] { return query(bindRds(env.loop), askAll(both | 4)); });
+	table.differs("RECV_QUERY: reserved", no, "EINVAL",
+		      [env] { return query(bindRds(env.loop), askAll(both, 1)); });
+	for (socklen_t length : {0u, 4u, 143u})
+		table.differs("RECV_QUERY: length " + std::to_string(length), no, "EINVAL",
+			      [env, length] {
+				      return query(bindRds(env.loop), askAll(both), length);
+			      });
+	table.differs("RECV_QUERY: bad pointer", no, "EFAULT", [env] {
+		socklen_t length = sizeof(rds_recv_query);
+
+		return describe(sys(getsockopt(bindRds(env.loop), SOL_RDS, RDS_RECV_QUERY,
+					       badPointer(), &length)));
+	});
+	table.differs("RECV_QUERY: another family", no, "EINVAL", [env] {
+		rds_recv_query q = askAll(both);
+
+		reinterpret_cast<sockaddr *>(&q.peer)->sa_family = AF_UNIX;
+		return query(bindRds(env.loop), q);
+	});
+	for (const char *peer : {"0.0.0.0", "255.255.255.255", "224.0.0.1", "::", "ff02::1"})
+		table.differs(std::string("RECV_QUERY: of ") + peer, no, "EINVAL", [env, peer] {
+			return query(bindRds(env.loop), askAbout(Address::parse(peer), both));
+		});
+	table.differs("RECV_QUERY: of a stranger", no, "0, 0", [env] {
+		return query(bindRds(env.loop), askAbout(env.absent, both));
+	});
+	table.differs("RECV_QUERY: of an IPv6 stranger", no, "0, 0", [env] {
+		return query(bindRds(env.loop), askAbout(env.absent6, both));
+	});
+}
+
 void addMisc(Table &table, const Env &env)
 {
 	for (int option : {RDS_CANCEL_SENT_TO, RDS_GET_MR, RDS_GET_MR_FOR_DEST}) {
@@ -350,6 +431,7 @@ void addOptions(Table &table, const Env &env)
 	addRecverr(table, env);
 	addMonitor(table, env);
 	addTransport(table, env);
+	addRecvQuery(table, env);
 	addMisc(table, env);
 }
 

@@ -10,6 +10,7 @@
 #include <linux/sockios.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <set>
 
 namespace rdstest
@@ -244,6 +245,45 @@ void zerocopy(const Place &place)
 	want(seen == wanted, "other cookies than those that were sent");
 }
 
+/* "messages held, span" as RDS_RECV_QUERY tells them; @peer: of that one. */
+std::string held(int fd, const Address *peer = nullptr)
+{
+	rds_recv_query q = {};
+	socklen_t length = sizeof(q);
+
+	q.want = RDS_RECV_QUERY_NBUFS | RDS_RECV_QUERY_SPAN;
+	if (peer)
+		memcpy(&q.peer, peer->get(), peer->length());
+	same(sys(getsockopt(fd, SOL_RDS, RDS_RECV_QUERY, &q, &length)), 0, "RDS_RECV_QUERY");
+	same(length, sizeof(q), "its length");
+	return std::to_string(q.nbufs_allocated) + ", " + std::to_string(q.bufs_alloc_span);
+}
+
+void recvQuery(const Place &place)
+{
+	const Pair pair(place);
+	Fd other = bindRds(place.any);
+	const Address from = localAddress(pair.from), another = localAddress(other);
+	const Address host = from.port(0);
+
+	want(held(pair.to) == "0, 0", "something is held of nobody");
+	for (const char *text : {"one", "two", "three"})
+		same(sendText(pair.from, text, pair.target), strlen(text), "send");
+	same(sendText(other, "four", pair.target), 4, "send");
+	want(eventually([&] { return held(pair.to) == "4, 4"; }), "not all is held");
+	want(held(pair.to, &from) == "3, 3", "of one peer: " + held(pair.to, &from));
+	want(held(pair.to, &another) == "1, 1", "of the other: " + held(pair.to, &another));
+	want(held(pair.to, &host) == "4, 4", "of all ports: " + held(pair.to, &host));
+	same(receive(pair.to, 100, MSG_PEEK | MSG_DONTWAIT).result, 3, "a look at the first");
+	want(held(pair.to) == "4, 4", "a message that was looked at is held no more");
+	for (int left = 3; left >= 0; left--) {
+		same(pollEvents(pair.to).find("IN") != std::string::npos, true, "readable");
+		take(pair.to);
+		const std::string both = std::to_string(left) + ", " + std::to_string(left);
+		want(held(pair.to) == both, held(pair.to) + " are held, not " + both);
+	}
+}
+
 } // namespace
 
 void addExtras(Cases &cases)
@@ -257,6 +297,7 @@ void addExtras(Cases &cases)
 	cases.add("cancel by destination", Where::tcp, cancels);
 	cases.addOurs("cancel everything", Where::tcp, cancelsAll);
 	cases.add("close cancels", Where::tcp, closeCancels);
+	cases.addOurs("receive query", Where::anywhere, recvQuery);
 	cases.add("zero copy", Where::remote, zerocopy);
 }
 

@@ -263,7 +263,7 @@ MUTANTS = [
            "first = arrived.empty(); arrived.push_back(m); if (first) { arrived_any.store(1); }"
            " first = !first;"),
     Mutant("readable-forever", "readable though everything was read", SRECV,
-           "reading.splice_back(arrived); arrived_any.store(0);", "reading.splice_back(arrived);"),
+           "reading_any.store(1); arrived_any.store_release(0);", "reading_any.store(1);"),
     Mutant("deliver-dead", "a closed socket still takes messages", SRECV,
            "if (dead.load()) return Deliver::kClosed; first", "first"),
     Mutant("close-messages", "close leaves what was received", SRECV,
