@@ -38,7 +38,8 @@ bool at_rest(Conn &c, uint64_t now)
 {
 	uint64_t limit = uint64_t{read_once(c.net.tun.idle_timeout_ms)} * 1000 * 1000;
 	uint64_t mark = 0;
-	bool busy = !limit || c.waiting.load() || !(c.trans.caps & RDS_CAP_DELIVERY_ACK) || !c.trans.midway;
+	bool busy = !limit || !(c.trans.caps & RDS_CAP_DELIVERY_ACK) || !c.trans.midway ||
+		    c.waiting.load();
 
 	c.for_each_path([&](Path &p) {
 		mark += p.next_tx_seq() + p.next_rx_seq.load();

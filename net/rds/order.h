@@ -85,9 +85,9 @@ class Flows final
 	static Status expect(struct rds_socket &s, uint32_t order);
 	void put();
 
-	/* As rds_path::enqueue() on the path where @m's order is kept, which becomes @path, or until
-	 * there is one.  kMoved: not queued, for a path has to be made first.  Process, RCU
-	 * reader. */
+	/* As rds_path::enqueue() on the path where @m's order is kept, which becomes @path; or
+	 * keeps @m until there is one.  kMoved: not queued, for a path has to be made first.
+	 * Process, RCU reader. */
 	Result<Queued> enqueue(Conn &c, Message *m, bool more, Path *&path) RDS_EXCLUDES(lock_);
 	/* Takes back what waits for @c (@to_port < 0: to any port). */
 	void cancel(Conn &c, int to_port) RDS_EXCLUDES(lock_);

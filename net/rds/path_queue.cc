@@ -288,7 +288,8 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 
 			bool half = m->flags & rds::kMsgInXmit || (m == unsent_ && cursor_);
 
-			if (RDS_UNLIKELY(m->flow() != nullptr) && (half || m->end_off) && !s.dead.load())
+			if (RDS_UNLIKELY(m->flow() != nullptr) && (half || m->end_off) &&
+			    !s.dead.load())
 				continue;
 			count++;
 			if (!half) {

@@ -87,8 +87,8 @@ void rds_socket_set_trace(struct rds_socket *s, int on);
  * comes back by rds_socket_zcopy() when the message has left the send queue. */
 int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int zcopy,
 		   uint32_t cookie, struct rds_msg **m);
-/* May messages overtake each other?  RDS_ORDER_* of the UAPI: of @m, before it is sent, or of all of
- * @s's that are made from now on.  -EINVAL: both hints, or no hint at all; -ENOMEM. */
+/* May messages overtake each other?  RDS_ORDER_* of the UAPI: of @m, before it is sent, or of all
+ * of @s's that are made from now on.  -EINVAL: none of these; -ENOMEM. */
 int rds_msg_set_order(struct rds_socket *s, struct rds_msg *m, uint32_t order);
 int rds_socket_set_order(struct rds_socket *s, uint32_t order);
 uint32_t rds_socket_order(const struct rds_socket *s);
