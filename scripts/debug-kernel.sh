@@ -28,7 +28,7 @@ flavour=${1-}
 flags=()
 case $flavour in
 uml) arch=um parts="common netfilter infiniband uml dbg" image=linux ;;
-x86) arch=x86_64 parts="common netfilter x86 dbg" image=arch/x86/boot/bzImage ;;
+x86) arch=x86_64 parts="common netfilter infiniband x86 dbg" image=arch/x86/boot/bzImage ;;
 # Of accesses only so many can be watched: they are to be our modules', not the whole kernel's.
 kcsan) arch=x86_64 parts="common x86 kcsan" image=arch/x86/boot/bzImage flags=(CFLAGS_KCSAN=) ;;
 *) sed -n '3,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" >&2; exit 2 ;;

@@ -21,7 +21,15 @@ rds_socket::rds_socket(rds::Net *net) : net(net)
 {
 }
 
-/* Chooses the transport (unless it was set before) and enters the address. */
+/* Pinned, until we are released. */
+void rds_socket::choose(const struct rds_transport *t)
+{
+	trans = t;
+	if (t->use)
+		t->use(net->os);
+}
+
+/* Finds the transport (unless it was set before) and enters the address. */
 Status rds_socket::attach(const struct rds_endpoint &want)
 {
 	const struct rds_transport *t = trans;
@@ -51,7 +59,8 @@ Status rds_socket::attach(const struct rds_endpoint &want)
 			rds_module_put(t->owner);
 		return st;
 	}
-	trans = t;
+	if (!trans)
+		choose(t);
 	bound_flag.store_release(1);
 	return st;
 }
@@ -100,7 +109,7 @@ Status rds_socket::set_transport(unsigned int type)
 
 	if (!t.ok())
 		return t.status();
-	trans = t.value();
+	choose(t.value());
 	return Status();
 }
 
@@ -131,8 +140,11 @@ void rds_socket::release()
 	net->cong.forget(*this);
 	rds_socket_zcopy_done(this, ~0u);
 	rds_socket_set_trace(this, 0);
-	if (trans)
-		rds_module_put(trans->owner);
+	if (!trans)
+		return;
+	if (trans->unuse)
+		trans->unuse(net->os);
+	rds_module_put(trans->owner);
 }
 
 extern "C" {

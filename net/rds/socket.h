@@ -153,6 +153,7 @@ struct rds_socket final {
 
     private:
 	rds::Status attach(const struct rds_endpoint &want);
+	void choose(const struct rds_transport *t);
 	bool admit(const rds::Message &m);
 	bool has_room() const;
 	void remember(struct rds_conn *c, uint64_t gen);

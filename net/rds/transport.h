@@ -83,6 +83,11 @@ struct rds_transport {
 	unsigned int max_paths;	  /* of one connection, 1..8 */
 	struct rds_module *owner; /* pinned by every socket that is bound to this transport */
 
+	/* A socket of @net has chosen the transport; it is released, and nothing of it is queued
+	 * any more.  NULL, both: of no interest.  Process. */
+	void (*use)(struct rds_os_net *net);
+	void (*unuse)(struct rds_os_net *net);
+
 	/* Is @addr (with interface @scope) a local address that this transport serves?  Process. */
 	int (*laddr_check)(struct rds_os_net *net, const struct rds_addr *addr, uint32_t scope);
 
@@ -177,7 +182,7 @@ enum rds_drop_reason {
 int rds_transport_register(const struct rds_transport *t);
 /* Destroys every connection of @t in every namespace and returns when none is left. */
 void rds_transport_unregister(const struct rds_transport *t);
-/* Destroys the connections of @t in one namespace (the transport's namespace exit). */
+/* Destroys the connections of @t in one namespace: that ends, or nobody there uses @t. */
 void rds_transport_net_exit(struct rds_net *net, const struct rds_transport *t);
 /* Drops every path of @t in @net; they reconnect (a sysctl changed). */
 void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "net/rds/wire.h"
@@ -19,12 +20,23 @@ struct State {
 	Wire defaults;
 	Regions regions;
 	struct rds_module module;
+	std::map<struct rds_os_net *, int> users;
 };
 
 State &state()
 {
 	static auto *s = new State;
 	return *s;
+}
+
+void use(struct rds_os_net *os)
+{
+	state().users[os]++;
+}
+
+void unuse(struct rds_os_net *os)
+{
+	state().users[os]--;
 }
 
 Wire *as_wire(void *tp)
@@ -225,6 +237,8 @@ struct rds_transport table = {
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_TOS_ZERO,
 	.max_paths = 1,
 	.owner = nullptr,
+	.use = use,
+	.unuse = unuse,
 	.laddr_check = host::laddr_is_local,
 	.path_alloc = path_alloc,
 	.path_free = path_free,
@@ -276,6 +290,7 @@ void reset()
 	state().defaults = Wire();
 	state().module.refs = 0;
 	state().module.dying = false;
+	state().users.clear();
 	table.owner = &state().module;
 	table.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_TOS_ZERO;
 	table.max_paths = 1;
@@ -294,6 +309,11 @@ const struct rds_transport *ops()
 struct rds_module &module()
 {
 	return state().module;
+}
+
+int users(host::Net &net)
+{
+	return state().users[net.os()];
 }
 
 void set_caps(unsigned int caps)

@@ -54,6 +54,8 @@ struct Wire {
 void reset();
 const struct rds_transport *ops();
 struct rds_module &module();
+/* Sockets of @net that have chosen it. */
+int users(host::Net &net);
 /* Before the first path is made. */
 void set_caps(unsigned int caps);
 void set_max_paths(unsigned int n);

@@ -118,6 +118,32 @@ TEST_F(SocketNames, TransportIsSetOnceAndMustServeTheAddress)
 	EXPECT_EQ(rds_socket_set_transport(t.core(), 2), -95);
 }
 
+TEST_F(SocketNames, ATransportHearsOfSocketsThatHaveChosenItInEachNamespace)
+{
+	host::Net other({a1});
+	auto bound = std::make_unique<Socket>(*net), chosen = std::make_unique<Socket>(*net);
+	Socket loop(*net), elsewhere(other), failed(*net);
+	unsigned char b[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+	struct rds_addr lo;
+
+	memcpy(&lo, b, sizeof(lo));
+	EXPECT_EQ(loop.bind(endpoint(lo, 9)), 0);
+	EXPECT_EQ(elsewhere.bind(endpoint(a1, 9)), 0);
+	EXPECT_EQ(fake::users(*net), 0);
+	EXPECT_EQ(fake::users(other), 1);
+	EXPECT_EQ(bound->bind(endpoint(a1, 9)), 0);
+	EXPECT_EQ(failed.bind(endpoint(a1, 9)), -98);
+	EXPECT_EQ(fake::users(*net), 1);
+	EXPECT_EQ(rds_socket_set_transport(chosen->core(), 2), 0);
+	EXPECT_EQ(fake::users(*net), 2);
+	EXPECT_EQ(chosen->bind(endpoint(a2, 9)), 0);
+	EXPECT_EQ(fake::users(*net), 2);
+	bound.reset();
+	EXPECT_EQ(fake::users(*net), 1);
+	chosen.reset();
+	EXPECT_EQ(fake::users(*net), 0);
+}
+
 TEST_F(SocketNames, TransportsThatAreMissingAreAskedFor)
 {
 	static std::string asked;

@@ -4,7 +4,8 @@
  *
  * The ops here are called by the path's worker, one at a time.  rdma_cm's events come in between,
  * each under the id's handler lock; they begin to count when the worker sets a phase under that
- * lock, and none does after close() has set it back.
+ * lock, and none does after close() has set it back.  The id itself lives on for a while: rdma_cm
+ * ends one only after the last message that it has sent for it, which under load took a minute.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -58,6 +59,34 @@ int rds_ib_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 s
 		err = -EADDRNOTAVAIL;
 	rdma_destroy_id(id);
 	return err;
+}
+
+/* ---- an id's end ---- */
+
+struct rds_ib_ended {
+	struct work_struct work;
+	struct rdma_cm_id *id;
+};
+
+static void rds_ib_ended_work(struct work_struct *work)
+{
+	struct rds_ib_ended *e = container_of(work, struct rds_ib_ended, work);
+
+	rdma_destroy_id(e->id);
+	kfree(e);
+}
+
+void rds_ib_id_end(struct rdma_cm_id *id)
+{
+	struct rds_ib_ended *e = kmalloc(sizeof(*e), GFP_KERNEL);
+
+	if (!e) {
+		rdma_destroy_id(id);
+		return;
+	}
+	INIT_WORK(&e->work, rds_ib_ended_work);
+	e->id = id;
+	queue_work(rds_ib_slow_wq, &e->work);
 }
 
 /* ---- what both ends say ---- */
@@ -335,8 +364,9 @@ void rds_ib_close(void *priv)
 		return;
 	rdma_lock_handler(id);
 	WRITE_ONCE(tp->phase, RDS_IB_IDLE);
+	id->event_handler = rds_ib_no_event;
 	rdma_unlock_handler(id);
 	rds_ib_qp_destroy(tp);
-	rdma_destroy_id(id);
+	rds_ib_id_end(id);
 	tp->id = NULL;
 }

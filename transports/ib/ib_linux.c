@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ib_linux.c: rds_rdma.ko: module, namespaces, counters, and the ops table.
+ * ib_linux.c: rds_rdma.ko: module, counters, and the ops table.
  */
 #include "ib_linux.h"
 
-struct workqueue_struct *rds_ib_wq;
+struct workqueue_struct *rds_ib_wq, *rds_ib_slow_wq;
 
 DEFINE_PER_CPU(struct rds_ib_counters, rds_ib_counters);
 
@@ -38,6 +38,8 @@ struct rds_transport rds_ib_transport = {
 	.type = RDS_TRANS_IB,
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_RDMA | RDS_CAP_DELIVERY_ACK | RDS_CAP_NUMBERED,
 	.max_paths = 1,
+	.use = rds_ib_use,
+	.unuse = rds_ib_unuse,
 	.laddr_check = rds_ib_laddr_check,
 	.path_alloc = rds_ib_path_alloc,
 	.path_free = rds_ib_path_free,
@@ -59,23 +61,13 @@ struct rds_transport rds_ib_transport = {
 	.stats = rds_ib_stats,
 };
 
-/* A connection that is up holds its namespace, so those left are down. */
-static void __net_exit rds_ib_net_exit(struct net *net)
-{
-	rds_transport_net_exit(rds_net_of(net), &rds_ib_transport);
-}
-
-static struct pernet_operations rds_ib_net_ops = {
-	.exit = rds_ib_net_exit,
-};
-
 static int __init rds_ib_start(void)
 {
 	int err = rds_ib_sysctl_start();
 
 	if (err)
 		return err;
-	err = register_pernet_device(&rds_ib_net_ops);
+	err = rds_ib_nets_start();
 	if (err)
 		goto no_sysctl;
 	err = rds_ib_devices_start();
@@ -87,7 +79,7 @@ static int __init rds_ib_start(void)
 	err = rds_ib_info_start();
 	if (err)
 		goto no_transport;
-	err = rds_ib_listen_start();
+	err = rds_ib_nets_open();
 	if (err)
 		goto no_info;
 	return 0;
@@ -98,36 +90,44 @@ no_transport:
 no_devices:
 	rds_ib_devices_stop();
 no_nets:
-	unregister_pernet_device(&rds_ib_net_ops);
+	rds_ib_nets_stop();
 no_sysctl:
 	rds_ib_sysctl_stop();
 	return err;
 }
 
+static void rds_ib_free_wqs(void)
+{
+	if (rds_ib_wq)
+		destroy_workqueue(rds_ib_wq);
+	if (rds_ib_slow_wq)
+		destroy_workqueue(rds_ib_slow_wq);
+}
+
 static int __init rds_ib_init(void)
 {
-	int err;
+	int err = -ENOMEM;
 
 	rds_ib_transport.owner = rds_module(THIS_MODULE);
 	rds_ib_wq = alloc_workqueue("rds_ib", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!rds_ib_wq)
-		return -ENOMEM;
-	err = rds_ib_start();
+	rds_ib_slow_wq = alloc_workqueue("rds_ib_slow", WQ_UNBOUND, 0);
+	if (rds_ib_wq && rds_ib_slow_wq)
+		err = rds_ib_start();
 	if (err)
-		destroy_workqueue(rds_ib_wq);
+		rds_ib_free_wqs();
 	return err;
 }
 
 static void __exit rds_ib_exit(void)
 {
 	/* A request taken during the unregistration would find nobody to take it. */
-	rds_ib_listen_stop();
+	rds_ib_nets_close();
 	rds_ib_info_stop();
 	rds_transport_unregister(&rds_ib_transport);
 	rds_ib_devices_stop();
-	unregister_pernet_device(&rds_ib_net_ops);
+	rds_ib_nets_stop();
 	rds_ib_sysctl_stop();
-	destroy_workqueue(rds_ib_wq);
+	rds_ib_free_wqs();
 }
 
 module_init(rds_ib_init);

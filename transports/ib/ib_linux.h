@@ -5,7 +5,8 @@
  * They are the plumbing between the core, verbs and rdma_cm, and hold no protocol: messages become
  * frames in ib_link.cc, what hosts tell each other while they connect is in ib_offer.cc.
  *
- *	ib_linux.c		module, namespaces, counters, the ops table
+ *	ib_linux.c		module, counters, the ops table
+ *	ib_net_linux.c		namespaces, and how long they have listeners and connections
  *	ib_sysctl_linux.c	net.rds.ib.*
  *	ib_info_linux.c		RDS_INFO_IB_CONNECTIONS
  *	ib_device_linux.c	adapters come and go
@@ -35,9 +36,10 @@
  * are the worker's, or the handler's that makes them, alone.  In between, @live says whether the
  * tasklet may touch them: close() clears it first of all.
  *
- * Namespaces.  An rdma_cm id holds a reference on its namespace, so a listener would keep one alive
- * for ever: there are listeners in the first namespace only.  From others one may call; such a
- * namespace ends when its connections have.
+ * Namespaces.  An rdma_cm id holds a reference on its namespace, so a listener, or a connection,
+ * would keep one alive for ever.  Sockets do that, too, and rightly: a namespace has listeners and
+ * connections while it has sockets that are bound to adapters (ib_net_linux.c); the first one
+ * always.
  */
 #ifndef RDS_IB_LINUX_H
 #define RDS_IB_LINUX_H
@@ -111,6 +113,7 @@
 	X(rx_alloc_failed)                                                                         \
 	X(rx_refills)		/* buffers were posted again late, by a worker */                  \
 	X(device_removals)                                                                         \
+	X(listen_failed)	/* peers cannot call us in a namespace, or only by IPv4 */         \
 	RDS_IB_MR_STATS_OF(X, 8k)                                                                  \
 	RDS_IB_MR_STATS_OF(X, 1m)                                                                  \
 	X(atomic_cswp)                                                                             \
@@ -248,9 +251,30 @@ struct rds_ib_call {
 	u8 data[RDS_IB_OFFER_BYTES_V6];
 };
 
+/* A namespace. */
+struct rds_ib_net {
+	struct net *net;
+	struct mutex lock;    /* guards what follows */
+	unsigned long users;  /* sockets, and for the first namespace the module */
+	bool open;	      /* there may be listeners and connections; holds @net */
+	struct rdma_cm_id *listeners[2];
+	struct work_struct idle; /* ends that when @users is 0 */
+};
+
 /* ib_linux.c */
 extern struct workqueue_struct *rds_ib_wq;
+extern struct workqueue_struct *rds_ib_slow_wq; /* of work that waits, for the other one's too */
 extern struct rds_transport rds_ib_transport;
+
+/* ib_net_linux.c */
+int rds_ib_nets_start(void);
+/* After it no namespace listens, and none has connections; no socket uses us. */
+void rds_ib_nets_close(void);
+void rds_ib_nets_stop(void);
+/* Peers can call us in the first namespace: 0, or -errno. */
+int rds_ib_nets_open(void);
+void rds_ib_use(struct rds_os_net *os);
+void rds_ib_unuse(struct rds_os_net *os);
 
 /* ib_sysctl_linux.c */
 extern unsigned int rds_ib_max_send_wr, rds_ib_max_recv_wr, rds_ib_max_unsignaled_wr;
@@ -279,15 +303,18 @@ void rds_ib_dev_put(struct rds_ib_dev *dev);
 void rds_ib_each_path(void (*fn)(void *arg, struct rds_ib_path *tp), void *arg);
 
 /* ib_listen_linux.c */
-int rds_ib_listen_start(void);
+/* 0; -errno when IPv4 is not to be had, which IPv6 need not be. */
+int rds_ib_listen_start(struct rds_ib_net *in);
 /* After it no request is taken, and none is on its way to a path. */
-void rds_ib_listen_stop(void);
+void rds_ib_listen_stop(struct rds_ib_net *in);
 /* Refuses a request that nobody takes; the peer is told @why, unless that is 0. */
 void rds_ib_call_end(struct rds_ib_call *call, u32 why);
 
 /* ib_cm_linux.c */
 /* An id that is bound to @addr, whose adapter it names, if any; or ERR_PTR. */
 struct rdma_cm_id *rds_ib_bound(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
+/* Destroys @id soon; its handler leaves its events alone.  Process, handler not locked. */
+void rds_ib_id_end(struct rdma_cm_id *id);
 int rds_ib_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
 void *rds_ib_path_alloc(struct rds_path *path);
 void rds_ib_path_free(void *priv);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ib_listen_linux.c: one listener each for IPv4 and IPv6, and what becomes of a peer's request.
+ * ib_listen_linux.c: a namespace's listeners, one each for IPv4 and IPv6, and what becomes of a
+ * peer's request.
  *
  * rdma_cm calls under the new id's handler lock, inside of which the core's tables must not be
  * touched: the request is copied, and work finds the path that it is for.
@@ -13,8 +14,6 @@
 /* Requests that rdma_cm keeps for us; it hands each over at once. */
 #define RDS_IB_BACKLOG 64
 
-static struct rdma_cm_id *rds_ib_listeners[2];
-
 void rds_ib_call_end(struct rds_ib_call *call, u32 why)
 {
 	/* mainline writes an int, and most hosts are little-endian. */
@@ -22,7 +21,7 @@ void rds_ib_call_end(struct rds_ib_call *call, u32 why)
 
 	rdma_reject(call->id, why ? &data : NULL, why ? sizeof(data) : 0,
 		    IB_CM_REJ_CONSUMER_DEFINED);
-	rdma_destroy_id(call->id);
+	rds_ib_id_end(call->id);
 	kfree(call);
 }
 
@@ -76,13 +75,14 @@ static bool rds_ib_ours_wins(const struct rds_path *path)
 /* Gives @call to the path that it is for: 0, or -errno: the caller still has it. */
 static int rds_ib_call_place(struct rds_ib_call *call)
 {
+	const struct rdma_addr *addr = &call->id->route.addr;
 	const struct rds_ib_offer *o = &call->offer;
 	struct rds_path *path;
 	struct rds_conn *conn;
 	int err;
 
-	conn = rds_conn_get(rds_net_of(&init_net), &rds_ib_transport, &o->daddr, &o->saddr,
-			    rds_ib_scope_of(&call->id->route.addr), o->tos, &err);
+	conn = rds_conn_get(rds_net_of(addr->dev_addr.net), &rds_ib_transport, &o->daddr,
+			    &o->saddr, rds_ib_scope_of(addr), o->tos, &err);
 	if (!conn)
 		return err;
 	path = rds_conn_path(conn, 0);
@@ -146,14 +146,14 @@ static int rds_ib_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *even
 	return 0;
 }
 
-static struct rdma_cm_id *rds_ib_listen_on(const struct in6_addr *any, u16 port)
+static struct rdma_cm_id *rds_ib_listen_on(struct net *net, const struct in6_addr *any, u16 port)
 {
 	struct rds_addr addr = rds_addr_from_in6(any);
 	struct sockaddr_storage ss;
 	struct rdma_cm_id *id;
 	int err;
 
-	id = rdma_create_id(&init_net, rds_ib_listen_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
+	id = rdma_create_id(net, rds_ib_listen_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return id;
 	rds_sockaddr(&ss, &addr, 0, port);
@@ -169,32 +169,29 @@ static struct rdma_cm_id *rds_ib_listen_on(const struct in6_addr *any, u16 port)
 	return ERR_PTR(err);
 }
 
-int rds_ib_listen_start(void)
+int rds_ib_listen_start(struct rds_ib_net *in)
 {
+	struct rdma_cm_id *v4, *v6;
 	struct in6_addr any4;
-	struct rdma_cm_id *id;
 
 	ipv6_addr_set_v4mapped(htonl(INADDR_ANY), &any4);
-	id = rds_ib_listen_on(&any4, RDS_IB_PORT_V4);
-	if (IS_ERR(id)) {
-		pr_warn("rds_rdma: cannot listen on port %d\n", RDS_IB_PORT_V4);
-		return PTR_ERR(id);
-	}
-	rds_ib_listeners[0] = id;
-	/* There may be no IPv6. */
-	id = rds_ib_listen_on(&in6addr_any, RDS_IB_PORT_V6);
-	rds_ib_listeners[1] = IS_ERR(id) ? NULL : id;
-	return 0;
+	v4 = rds_ib_listen_on(in->net, &any4, RDS_IB_PORT_V4);
+	v6 = rds_ib_listen_on(in->net, &in6addr_any, RDS_IB_PORT_V6);
+	in->listeners[0] = IS_ERR(v4) ? NULL : v4;
+	in->listeners[1] = IS_ERR(v6) ? NULL : v6;
+	if (IS_ERR(v4) || IS_ERR(v6))
+		rds_ib_count(RDS_IB_S_listen_failed);
+	return PTR_ERR_OR_ZERO(v4);
 }
 
-void rds_ib_listen_stop(void)
+void rds_ib_listen_stop(struct rds_ib_net *in)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(rds_ib_listeners); i++) {
-		if (rds_ib_listeners[i])
-			rdma_destroy_id(rds_ib_listeners[i]);
-		rds_ib_listeners[i] = NULL;
+	for (i = 0; i < ARRAY_SIZE(in->listeners); i++) {
+		if (in->listeners[i])
+			rdma_destroy_id(in->listeners[i]);
+		in->listeners[i] = NULL;
 	}
 	flush_workqueue(rds_ib_wq);
 }

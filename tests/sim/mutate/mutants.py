@@ -277,8 +277,7 @@ MUTANTS = [
     Mutant("close-bind", "close leaves the socket bound", SOCKET,
            "net->bind.remove(*this); cancel(nullptr);", "cancel(nullptr);"),
     Mutant("close-module", "close keeps the transport's module", SOCKET,
-           "rds_socket_set_trace(this, 0); if (trans) rds_module_put(trans->owner);",
-           "rds_socket_set_trace(this, 0);"),
+           "trans->unuse(net->os); rds_module_put(trans->owner);", "trans->unuse(net->os);"),
     Mutant("close-waits", "close leaves its waiters", SOCKET,
            "net->cong.forget(*this);", ""),
     # ---- receiving ----
