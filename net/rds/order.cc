@@ -160,12 +160,15 @@ void Flows::settle_fn(struct rds_rcu_head *h)
 
 void Flows::put()
 {
-	if (!refs_.put())
-		return;
+	if (refs_.put())
+		destroy(this);
+}
+
+Flows::~Flows()
+{
 	for (Bucket &b : buckets_)
 		while (Flow *f = b.pop_front())
 			destroy(f);
-	destroy(this);
 }
 
 Flows::Bucket &Flows::bucket(const Conn &c, uint16_t port)

@@ -83,6 +83,7 @@ class Flows final
 	/* Messages of @s are going to be sent in @order (RDS_ORDER_*).  -EINVAL: there is no such;
 	 * -ENOMEM.  Process. */
 	static Status expect(struct rds_socket &s, uint32_t order);
+	~Flows();
 	void put();
 
 	/* As rds_path::enqueue() on the path where @m's order is kept, which becomes @path; or

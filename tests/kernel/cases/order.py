@@ -8,7 +8,7 @@ from traffic import A, B, counters, paths, stress
 
 # One task that floods another: what one path has no room for spreads.
 FLOOD = "-t 1 -d 4096 -q 4k --send-buffer 4m --recv-buffer 8m"
-ORDERS = ("unordered", "half:64", "ordered:16")
+ORDERS = ("unordered", "half:64", "ordered:512")
 
 
 def small_pipes(t):
@@ -49,8 +49,8 @@ def one_bad_path_of_eight(t):
     with rough_path(t.a, 3, "delay 10ms 5ms loss 1%"):
         for order in ORDERS:
             away, waits = flood(t, order, "-T 5")
-            assert away > (0 if order == "ordered:16" else 100), away
-            assert bool(waits) == (order == "half:64") or order == "ordered:16", waits
+            assert away > 100, away
+            assert bool(waits) == (order != "unordered"), waits
     assert sum(p["state"] == "up" for p in paths(t, t.a)) == 8, paths(t, t.a)
 
 
@@ -69,10 +69,10 @@ def paths_die(t):
         away, _ = flood(t, order, "-T 8")
         killer.kill()
         killer.wait()
-        assert away > (0 if order == "ordered:16" else 100), away
+        assert away > 100, away
     resets = sum(p["resets"] for p in paths(t, t.a))
     t.note(f"{resets} resets")
-    assert resets > 50, resets
+    assert resets > 5, resets
 
 
 @test(vms=2, only="ours")
