@@ -459,7 +459,7 @@ int main(int argc, char **argv)
 	if (part == "wire")
 		return wire_stress(100 * times);
 	if (part == "query")
-		return query_stress(200 * times);
+		return query_stress(500 * times);
 	fprintf(stderr, "usage: pthread_tsan traffic|modules|hash|wire|query [TIMES]\n");
 	return 2;
 }

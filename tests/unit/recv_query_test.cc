@@ -302,6 +302,21 @@ TEST_F(RecvQuery, CountsFromTheHeaderOn)
 	expect(0, 0);
 }
 
+/* Whoever is woken may read it, and must not find it on the path any more. */
+TEST_F(RecvQuery, IsOffThePathBeforeAnybodyKnows)
+{
+	static rds_path *p;
+	static uint64_t left;
+	auto on_wake = host::on_wake;
+
+	p = path();
+	left = 0;
+	host::on_wake = [](host::Sock *) { left = p->arriving.load() + 1; };
+	ASSERT_EQ(arrive(p, header()), 0);
+	host::on_wake = on_wake;
+	EXPECT_EQ(left, 1u);
+}
+
 TEST_F(RecvQuery, WhatIsArrivingHasItsNumber)
 {
 	number(10, 10);

@@ -53,7 +53,21 @@ def tables(t):
     assert path["attempts"] == 2 and path["resets"] == 1, path
     assert {p["local_addr"] for p in paths(t, t.a, IN_X)} == {X}, "IPv6 without -a"
     release(holder)
+    unread(t)
     unpair(t)
+
+
+def unread(t):
+    """How many messages wait to be read, as the file and rds-info say."""
+    holder = hold(t, IN_Y, f"--bind {Y} --unbound 1 --unread 5")
+    t.a.wait_until(f"{IN_Y} grep -q ' 5 *5$' /proc/net/rds/sockets")
+    rows = {row["Inode"]: (row["NBufs"], row["Span"]) for row in table(t, "sockets", IN_Y)}
+    assert sorted(rows.values()) == [("0", "0"), ("5", "5")], rows
+    told, = json.loads(t.a.check(f"{IN_Y} {t.tool('rds-info')} -kv --json"))["sockets"]
+    assert told["nbufs_allocated"] == told["bufs_alloc_span"] == 5, told
+    told, = json.loads(t.a.check(f"{IN_Y} {t.tool('rds-info')} -k --json"))["sockets"]
+    assert "nbufs_allocated" not in told, told
+    release(holder)
 
 
 def traced(t, event, text):

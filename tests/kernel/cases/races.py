@@ -49,7 +49,7 @@ def tell_watched(t):
 def look_around(t, prefix=""):
     """Reads every table again and again, when nobody else has anything to do."""
     return t.a.spawn(f"exec {prefix} nice -n 19 sh -c"
-                     f" 'while :; do {t.tool('rds-info')} >/dev/null; done'")
+                     f" 'while :; do {t.tool('rds-info')} -v >/dev/null; done'")
 
 
 def change_settings(t):

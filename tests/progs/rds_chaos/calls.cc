@@ -20,6 +20,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
@@ -62,6 +64,7 @@ const Caller::Kind Caller::kinds[] = {
 	{"setsockopt", 12, &Caller::setOption}, {"setsockopt SOL_SOCKET", 4, &Caller::setSocketOption},
 	{"getsockopt", 8, &Caller::getOption},	{"ioctl", 3, &Caller::control},
 	{"poll", 4, &Caller::wait},		{"others", 4, &Caller::others},
+	{"RDS_RECV_QUERY", 4, &Caller::query},
 };
 
 Caller::Caller(Shared &shared, uint64_t seed) : shared_(shared), random_(seed)
@@ -352,6 +355,28 @@ long Caller::getOption(int fd)
 	*length = static_cast<int>(often(5) ? below(Memory::roomBytes) : this->length());
 	return syscall(SYS_getsockopt, fd, often(9) ? SOL_RDS : SOL_SOCKET, name,
 		       pointer(static_cast<size_t>(*length)), often(9) ? length : pointer(4));
+}
+
+/* The only call of which more than an answer is wanted: it must make sense. */
+long Caller::query(int fd)
+{
+	rds_recv_query q = {};
+	socklen_t length = sizeof(q);
+
+	q.want = RDS_RECV_QUERY_NBUFS | RDS_RECV_QUERY_SPAN;
+	if (often(4))
+		memcpy(&q.peer, &shared_.addresses[below(shared_.addresses.size())],
+		       sizeof(q.peer));
+
+	const long result = getsockopt(fd, SOL_RDS, RDS_RECV_QUERY, &q, &length);
+
+	if (!result && (q.bufs_alloc_span < q.nbufs_allocated ||
+			!q.bufs_alloc_span != !q.nbufs_allocated)) {
+		fprintf(stderr, "RDS_RECV_QUERY: %u messages, span %u\n", q.nbufs_allocated,
+			q.bufs_alloc_span);
+		abort();
+	}
+	return result;
 }
 
 long Caller::control(int fd)

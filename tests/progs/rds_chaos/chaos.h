@@ -92,6 +92,7 @@ private:
 	long setOption(int fd);
 	long setSocketOption(int fd);
 	long getOption(int fd);
+	long query(int fd);
 	long control(int fd);
 	long wait(int fd);
 	long others(int fd);
