@@ -71,7 +71,7 @@ int if_up(const char *dev, const char *ip)
 	return r;
 }
 
-static int write_file(const char *path, const char *v)
+int write_file(const char *path, const char *v)
 {
 	int fd = open(path, O_WRONLY);
 	ssize_t r = fd < 0 ? -1 : write(fd, v, strlen(v));

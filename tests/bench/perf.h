@@ -48,11 +48,15 @@ struct family {
 	int credit; /* nothing but the program holds the sender back (mainline's loop on 127/8) */
 };
 
+/* What moves the data of a test: messages, or operations on the peer's memory (rdma.c). */
+enum op { NONE, WRITE, READ, MAP };
+
 struct test {
 	const char *name;
 	int senders;
 	int batch; /* messages per sendmmsg, recvmmsg or writev */
 	size_t size[6];
+	enum op op;
 };
 
 #define BATCH 32
@@ -111,6 +115,12 @@ void end_init(struct end *e, int fd);
 void receiver(long warm, long n) __attribute__((noreturn));
 void sender(long warm, long n) __attribute__((noreturn));
 
+/* rdma.c: @fd's end of a case of operations, from the first message to the last. */
+void rdma_open(int fd, int sender);
+void rdma_tx(long n, long first);
+void rdma_rx(long n, long first);
+void rdma_close(void);
+
 /* net.c */
 struct request {
 	struct nlmsghdr h;
@@ -119,6 +129,7 @@ struct request {
 struct rtattr *attr(struct request *b, int type, const void *d, int len);
 int talk(int protocol, struct request *b);
 int if_up(const char *dev, const char *ip);
+int write_file(const char *path, const char *v);
 int large_buffers(void);
 /* namespaces A and B, va 10.9.0.1 <-> vb 10.9.0.2; 0 or -1 */
 int net_setup(void);

@@ -11,7 +11,7 @@ REFERENCE = {"rds-lo": "unix-lo", "rds-self": "unix-lo", "rds-veth": "tcp-veth",
 # depending on which of its eight paths the ports hash to: nothing below 10 % is real there.
 NOISE = {"rds-lo": 0.03, "rds-self": 0.03, "rds-veth": 0.10, "rds-ib-self": 0.03, "rds-ib": 0.10}
 CEILING = {("rds-veth", "stream", 64): 0.5}
-TESTS = ["lat", "stream", "batch", "fan16", "fan256"]
+TESTS = ["lat", "stream", "batch", "fan16", "fan256", "write", "read", "map"]
 
 
 @dataclasses.dataclass

@@ -118,12 +118,16 @@ static void rx_batch(long n)
 	}
 }
 
-static void rx_phase(long n)
+static void rx_phase(long n, long first)
 {
 	char *p;
 	size_t got;
 	long k;
 
+	if (pc.test->op) {
+		rdma_rx(n, first);
+		return;
+	}
 	if (pc.test->batch > 1 && pc.fam->kind != TCP) {
 		rx_batch(n);
 		return;
@@ -180,16 +184,20 @@ void receiver(long warm, long n)
 	re[0].fd = fd;
 	if (connected())
 		accept_all(fd);
-	rx_phase(warm);
+	if (pc.test->op)
+		rdma_open(fd, 0);
+	rx_phase(warm, 0);
 	tell(pc.r2s[1]);
 	if (pc.fam->topo == PEER) {
 		usleep(QUIET_US);
 		clock_begin();
 		tell(pc.r2s[1]);
 	}
-	rx_phase(n);
+	rx_phase(n, warm);
 	clock_end();
 	tell(pc.r2s[1]);
 	await(pc.s2r[0]);
+	if (pc.test->op)
+		rdma_close();
 	_exit(0);
 }

@@ -72,6 +72,10 @@ static void tx_phase(long n, long first)
 	char *p;
 	long k;
 
+	if (pc.test->op) {
+		rdma_tx(n, first);
+		return;
+	}
 	if (pc.test->batch > 1) {
 		tx_batch(n, first);
 		return;
@@ -109,6 +113,8 @@ void sender(long warm, long n)
 		if (connected() && connect(te[i].fd, (void *)&peer, peerlen))
 			die("connect");
 	}
+	if (pc.test->op)
+		rdma_open(te[0].fd, 1);
 	tx_phase(warm, 0);
 	await(pc.r2s[0]);
 	usleep(QUIET_US);
@@ -119,6 +125,8 @@ void sender(long warm, long n)
 	await(pc.r2s[0]);
 	if (pc.fam->topo == PEER)
 		clock_end();
+	if (pc.test->op)
+		rdma_close();
 	tell(pc.s2r[1]);
 	_exit(0);
 }
