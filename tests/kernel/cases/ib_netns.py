@@ -23,7 +23,7 @@ ip link add link eth0 name way index 77 type vlan id 7 && ip -n x link set lo up
 address rail "-n x" "rail rail" && address way "" "rail rail way way"; }}
 address() {{ ip $2 addr add {v4}/24 dev $1 && ip $2 addr add {v6}/64 dev $1 nodad &&
 ip $2 link set $1 up && until [ "$(whose)" = "$3" ]; do sleep 0.1; done; }}
-whose() {{ grep -lx -e {gid4} -e {gid6} gids/* | sort -t/ -k2n | while read g; do
+whose() {{ grep -lx -e {gid4} -e {gid6} gids/? gids/1? | while read g; do
 cat gid_attrs/ndevs/${{g#*/}}; done | xargs; }}
 cd /sys/class/infiniband/rxe0/ports/1 && rail
 """
