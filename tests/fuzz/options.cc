@@ -53,7 +53,7 @@ private:
 constexpr int kNames[] = {RDS_CANCEL_SENT_TO, RDS_GET_MR, RDS_FREE_MR, 4, RDS_RECVERR,
 			  RDS_CONG_MONITOR, RDS_GET_MR_FOR_DEST, SO_RDS_TRANSPORT, 9,
 			  SO_RDS_MSG_RXPATH_LATENCY, SO_TIMESTAMP_OLD, SO_TIMESTAMP_NEW,
-			  RDS_INFO_COUNTERS, RDS_INFO_LAST, RDS_RECV_QUERY, 0, -1};
+			  RDS_INFO_COUNTERS, RDS_INFO_LAST, RDS_RECV_QUERY, RDS_ORDER, 0, -1};
 constexpr unsigned int kLengths[] = {0, 1, 3, 4, 5, 7, 8, 15, 16, 27, 28, 32, 128, 144, 0xffffffff};
 
 int Harness::model_int(int &to, const unsigned char *p, size_t room, unsigned int len)
@@ -158,6 +158,12 @@ int Harness::model(int name, const unsigned char *p, size_t room, unsigned int l
 		ret = model_int(value, p, room, len);
 		must(ret || (b_.core.monitor == (value != 0) && !b_.core.mask), "or just on");
 		return ret;
+	case RDS_ORDER:
+		ret = model_int(value, p, room, len);
+		if (!ret && (value < 0 || value > RDS_ORDER_UNORDERED))
+			return -EINVAL;
+		must(ret || b_.core.order == static_cast<uint32_t>(value), "the hint is set");
+		return ret;
 	case SO_RDS_MSG_RXPATH_LATENCY:
 		return model_trace(p, room, len);
 	case SO_TIMESTAMP_OLD:
@@ -232,7 +238,8 @@ void Harness::get_option()
 	int ret = rds_getsockopt(&sock_, SOL_RDS, name, user->data() + (there ? 4 : 3),
 				 reinterpret_cast<int *>(user->data()));
 	int now = 0;
-	bool known = name == RDS_RECVERR || name == RDS_CONG_MONITOR || name == SO_RDS_TRANSPORT;
+	bool known = name == RDS_RECVERR || name == RDS_CONG_MONITOR ||
+		     name == SO_RDS_TRANSPORT || name == RDS_ORDER;
 	int want = name == RDS_CONG_MONITOR && len >= 8 ? 8 : 4;
 
 	if (!there) {
@@ -312,6 +319,7 @@ void Harness::check_sent(struct msghdr &msg, const struct rds_send_cmsgs &out)
 {
 	const char *at = static_cast<const char *>(msg.msg_control), *end = at + msg.msg_controllen;
 	bool cookie = false, early = false;
+	unsigned int order = 0;
 	uint32_t first = 0;
 
 	while (static_cast<size_t>(end - at) >= sizeof(struct cmsghdr)) {
@@ -321,10 +329,13 @@ void Harness::check_sent(struct msghdr &msg, const struct rds_send_cmsgs &out)
 		must(c.cmsg_len >= sizeof(c) && c.cmsg_len <= static_cast<size_t>(end - at),
 		     "one that is cut is refused");
 		if (c.cmsg_level == SOL_RDS) {
-			must(c.cmsg_type >= 1 && c.cmsg_type <= 12 && c.cmsg_type != 4 &&
-				     c.cmsg_type != 5 && c.cmsg_type != 10 && c.cmsg_type != 11,
+			must((c.cmsg_type >= 1 && c.cmsg_type <= 12 && c.cmsg_type != 4 &&
+			      c.cmsg_type != 5 && c.cmsg_type != 10 && c.cmsg_type != 11) ||
+				     c.cmsg_type == RDS_CMSG_ORDER,
 			     "a type that nobody sends is refused");
-			early = early || c.cmsg_type != RDS_CMSG_ZCOPY_COOKIE;
+			early = early || (c.cmsg_type != RDS_CMSG_ZCOPY_COOKIE &&
+					  c.cmsg_type != RDS_CMSG_ORDER);
+			order += c.cmsg_type == RDS_CMSG_ORDER;
 		}
 		if (c.cmsg_level == SOL_RDS && c.cmsg_type == RDS_CMSG_ZCOPY_COOKIE &&
 		    c.cmsg_len >= CMSG_LEN(4) && !cookie) {
@@ -338,6 +349,7 @@ void Harness::check_sent(struct msghdr &msg, const struct rds_send_cmsgs &out)
 	must(!out.has_cookie || (cookie && out.cookie == first), "the cookie that was given");
 	must(!early || out.late || (b_.core.rdma && (out.op || out.map || out.dest)),
 	     "what asks for RDMA gets it, or an errno");
+	must(order == out.has_order && out.order <= RDS_ORDER_UNORDERED, "one hint at most");
 	must(out.late <= 0, "an errno");
 }
 
@@ -350,6 +362,7 @@ void Harness::apply(struct rds_send_cmsgs &out)
 	must(ret <= 0, "0 or an errno");
 	must(ret || (m.op == (out.op != nullptr) && !m.cookie == (!out.map && !out.dest)),
 	     "what was asked for is done");
+	must(ret || m.order == (out.has_order ? out.order : 0), "the hint that was given");
 	rds_cmsg_undo(&b_.core, &out);
 	must(regions == known_, "what was registered for nothing is not any more");
 }

@@ -104,6 +104,26 @@ int rds_socket_recverr(const struct rds_socket *s)
 	return s->recverr;
 }
 
+int rds_socket_set_order(struct rds_socket *s, uint32_t order)
+{
+	if (order > RDS_ORDER_UNORDERED)
+		return -EINVAL;
+	s->order = order;
+	return 0;
+}
+
+uint32_t rds_socket_order(const struct rds_socket *s)
+{
+	return s->order;
+}
+
+int rds_msg_set_order(struct rds_socket *, struct rds_msg *m, uint32_t order)
+{
+	must(order <= RDS_ORDER_UNORDERED, "what is wrong was refused before");
+	m->order = order;
+	return 0;
+}
+
 void rds_socket_set_cong_monitor(struct rds_socket *s, int on, uint64_t mask)
 {
 	s->monitor = on;

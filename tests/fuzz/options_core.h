@@ -20,6 +20,7 @@ struct rds_socket {
 	bool bound, cancelled, tracing, rdma;
 	struct rds_endpoint cancelled_to;
 	int recverr, monitor, transport;
+	uint32_t order;
 	uint64_t mask;
 	uint32_t cookies[RDS_MAX_ZCOOKIES];
 	unsigned int n_cookies;
@@ -31,6 +32,7 @@ struct rds_socket {
 struct rds_msg {
 	uint64_t cookie;
 	bool op;
+	uint32_t order;
 };
 
 extern std::unique_ptr<std::vector<char>> user;
