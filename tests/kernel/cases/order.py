@@ -37,8 +37,6 @@ def flood(t, order, options=""):
     verified = stress(t, t.a, t.b, B, f"{FLOOD} --order {order} {options}")
     after = counters(t, t.a)
     away, waits = (after[n] - before[n] for n in ("send_order_away", "send_order_wait"))
-    t.note(str({k: v for k, v in after.items() if v and ("conn" in k or "send" in k)}))
-    t.note(t.a.check("cat /proc/net/rds/paths"))
     t.note(f"{order}: {verified} messages, {away} away, {waits} waited")
     return away, waits
 
