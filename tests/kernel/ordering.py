@@ -33,19 +33,17 @@ RATE = "rate 20mbit limit 10000"
 
 def shape(t, bad):
     """Each path of its own rate, either way; path 3 is bad."""
-    lines = []
+    lines = ["qdisc add dev cable root handle 1: prio bands 9 priomap" + " 8" * 16]
+    for i in range(8):
+        how = f"{bad if i == 3 else ''} {RATE}"
+        lines.append(f"qdisc add dev cable parent 1:{i + 1} netem {how}")
+        # The caller's port says which path: the other one is 16385.
+        for own, peer in (("20", "dport"), ("22", "sport")):
+            lines.append(f"filter add dev cable parent 1: protocol ip u32 match u16 {i} 7 at {own}"
+                         f" match ip {peer} 16385 0xffff flowid 1:{i + 1}")
+    batch = "\n".join(lines)
     for ns in "xy":
-        lines.append(f"tc -n {ns} qdisc add dev cable root handle 1: prio bands 9 priomap"
-                     + " 8" * 16)
-        for i in range(8):
-            how = f"{bad if i == 3 else ''} {RATE}"
-            lines.append(f"tc -n {ns} qdisc add dev cable parent 1:{i + 1} netem {how}")
-            # The caller's port says which path: the other one is 16385.
-            for own, peer in (("20", "dport"), ("22", "sport")):
-                lines.append(f"tc -n {ns} filter add dev cable parent 1: protocol ip u32"
-                             f" match u16 {i} 7 at {own} match ip {peer} 16385 0xffff"
-                             f" flowid 1:{i + 1}")
-    t.a.check(" && ".join(lines))
+        t.a.check(f"tc -n {ns} -batch - <<'END'\n{batch}\nEND", timeout=600)
 
 
 def measure(order, bad, options):
