@@ -9,6 +9,7 @@ from suite import test
 from traffic import A, B, Flows, counters, exact, goes_on, helper, load_again, ping
 
 IB = True
+EXTRA = True
 KERNELS = ["6.1", "uml"]
 ROUNDS = 3
 
