@@ -27,7 +27,7 @@ PLOT = guest.TOP / "docs/ordering.svg"
 BEGIN, END = "<!-- ordering:begin (written by `make ordering`) -->", "<!-- ordering:end -->"
 ORDERS = {"ordered": "ordered", "half-ordered every 64th": "half:64", "un-ordered": "unordered"}
 BAD = {"none": "", "1 % loss": "loss 1%", "10 ms more": "delay 10ms"}
-LOAD = "-t 1 -d 256 -q 8k --send-buffer 4m --recv-buffer 4m"
+LOAD = "-t 1 -d 64 -q 8k --send-buffer 4m --recv-buffer 4m"
 RATE = "rate 20mbit limit 10000"
 
 
