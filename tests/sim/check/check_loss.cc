@@ -10,7 +10,9 @@ void Loss::flow(uint32_t flow, unsigned int from, unsigned int to)
 {
 	if (flow >= flows_.size())
 		flows_.resize(flow + 1);
-	flows_[flow] = Flow{.from = from, .to = to};
+	flows_[flow] = Flow();
+	flows_[flow].from = from;
+	flows_[flow].to = to;
 }
 
 void Loss::sent(uint32_t flow, uint32_t number, bool loose)
