@@ -325,6 +325,7 @@ struct rds_path final {
 
 	/* path_queue.cc */
 	void queue_first(rds::Message *m) RDS_EXCLUDES(lock);
+	bool is_delivered_locked(rds::Message &m) RDS_REQUIRES(lock);
 	bool carries_locked(const rds::Message &m, bool away) RDS_REQUIRES(lock);
 	bool stream_locked() RDS_REQUIRES(lock);
 	bool hold_locked(bool more) RDS_REQUIRES(lock);

@@ -315,6 +315,22 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 		s.sent_done(0, 0, n);
 }
 
+/*
+ * The peer, one that never uses a number twice, has @m: it said so on this connection before @m's
+ * turn to be sent again had come.  Sent on the next one, perhaps to a host that was restarted
+ * meanwhile, @m would count as delivered before it is there.
+ */
+bool rds_path::is_delivered_locked(rds::Message &m)
+{
+	uint64_t seq = rds::wire::get64(m.hdr.sequence);
+
+	if (!seq || !peer_gen_.load() || seq > delivered_.load() || RDS_UNLIKELY(rds::op_alone(m)))
+		return false;
+	if (RDS_UNLIKELY(m.rdma() != nullptr))
+		m.part->delivered = true;
+	return true;
+}
+
 /* Nothing is with the transport: the cursor is at the front. */
 void rds_path::rewind_locked()
 {
@@ -347,7 +363,7 @@ void rds_path::reset_queue(bool purge)
 			if (m == old_unsent && !cursor_)
 				sent = false;
 			if (purge || m->flags & (rds::kMsgOnce | rds::kMsgCancelled) ||
-			    RDS_UNLIKELY(rds::op_spent(*m))) {
+			    RDS_UNLIKELY(rds::op_spent(*m)) || is_delivered_locked(*m)) {
 				queue_.remove(m);
 				if (m->flags & rds::kMsgPong)
 					pongs.fetch_sub(1);

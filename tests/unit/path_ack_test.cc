@@ -274,6 +274,31 @@ TEST_F(PathAck, NumbersOfOneGenerationComeOnce)
 	EXPECT_EQ(net->stat(RDS_S_recv_queued), 4u);
 }
 
+/* It said so when the messages waited to be sent again.  Sent to whoever comes next, they would count
+ * as delivered before they are there, and what waits for them would overtake them. */
+TEST_F(PathAck, WhatThePeerHadIsNotSentToItsNextLife)
+{
+	send(3);
+	bring_up();
+	hello();
+	wire().room = 0;
+	reconnect();
+	hello();
+	peer_has(2);
+	wire().room = SIZE_MAX;
+	reconnect();
+	hello(78);
+
+	std::vector<uint64_t> numbers;
+
+	for (const auto &f : sent())
+		if (f.seq)
+			numbers.push_back(f.seq);
+	EXPECT_EQ(numbers, (std::vector<uint64_t>{3}));
+	peer_has(3);
+	EXPECT_EQ(waiting(), 0u);
+}
+
 TEST_F(PathAck, APeerThatBecamePlainCountsAnew)
 {
 	send();

@@ -194,7 +194,7 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 		return err;
 	/* With some buffers one can begin; the others come later. */
 	err = rds_ib_link_offer(&tp->link, RDS_MAY_SLEEP);
-	return tp->link.offered ? 0 : err;
+	return tp->link.offered >= RDS_IB_FEWEST_BUFFERS ? 0 : err;
 }
 
 void rds_ib_qp_go(struct rds_ib_path *tp, bool open)

@@ -104,7 +104,7 @@ bool Adapter::begin(const fabric::Ref &p, unsigned int s, Phase ph)
 	rx.assign(params.recv_wr, Buffer());
 	rds_ib_link_prepare(&link, &params);
 	rds_ib_link_offer(&link, RDS_MAY_SLEEP);
-	return link.offered;
+	return link.offered >= RDS_IB_FEWEST_BUFFERS;
 }
 
 fabric::Data Adapter::say(struct rds_ib_offer o) const
