@@ -400,7 +400,9 @@ MUTANTS = [
            "note_blocked(l, need); return 0;"),
     # ---- operations and regions in the core ----
     Mutant("rdma-spent", "the message of an operation that failed is sent again", QUEUE,
-           "RDS_UNLIKELY(rds::op_spent(*m))) {", "false) {"),
+           "RDS_UNLIKELY(rds::op_spent(*m)) ||", "false ||"),
+    Mutant("had-again", "what a peer had is sent to its next life", QUEUE,
+           "|| is_delivered_locked(*m)) {", ") {"),
     Mutant("rdma-alone", "an operation without message stays queued for ever", QUEUE,
            "gone = rds::op_decided(*m);", "gone = false;"),
     Mutant("rdma-begun", "what is cancelled under way is said not to be done", OP,
