@@ -6,6 +6,7 @@ from traffic import A, A6, B, B6, Flows, counters, exact, ping, stress_says
 
 MIXED = "--flows 16"  # lengths from 0 to 64 KiB
 LOAD = "--flows 16 --max-payload 8192"
+MANY = "--flows 64 --max-payload 8192"
 STEADY = "--rate 300 --drain 15"
 ROCE = 4791  # UDP port
 
@@ -63,12 +64,12 @@ def cut(t, machine, ours):
     machine.check("nft delete table inet cut")
 
 
-def broken_streams(t):
+def broken_streams(t, load=LOAD, steady=STEADY):
     """Traffic both ways goes on however often the connection breaks; its accounts."""
     ours = [m for n, m in enumerate(t.vms) if t.flavour(n) == "ours"]
     for machine in (t.a, t.b):
         machine.check("modprobe nf_tables")  # slow, not to be done under load
-    flows = [Flows(t, *ends, LOAD, send_options=STEADY)
+    flows = [Flows(t, *ends, load, send_options=steady)
              for ends in ((t.a, A, t.b, B), (t.b, B, t.a, A))]
     for machine in (t.a, t.b):
         for flow in flows:
