@@ -85,6 +85,23 @@ void addMalformed(Table &table, const Address &any, const std::string &what)
 			  [any, type] {
 				  return sendWith(any, Control().add(SOL_RDS, type, uint64_t{0}));
 			  });
+	for (uint32_t order : {0u, 1u, 2u})
+		table.differs("cmsg: ORDER " + std::to_string(order) + what, "EINVAL", "1",
+			      [any, order] {
+				      return sendWith(any,
+						      Control().add(SOL_RDS, RDS_CMSG_ORDER, order));
+			      });
+	table.row("cmsg: ORDER 3, both hints" + what, "EINVAL", [any] {
+		return sendWith(any, Control().add(SOL_RDS, RDS_CMSG_ORDER, uint32_t{3}));
+	});
+	table.row("cmsg: ORDER of 8 bytes" + what, "EINVAL", [any] {
+		return sendWith(any, Control().add(SOL_RDS, RDS_CMSG_ORDER, uint64_t{0}));
+	});
+	table.row("cmsg: ORDER twice" + what, "EINVAL", [any] {
+		return sendWith(any, Control()
+					     .add(SOL_RDS, RDS_CMSG_ORDER, uint32_t{1})
+					     .add(SOL_RDS, RDS_CMSG_ORDER, uint32_t{1}));
+	});
 	for (int level : {SOL_SOCKET, 0 /* SOL_IP */, 275})
 		table.row("cmsg: level " + std::to_string(level) + " is ignored" + what, "1",
 			  [any, level] {

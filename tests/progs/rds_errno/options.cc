@@ -97,7 +97,7 @@ void addSizes(Table &table, const Env &env)
 
 void addUnknown(Table &table, const Env &env)
 {
-	for (int option : {0, 4, 9, 11, 28, 30, 62, 64, 9999, 10018, -1}) {
+	for (int option : {0, 4, 9, 11, 28, 30, 62, 63, 9999, 10018, -1}) {
 		table.row("setsockopt: option " + std::to_string(option), "ENOPROTOOPT",
 			  [env, option] { return setZeros(bindRds(env.loop), option, 8); });
 		table.row("getsockopt: option " + std::to_string(option), "ENOPROTOOPT",
@@ -190,6 +190,32 @@ void addRecverr(Table &table, const Env &env)
 		setZeros(fd, RDS_RECVERR, 3);
 		return getSized(fd, RDS_RECVERR, 4);
 	});
+}
+
+void addOrder(Table &table, const Env &env)
+{
+	const char *const no = "ENOPROTOOPT";
+
+	table.differs("ORDER: default", no, "0, length 4",
+		      [env] { return getSized(bindRds(env.loop), RDS_ORDER, 4); });
+	table.differs("ORDER: get, length 3", no, "EINVAL",
+		      [env] { return getSized(bindRds(env.loop), RDS_ORDER, 3); });
+	for (int order : {RDS_ORDER_ORDERED, RDS_ORDER_HALF, RDS_ORDER_UNORDERED})
+		table.differs("ORDER: " + std::to_string(order), no,
+			      std::to_string(order) + ", length 4", [env, order] {
+				      const Fd fd = bindRds(env.loop);
+
+				      setOption(fd, SOL_RDS, RDS_ORDER, order);
+				      return getSized(fd, RDS_ORDER, 4);
+			      });
+	for (int order : {-1, 3, 4})
+		table.differs("ORDER: no such, " + std::to_string(order), no, "EINVAL",
+			      [env, order] {
+				      return setBytes(bindRds(env.loop), RDS_ORDER, &order,
+						      sizeof(order));
+			      });
+	table.differs("ORDER: a short set", no, "EINVAL",
+		      [env] { return setZeros(bindRds(env.loop), RDS_ORDER, 3); });
 }
 
 void addMonitor(Table &table, const Env &env)
@@ -429,6 +455,7 @@ void addOptions(Table &table, const Env &env)
 	addUnknown(table, env);
 	addPointers(table, env);
 	addRecverr(table, env);
+	addOrder(table, env);
 	addMonitor(table, env);
 	addTransport(table, env);
 	addRecvQuery(table, env);
