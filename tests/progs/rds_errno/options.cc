@@ -97,7 +97,7 @@ void addSizes(Table &table, const Env &env)
 
 void addUnknown(Table &table, const Env &env)
 {
-	for (int option : {0, 4, 9, 11, 28, 30, 62, 63, 9999, 10018, -1}) {
+	for (int option : {0, 4, 9, 11, 28, 30, 62, 66, 9999, 10018, -1}) {
 		table.row("setsockopt: option " + std::to_string(option), "ENOPROTOOPT",
 			  [env, option] { return setZeros(bindRds(env.loop), option, 8); });
 		table.row("getsockopt: option " + std::to_string(option), "ENOPROTOOPT",
