@@ -90,7 +90,7 @@ def plot(rows):
 def main(argv=None):
     ap = argparse.ArgumentParser(description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--seconds", type=float, default=10, help="of each measurement")
+    ap.add_argument("--seconds", type=float, default=4, help="of each measurement")
     ap.add_argument("--write", action="store_true")
     options = ap.parse_args(argv)
     lines = ["| one path of eight | messages | messages/s | p50 ms | p99 ms | p99.9 ms |",
