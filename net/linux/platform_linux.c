@@ -57,9 +57,9 @@ static const char *const rds_lock_names[RDS_RANK_COUNT] = {
 	[RDS_RANK_BIND] = "rds:bind",	    [RDS_RANK_NETS] = "rds:nets",
 	[RDS_RANK_REGISTRY] = "rds:registry",
 	[RDS_RANK_READER] = "rds:reader",   [RDS_RANK_TABLE] = "rds:table",
-	[RDS_RANK_CONG] = "rds:cong",	    [RDS_RANK_LANE] = "rds:lane",
-	[RDS_RANK_PATH] = "rds:path",	    [RDS_RANK_RECV] = "rds:recv",
-	[RDS_RANK_ORDER] = "rds:order",
+	[RDS_RANK_CONG] = "rds:cong",	    [RDS_RANK_ORDER] = "rds:order",
+	[RDS_RANK_LANE] = "rds:lane",	    [RDS_RANK_PATH] = "rds:path",
+	[RDS_RANK_RECV] = "rds:recv",
 	[RDS_RANK_SOCKET] = "rds:socket",   [RDS_RANK_RDMA] = "rds:rdma",
 };
 

@@ -59,6 +59,8 @@ inline constexpr uint64_t kKnockPauseNs = 500ull * 1000 * 1000;
 inline constexpr uint64_t kOwedPauseNs = 50ull * 1000 * 1000;
 /* How long what was received may stay unacknowledged when nobody asks, ns. */
 inline constexpr uint64_t kAckDelayNs = 5 * 1000 * 1000;
+/* A path that is down, and might carry un-ordered messages, is called after such a pause, ns. */
+inline constexpr uint64_t kCallPauseNs = 10 * 1000 * 1000;
 /* Pause before memory is asked for again, or a full receiver tried again, ns. */
 inline constexpr uint64_t kRetryNs = 5 * 1000 * 1000;
 

@@ -65,7 +65,7 @@ Path &least_loaded(const Conn &c, Path &home)
 		if (!p || p == &home)
 			continue;
 		if (p->state() != PathState::kUp) {
-			p->want();
+			p->call();
 		} else if (p->in_flight() < least) {
 			best = p;
 			least = p->in_flight();

@@ -122,6 +122,8 @@ struct rds_path final {
 		if (state() == rds::PathState::kDown && !wanted_.exchange(1))
 			post(rds::kEvWant);
 	}
+	/* The same, of who has nothing for it yet: not too often, for nobody may be there. */
+	void call();
 	/* Takes back what @s sent (@to_port < 0: to any port). */
 	void cancel(rds::Socket &s, int to_port) RDS_EXCLUDES(lock);
 	void acked(uint64_t bytes) RDS_EXCLUDES(lock);
@@ -354,6 +356,7 @@ struct rds_path final {
 	rds::Atomic<void *> accepted_;
 	rds::Atomic<uint32_t> recv_paused_; /* flush_ is to end a receive pause too */
 	rds::Atomic<uint32_t> wanted_; /* kEvWant posted, or a retry is armed */
+	rds::Atomic<uint64_t> called_ns_; /* when call() did something last */
 	struct rds_work work_;
 	struct rds_timer timer_; /* back-off, connect timeout, drain timeout: by state */
 	struct rds_timer flush_; /* end of a hold window, of a pause for memory */

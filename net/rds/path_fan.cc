@@ -166,6 +166,16 @@ uint64_t rds_path::reserve_locked()
 	return seq;
 }
 
+void rds_path::call()
+{
+	uint64_t now = rds_now_ns(), last = called_ns_.load();
+
+	if (state() != rds::PathState::kDown || (last && now - last < rds::kCallPauseNs))
+		return;
+	called_ns_.store(now);
+	want();
+}
+
 bool rds_path::has_queued()
 {
 	rds::Guard g(lock);

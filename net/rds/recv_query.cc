@@ -324,10 +324,10 @@ void rds_socket::note_place(const Message &m)
 
 	if (!place_of(m.hdr, place))
 		return;
-	if (!flows)
-		flows = create<RecvFlows>(RDS_ATOMIC, net->seed);
-	if (flows)
-		flows->note(from, place);
+	if (!recv_flows)
+		recv_flows = create<RecvFlows>(RDS_ATOMIC, net->seed);
+	if (recv_flows)
+		recv_flows->note(from, place);
 }
 
 struct rds_recv_counts rds_socket::count_held(const struct rds_recv_look &look,
@@ -342,7 +342,7 @@ struct rds_recv_counts rds_socket::count_held(const struct rds_recv_look &look,
 		};
 
 		take_arrived();
-		count.freeze(flows);
+		count.freeze(recv_flows);
 		if (look.n > RDS_RECV_LOOK)
 			for_each_arriving(*net, look_at);
 		else

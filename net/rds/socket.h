@@ -133,7 +133,7 @@ struct rds_socket final {
 	rds::List<rds::Message, &rds::Message::recv_link> reading RDS_GUARDED_BY(reader);
 	rds::Atomic<uint32_t> reading_any; /* reading is not empty; written under reader */
 	/* Made when first needed; given back under both locks. */
-	rds::RecvFlows *flows RDS_GUARDED_BY(recv_lock) = nullptr;
+	rds::RecvFlows *recv_flows RDS_GUARDED_BY(recv_lock) = nullptr;
 
 	rds::CongMap *lcong = nullptr; /* map of our own address, from bind on */
 

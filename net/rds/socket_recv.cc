@@ -162,8 +162,8 @@ void rds_socket::drop_received()
 		gone.splice_back(reading);
 		Guard g(recv_lock);
 
-		no_more = flows;
-		flows = nullptr;
+		no_more = recv_flows;
+		recv_flows = nullptr;
 		gone.splice_back(arrived);
 		arrived_any.store(0);
 		was_congested = congested.exchange(0);

@@ -216,6 +216,28 @@ TEST_F(OrderTest, CancelTakesWhatHasNotBegun)
 	EXPECT_EQ(letters(*home).find('o'), std::string::npos);
 }
 
+/* A path that refuses is not asked with every message that it might have carried. */
+TEST_F(OrderTest, APathThatIsDownIsCalledNowAndThen)
+{
+	auto calls = [this] {
+		return std::count(other->calls.begin(), other->calls.end(), "connect");
+	};
+
+	other->connect_result = -111;
+	rds_path_drop(other->path, RDS_DROP_ERROR);
+	sim::run_for(1000 * 1000 * 1000);
+
+	auto before = calls();
+
+	for (int i = 0; i < 20; i++)
+		say('a', Order::kUnordered);
+	EXPECT_EQ(calls(), before + 1);
+	sim::run_for(rds::kCallPauseNs);
+	for (int i = 0; i < 20; i++)
+		say('a', Order::kUnordered);
+	EXPECT_EQ(calls(), before + 2);
+}
+
 TEST_F(OrderTest, ACloseLeavesNothing)
 {
 	for (char c : {'a', 'b', 'c'})
