@@ -111,7 +111,7 @@ uml_cases := detectors kunit shortage netns load tcp idle congestion.ours_with_o
 	sockets.errnos sockets.behave sockets.copies faults.sockets_are_killed \
 	faults.resets_are_injected frames.malformed frames.claims_cost_nothing frames.ours_calls_back \
 	robust ib.ours_with_ours ib.credits ib.queue_pairs_break ib.adapter_goes \
-	ib.modules_go_under_load iwarp order.paths_die \
+	ib.modules_go_under_load iwarp order.paths_die order.how_much_is_held \
 	ib_netns.it_ends_under_load ib_rdma.refused
 # With more than one CPU, preemption and sleep-in-atomic, but emulated.
 x86_cases := detectors kunit shortage.calls* shortage.workers netns load tcp idle \

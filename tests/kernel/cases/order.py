@@ -91,3 +91,21 @@ def the_example(t):
     assert int(re.search(r"(\d+) blocks were overtaken", said)[1]) > 0, said
     sums = {m.check(f"sha256sum <{f}").strip() for m, f in ((t.a, "/tmp/from"), (t.b, "/tmp/to"))}
     assert len(sums) == 1, sums
+
+
+@test(vms=2, only="ours")
+def how_much_is_held(t):
+    """RDS_RECV_QUERY, asked all the time by two threads while messages of eight paths overtake each
+    other: a span is never less than what is held, and 0 only with it."""
+    query = t.prog("rds_query")
+    small_pipes(t)
+    asking = t.b.spawn(f"{query} recv --bind {B} --to {A}", stdin=True)
+    asking.wait_output("^ready$")
+    sending = t.a.spawn(f"{query} send --bind {A} --to {B}", stdin=True)
+    for _ in range(300):
+        if counters(t, t.a)["send_order_away"] > 500:
+            break
+    for one in (sending, asking):
+        one.write("", close=True)
+    sending.check(30)
+    t.note(asking.check(30).splitlines()[-1])

@@ -181,6 +181,29 @@ void addRdma(Table &table, const Address &any, const std::string &what)
 	    Control()
 		    .add(SOL_RDS, RDS_CMSG_RDMA_ARGS, rdmaArgs(1, 600000))
 		    .add(SOL_RDS, RDS_CMSG_RDMA_ARGS, rdmaArgs(1, 600000)));
+	rds_rdma_args fenced = rdmaArgs();
+
+	fenced.flags |= RDS_RDMA_FENCE;
+	for (bool first : {true, false}) {
+		const uint32_t half = RDS_ORDER_HALF;
+		Control both = first ? Control()
+					       .add(SOL_RDS, RDS_CMSG_ORDER, half)
+					       .add(SOL_RDS, RDS_CMSG_RDMA_ARGS, fenced)
+				     : Control()
+					       .add(SOL_RDS, RDS_CMSG_RDMA_ARGS, fenced)
+					       .add(SOL_RDS, RDS_CMSG_ORDER, half);
+
+		one(first ? "ORDER, then ARGS with a fence" : "ARGS with a fence, then ORDER",
+		    "EINVAL", both);
+	}
+	table.differs("cmsg: ORDER and ARGS without a fence, no RDMA here" + what, "EINVAL",
+		      "EOPNOTSUPP", [any] {
+			      return sendWith(any, Control()
+							   .add(SOL_RDS, RDS_CMSG_ORDER,
+								uint32_t{RDS_ORDER_HALF})
+							   .add(SOL_RDS, RDS_CMSG_RDMA_ARGS,
+								rdmaArgs()));
+		      });
 	one("ARGS, no RDMA here", "EOPNOTSUPP",
 	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, rdmaArgs()));
 	one("MAP, 8 bytes", "EINVAL", Control().add(SOL_RDS, RDS_CMSG_RDMA_MAP, uint64_t{1}));
