@@ -292,6 +292,18 @@ TEST_F(IbLinkOp, ThatTheAdapterRefusesWasNotBegun)
 	EXPECT_EQ(m->op_told, kNone) << "it is done on the next connection";
 }
 
+TEST_F(IbLinkOp, ThatNoAdapterTakesFails)
+{
+	struct rds_msg *m = op(3);
+
+	end.up(16, 8);
+	end.op_error = -EINVAL;
+	EXPECT_EQ(end.xmit({m}), -EINVAL);
+	EXPECT_EQ(m->op_told, Told{RDS_RDMA_OTHER_ERROR});
+	rds_ib_link_end(&end.link);
+	EXPECT_EQ(m->op_told.size(), 1u);
+}
+
 TEST_F(IbLinkOp, WhoseFrameTheAdapterRefusesIsDropped)
 {
 	struct rds_msg *m = op(3);

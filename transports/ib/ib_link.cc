@@ -150,6 +150,9 @@ int post_op(Link &l, const struct rds_op &op, struct rds_msg *m)
 
 	int err = rds_ib_hw_op(l.hw, l.posted % l.p.send_wr, m);
 
+	/* It would be refused by the next connection, too, and so on for ever. */
+	if (err == -err::kEinval)
+		rds_op_done(l.path, m, ib::kRdmaOtherError);
 	if (err)
 		return err;
 	l.posted += need.slots - need.frame;

@@ -170,7 +170,8 @@ uint32_t rds_ib_hw_op_slots(void *hw, struct rds_msg *m);
 /* Posts the operation of @m in slot @slot and those behind it, as many as _op_slots() said (of the
  * ring, round and round); the last one asks for a completion.  Takes a reference on @m.  0, or
  * -errno: the connection is broken (nothing of it will be done or it does not matter; no reference
- * was taken, no slot is in use). */
+ * was taken, no slot is in use).  -EINVAL: no part of it was posted and none ever will be, it has
+ * failed. */
 int rds_ib_hw_op(void *hw, uint32_t slot, struct rds_msg *m);
 /* The message whose operation slot @slot belongs to, *@last: it is the operation's last slot; NULL:
  * a frame's. */

@@ -137,6 +137,8 @@ static int rds_ib_post_rdma(struct rds_ib_path *tp, u32 slot, u32 slots, const s
 {
 	struct rds_ib_op_rest rest = { op->pages->sgt.sgl, op->pages->sgt.nents, op->raddr, slot };
 	struct rds_ib_op_wrs *w = tp->op_wrs;
+	const struct ib_send_wr *bad = NULL;
+	bool begun = false;
 	unsigned int n;
 	int err = 0;
 
@@ -150,9 +152,11 @@ static int rds_ib_post_rdma(struct rds_ib_path *tp, u32 slot, u32 slots, const s
 			w->wr[n - 1].wr.send_flags = IB_SEND_SIGNALED;
 			w->wr[n - 1].wr.wr_id = (slot + slots - 1) % tp->send_wr;
 		}
-		err = ib_post_send(tp->id->qp, &w->wr[0].wr, NULL);
+		err = ib_post_send(tp->id->qp, &w->wr[0].wr, &bad);
+		begun = begun || bad != &w->wr[0].wr;
 	}
-	return err;
+	/* Of what has begun nobody may be told before the queue pair is gone. */
+	return err == -EINVAL && begun ? -EIO : err;
 }
 
 /* From now on @slots slots are the operation's. */
