@@ -25,7 +25,9 @@ import guest  # noqa: E402
 
 WORK = TOP / "build/bench"
 SOURCES = ["main.c", "net.c", "peer.c", "rdma.c", "rx.c", "sock.c", "tx.c"]
-PAIRED, NEAR = "rds-ib", "rds-ib-self"  # families over soft-RoCE, between two guests and in one
+# Families over soft-RoCE, which a guest plays that has this role; of two guests a and b are the ends.
+PAIRED, NEAR, THROUGH = "rds-ib", "rds-ib-self", "rds-ib-through"
+ROLES = {NEAR: "s", THROUGH: "t"}
 # RDRAND: without any entropy every new slab page (its free list is shuffled) would cost thousands.
 # No ERMS: a copy then is `rep movsq`, one count per 8 bytes, and not one per byte.
 CPU = "qemu64,+rdrand,+ssse3,+sse4.1,+sse4.2,+popcnt"
@@ -116,7 +118,7 @@ def image(kern, modules, cases, ib):
 
 class Boot:
     """One measurement: a module set, a seed, a list of cases (empty: all). With a role it is over
-    soft-RoCE: both ends (s), or one of two (a, b), and cable the directory of their sockets."""
+    soft-RoCE: both ends (ROLES), or one of two (a, b), and cable the directory of their sockets."""
 
     def __init__(self, label, modules, seed, cases=(), prof=False, mem=2048, role="", cable=None):
         self.label, self.modules, self.seed = label, modules, seed

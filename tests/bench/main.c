@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdsperf suite [-o OFFSET] [-i a|b|s] [FAMILY[:TEST[:SIZE]]]...
+ * rdsperf suite [-o OFFSET] [-i a|b|s|t] [FAMILY[:TEST[:SIZE]]]...
  *					run matching cases, all when none is given; -i: those
- *					over soft-RoCE, of which this guest runs one end, or both (s)
+ *					over soft-RoCE, of which this guest runs one end, or both
+ *					(s; t: with modules that take no shorter way)
  * rdsperf list
  *
  * Needs root and makes network namespaces of its own: meant for the guests that counted.py boots.
@@ -24,7 +25,7 @@
 static const struct family fams[] = {
 	{"rds-lo", RDS, LO, 1},	    {"rds-self", RDS, SELF, 0}, {"rds-veth", RDS, VETH, 0},
 	{"tcp-veth", TCP, VETH, 0}, {"unix-lo", UNIX, LO, 0},	    {"rds-ib", RDS, PEER, 0},
-	{"rds-ib-self", RDS, NEAR, 0},
+	{"rds-ib-self", RDS, NEAR, 0}, {"rds-ib-through", RDS, THROUGH, 0},
 };
 
 static const struct test tests[] = {
@@ -55,7 +56,7 @@ struct perf_case pc;
 struct shared *sh;
 char *mbuf;
 static int offset; /* other ports, so other paths of mainline's eight */
-static char role;  /* with soft-RoCE; 'a': the end that sends, 'b': that receives, 's': both */
+static char role;  /* with soft-RoCE; 'a': the end that sends, 'b': that receives, 's', 't': both */
 
 static void on_alarm(int s)
 {
@@ -204,6 +205,8 @@ static int plays(const struct family *f, const struct test *t, char who)
 {
 	if (f->topo == PEER)
 		return who == 'a' || who == 'b';
+	if (f->topo == THROUGH)
+		return who == 't';
 	/* In one machine ours take the loop transport, which has no operations. */
 	return !t->op && who == (f->topo == NEAR ? 's' : 0);
 }
@@ -259,11 +262,12 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "list")) {
 		each_case(0, print_name);
 		each_case('s', print_name);
+		each_case('t', print_name);
 		each_case('a', print_name);
 		return 0;
 	}
 	if (argc < 2 || strcmp(argv[1], "suite")) {
-		fprintf(stderr, "usage: rdsperf suite [-o OFFSET] [-i a|b|s] [FAM[:TEST[:SIZE]]]... | list\n");
+		fprintf(stderr, "usage: rdsperf suite [-o OFFSET] [-i a|b|s|t] [FAM[:TEST[:SIZE]]]... | list\n");
 		return 2;
 	}
 	argv += 2;

@@ -60,13 +60,16 @@ static int moderate(void)
 
 int ib_setup(char role)
 {
+	int alone;
+
 	me = role;
 	if (large_buffers() || if_up("lo", NULL))
 		return -1;
-	if (me == 's' ? if_up("dummy0", address('a')) || if_up("dummy0:1", address('b'))
-		      : if_up("eth0", address(me)) || moderate())
+	alone = me == 's' || me == 't';
+	if (alone ? if_up("dummy0", address('a')) || if_up("dummy0:1", address('b'))
+		  : if_up("eth0", address(me)) || moderate())
 		return -1;
-	errno = -rxe_add(me == 's' ? "dummy0" : "eth0");
+	errno = -rxe_add(alone ? "dummy0" : "eth0");
 	if (errno)
 		return -1;
 	/* Let the devices' IPv6 chatter come to an end. */

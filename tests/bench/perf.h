@@ -38,6 +38,7 @@ enum topo {
 	SELF, /* the node's own interface address */
 	VETH, /* two network namespaces joined by a veth pair */
 	NEAR, /* two addresses of one machine's soft-RoCE */
+	THROUGH, /* the same, with modules that take no shorter way (counted.py) */
 	PEER, /* two machines, each of which runs one end and counts for itself */
 };
 

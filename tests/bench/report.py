@@ -6,10 +6,11 @@ import statistics
 BEGIN = "<!-- bench:begin (written by `make bench`) -->"
 END = "<!-- bench:end -->"
 REFERENCE = {"rds-lo": "unix-lo", "rds-self": "unix-lo", "rds-veth": "tcp-veth",
-             "rds-ib-self": None, "rds-ib": None}
+             "rds-ib-self": None, "rds-ib-through": None, "rds-ib": None}
 # How far a case may be above mainline's before it counts. Mainline over TCP has two modes,
 # depending on which of its eight paths the ports hash to: nothing below 10 % is real there.
-NOISE = {"rds-lo": 0.03, "rds-self": 0.03, "rds-veth": 0.10, "rds-ib-self": 0.03, "rds-ib": 0.10}
+NOISE = {"rds-lo": 0.03, "rds-self": 0.03, "rds-veth": 0.10, "rds-ib-self": 0.03,
+         "rds-ib-through": 0, "rds-ib": 0.10}
 CEILING = {("rds-veth", "stream", 64): 0.5}
 TESTS = ["lat", "stream", "batch", "fan16", "fan256", "write", "read", "map"]
 

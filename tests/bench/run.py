@@ -25,6 +25,7 @@ import time
 import counted
 import prof
 import report
+import through
 
 DOC = counted.TOP / "docs/performance.md"
 QUICK = ["rds-lo:lat:64", "rds-lo:stream:64", "rds-lo:stream:65536", "rds-veth:lat:64",
@@ -63,31 +64,42 @@ def check_cases(cases):
 
 
 def kinds(args):
-    """What is to be booted: how a boot is made, how many may run at a time, the cases."""
-    def near(*of):
-        return counted.Boot(*of, role="s")
-    for make, jobs, families in ((counted.Boot, args.jobs, None), (near, args.jobs, counted.NEAR),
-                                 (counted.Pair, 1, counted.PAIRED)):
-        # Two guests that talk to each other have the machine for themselves.
-        ib = (counted.NEAR, counted.PAIRED)
-        cases = [c for c in args.cases or () if (c.split(":")[0] == families if families
+    """What is to be booted: the family over soft-RoCE, or None for all others, and its cases."""
+    ib = (counted.NEAR, counted.THROUGH, counted.PAIRED)
+    for family in (None, *ib):
+        cases = [c for c in args.cases or () if (c.split(":")[0] == family if family
                                                  else c.split(":")[0] not in ib)]
+        # Of other modules than this tree's there are none for it.
+        if family == counted.THROUGH and args.ours not in (None, "mainline"):
+            continue
         if cases or not args.cases:
-            yield make, jobs, cases
+            yield family, cases
+
+
+def modules_of(side, family, args, kern):
+    if side == "mainline" or args.ours:
+        return args.ours if side == "ours" else "mainline"
+    return through.modules(kern) if family == counted.THROUGH else \
+        counted.TOP / f"build/modules-{kern.version}"
+
+
+def boot_of(family, *of):
+    if family == counted.PAIRED:
+        return counted.Pair(*of)
+    return counted.Boot(*of, role=counted.ROLES.get(family, ""))
 
 
 def measure(args, kern):
     """All boots, {side: [Boot]}, a line of progress for each."""
-    ours = args.ours or counted.TOP / f"build/modules-{kern.version}"
-    sides = {"mainline": "mainline", "ours": ours}
-    if args.only:
-        sides = {args.only: sides[args.only]}
-    done = {side: [] for side in sides}
+    done = {side: [] for side in ("mainline", "ours") if args.only in (None, side)}
     start = time.monotonic()
-    for make, jobs, cases in kinds(args):
+    for family, cases in kinds(args):
+        modules = {side: modules_of(side, family, args, kern) for side in done}
         # one seed after the other: what is half done is still a fair comparison
-        boots = [make(side, modules, seed, cases, args.prof)
-                 for seed in args.seeds for side, modules in sides.items()]
+        boots = [boot_of(family, side, modules[side], seed, cases, args.prof)
+                 for seed in args.seeds for side in done]
+        # Two guests that talk to each other have the machine for themselves.
+        jobs = 1 if family == counted.PAIRED else args.jobs
         with concurrent.futures.ThreadPoolExecutor(max(1, jobs)) as pool:
             running = {pool.submit(b.run, kern): b for b in boots}
             for job in concurrent.futures.as_completed(running):
