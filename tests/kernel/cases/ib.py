@@ -6,7 +6,7 @@ from traffic import (A, A6, B, B6, Flows, counters, exact, mebibytes, modules_go
                      slow_reader, stress)
 
 IB = True
-KERNELS = ["6.1", "6.12", "7.2", "uml"]  # kcsan's has no InfiniBand, x86 is not tried
+KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]  # kcsan has no InfiniBand
 
 ROUNDS = 4
 

@@ -5,7 +5,7 @@ from suite import test
 
 IB = True
 EXTRA = True
-KERNELS = ["6.1", "6.12", "7.2", "uml"]
+KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]
 
 
 @test(vms=2, only="ours", timeout=400)

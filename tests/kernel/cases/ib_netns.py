@@ -10,7 +10,7 @@ from traffic import A, B, Flows, counters, exact, goes_on, helper, load_again, p
 
 IB = True
 EXTRA = True
-KERNELS = ["6.1", "uml"]
+KERNELS = ["6.1", "uml", "x86"]
 ROUNDS = 3
 
 # The namespace x has an interface that stands on the adapter's. Soft-RoCE itself knows the first

@@ -8,7 +8,7 @@ from traffic import A, A6, helper
 
 IB = True
 EXTRA = True
-KERNELS = ["6.1", "6.12", "7.2", "uml"]  # kcsan's has no InfiniBand, x86 is not tried
+KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]  # kcsan has no InfiniBand
 
 ADDRESSES = 100  # each test of the program takes one
 

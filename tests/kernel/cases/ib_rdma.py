@@ -8,7 +8,7 @@ from traffic import A, A6, B, B6, counters, load_again
 # What goes in one burst is lost here and there on the guests' network; the adapter is to send it
 # again more than once.
 IB = "rds_ib_retry_count=6"
-KERNELS = ["6.1", "6.12", "7.2", "uml"]  # kcsan's has no InfiniBand, x86 is not tried
+KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]  # kcsan has no InfiniBand
 
 
 @test(vms=2, only="ours", timeout=240)

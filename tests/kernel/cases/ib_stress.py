@@ -8,7 +8,7 @@ from traffic import A, B, B6, no_rdma, ping
 
 IB = True
 EXTRA = True
-KERNELS = ["6.1", "6.12", "7.2", "uml"]
+KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]
 PAGE = 4096
 SIZES = ((1, 0), (8, PAGE - 4), (PAGE, 0), (PAGE, 1), (3 * PAGE, 17), (65536, 100), (1 << 20, 0),
          (1 << 20, PAGE - 1))
