@@ -117,7 +117,8 @@ uml_cases := detectors kunit shortage netns load tcp idle congestion.ours_with_o
 x86_cases := detectors kunit shortage.calls* shortage.workers netns load tcp idle \
 	congestion.ours_with_ours interop.first_contact faults.sockets_are_killed \
 	faults.resets_are_injected faults.modules_go_under_load frames.malformed \
-	frames.claims_cost_nothing robust
+	frames.claims_cost_nothing robust ib.queue_pairs_break ib.adapter_goes \
+	ib_rdma.connections_cut ib_rdma.freed_in_use ib_rdma.adapter_goes ib_rdma.killed
 kcsan_cases := races
 debug_run = rm -f $(logs)/test-$1.log; scripts/debug-kernel.sh $1 >/dev/null && \
 	$(MAKE) --no-print-directory KERNEL=$1 modules 2>&1 | tee $(logs)/build-$1.log && \
