@@ -395,6 +395,8 @@ MUTANTS = [
            "l->ops--; l->told = 1;", "l->ops--;"),
     Mutant("ib-op-first", "an operation is done with its first piece", LINK,
            "tell = m && last && !l.told;", "tell = m && !l.told;"),
+    Mutant("ib-op-refused", "an operation that no adapter takes is tried for ever", LINK,
+           "if (err == -err::kEinval) rds_op_done(l.path, m, ib::kRdmaOtherError);", ""),
     Mutant("ib-op-huge", "an operation that no ring holds waits for room", LINK,
            "rds_op_done(l.path, m, ib::kRdmaOtherError); return -err::kEopnotsupp;",
            "note_blocked(l, need); return 0;"),
