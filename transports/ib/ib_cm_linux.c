@@ -261,6 +261,7 @@ void *rds_ib_path_alloc(struct rds_path *path)
 	INIT_DELAYED_WORK(&tp->refill, rds_ib_refill);
 	INIT_DELAYED_WORK(&tp->keepalive, rds_ib_keepalive);
 	INIT_WORK(&tp->notify, rds_ib_notify);
+	init_completion(&tp->heard);
 	rds_ib_link_init(&tp->link, path, tp);
 	return tp;
 }

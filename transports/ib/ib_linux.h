@@ -65,6 +65,8 @@
 #define RDS_IB_KEEPALIVE (5 * HZ)
 /* So many times in a row, and nothing of what was posted was sent: the connection is broken. */
 #define RDS_IB_STUCK 2
+/* What the adapter may take to tell of operations when the connection has ended already. */
+#define RDS_IB_LAST_WORDS msecs_to_jiffies(100)
 
 /* How long to wait for memory for receive buffers. */
 #define RDS_IB_REFILL_DELAY msecs_to_jiffies(10)
@@ -224,6 +226,7 @@ struct rds_ib_path {
 
 	spinlock_t lock; /* guards what follows; bh */
 	bool live;	 /* completions may be polled */
+	bool closing;	 /* close() waits for @heard */
 	struct rds_ib_link link;
 	struct rds_ib_tx *tx;
 	struct rds_ib_rx *rx;
@@ -239,6 +242,7 @@ struct rds_ib_path {
 	struct delayed_work refill; /* buffers that there was no memory for */
 	struct delayed_work keepalive;
 	struct work_struct notify; /* frames came before rdma_cm's word */
+	struct completion heard;   /* the adapter has said what it will of operations */
 };
 
 /* A peer's request, between rdma_cm's event and the path that takes it. */

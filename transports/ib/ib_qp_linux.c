@@ -75,6 +75,12 @@ static bool rds_ib_poll_batch(struct rds_ib_path *tp)
 	return ib_req_notify_cq(tp->cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
 }
 
+/* Will the adapter tell of operations, if it is given time?  Behind a failure all are flushed. */
+static bool rds_ib_may_tell(const struct rds_ib_path *tp)
+{
+	return tp->live && tp->link.ops && !tp->link.failed;
+}
+
 void rds_ib_poll(struct tasklet_struct *t)
 {
 	struct rds_ib_path *tp = container_of(t, struct rds_ib_path, tasklet);
@@ -85,6 +91,8 @@ void rds_ib_poll(struct tasklet_struct *t)
 	do {
 		spin_lock(&tp->lock);
 		more = tp->live && rds_ib_poll_batch(tp);
+		if (tp->closing && !rds_ib_may_tell(tp))
+			complete(&tp->heard);
 		spin_unlock(&tp->lock);
 	} while (more && --left);
 	if (more)
@@ -107,7 +115,11 @@ void rds_ib_notify(struct work_struct *work)
 	rdma_notify(tp->id, IB_EVENT_COMM_EST);
 }
 
-/* Either queue is beyond repair; or frames have come before rdma_cm said that we are connected. */
+/*
+ * Either queue is beyond repair; or frames have come before rdma_cm said that we are connected.  A
+ * peer that asked for what it may not (IB_EVENT_QP_ACCESS_ERR, _REQ_ERR) is still to be refused by the
+ * adapter when that is told: what is flushed then ends the connection.
+ */
 static void rds_ib_async_event(struct ib_event *event, void *context)
 {
 	struct rds_ib_path *tp = context;
@@ -115,8 +127,6 @@ static void rds_ib_async_event(struct ib_event *event, void *context)
 	switch (event->event) {
 	case IB_EVENT_CQ_ERR:
 	case IB_EVENT_QP_FATAL:
-	case IB_EVENT_QP_REQ_ERR:
-	case IB_EVENT_QP_ACCESS_ERR:
 		rds_path_drop(tp->path, RDS_DROP_ERROR);
 		break;
 	case IB_EVENT_COMM_EST:
@@ -179,6 +189,8 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 	params.send_wr = tp->send_wr;
 	params.recv_wr = tp->recv_wr;
 	tp->still = 0;
+	tp->closing = false;
+	reinit_completion(&tp->heard);
 	rds_ib_link_prepare(&tp->link, &params);
 	err = rds_ib_rings_alloc(tp);
 	if (!err)
@@ -207,6 +219,21 @@ void rds_ib_qp_go(struct rds_ib_path *tp, bool open)
 	tasklet_schedule(&tp->tasklet);
 }
 
+/*
+ * A peer whose adapter refused an operation ends the connection, too, and rdma_cm may tell us of that
+ * before our adapter has told of the operation: soft-RoCE works off what came in its own time.
+ */
+static void rds_ib_listen_on(struct rds_ib_path *tp)
+{
+	bool may;
+
+	spin_lock_bh(&tp->lock);
+	may = tp->closing = rds_ib_may_tell(tp);
+	spin_unlock_bh(&tp->lock);
+	if (may)
+		wait_for_completion_timeout(&tp->heard, RDS_IB_LAST_WORDS);
+}
+
 /* What the adapter has done already: so operations that were carried out are known to be. */
 static void rds_ib_last_words(struct rds_ib_path *tp)
 {
@@ -229,6 +256,7 @@ void rds_ib_qp_destroy(struct rds_ib_path *tp)
 {
 	if (!tp->dev)
 		return;
+	rds_ib_listen_on(tp);
 	spin_lock_bh(&tp->lock);
 	if (tp->live)
 		rds_ib_last_words(tp);
