@@ -320,7 +320,7 @@ struct rds_path final {
 	void stamp_acks(Batch &b) RDS_REQUIRES(lock);
 	void settle_acks(const Batch &b, uint64_t bytes) RDS_REQUIRES(lock);
 	void stay_quiet() RDS_REQUIRES(lock);
-	void ask_for_ack(Batch &b) RDS_REQUIRES(lock);
+	void ask_for_ack(Batch &b, unsigned int first) RDS_REQUIRES(lock);
 
 	/* path_fan.cc */
 	void take_over(rds_path &from, uint64_t seq) RDS_EXCLUDES(lock, from.lock);

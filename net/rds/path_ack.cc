@@ -8,7 +8,7 @@
  * waits for the transport.  The sender asks when max_unacked_packets (calls of xmit: messages that
  * go together are one) or max_unacked_bytes went without any ack, when a socket's send queue is
  * half full, and for pages that were lent; mainline's over queue pairs, which tell only then, with
- * every message that nothing follows.
+ * every batch.
  *
  * Numbers are a connection object's: its generation, in hello, says which.  A receiver that
  * meets another generation begins to count anew, so what is sent again after a restart of either
@@ -170,7 +170,7 @@ void rds_path::stamp_acks(Batch &b)
 			rds::Flows::stamp(*b.msgs[i], peer_has_gen() && conn.orders.load());
 	}
 	if (acks || (will && first < b.n))
-		ask_for_ack(b);
+		ask_for_ack(b, first);
 }
 
 /*
@@ -196,25 +196,31 @@ void rds_path::stay_quiet()
 	quiet_bytes_ = rds::read_once(conn.net.tun.max_unacked_bytes);
 }
 
-/* The last message of a batch asks for all before it. */
-void rds_path::ask_for_ack(Batch &b)
+/* The last message of a batch, from @first on, asks for all before it. */
+void rds_path::ask_for_ack(Batch &b, unsigned int first)
 {
-	rds::Message &last = *b.msgs[b.n - 1];
+	unsigned int n = b.n;
+
+	quiet_packets_--;
+	quiet_bytes_ -= static_cast<int64_t>(b.bytes);
+	while (n > first && RDS_UNLIKELY(rds::op_alone(*b.msgs[n - 1])))
+		n--;
+	if (n == first)
+		return; /* no frame at all: the next batch asks */
+
+	rds::Message &last = *b.msgs[n - 1];
 	uint64_t seq = rds::wire::get64(last.hdr.sequence);
 	/* A sender who will soon have to wait, or who wants his pages back, and no answer on its
 	 * way. */
 	bool hurry = asked_ <= delivered_.load() &&
 		     (last.zcopy() || (last.sock && last.sock->short_of_room()));
 	/* Mainline's say what they have when they are asked, and only then: what nothing follows
-	 * would fill the queues of those who sent it, for ever. */
-	bool tail = !b.more && !peer_gen_.load() && conn.trans.caps & RDS_CAP_NUMBERED;
+	 * would fill the queues of those who sent it, for ever.  What would follow may be cancelled
+	 * before it goes. */
+	bool tail = !peer_gen_.load() && conn.trans.caps & RDS_CAP_NUMBERED;
 
-	quiet_packets_--;
-	quiet_bytes_ -= static_cast<int64_t>(b.bytes);
-	if (!seq || rds::op_alone(last))
-		return; /* a map, a bare ack or no frame at all: the next batch asks */
-	if (quiet_packets_ > 0 && quiet_bytes_ > 0 && !hurry && !tail)
-		return;
+	if (!seq || (quiet_packets_ > 0 && quiet_bytes_ > 0 && !hurry && !tail))
+		return; /* a map or a bare ack has none */
 	last.hdr.flags |= rds::wire::kAckRequired;
 	asked_ = seq;
 	stay_quiet();

@@ -4,6 +4,11 @@ import json
 
 from tap import tap
 from traffic import counters
+from vm import CommandTimeout
+
+
+def state(t, machine):
+    return machine.run(f"{t.tool('rds-info')} -c -p -s -r -I | grep -v ' 0$'")[1]
 
 
 class Owner:
@@ -47,8 +52,7 @@ class Storm:
 
     def state(self):
         """For whoever has to find out why."""
-        return "".join(m.run(f"{self.t.tool('rds-info')} -c -p -s -r -I | grep -v ' 0$'")[1]
-                       for m in (self.machine, self.owner.machine))
+        return state(self.t, self.machine) + state(self.t, self.owner.machine)
 
     def stop(self):
         self.process.write("", close=True)
@@ -73,7 +77,10 @@ def pins(machine):
 
 def nothing_pinned(t, machine):
     """What was freed is let go within a second or so."""
-    machine.wait_until("set -- $(grep nr_foll_pin /proc/vmstat); [ $2 = $4 ]")
+    try:
+        machine.wait_until("set -- $(grep nr_foll_pin /proc/vmstat); [ $2 = $4 ]")
+    except CommandTimeout as error:
+        raise AssertionError(f"{error}\n{state(t, machine)}") from None
     assert pins(machine)[0] > 0
 
 

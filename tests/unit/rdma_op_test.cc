@@ -370,6 +370,19 @@ TEST_F(RdmaOp, AloneItLeavesTheQueueWhenDone)
 	EXPECT_EQ(s->core()->snd_mem.used(), 0);
 }
 
+/* One that acknowledges when it is asked, and only then, has to be asked by a message. */
+TEST_F(RdmaOp, AloneItDoesNotKeepTheOneBeforeFromAsking)
+{
+	ASSERT_EQ(send_op(write_op(7), 5), 0);
+	ASSERT_EQ(send_op(write_op(8, kSilent), 0), 0);
+	sim::run_ready();
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	ASSERT_EQ(wire().ops.size(), 2);
+	ASSERT_EQ(sent().size(), 1);
+	EXPECT_TRUE(sent()[0].flags & rds::wire::kAckRequired);
+}
+
 TEST_F(RdmaOp, AloneAndDroppedItIsNotTriedAgain)
 {
 	open();

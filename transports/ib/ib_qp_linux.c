@@ -117,8 +117,8 @@ void rds_ib_notify(struct work_struct *work)
 
 /*
  * Either queue is beyond repair; or frames have come before rdma_cm said that we are connected.  A
- * peer that asked for what it may not (IB_EVENT_QP_ACCESS_ERR, _REQ_ERR) is still to be refused by the
- * adapter when that is told: what is flushed then ends the connection.
+ * peer that asked for what it may not (IB_EVENT_QP_ACCESS_ERR, _REQ_ERR) is still to be refused by
+ * the adapter when that is told: what is flushed then ends the connection.
  */
 static void rds_ib_async_event(struct ib_event *event, void *context)
 {
@@ -220,8 +220,8 @@ void rds_ib_qp_go(struct rds_ib_path *tp, bool open)
 }
 
 /*
- * A peer whose adapter refused an operation ends the connection, too, and rdma_cm may tell us of that
- * before our adapter has told of the operation: soft-RoCE works off what came in its own time.
+ * A peer whose adapter refused an operation ends the connection, too, and rdma_cm may tell us of
+ * that before our adapter has told of the operation: soft-RoCE works off what came in its own time.
  */
 static void rds_ib_listen_on(struct rds_ib_path *tp)
 {
