@@ -445,8 +445,9 @@ class VM:
                    f"modprobe {what}")
         self.modules = "ours"
 
-    def unload(self, timeout=20):
-        """rmmod in reverse; a module that stays busy is a failure that says who holds it."""
+    def unload(self, timeout=100):
+        """rmmod in reverse; a module that stays busy is a failure that says who holds it. rdma_cm
+        may take a minute to end a connection."""
         self.wait_until(
             "for m in rds_rdma rds_tcp rds_loop rds; do [ ! -d /sys/module/$m ] || /run/busybox rmmod $m ||"
             " { cat /sys/module/$m/refcnt; grep ^rds /proc/modules; exit 1; }; done", timeout)
