@@ -433,7 +433,8 @@ TEST_F(Messages, ComeAfterHelloAndMap)
 	ASSERT_TRUE(first);
 	EXPECT_TRUE(isHello(first->header)) << first->header.text();
 	EXPECT_NE(first->header.find(extGenNum).value_or(0), 0u);
-	EXPECT_EQ(first->header.find(extCapBits).value_or(0), 2u);
+	/* It acknowledges by number, and knows ORDER. */
+	EXPECT_EQ(first->header.find(extCapBits).value_or(0), 2u | 4u);
 	EXPECT_EQ(first->header.flags, flagRetransmitted);
 	EXPECT_TRUE(saysFull(false));
 }

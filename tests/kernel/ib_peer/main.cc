@@ -16,6 +16,8 @@ int main(int argc, char **argv)
 		"tells a host with RDS over InfiniBand what it wants, and judges the answer");
 
 	::testing::InitGoogleTest(&argc, argv);
+	if (GTEST_FLAG_GET(list_tests)) /* for that no host is needed */
+		return RUN_ALL_TESTS();
 	line.required("--host", host, "the host's IPv4 address");
 	line.required("--host6", host6, "the same host's IPv6 address");
 	line.required("--own", own, "first of the IPv4 addresses here; each test takes one");
