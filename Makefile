@@ -6,6 +6,7 @@
 #			uml, x86 or kcsan: a debug kernel (scripts/debug-kernel.sh)
 #	KDIR=DIR	a kernel build directory of your own
 #	DESTDIR=DIR	where `make install` puts things, in place of /; PREFIX=DIR, default /usr/local
+#	AUTOLOAD=1	with `make install`: socket(2) loads rds.ko
 #	JOBS=N V=1 W=1	compilers at a time; show commands; more warnings
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
@@ -203,9 +204,10 @@ tidy: ## columns, function and file length, licence lines
 
 installer = MODULES="$(addprefix $(moddir)/,$(notdir $(modules)))" KVER="$(kver)" \
 	TOOLS="$(addprefix build/tools/,$(tools))" DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" \
+	AUTOLOAD="$(filter-out 0,$(AUTOLOAD))" \
 	packaging/install.sh
 
-install: need-headers ## modules, modprobe configuration, tools, man pages
+install: need-headers ## modules, modprobe configuration (AUTOLOAD=1: used by socket(2)), tools, man pages
 	@$(installer) install
 
 uninstall: ## takes away what install put there

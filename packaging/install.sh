@@ -3,6 +3,7 @@
 #
 # install.sh install|uninstall: called by make, which says what in the environment:
 #   MODULES and TOOLS (files), KVER, PREFIX, DESTDIR
+#   AUTOLOAD=1: socket(2) may load rds.ko
 #
 # What was installed is written down, so that uninstall takes away that and nothing else.
 set -euo pipefail
@@ -32,6 +33,7 @@ do_install() {
 		put 644 "$f" "/lib/modules/$KVER/updates/${f##*/}"
 	done
 	put 644 packaging/pf_rds.conf /etc/modprobe.d/pf_rds.conf
+	[ -z "${AUTOLOAD:-}" ] || sed -i 's/^#alias/alias/' "$DESTDIR/etc/modprobe.d/pf_rds.conf"
 	for f in $TOOLS; do
 		put 755 "$f" "$PREFIX/bin/${f##*/}"
 	done

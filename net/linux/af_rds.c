@@ -4,13 +4,20 @@
  */
 #include <linux/poll.h>
 #include <linux/sockios.h>
+#include <linux/swap.h>
 
 #include "glue.h"
 
-/* Of all RDS sockets, in pages: /proc/net/protocols.  Bounded by the sockets' own limits. */
+/*
+ * What the kernel's socket layer accounts for all RDS sockets, in pages: /proc/net/protocols.  The
+ * limits (low, pressure, high) are set with the module: beyond the second nothing is reserved by
+ * SO_RESERVE_MEM, beyond the third nothing is queued to be sent.  What one socket may always have,
+ * in bytes (least, default, most), is read by the socket layer without a NULL check.
+ */
 static atomic_long_t rds_mem_pages;
 static DEFINE_PER_CPU(int, rds_mem_reserve);
-static long rds_mem_limits[3] = { LONG_MAX, LONG_MAX, LONG_MAX };
+static long rds_mem_limits[3];
+static int rds_mem_socket[3] = { PAGE_SIZE, PAGE_SIZE, PAGE_SIZE };
 
 struct proto rds_proto = {
 	.name = "RDS",
@@ -18,6 +25,8 @@ struct proto rds_proto = {
 	.memory_allocated = &rds_mem_pages,
 	.per_cpu_fw_alloc = &rds_mem_reserve,
 	.sysctl_mem = rds_mem_limits,
+	.sysctl_wmem = rds_mem_socket,
+	.sysctl_rmem = rds_mem_socket,
 	.obj_size = sizeof(struct rds_sock), /* and the core's part, see rds_family_register() */
 };
 
@@ -43,6 +52,8 @@ static int rds_release(struct socket *sock)
 static void rds_destruct(struct sock *sk)
 {
 	rds_socket_destroy(rds_core(sk));
+	sk_mem_reclaim_final(sk); /* what SO_RESERVE_MEM reserved */
+	WARN_ON_ONCE(sk->sk_forward_alloc);
 }
 
 static int rds_bind(struct socket *sock, rds_sockaddr_arg *name, int len)
@@ -95,6 +106,16 @@ static int rds_getname(struct socket *sock, struct sockaddr *name, int peer)
 	return rds_write_name(&ep, name);
 }
 
+/*
+ * An epoll that is exclusive lets a wake reach one thread, which is not done with the first message
+ * when the second comes; one with an edge may count messages by it.  Others need no more than one.
+ */
+static bool wants_each(const struct poll_table_struct *wait)
+{
+	return !poll_does_not_wait(wait) &&
+	       poll_requested_events(wait) & (EPOLLET | EPOLLEXCLUSIVE);
+}
+
 static __poll_t rds_poll(struct file *file, struct socket *sock, struct poll_table_struct *wait)
 {
 	struct sock *sk = sock->sk;
@@ -102,6 +123,8 @@ static __poll_t rds_poll(struct file *file, struct socket *sock, struct poll_tab
 	__poll_t mask = 0;
 
 	sock_poll_wait(file, sock, wait);
+	if (unlikely(wants_each(wait)))
+		rds_socket_wake_each(rds_core(sk));
 	ready = rds_socket_poll(rds_core(sk));
 	if (ready & RDS_POLL_IN)
 		mask |= EPOLLIN | EPOLLRDNORM;
@@ -181,10 +204,21 @@ static const struct net_proto_family rds_family_ops = {
 	.owner = THIS_MODULE,
 };
 
+/* As other families do it: of the memory that buffers may take. */
+static void limit_memory(void)
+{
+	unsigned long pages = nr_free_buffer_pages();
+
+	rds_mem_limits[0] = pages / 4;
+	rds_mem_limits[1] = pages / 8 * 3;
+	rds_mem_limits[2] = pages / 2;
+}
+
 int rds_family_register(void)
 {
 	int err;
 
+	limit_memory();
 	rds_proto.obj_size = sizeof(struct rds_sock) + rds_socket_size();
 	err = proto_register(&rds_proto, 1);
 	if (err)

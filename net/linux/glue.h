@@ -80,6 +80,9 @@ int rds_write_name(const struct rds_endpoint *ep, void *to);
 /* ---- sendmsg.c, recvmsg.c ---- */
 int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
 int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags);
+/* Puts @wait on @sk's wait queue: a change of what is looked at afterwards wakes us. */
+struct wait_queue_entry;
+void rds_begin_wait(struct sock *sk, struct wait_queue_entry *wait);
 
 /* ---- cmsg.c ---- */
 /* What the control messages of one sendmsg ask for. */

@@ -162,7 +162,6 @@ module_exit(rds_exit);
 
 MODULE_DESCRIPTION("Reliable Datagram Sockets: the family and its core");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("5.0");
-MODULE_ALIAS_NETPROTO(PF_RDS);
-/* Addresses of this host are served by a module of its own. */
-MODULE_SOFTDEP("post: rds_loop");
+MODULE_VERSION(RDS_MODULE_VERSION);
+/* No alias for the family, no softdep: a module with one goes round the administrator's "install"
+ * (packaging/pf_rds.conf).  rds_loop is asked for when an address of this host is used. */

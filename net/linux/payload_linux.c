@@ -117,14 +117,16 @@ static int get_pages_for(struct rds_payload *p, gfp_t gfp)
 	return 0;
 }
 
-int rds_payload_init(struct rds_payload *p, uint32_t len, const struct rds_src *src,
+/* Pages of its own get a message most of which is here: what somebody says that will come is worth
+ * no memory. */
+int rds_payload_init(struct rds_payload *p, uint32_t len, const struct rds_src *src, uint32_t soon,
 		     enum rds_ctx ctx)
 {
 	if (len <= RDS_PAYLOAD_FLAT_MAX) {
 		init_common(p, len, RDS_PAYLOAD_FLAT);
 		return 0;
 	}
-	if (src && rds_skb_worth_keeping(src, len)) {
+	if (soon < len / 2 || (src && rds_skb_worth_keeping(src, soon))) {
 		init_common(p, len, RDS_PAYLOAD_SKBS);
 		p->head = p->tail = NULL;
 		return 0;
@@ -247,7 +249,7 @@ int rds_payload_unpin(struct rds_payload *p)
 
 	if (p->kind != RDS_PAYLOAD_PINNED)
 		return 0;
-	if (rds_payload_init(p, pinned.len, NULL, RDS_MAY_SLEEP)) {
+	if (rds_payload_init(p, pinned.len, NULL, pinned.len, RDS_MAY_SLEEP)) {
 		*p = pinned;
 		return -ENOMEM;
 	}
@@ -280,7 +282,7 @@ void rds_payload_from_mem(struct rds_payload *p, const void *from)
 	p->have = p->len;
 }
 
-static void append_pages(struct rds_payload *p, const struct sk_buff *skb, u32 off, u32 n)
+static int append_pages(struct rds_payload *p, const struct sk_buff *skb, u32 off, u32 n)
 {
 	const struct bio_vec *bv = p->bv;
 	u32 at = p->have;
@@ -293,11 +295,13 @@ static void append_pages(struct rds_payload *p, const struct sk_buff *skb, u32 o
 			continue;
 		}
 		piece = min(n, bv->bv_len - at);
-		skb_copy_bits(skb, off, page_address(bv->bv_page) + at, piece);
+		if (skb_copy_bits(skb, off, page_address(bv->bv_page) + at, piece))
+			return -EFAULT;
 		off += piece;
 		n -= piece;
 		at = 0;
 	}
+	return 0;
 }
 
 int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off, uint32_t n,
@@ -308,10 +312,10 @@ int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off,
 
 	switch (p->kind) {
 	case RDS_PAYLOAD_FLAT:
-		skb_copy_bits(skb, off, rds_payload_data(p) + p->have, n);
+		err = skb_copy_bits(skb, off, rds_payload_data(p) + p->have, n);
 		break;
 	case RDS_PAYLOAD_PAGES:
-		append_pages(p, skb, off, n);
+		err = append_pages(p, skb, off, n);
 		break;
 	case RDS_PAYLOAD_SKBS:
 		err = rds_skb_append(p, skb, off, n, ctx);

@@ -3,8 +3,9 @@
  * payload_skb.c: payloads that stay in the socket buffers they arrived in.
  *
  * A payload of kind SKBS is a list of clones, each with the part of it that is ours.  A clone keeps
- * the whole buffer: to hold down what a message pins, a small piece of a big buffer is copied
- * instead, into a buffer of our own at the end of the list.
+ * the whole buffer: to hold down what a message pins, a small piece of a buffer is copied instead,
+ * into a buffer of our own at the end of the list, which is filled to its end.  However a peer cuts
+ * its bytes up, they cost about twice their number at most.
  */
 #include "payload_skb.h"
 
@@ -22,10 +23,10 @@ static struct piece *piece_of(const struct sk_buff *skb)
 	return (struct piece *)skb->cb;
 }
 
-/* A piece is kept when it is big, or most of what its buffer holds. */
+/* A piece is kept when it is big, or half of what is kept with it. */
 static bool worth_a_clone(const struct sk_buff *skb, u32 n)
 {
-	return n >= 16384 || n >= skb->len / 4;
+	return n >= 16384 || n >= (skb->truesize + sizeof(struct sk_buff)) / 2;
 }
 
 bool rds_skb_worth_keeping(const struct rds_src *src, u32 len)
@@ -53,25 +54,40 @@ static int append_clone(struct rds_payload *p, struct sk_buff *skb, u32 off, u32
 	if (!clone)
 		return -ENOMEM;
 	/* Of what the buffer costs, as much as we have of its bytes. */
-	p->truesize += mult_frac(skb->truesize, n, skb->len);
+	p->truesize += mult_frac(skb->truesize, n, skb->len) + sizeof(struct sk_buff);
 	add(p, clone, off, n, false);
 	return 0;
 }
 
-/* Copies into the last buffer when that is ours and has room, else into a new one. */
+static void put_behind(struct sk_buff *own, u32 n)
+{
+	skb_put(own, n);
+	piece_of(own)->len += n;
+}
+
+/* Copies into the last buffer as far as that is ours and has room, and the rest into a new one. */
 static int append_copy(struct rds_payload *p, const struct sk_buff *skb, u32 off, u32 n, gfp_t gfp)
 {
-	struct sk_buff *own = p->tail;
+	struct sk_buff *last = p->tail, *next = NULL;
+	u32 room = last && piece_of(last)->own ? min_t(u32, n, skb_tailroom(last)) : 0;
 
-	if (!own || !piece_of(own)->own || skb_tailroom(own) < n) {
-		own = alloc_skb(max_t(u32, n, 2048), gfp | __GFP_NOWARN);
-		if (!own)
+	if (room < n) {
+		next = alloc_skb(max_t(u32, n - room, 2048), gfp | __GFP_NOWARN);
+		if (!next)
 			return -ENOMEM;
-		p->truesize += own->truesize;
-		add(p, own, 0, 0, true);
 	}
-	skb_copy_bits(skb, off, skb_put(own, n), n);
-	piece_of(own)->len += n;
+	if ((room && skb_copy_bits(skb, off, skb_tail_pointer(last), room)) ||
+	    (next && skb_copy_bits(skb, off + room, next->data, n - room))) {
+		kfree_skb(next);
+		return -EFAULT;
+	}
+	if (room)
+		put_behind(last, room);
+	if (next) {
+		p->truesize += next->truesize;
+		add(p, next, 0, 0, true);
+		put_behind(next, n - room);
+	}
 	return 0;
 }
 
@@ -80,9 +96,9 @@ int rds_skb_append(struct rds_payload *p, struct sk_buff *skb, u32 off, u32 n, e
 	gfp_t gfp = ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC;
 
 	BUILD_BUG_ON(sizeof(struct piece) > sizeof(skb->cb));
-	if (!worth_a_clone(skb, n) && !append_copy(p, skb, off, n, gfp))
-		return 0;
-	return append_clone(p, skb, off, n, gfp);
+	if (worth_a_clone(skb, n))
+		return append_clone(p, skb, off, n, gfp);
+	return append_copy(p, skb, off, n, gfp);
 }
 
 int rds_skb_to_iter(const struct rds_payload *p, u32 off, u32 n, struct iov_iter *to)

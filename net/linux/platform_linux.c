@@ -61,6 +61,7 @@ static const char *const rds_lock_names[RDS_RANK_COUNT] = {
 	[RDS_RANK_LANE] = "rds:lane",	    [RDS_RANK_PATH] = "rds:path",
 	[RDS_RANK_RECV] = "rds:recv",
 	[RDS_RANK_SOCKET] = "rds:socket",   [RDS_RANK_RDMA] = "rds:rdma",
+	[RDS_RANK_TOMBS] = "rds:tombs",
 };
 
 static spinlock_t *to_spin(struct rds_spinlock *l)

@@ -23,6 +23,9 @@
 #include "../rds/transport.h"
 #include "compat.h"
 
+/* Of all modules: they go together. */
+#define RDS_MODULE_VERSION "5.0"
+
 /* ---- casts across the seam ---- */
 static inline struct rds_os_net *rds_os_net(struct net *net)
 {

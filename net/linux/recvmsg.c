@@ -108,19 +108,33 @@ static int recv_completions(struct sock *sk, struct msghdr *msg)
 	return 0;
 }
 
+/*
+ * Wakers change the socket, pass a full barrier and look for sleepers (skwq_has_sleeper); so we are
+ * seen on the queue before we look at the socket.  add_wait_queue() ends in a plain store.
+ */
+void rds_begin_wait(struct sock *sk, struct wait_queue_entry *wait)
+{
+	add_wait_queue(sk_sleep(sk), wait);
+	smp_mb();
+}
+
+/*
+ * A signal restarts the call where its handler has SA_RESTART, with the whole time again, even if
+ * there is a time limit: so does mainline, and who has met no EINTR there must meet none here.
+ */
 static int wait_to_recv(struct sock *sk, long *timeo)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	int ret = 0;
 
-	add_wait_queue(sk_sleep(sk), &wait);
+	rds_begin_wait(sk, &wait);
 	while (!rds_socket_readable(rds_core(sk))) {
 		if (!*timeo) {
 			ret = -ETIMEDOUT;
 			break;
 		}
 		if (signal_pending(current)) {
-			ret = sock_intr_errno(*timeo);
+			ret = -ERESTARTSYS;
 			break;
 		}
 		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
@@ -145,7 +159,7 @@ int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)
 	for (;;) {
 		ret = recv_now(sk, msg, size, flags);
 		if (ret == -EINTR)
-			return sock_intr_errno(timeo);
+			return -ERESTARTSYS;
 		if (ret != -EAGAIN)
 			return ret;
 		if (!wait)

@@ -60,15 +60,15 @@ static int sleep_to_send(struct wait_queue_entry *wait, long *timeo)
 	if (!*timeo)
 		return -ETIMEDOUT;
 	if (signal_pending(current))
-		return sock_intr_errno(*timeo);
+		return -ERESTARTSYS; /* as in recvmsg.c */
 	*timeo = wait_woken(wait, TASK_INTERRUPTIBLE, *timeo);
 	return 0;
 }
 
 /*
  * On the wait queue first, then tried again: a port that clears takes its waiters off its list and
- * wakes them once, and may be full again by the time we look.  Only a send that failed after we
- * could be woken has us on that list for certain.
+ * wakes them once, and may be full again by the time we look; the same with room for sending.  A
+ * send that fails after we could be woken is followed by a wakeup for certain.
  */
 static int wait_and_send(struct sock *sk, const struct rds_endpoint *to, struct rds_msg *m,
 			 int more, long *timeo)
@@ -77,15 +77,13 @@ static int wait_and_send(struct sock *sk, const struct rds_endpoint *to, struct 
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	int err;
 
-	add_wait_queue(sk_sleep(sk), &wait);
+	rds_begin_wait(sk, &wait);
 	for (;;) {
 		err = rds_socket_send(s, to, m, more);
 		if (err == -ENOBUFS)
 			rds_socket_note_blocked(s);
 		else if (err != -EAGAIN)
 			break;
-		else if (rds_socket_writable(s)) /* if not, room will wake us */
-			continue;
 		err = sleep_to_send(&wait, timeo);
 		if (err)
 			break;

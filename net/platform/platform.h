@@ -82,10 +82,12 @@ uint32_t rds_random(void);
  */
 /* Trailer bytes for a message of @len bytes (0 for 0); small ones are kept whole inside. */
 uint32_t rds_payload_footprint(uint32_t len);
-/* Makes an empty payload for @len bytes at @p and gets what memory it needs: 0 or -ENOMEM.  With
- * @src (may be NULL) the bytes will come from there by rds_payload_append(), and the platform may
- * decide to keep references instead of copying. */
-int rds_payload_init(struct rds_payload *p, uint32_t len, const struct rds_src *src,
+/* Makes an empty payload for @len bytes at @p: 0 or -ENOMEM.  @soon of them are filled in at once
+ * (all of them: also by _from_user() and _from_mem()), and memory is got for about as many; the
+ * others come by rds_payload_append(), perhaps never, which gets the memory for them.  @src (may be
+ * NULL) has those of @soon that were received: the platform may keep references to it in place of
+ * copies. */
+int rds_payload_init(struct rds_payload *p, uint32_t len, const struct rds_src *src, uint32_t soon,
 		     enum rds_ctx ctx);
 /* Fills all @len bytes from a system call: 0 or -EFAULT.  Process. */
 int rds_payload_from_user(struct rds_payload *p, struct rds_uio *from);
@@ -97,7 +99,8 @@ int rds_payload_pin_user(struct rds_payload *p, uint32_t len, struct rds_uio *fr
 int rds_payload_unpin(struct rds_payload *p);
 /* Fills all bytes from memory.  Any context. */
 void rds_payload_from_mem(struct rds_payload *p, const void *from);
-/* Appends @n bytes found at @off in @src: 0 or -ENOMEM (nothing appended).  Softirq or process. */
+/* Appends @n bytes found at @off in @src: 0, -ENOMEM, or -EFAULT when they cannot be read now or
+ * later (nothing appended).  Softirq or process. */
 int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off, uint32_t n,
 		       enum rds_ctx ctx);
 /* Copies @n bytes at @off to a system call: 0 or -EFAULT.  Process. */

@@ -199,7 +199,7 @@ Message *CongTable::make_update(const CongMap &map)
 	if (!words)
 		return nullptr;
 
-	Message *m = message_create(kCongMapBytes, nullptr, RDS_MAY_SLEEP);
+	Message *m = message_create(kCongMapBytes, RDS_MAY_SLEEP);
 
 	if (m) {
 		map.snapshot(words);
@@ -297,8 +297,10 @@ unsigned int CongTable::pick_waiters(CongMap &map, const Cleared &c, CongWaiter 
 
 void CongTable::wake_waiters(Net &net, CongMap &map, const Cleared &c)
 {
-	/* The bit was cleared before; pairs with the fence in wait(). */
+	/* The bit was cleared before; pairs with the fences in wait() and step_aside_locked(). */
 	full_fence();
+	if (map.held.load())
+		net.conns.port_cleared(map);
 
 	RcuReader rcu; /* keeps the sockets' memory */
 	CongWaiter *w[kWakeBatch];

@@ -41,6 +41,11 @@ class CongMap final
 
 		return w && (w[port / 64].load() >> (port % 64) & 1);
 	}
+	/* Could any bit be set? */
+	RDS_INLINE bool any_ever() const
+	{
+		return bits_.load();
+	}
 	/* Makes room for bits; without it set() does nothing.  -ENOMEM. */
 	Status ensure_bits(enum rds_ctx ctx);
 	/* True when the bit changed; the version then did too. */
@@ -62,6 +67,7 @@ class CongMap final
 	HashNode node;
 	const struct rds_addr addr;
 	List<CongWaiter, &CongWaiter::map_link> waiters; /* CongTable::lock */
+	Atomic<uint32_t> held; /* ports that messages wait for, over all paths (path_hold.cc) */
 
     private:
 	Atomic<Atomic<uint64_t> *> bits_; /* kCongMapWords of them, or nullptr: none set ever */

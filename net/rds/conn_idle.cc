@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * conn_idle.cc: connections that nobody uses end, and give their memory back.
+ * conn_idle.cc: connections that nobody uses end, and give their memory back: the sweep.
  *
  * A connection between two of ours that has sent and received nothing for idle_timeout_ms ends in
  * order: each path that is up says so by the end of its stream, and both hosts read what is before
@@ -21,8 +21,11 @@
  * answer.  Who needs a path that has retired (a sender, what was accepted) calls it off; if it is
  * too late for that, there is another connection or will be.
  *
+ * A connection that did not end in order (the host died) stays for its numbers, if a socket here
+ * has sent over it.  Of those that only peers wanted less has to be kept: conn_strangers.cc.
+ *
  * The sweep is one work item of the namespace.  For what takes long it does not wait, but looks
- * again a little later.  A connection that did not end in order (the host died) stays.
+ * again a little later; of what it looks after at a time all that is dead shares a grace period.
  */
 #include "net.h"
 
@@ -30,9 +33,6 @@ namespace rds
 {
 namespace
 {
-
-/* Of those that are looked after, at a time. */
-constexpr unsigned int kSweepBatch = 32;
 
 bool at_rest(Conn &c, uint64_t now)
 {
@@ -43,14 +43,35 @@ bool at_rest(Conn &c, uint64_t now)
 
 	c.for_each_path([&](Path &p) {
 		mark += p.next_tx_seq() + p.next_rx_seq.load();
-		busy = busy || p.has_queued() || p.owes_ack();
+		busy = busy || p.has_messages() || p.owes_ack();
 	});
+	if (mark != c.idle_mark)
+		c.silent_since_ns = now;
 	if (busy || mark != c.idle_mark) {
 		c.idle_mark = mark;
 		c.idle_since_ns = now;
 		return false;
 	}
 	return now - c.idle_since_ns >= limit;
+}
+
+/* What @c is in need of; and notes when it was used last. */
+Care care_for(Conn &c, uint64_t now)
+{
+	bool idle = at_rest(c, now), resting = true, mute = false;
+
+	c.idle_asked = c.idle_asked && idle;
+	if (now < c.not_before_ns)
+		return Care::kNone;
+	c.for_each_path([&](Path &p) {
+		resting = resting && p.is_resting();
+		mute = mute || p.is_mute(now);
+	});
+	if (resting && c.is_stranger())
+		return Care::kGone;
+	if (mute && c.passive.load())
+		return Care::kMute;
+	return idle ? Care::kIdle : Care::kNone;
 }
 
 } // namespace
@@ -90,14 +111,18 @@ void ConnTable::stop_sweep()
 
 void ConnTable::sweep()
 {
-	Conn *idle[kSweepBatch];
-	unsigned int n = pick_idle(idle);
+	if (swept_.load())
+		return;
+	hurried_.exchange(0);
+
+	unsigned int n = pick();
 	bool soon = n == kSweepBatch;
 
-	for (unsigned int i = 0; i < n; i++) {
-		soon = look_after(*idle[i]) || soon;
-		idle[i]->put();
-	}
+	for (unsigned int i = 0; i < n; i++)
+		soon = look_after(*picked_[i]) || soon;
+	bury(n);
+	for (unsigned int i = 0; i < n; i++)
+		picked_[i]->put();
 	if (swept_.load())
 		return;
 	if (!table_.count()) {
@@ -112,23 +137,42 @@ void ConnTable::sweep()
 	uint64_t pause = uint64_t{read_once(net_->tun.idle_timeout_ms)} * 1000 * 1000 / 4;
 
 	pause = pause && pause < kSweepNs ? pause : kSweepNs;
+	if (excess() && pause > kStrangerSweepNs)
+		pause = kStrangerSweepNs;
 	rds_timer_arm(&sweep_timer_, soon || pause < kSweepSoonNs ? kSweepSoonNs : pause);
+	full_fence();
+	/* hurry() may have armed it in between, and not for so late. */
+	if (hurried_.load() && !soon)
+		rds_timer_arm(&sweep_timer_, kStrangerSweepNs);
 }
 
-/* With a reference each. */
-unsigned int ConnTable::pick_idle(Conn **out)
+bool ConnTable::take(Conn &c, unsigned int &n)
+{
+	if (n == kSweepBatch || !c.refs.get_unless_zero())
+		return false;
+	picked_[n++] = &c;
+	return true;
+}
+
+/* First what is on its way out: others may be waiting for that. */
+unsigned int ConnTable::pick()
 {
 	RcuReader rcu;
 	uint64_t now = rds_now_ns();
 	unsigned int n = 0;
 
 	table_.for_each([&](Conn &c) {
-		bool wanted = c.asked || at_rest(c, now);
-
-		if (wanted && n < kSweepBatch && c.refs.get_unless_zero())
-			out[n++] = &c;
+		if (c.asked)
+			take(c, n);
 	});
-	return n;
+	table_.for_each([&](Conn &c) {
+		if (c.asked)
+			return;
+		c.care = care_for(c, now);
+		if (c.care != Care::kNone)
+			take(c, n);
+	});
+	return excess() ? pick_evicted(n) : n;
 }
 
 /* True: to be looked at again soon. */
@@ -143,31 +187,43 @@ bool ConnTable::look_after(Conn &c)
 	case Fate::kRetiring:
 		return condemn(c);
 	case Fate::kDying:
-		return bury(c);
+		return true; /* bury() */
 	}
 	return false;
 }
 
 bool ConnTable::part(Conn &c)
 {
-	bool parted = true, parting = false;
+	bool parted = true, parting = false, ending = false;
 
 	c.for_each_path([&](Path &p) {
 		PathState now = p.state();
 		bool ends = now == PathState::kUp && p.peer_parts();
 
-		if (ends)
+		if (ends && c.care == Care::kIdle)
 			p.post(kEvIdle);
-		parting = parting || ends || now == PathState::kDisconnecting;
+		parting = parting || ends;
+		ending = ending || now == PathState::kDisconnecting;
 		parted = parted && (now == PathState::kDown || now == PathState::kConnecting) &&
-			 (p.parted.load() || p.unheard());
+			 (p.parted.load() || p.unheard() ||
+			  (c.passive.load() && (c.care != Care::kIdle || !p.is_calling())));
 	});
-	if (!parted) {
-		/* For those that may not go the others must not wait for ever. */
-		if (!parting)
-			c.idle_since_ns = rds_now_ns();
+	if (!parted && (c.care == Care::kMute || c.care == Care::kRoom)) {
+		urge(c);
 		return false;
 	}
+	if (!parted) {
+		/* For those that may not go the others must not wait for ever. */
+		if (!parting && !ending)
+			c.idle_since_ns = rds_now_ns();
+		/* Asked to end in order, and still up. */
+		if (!ending && c.idle_asked)
+			c.not_before_ns = rds_now_ns() + kSweepAgainNs;
+		c.idle_asked = parting;
+		return false;
+	}
+	if (c.care == Care::kRoom && !c.urged.exchange(1))
+		net_->count(RDS_S_conn_evicted);
 	c.asked = true;
 	{
 		/* The paths that there are now are all that there are, or it is called off. */
@@ -182,7 +238,7 @@ bool ConnTable::part(Conn &c)
 bool ConnTable::condemn(Conn &c)
 {
 	Fate retiring = Fate::kRetiring;
-	bool answered = true, granted = true;
+	bool answered = true, granted = true, owed = false;
 
 	c.for_each_path([&](Path &p) {
 		Retirement r = p.retirement.load();
@@ -192,11 +248,14 @@ bool ConnTable::condemn(Conn &c)
 	});
 	if (!answered)
 		return true;
-	if (!granted || !c.fate.compare_exchange(retiring, Fate::kDying)) {
+	/* They count no further: nobody receives on them.  Before anybody may make another. */
+	if (!granted || !leave_tomb(c, owed).ok() ||
+	    !c.fate.compare_exchange(retiring, Fate::kDying)) {
 		keep(c);
 		return false;
 	}
 	gen_.fetch_add(1);
+	net_->count(RDS_S_conn_tombstone, owed);
 	c.for_each_path([](Path &p) { p.post(kEvDie); });
 	return true;
 }
@@ -206,24 +265,45 @@ void ConnTable::keep(Conn &c)
 	c.fate.store(Fate::kWatched);
 	c.for_each_path([](Path &p) { p.reinstate(); });
 	c.asked = false;
+	c.urged.store(0);
 	c.idle_since_ns = rds_now_ns();
+	c.not_before_ns = c.idle_since_ns + kSweepAgainNs;
 }
 
-bool ConnTable::bury(Conn &c)
+/* Of the @n that are picked those that are dead. */
+void ConnTable::bury(unsigned int n)
 {
-	bool dead = true;
+	auto dead = [](Conn &c) {
+		bool all = c.fate.load() == Fate::kDying;
 
-	c.for_each_path([&](Path &p) { dead = dead && p.state() == PathState::kDead; });
-	if (!dead)
-		return true;
+		c.for_each_path([&](Path &p) { all = all && p.state() == PathState::kDead; });
+		return all;
+	};
+	unsigned int last = 0;
+
+	/* They come to the front. */
+	for (unsigned int i = 0; i < n; i++)
+		if (dead(*picked_[i])) {
+			Conn *c = picked_[i];
+
+			picked_[i] = picked_[last];
+			picked_[last++] = c;
+		}
+	if (!last)
+		return;
 	rds_rcu_sync();
-	c.for_each_path([](Path &p) { p.bury(); });
-	/* The table itself may be about to end, and have done it. */
-	if (table_.remove(&c)) {
-		c.net.count(RDS_S_conn_collected);
+	for (unsigned int i = 0; i < last; i++) {
+		Conn &c = *picked_[i];
+
+		c.for_each_path([](Path &p) { p.bury(); });
+		/* The table itself may be about to end, and have done it. */
+		if (!table_.remove(&c))
+			continue;
+		net_->count(RDS_S_conn_collected);
+		if (c.is_stranger())
+			net_->count(RDS_S_conn_stranger_gone);
 		c.put();
 	}
-	return false;
 }
 
 } // namespace rds
@@ -251,11 +331,19 @@ bool rds_path::owes_ack()
 	return true;
 }
 
-/* Nothing of the peer's was ever delivered.  What comes first may do so before the worker knows
- * that the path is up. */
+/* Never up, and nothing of the peer's came: that may do so before the worker knows that the path is
+ * up. */
 bool rds_path::unheard() const
 {
-	return !resets.load() && !next_rx_seq.load();
+	return !resets.load() && next_rx_seq.load() == first_rx_;
+}
+
+/* Neither end is owed anything, or what is owed fits a tombstone. */
+bool rds_path::may_retire() const
+{
+	if (parted.load())
+		return true;
+	return conn.passive.load() ? is_resting() || conn.urged.load() : unheard();
 }
 
 void rds_path::retire()
@@ -268,20 +356,19 @@ void rds_path::retire()
 void rds_path::step_retire()
 {
 	/* Who calls in vain, perhaps; once that is ended, nothing comes any more. */
-	if (state() == rds::PathState::kConnecting && (parted.load() || unheard())) {
+	if (state() == rds::PathState::kConnecting && may_retire()) {
 		conn.trans.close(priv);
 		go_down(RDS_DROP_IDLE);
 	}
 
-	bool may = state() == rds::PathState::kDown && (parted.load() || unheard()) &&
-		   !accepted_.load_acquire();
+	bool may = state() == rds::PathState::kDown && may_retire() && !accepted_.load_acquire();
 
 	{
 		rds::Guard g(lock);
 
 		if (retirement.load() != rds::Retirement::kAsked)
 			return; /* called off meanwhile */
-		may = may && queue_.empty() && !conn.waiting.load();
+		may = may && (queue_.empty() || conn.passive.load()) && !conn.waiting.load();
 		retirement.store(may ? rds::Retirement::kGranted : rds::Retirement::kRefused);
 		if (may) {
 			end_ = rds::PathEnd::kRetired;
@@ -320,7 +407,7 @@ void rds_path::reinstate()
 		take_back_locked();
 	}
 	/* What came meanwhile was not looked at. */
-	post(rds::kEvAccepted | rds::kEvWant);
+	post(rds::kEvAccepted | (conn.is_stranger() ? 0 : uint32_t{rds::kEvWant}));
 }
 
 bool rds_conn::call_off()

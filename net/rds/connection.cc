@@ -37,13 +37,17 @@ void destroy_path(Path *p)
 Path *create_path(Conn &c, unsigned int index)
 {
 	Path *p = create<Path>(RDS_MAY_SLEEP, c, index);
+	TombCount count;
 
 	if (p)
 		p->priv = c.trans.path_alloc(p);
-	if (p && p->priv)
-		return p;
-	destroy_path(p);
-	return nullptr;
+	if (!p || !p->priv) {
+		destroy_path(p);
+		return nullptr;
+	}
+	if (c.net.conns.tombs.recall(c.tomb_key(), index, count, c.net.seed))
+		p->begin_with(count);
+	return p;
 }
 
 void free_conn(struct rds_rcu_head *h)
@@ -68,19 +72,6 @@ Status furnish(Conn &c)
 	if (!c.fcong || !c.lcong)
 		return Status::fail(err::kEnomem);
 	return c.provide(0).status();
-}
-
-/* Any host that reaches us can make connections: so many and no more.  On loopback only our own
- * programs can. */
-Status admit_passive(Conn &c)
-{
-	if (c.trans.caps & RDS_CAP_SHARED_CONG)
-		return Status();
-	c.passive.store(1);
-	if (c.net.passive.fetch_add(1) < read_once(c.net.tun.max_passive))
-		return Status();
-	c.net.count(RDS_S_conn_passive_refused);
-	return Status::fail(err::kEnobufs);
 }
 
 } // namespace
@@ -241,6 +232,16 @@ void ConnTable::kick_laddr(const struct rds_addr &laddr)
 	});
 }
 
+void ConnTable::port_cleared(const CongMap &map)
+{
+	RcuReader rcu;
+
+	table_.for_each([&](Conn &c) {
+		if (c.fcong == &map)
+			c.for_each_path([](Path &p) { p.port_cleared(); });
+	});
+}
+
 } // namespace rds
 
 rds::Result<rds::Path *> rds_conn::provide(unsigned int index)
@@ -276,11 +277,18 @@ struct rds_conn *rds_conn_get(struct rds_net *net, const struct rds_transport *t
 			      const struct rds_addr *laddr, const struct rds_addr *faddr,
 			      uint32_t scope, unsigned char tos, int *err)
 {
-	auto r = net->conns.get(*net, *t, *laddr, *faddr, scope, tos,
-				rds::ConnTable::For::kPeer);
+	for (;;) {
+		auto r = net->conns.get(*net, *t, *laddr, *faddr, scope, tos,
+					rds::ConnTable::For::kPeer);
 
-	*err = r.status().code();
-	return r.ok() ? r.value() : nullptr;
+		*err = r.status().code();
+		if (!r.ok())
+			return nullptr;
+		/* On its way out it stays; if it is too late for that, there is another. */
+		if (r.value()->call_off())
+			return r.value();
+		r.value()->put();
+	}
 }
 
 void rds_conn_put(struct rds_conn *conn)

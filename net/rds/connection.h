@@ -34,6 +34,14 @@ namespace rds
 /* What becomes of a connection that is idle (conn_idle.cc).  Anybody may take kRetiring back;
  * nobody finds one that is kDying. */
 enum class Fate : uint8_t { kWatched, kRetiring, kDying };
+/* Why the sweep looks after a connection. */
+enum class Care : uint8_t {
+	kNone,
+	kIdle, /* nothing was said for idle_timeout_ms */
+	kGone, /* a stranger, and it is not there any more */
+	kMute, /* a stranger that has not said one frame */
+	kRoom, /* there are too many that only peers want */
+};
 } // namespace rds
 
 struct rds_conn final {
@@ -73,7 +81,13 @@ struct rds_conn final {
 	/* -- conn_idle.cc; the sweep's but for the first -- */
 	rds::AtomicEnum<rds::Fate> fate;
 	bool asked = false; /* its paths were, to retire */
-	uint64_t idle_mark = 0, idle_since_ns = 0; /* when something was last sent or received */
+	rds::Care care = rds::Care::kNone;
+	uint64_t idle_mark = 0, silent_since_ns = 0; /* when a number was last sent or received */
+	uint64_t idle_since_ns = 0; /* the same, or when it was last not ready to end */
+	uint64_t not_before_ns = 0; /* when it is worth another look */
+	bool idle_asked = false; /* those of its paths that are up, to end in order */
+	/* Evicted: it has been asked to end, or may in the midst of a call. */
+	rds::Atomic<uint8_t> urged;
 
 	/* -- several paths (path_fan.cc) -- */
 	/* Paths but the first hold messages back: older ones are on path 0.  Under its lock. */
@@ -130,6 +144,18 @@ struct rds_conn final {
 	bool call_off();
 	/* A socket uses it. */
 	RDS_INLINE void claim();
+	/* -- conn_strangers.cc -- */
+	/* A message from it has reached a socket here. */
+	bool has_reached() const;
+	/* Nobody here has sent over it, and nobody has got anything. */
+	bool is_stranger() const
+	{
+		return passive.load() && !has_reached();
+	}
+	rds::TombKey tomb_key() const
+	{
+		return { laddr, faddr, scope, tos, static_cast<uint8_t>(trans.type) };
+	}
 	void put();
 
     private:
@@ -151,7 +177,8 @@ class ConnTable final
 		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
 		   uint32_t seed) const;
 	/* Who needs a connection: a socket that sends, or a peer that calls.  Of those that only
-	 * peers want there are max_passive at most. */
+	 * peers want there may be max_passive; beyond, the sweep makes room (conn_strangers.cc),
+	 * and kPassiveRoom times as many are the end. */
 	enum class For { kSocket, kPeer };
 	/* As find(), but made when missing, and with a reference.  -ENOBUFS: too many.  Process. */
 	Result<Conn *> get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
@@ -161,10 +188,20 @@ class ConnTable final
 	void kill_all(const struct rds_transport *t);
 	/* Posts a transmission on every connection from @laddr that sends congestion maps. */
 	void kick_laddr(const struct rds_addr &laddr);
+	/* A port of @map has cleared, and messages wait for some. */
+	void port_cleared(const CongMap &map);
 	/* Looks after idle connections (conn_idle.cc).  From the first that is made ... */
 	void start_sweep();
 	/* ... until kill_all(): no sweep runs or will.  Process. */
 	void stop_sweep();
+	/* Somebody is gone, or too many are there: the sweep comes soon.  Any context. */
+	void hurry();
+	/* No connection before this one had this number, or a higher one, on the way to any peer
+	 * that does not know one connection's numbers from another's. */
+	uint64_t first_seq() const
+	{
+		return first_seq_.load();
+	}
 	/* Raised by every removal: cached pointers of before are void. */
 	uint64_t generation() const
 	{
@@ -184,17 +221,25 @@ class ConnTable final
 	Atomic<uint32_t> alive[kTransCount];
 	/* Who makes a path, or wants no more of them. */
 	Mutex<RDS_RANK_TABLE> paths_lock;
+	Tombs tombs;
 
     private:
 	static void sweep_timer_fn(struct rds_timer *t);
 	static void sweep_fn(struct rds_work *w);
 	void sweep();
-	unsigned int pick_idle(Conn **out);
+	unsigned int pick();
+	bool take(Conn &c, unsigned int &n);
 	bool look_after(Conn &c);
 	bool part(Conn &c);
 	bool condemn(Conn &c);
 	void keep(Conn &c);
-	bool bury(Conn &c);
+	void bury(unsigned int n);
+	/* conn_strangers.cc */
+	uint32_t excess() const;
+	unsigned int pick_evicted(unsigned int n);
+	void urge(Conn &c);
+	Status leave_tomb(Conn &c, bool &owed);
+	Status admit_passive(Conn &c);
 	Result<Conn *> make(Net &net, const struct rds_transport &t,
 			    const struct rds_addr &laddr, const struct rds_addr &faddr,
 			    uint32_t scope, uint8_t tos, For whom);
@@ -204,10 +249,13 @@ class ConnTable final
 
 	HashTable<Conn, &Conn::node> table_;
 	Atomic<uint64_t> gen_;
+	Atomic<uint64_t> first_seq_{ 1 };
 	Net *net_ = nullptr;
 	struct rds_work sweep_work_;
 	struct rds_timer sweep_timer_;
+	Conn *picked_[kSweepBatch]; /* what one run looks after, with a reference each; its own */
 	Atomic<uint32_t> sweeping_; /* the timer is armed, or the work runs */
+	Atomic<uint32_t> hurried_;  /* somebody has called hurry() since the last run */
 	Atomic<uint32_t> swept_;    /* for good */
 };
 

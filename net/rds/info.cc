@@ -25,15 +25,15 @@ constexpr const char *kStateNames[] = { "down", "connecting", "disconnecting", "
 static_assert(static_cast<unsigned int>(PathState::kDead) == 4);
 static_assert(sizeof(kStatNames) / sizeof(kStatNames[0]) == RDS_STAT_COUNT);
 
-struct rds_msg_info describe(const Message &m, const struct rds_addr &src, uint16_t sport,
-			     const struct rds_addr &dst, uint16_t dport)
+struct rds_msg_info describe(const Message &m, const struct rds_addr &local, uint16_t lport,
+			     const struct rds_addr &foreign, uint16_t fport)
 {
-	return { .laddr = src,
-		 .faddr = dst,
+	return { .laddr = local,
+		 .faddr = foreign,
 		 .seq = wire::get64(m.hdr.sequence),
 		 .len = m.len,
-		 .lport = sport,
-		 .fport = dport,
+		 .lport = lport,
+		 .fport = fport,
 		 .tos = m.tos };
 }
 
@@ -122,8 +122,8 @@ void rds_info_messages(struct rds_net *net, enum rds_info_queue q,
 	if (q == RDS_QUEUE_RECV) {
 		net->bind.for_each([&](Socket &s) {
 			s.for_each_received([&](const Message &m) {
-				auto i = describe(m, m.saddr, wire::get16(m.hdr.sport),
-						  s.bound.addr, s.bound.port);
+				auto i = describe(m, s.bound.addr, s.bound.port, m.saddr,
+						  wire::get16(m.hdr.sport));
 
 				fn(arg, &i);
 			});

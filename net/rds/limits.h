@@ -33,6 +33,10 @@ inline constexpr uint32_t kMemFactor = 8;
  * that ignores congestion, or by very many that sent before they knew. */
 inline constexpr uint32_t kHardMemFactor = 32;
 
+/* ... but what other hosts sent before they could know is taken up to so much, in all, bytes: what
+ * TCP has under way, of one fast peer or of some slow ones. */
+inline constexpr uint32_t kRecvSpillBytes = 16u << 20;
+
 /* Messages handed to one ops->xmit call. */
 inline constexpr unsigned int kXmitBatch = 32;
 /* Messages that one caller transmits before it leaves the rest to the worker. */
@@ -57,6 +61,11 @@ inline constexpr uint64_t kDrainTimeoutNs = 5ull * 1000 * 1000 * 1000;
 inline constexpr uint64_t kKnockPauseNs = 500ull * 1000 * 1000;
 /* Who would not call by himself gives the peer so long to do it after a connection died, ns. */
 inline constexpr uint64_t kOwedPauseNs = 50ull * 1000 * 1000;
+/* A connection that is up is given so long to show that it lives when another is accepted in its
+ * place, ns: a peer that was restarted shall be back within two seconds.  What it has shown counts
+ * so long for the next that comes. */
+inline constexpr uint64_t kAskNs = 1000ull * 1000 * 1000;
+inline constexpr uint64_t kAnswerGoodNs = 100ull * 1000 * 1000;
 /* How long what was received may stay unacknowledged when nobody asks, ns. */
 inline constexpr uint64_t kAckDelayNs = 5 * 1000 * 1000;
 /* A path that is down, and might carry un-ordered messages, is called after such a pause, ns. */
@@ -68,9 +77,33 @@ inline constexpr uint64_t kRetryNs = 5 * 1000 * 1000;
 inline constexpr uint32_t kPayStep = 16 * 1024;
 
 /* Idle connections are looked for so often at least, and so soon again while one is on its way
- * out, ns. */
+ * out, ns; so many are looked after at a time, with one grace period for all.  One that was looked
+ * after and could not go makes way for others so long. */
 inline constexpr uint64_t kSweepNs = 15ull * 1000 * 1000 * 1000;
 inline constexpr uint64_t kSweepSoonNs = 20 * 1000 * 1000;
+inline constexpr uint64_t kSweepAgainNs = 1000 * 1000 * 1000;
+inline constexpr unsigned int kSweepBatch = 128;
+
+/* Strangers: hosts that only call us, and have brought nothing for a socket here.  One that is gone
+ * is forgotten so soon after, and no stranger sooner than that after its first call, ns. */
+inline constexpr uint64_t kStrangerSweepNs = 250 * 1000 * 1000;
+/* A stranger that asked to be called is, so often; the same after it was up for less than
+ * kSteadyNs. */
+inline constexpr uint32_t kStrangerCalls = 3;
+inline constexpr uint64_t kSteadyNs = 10ull * 1000 * 1000 * 1000;
+/* A peer that nobody here has sent to, and says no first frame for so long, is hung up on, ns. */
+inline constexpr uint64_t kMuteNs = 10ull * 1000 * 1000 * 1000;
+/* Beyond max_passive_connections a stranger may be silent for so long, one that has delivered
+ * something for so long, ns; and there may be so many times as many, of hosts with a tombstone
+ * twice that. */
+inline constexpr uint64_t kStrangerSilentNs = 1000 * 1000 * 1000;
+inline constexpr uint64_t kKnownSilentNs = 60ull * 1000 * 1000 * 1000;
+inline constexpr uint32_t kPassiveRoom = 2, kKnownRoom = 4;
+
+/* Tombstones of a namespace (tombs.h), some 170 bytes each: more than twice as many as there can be
+ * connections that leave one. */
+inline constexpr uint32_t kMaxTombstones = 16384;
+inline constexpr uint32_t kTombBuckets = 2048;
 
 /* Messages of one flow over several paths whose arrival is told apart (recv_query.h): from the
  * oldest on that the sender does not know delivered. */

@@ -24,6 +24,11 @@ class MemAccount final
 	{
 		return used_.load();
 	}
+	/* For who looks again (Atomic::load_seq). */
+	RDS_INLINE uint32_t used_seq() const
+	{
+		return used_.load_seq();
+	}
 	/* What it was before. */
 	RDS_INLINE uint32_t add(uint32_t n)
 	{

@@ -14,11 +14,17 @@ Message *message_alloc(uint32_t len, enum rds_ctx ctx)
 	return p ? new (p) Message(len, bytes) : nullptr;
 }
 
-Message *message_create(uint32_t len, const struct rds_src *src, enum rds_ctx ctx)
+Message *message_create(uint32_t len, enum rds_ctx ctx)
+{
+	return message_collect(len, nullptr, len, ctx);
+}
+
+Message *message_collect(uint32_t len, const struct rds_src *src, uint32_t at_hand,
+			 enum rds_ctx ctx)
 {
 	Message *m = message_alloc(len, ctx);
 
-	if (m && len && rds_payload_init(m->payload(), len, src, ctx)) {
+	if (m && len && rds_payload_init(m->payload(), len, src, at_hand, ctx)) {
 		message_free_raw(m);
 		return nullptr;
 	}

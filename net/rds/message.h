@@ -120,11 +120,15 @@ static_assert(sizeof(struct rds_msg) <= 176);
 namespace rds
 {
 using Message = ::rds_msg;
+using MsgList = List<Message, &Message::path_link>;
 
 /* Room for @len bytes, payload not initialised: nullptr without memory. */
 Message *message_alloc(uint32_t len, enum rds_ctx ctx);
-/* As message_alloc, but ready for rds_payload_append() from @src or rds_payload_from_mem(). */
-Message *message_create(uint32_t len, const struct rds_src *src, enum rds_ctx ctx);
+/* As message_alloc, but ready to be filled whole (rds_payload_from_user, _from_mem). */
+Message *message_create(uint32_t len, enum rds_ctx ctx);
+/* One that is received, for rds_payload_append(): @at_hand of its bytes are in @src. */
+Message *message_collect(uint32_t len, const struct rds_src *src, uint32_t at_hand,
+			 enum rds_ctx ctx);
 /* Frees a message whose payload was never initialised (or has no bytes). */
 void message_free_raw(Message *m);
 /* Drops a reference; the last one frees payload, note and message. */

@@ -30,6 +30,7 @@ struct rds_net final {
 		.ping_enable = 1,
 		.max_passive = 4096,
 		.idle_timeout_ms = 300 * 1000,
+		.recv_spill_bytes = rds::kRecvSpillBytes,
 	};
 	rds::Atomic<uint32_t> passive; /* connections with rds_conn.passive */
 	rds::Atomic<uint32_t> dying; /* no new connections */

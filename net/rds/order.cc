@@ -231,7 +231,8 @@ Result<Queued> Flows::enqueue(Conn &c, Message *m, bool more, Path *&path)
 
 	Flow *f = find(c, port);
 
-	if (!f && is_unordered(*m) && spreads(c) && settled_.load_acquire())
+	/* What waits for the port has no number yet: no flow could begin behind it. */
+	if (!f && is_unordered(*m) && spreads(c) && settled_.load_acquire() && !home->holds(port))
 		f = begin(c, port, *home);
 	if (!f)
 		return home->enqueue(m, more, true);

@@ -13,7 +13,7 @@ using rds::PathState;
 constexpr uint64_t kNsPerUs = 1000;
 /* What a connection that was closed may have left behind: void for the next one. */
 constexpr uint32_t kConnectionEvents =
-	rds::kEvDrop | rds::kEvConnected | rds::kEvDrained | rds::kEvRecvRetry;
+	rds::kEvDrop | rds::kEvConnected | rds::kEvDrained | rds::kEvRecvRetry | rds::kEvHeard;
 
 bool legal(PathState from, PathState to)
 {
@@ -27,7 +27,9 @@ bool legal(PathState from, PathState to)
 
 rds_path::rds_path(struct rds_conn &conn, unsigned int index)
 	: conn(conn), index(static_cast<uint8_t>(index)),
-	  lock(index ? RDS_RANK_LANE : RDS_RANK_PATH), tx_seq_(1)
+	  first_seq_(index ? 1 : conn.net.conns.first_seq()),
+	  lock(index ? RDS_RANK_LANE : RDS_RANK_PATH), delivered_(first_seq_ - 1),
+	  tx_seq_(first_seq_)
 {
 	rds_work_init(&work_, work_fn, RDS_WORK_LEAF);
 	rds_timer_init(&timer_, timer_fn);
@@ -63,6 +65,10 @@ void rds_path::accepted(void *handle)
 	if (older)
 		conn.trans.discard(older);
 	post(rds::kEvAccepted);
+	rds::full_fence();
+	/* Too late for its worker, and perhaps for bury(). */
+	if (state() == PathState::kDead)
+		discard_accepted();
 }
 
 void rds_path::pause_recv()
@@ -106,12 +112,13 @@ uint32_t rds_path::step(uint32_t ev)
 		return 0;
 	if (ev & rds::kEvDie)
 		return step_die(ev);
+	/* Before retirement: path 0 waits until each has answered, also those that have retired. */
+	if (ev & rds::kEvFold)
+		return step_fold(ev);
 	if (ev & rds::kEvRetire)
 		step_retire();
 	if (retirement.load() == rds::Retirement::kGranted && stays_retired(ev))
 		return 0;
-	if (ev & rds::kEvFold)
-		return step_fold(ev);
 	/* What the others have queued comes first; the last of them posts. */
 	if (!index && conn.folding.load())
 		return ev;
@@ -143,8 +150,10 @@ uint32_t rds_path::step_down(uint32_t ev)
 		return 0;
 	}
 	if (ev & (rds::kEvKnocked | rds::kEvTimer) || (ev & rds::kEvWant && !retry_armed_)) {
-		if (ev & rds::kEvKnocked)
+		if (ev & rds::kEvKnocked) {
 			backoff_ms_ = 0;
+			calls.store(0);
+		}
 		if (led())
 			start_connect();
 		else
@@ -186,11 +195,15 @@ uint32_t rds_path::step_connecting(uint32_t ev)
 
 uint32_t rds_path::step_up(uint32_t ev)
 {
-	if (ev & (rds::kEvDrop | rds::kEvAccepted)) {
+	if (!(ev & rds::kEvDrop) && must_yield(ev)) {
+		/* Said once: it does not change its mind while a sender has the token. */
+		drop_reason_.store(RDS_DROP_REPLACED);
+		ev |= rds::kEvDrop;
+	}
+	if (ev & rds::kEvDrop) {
 		if (!quiesce())
 			return ev;
-		end_connection(ev & rds::kEvDrop ? drop_reason_.load() :
-						     uint32_t{RDS_DROP_REPLACED});
+		end_connection(drop_reason_.load());
 		return 0;
 	}
 	if (ev & rds::kEvIdle && !conn.trans.midway(priv) && quiesce_idle()) {
@@ -202,9 +215,9 @@ uint32_t rds_path::step_up(uint32_t ev)
 		send_probe(); /* if the peer has no such connection, this finds it out */
 	if (ev & rds::kEvRecvRetry)
 		conn.trans.recv_retry(priv);
-	if (ev & (rds::kEvSend | rds::kEvKnocked) && take_token())
+	if (ev & (rds::kEvSend | rds::kEvKnocked | rds::kEvHeard) && take_token())
 		transmit();
-	/* Connected, drained, timer, want: late. */
+	/* Connected, drained, want: late. */
 	return 0;
 }
 
@@ -249,6 +262,8 @@ uint32_t rds_path::step_fold(uint32_t ev)
 	wanted_.store(0);
 	conn.first().take_over(*this, conn.fold_seq);
 	conn.folded();
+	if (ev & rds::kEvRetire)
+		step_retire();
 	return 0;
 }
 
@@ -310,8 +325,11 @@ void rds_path::enter(PathState to, unsigned int why)
 		rds_bug("illegal change of a path's state");
 	if (to == PathState::kConnecting)
 		attempts.fetch_add(1);
-	if (from == PathState::kUp)
+	if (from == PathState::kUp) {
 		resets.fetch_add(1);
+		if (rds_now_ns() - up_ns.load() >= rds::kSteadyNs)
+			calls.store(0);
+	}
 	/* An orderly end keeps the reason that it began with. */
 	if (why != RDS_DROP_NONE && from != PathState::kDisconnecting)
 		last_reason.store(why);
@@ -323,6 +341,7 @@ void rds_path::start_connect()
 {
 	retry_armed_ = false;
 	wanted_.store(1);
+	calls.fetch_add(1);
 	fresh_stream();
 	enter(PathState::kConnecting, RDS_DROP_NONE);
 	arm(rds::kConnectTimeoutNs);
@@ -340,6 +359,7 @@ bool rds_path::adopt()
 	if (!handle)
 		return false;
 	fresh_stream();
+	passive_open_ = true;
 	return conn.trans.adopt(priv, handle) == 0;
 }
 
@@ -349,6 +369,10 @@ void rds_path::fresh_stream()
 	bool acks = conn.trans.caps & RDS_CAP_DELIVERY_ACK;
 
 	events_.fetch_and(~kConnectionEvents);
+	heard.store(0);
+	spoken_.store(0);
+	passive_open_ = asking_ = false;
+	answered_ns_ = 0;
 	arriving.store(0);
 	peer_.store(static_cast<uint32_t>(acks ? rds::Peer::kUnknown : rds::Peer::kPlain));
 	ack_due_.store(0);
@@ -359,8 +383,9 @@ void rds_path::fresh_stream()
 void rds_path::come_up()
 {
 	retry_armed_ = false;
-	heard.store(0);
+	up_ns.store(rds_now_ns());
 	cong_due_ = true; /* nobody has the token yet */
+	disarm();	  /* the connect's: up, it would mean "no answer" */
 	enter(PathState::kUp, RDS_DROP_NONE);
 	if (!say_hello()) {
 		conn.trans.close(priv);
@@ -397,6 +422,8 @@ void rds_path::go_down(unsigned int why)
 		post(rds::kEvAccepted);
 	else
 		schedule_retry(why);
+	if (conn.is_stranger())
+		conn.net.conns.hurry();
 }
 
 /* Senders that wait for a port of the peer's would wait for ever: nothing queued, nobody connects,
@@ -423,24 +450,30 @@ void rds_path::arm(uint64_t ns)
 
 /*
  * Reconnects at once the first time, then after a random part of a pause that doubles from
- * reconnect_min_ms to reconnect_max_ms until something was heard from the peer.
+ * reconnect_min_ms to reconnect_max_ms until something was heard from the peer.  A stranger
+ * (conn_strangers.cc) is called back kStrangerCalls times for a knock, and then forgotten.
  */
 void rds_path::schedule_retry(unsigned int why)
 {
 	uint32_t least = rds::read_once(conn.net.tun.reconnect_min_ms);
 	uint32_t most = rds::read_once(conn.net.tun.reconnect_max_ms);
-	bool waiting;
+	bool waiting, unwanted;
 
 	retry_armed_ = false;
 	/* (1) From here on a sender posts kEvWant itself ... */
 	wanted_.store(0);
 	rds::full_fence();
 	{
-		/* (2) ... and what was queued before is seen here. */
+		/* (2) ... and what was queued before is seen here.  Nobody is called for pongs. */
 		rds::Guard g(lock);
-		waiting = !queue_.empty();
+		waiting = !queue_.empty() && !conn.passive.load();
 	}
-	if (!waiting && (index || parted.load() || !conn.trans.initiates(priv))) {
+	/* Nor a stranger again and again because it has asked for it. */
+	unwanted = conn.passive.load() &&
+		   (why == RDS_DROP_EVICTED ||
+		    (calls.load() >= rds::kStrangerCalls && !conn.has_reached()));
+	if (!waiting &&
+	    (index || unwanted || parted.load() || !conn.trans.initiates(priv))) {
 		/* A peer that has not heard of the end waits for acks: one call tells it. */
 		if (why == RDS_DROP_ERROR && peer() == rds::Peer::kAcks)
 			arm(rds::kOwedPauseNs);
@@ -472,24 +505,26 @@ bool rds_path::quiesce_idle()
 {
 	rds::Guard g(lock);
 
-	if (!queue_.empty() || sending_ || !peer_knows_all())
+	if (!queue_.empty() || !full_ports_.empty() || sending_ || !peer_knows_all())
 		return false;
 	open_ = false;
 	return true;
 }
 
-void rds_path::discard_accepted()
+/* True if there was one. */
+bool rds_path::discard_accepted()
 {
 	void *handle = accepted_.exchange(nullptr);
 
 	if (handle)
 		conn.trans.discard(handle);
+	return handle;
 }
 
 /* Tells a peer of mainline's how many paths we use, and makes a stale connection show itself. */
 void rds_path::send_probe()
 {
-	rds::Message *m = rds::message_create(0, nullptr, RDS_MAY_SLEEP);
+	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
 
 	if (!m)
 		return; /* the peer falls back to one path by itself */
@@ -518,83 +553,3 @@ void rds_path::bury()
 	rds_work_cancel_sync(&work_);
 	discard_accepted();
 }
-
-extern "C" {
-
-void *rds_path_priv(const struct rds_path *path)
-{
-	return path->priv;
-}
-
-const struct rds_addr *rds_path_laddr(const struct rds_path *path)
-{
-	return &path->conn.laddr;
-}
-
-const struct rds_addr *rds_path_faddr(const struct rds_path *path)
-{
-	return &path->conn.faddr;
-}
-
-uint32_t rds_path_scope(const struct rds_path *path)
-{
-	return path->conn.scope;
-}
-
-unsigned char rds_path_tos(const struct rds_path *path)
-{
-	return path->conn.tos;
-}
-
-unsigned int rds_path_index(const struct rds_path *path)
-{
-	return path->index;
-}
-
-struct rds_net *rds_path_net(const struct rds_path *path)
-{
-	return &path->conn.net;
-}
-
-struct rds_os_net *rds_path_os_net(const struct rds_path *path)
-{
-	return path->conn.net.os;
-}
-
-const struct rds_transport *rds_path_transport(const struct rds_path *path)
-{
-	return &path->conn.trans;
-}
-
-void rds_path_connected(struct rds_path *path)
-{
-	path->post(rds::kEvConnected);
-}
-
-void rds_path_accepted(struct rds_path *path, void *handle)
-{
-	path->accepted(handle);
-}
-
-void rds_path_knocked(struct rds_path *path)
-{
-	path->conn.net.count(RDS_S_conn_knock);
-	path->post(rds::kEvKnocked);
-}
-
-void rds_path_drop(struct rds_path *path, enum rds_drop_reason why)
-{
-	path->drop(why);
-}
-
-void rds_path_drained(struct rds_path *path)
-{
-	path->post(rds::kEvDrained);
-}
-
-void rds_path_writable(struct rds_path *path)
-{
-	path->writable();
-}
-
-} // extern "C"

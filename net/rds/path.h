@@ -15,6 +15,9 @@
  * transport and waits for its ack, unsent_ and what follows was not; cursor_ bytes of *unsent_
  * were. A reset moves the cursor to the front and marks what had been sent as retransmitted.
  *
+ * Full ports (path_hold.cc).  What is for a port that the peer calls full, and no peer has seen,
+ * steps aside when its turn comes, and is queued again when the port clears.
+ *
  * XmitToken.  sending_ is a capability: who turned it from false to true under lock_ is the one
  * sender of the path until he turns it back.  He marks up to kXmitBatch messages kMsgInXmit,
  * leaves the lock, and calls ops->xmit; nobody unlinks marked messages meanwhile.  Only a path
@@ -24,6 +27,11 @@
  * Completion.  A message taken off the queue is finished outside the lock, in the RCU section in
  * which it was taken off: its socket's memory is then still there, even if the socket was
  * released meanwhile.
+ *
+ * The other end (path_takeover.cc).  Any user of the peer's host has the peer's address, too.  A
+ * connection that the peer opened carries nothing of ours but hello before its first frame came;
+ * and while one is up, another that was accepted waits: the one that is up is asked first (a ping),
+ * and only if it has ended, or does not answer within kAskNs, the newcomer takes its place.
  *
  * Delivery (path_ack.cc).  Between two of ours a message stays queued until the peer's RDS has it.
  * Who the peer is, its hello says, the first frame of every connection; until then nothing is let
@@ -42,6 +50,8 @@
 #define RDS_PATH_H
 
 #include "bind.h"
+#include "held.h"
+#include "tombs.h"
 
 namespace rds
 {
@@ -63,6 +73,7 @@ enum PathEvent : uint32_t {
 	kEvFold = 1 << 10,	/* all that is queued is to go to path 0 (path_fan.cc) */
 	kEvIdle = 1 << 11,	/* to end in order if there is nothing to say (conn_idle.cc) */
 	kEvRetire = 1 << 12,	/* to take nothing more, if neither end is owed anything */
+	kEvHeard = 1 << 13,	/* the peer's first frame came, or the first since it was asked */
 };
 
 /* A legal change of state, and what causes it. */
@@ -131,7 +142,7 @@ struct rds_path final {
 	/* All at the head of the queue that has nothing more to wait for leaves it. */
 	void let_go() RDS_EXCLUDES(lock);
 	/* The last act of messages that left the queue, or never came on it. */
-	void finish(rds::List<rds::Message, &rds::Message::path_link> &done,
+	void finish(rds::MsgList &done,
 		    int unbegun = rds::kRdmaDropped);
 	void writable() RDS_EXCLUDES(lock);
 
@@ -158,10 +169,8 @@ struct rds_path final {
 	/* Every header, before anything else is made of it.  False: the connection ends. */
 	RDS_INLINE bool heard_header(const rds::wire::Header &h, const rds::wire::Fields &f)
 	{
-		if (RDS_UNLIKELY(!heard.load())) {
-			heard.store(1);
-			parted.store(0);
-		}
+		if (RDS_UNLIKELY(!heard.load()))
+			first_heard();
 		if (RDS_UNLIKELY(peer() == rds::Peer::kUnknown) && !meet(h, f))
 			return false;
 		if (RDS_UNLIKELY(f.ack > delivered_.load()))
@@ -208,6 +217,9 @@ struct rds_path final {
 		return have ? have - 1 : 0;
 	}
 	rds::Atomic<uint64_t> next_rx_seq;
+	/* A message of it has reached a socket here, on this object or on one before it (tombs.h):
+	 * the numbers have to be remembered.  Pings, knocks and maps are forgotten. */
+	rds::Atomic<uint32_t> reached;
 	/* What is known of a message that is arriving (recv_query.h); 0: none is.  Becomes 0 with
 	 * the socket's lock held if the socket takes it. */
 	rds::Atomic<uint64_t> arriving;
@@ -226,6 +238,18 @@ struct rds_path final {
 	bool owes_ack();
 	bool peer_knows_all() const;
 	bool unheard() const;
+	/* -- conn_strangers.cc -- */
+	/* It goes on counting where a connection before it ended. */
+	void begin_with(const rds::TombCount &count);
+	rds::TombCount count() const;
+	/* Down, and nobody calls but for company: the peer has been called as often as it may ask
+	 * for. */
+	bool is_resting() const;
+	/* Up, and the peer has not said one frame. */
+	bool is_mute(uint64_t now) const;
+	/* No peer is called that cannot tell whose numbers it has kept, and waits to be called. */
+	bool is_calling() const;
+	bool has_messages() RDS_EXCLUDES(lock);
 	/* Asks the worker to take nothing more, if neither end is owed anything; it answers in
 	 * retirement. */
 	void retire();
@@ -233,6 +257,10 @@ struct rds_path final {
 	void reinstate() RDS_EXCLUDES(lock);
 	rds::AtomicEnum<rds::Retirement> retirement;
 	bool has_queued() RDS_EXCLUDES(lock);
+	/* -- full ports (path_hold.cc) -- */
+	bool holds(uint16_t port) RDS_EXCLUDES(lock);
+	/* One that something waits for: what does is to be queued again.  Any context. */
+	void port_cleared();
 	void renumber(uint64_t first) RDS_EXCLUDES(lock);
 
 	/* Snapshots for rds-info. */
@@ -257,10 +285,13 @@ struct rds_path final {
 		return sending_flag_.load();
 	}
 	rds::Atomic<uint32_t> attempts;	   /* connects begun */
+	rds::Atomic<uint32_t> calls; /* of them since the peer knocked, or was up for long */
+	rds::Atomic<uint64_t> up_ns; /* when it came up last */
 	rds::Atomic<uint32_t> resets;	   /* times it went down, or began to, from up */
 	rds::Atomic<uint32_t> last_reason; /* rds_drop_reason of the last end or failed connect */
 	rds::Atomic<uint32_t> pongs; /* queued and not sent */
-	rds::Atomic<uint32_t> heard; /* something came since we came up; until we go down */
+	/* Something came on this connection, and since it was asked last; until we go down. */
+	rds::Atomic<uint32_t> heard;
 	/* Both ends have ended the last connection in order: neither is owed anything, and nobody
 	 * calls before somebody has something to say. */
 	rds::Atomic<uint32_t> parted;
@@ -290,6 +321,7 @@ struct rds_path final {
 	uint32_t step_die(uint32_t ev);
 	uint32_t step_fold(uint32_t ev);
 	void step_retire() RDS_EXCLUDES(lock);
+	bool may_retire() const;
 	bool stays_retired(uint32_t ev) RDS_EXCLUDES(lock);
 	bool take_back_locked() RDS_REQUIRES(lock);
 	void close_down(unsigned int why);
@@ -307,8 +339,17 @@ struct rds_path final {
 	void schedule_retry(unsigned int why);
 	bool quiesce() RDS_EXCLUDES(lock);
 	bool quiesce_idle() RDS_EXCLUDES(lock);
-	void discard_accepted();
+	bool discard_accepted();
 	void send_probe();
+	bool must_yield(uint32_t ev);
+	void ask();
+	void refuse_newcomer();
+	void first_heard();
+	/* Accepted, and the peer has not spoken: nothing but hello goes out. */
+	RDS_INLINE bool is_silent() const
+	{
+		return passive_open_ && !spoken_.load();
+	}
 
 	/* path_ack.cc */
 	static void ack_fn(struct rds_timer *t);
@@ -332,10 +373,21 @@ struct rds_path final {
 	bool stream_locked() RDS_REQUIRES(lock);
 	bool hold_locked(bool more) RDS_REQUIRES(lock);
 	void unlink_locked(rds::Message *m) RDS_REQUIRES(lock);
-	void collect_acked(rds::List<rds::Message, &rds::Message::path_link> &done)
+	void collect_acked(rds::MsgList &done)
 		RDS_REQUIRES(lock);
 	void reset_queue(bool purge) RDS_EXCLUDES(lock);
 	void rewind_locked() RDS_REQUIRES(lock);
+
+	void number_and_queue_locked(rds::Message *m) RDS_REQUIRES(lock);
+
+	/* path_hold.cc */
+	bool may_hold_locked(const rds::Message &m) RDS_REQUIRES(lock);
+	bool step_aside_locked(rds::Message *m) RDS_REQUIRES(lock);
+	bool join_held_locked(rds::Message *m) RDS_REQUIRES(lock);
+	void return_held_locked(bool all, rds::HeldPorts::Ports &gone) RDS_REQUIRES(lock);
+	void cancel_held_locked(const rds::Socket &s, int to_port, rds::MsgList &done)
+		RDS_REQUIRES(lock);
+	static void destroy_ports(rds::HeldPorts::Ports &gone);
 
 	/* path_xmit.cc */
 	bool take_token() RDS_EXCLUDES(lock);
@@ -344,7 +396,7 @@ struct rds_path final {
 	bool mark_batch(Batch &b) RDS_REQUIRES(lock);
 	bool settle(Batch &b, long n) RDS_EXCLUDES(lock);
 	void settle_batch(Batch &b, uint64_t bytes,
-			  rds::List<rds::Message, &rds::Message::path_link> &done)
+			  rds::MsgList &done)
 		RDS_REQUIRES(lock);
 	void note_op(rds::Message &m) RDS_REQUIRES(lock);
 	void release_token() RDS_REQUIRES(lock);
@@ -355,6 +407,7 @@ struct rds_path final {
 	rds::Atomic<uint32_t> drop_reason_;
 	rds::Atomic<void *> accepted_;
 	rds::Atomic<uint32_t> recv_paused_; /* flush_ is to end a receive pause too */
+	rds::Atomic<uint32_t> spoken_; /* the peer has said something on this connection */
 	rds::Atomic<uint32_t> wanted_; /* kEvWant posted, or a retry is armed */
 	rds::Atomic<uint64_t> called_ns_; /* when call() did something last */
 	struct rds_work work_;
@@ -363,6 +416,9 @@ struct rds_path final {
 	struct rds_timer ack_timer_; /* what was received is to be acknowledged by then */
 	uint32_t backoff_ms_ = 0; /* worker */
 	bool retry_armed_ = false; /* worker */
+	bool passive_open_ = false; /* the peer opened this one; worker, before it is open_ */
+	bool asking_ = false;	    /* another one waits for the answer; worker */
+	uint64_t answered_ns_ = 0;  /* when it answered last, 0: never; worker */
 
 	rds::Atomic<uint32_t> peer_;	  /* a Peer; written while nobody or one receives */
 	rds::Atomic<uint32_t> peer_gen_;  /* of next_rx_seq's count, 0: none; receiving */
@@ -372,12 +428,14 @@ struct rds_path final {
 	 * generation: restarted, it would take the rest for news of what it sends. */
 	rds::Atomic<uint64_t> have_;
 	rds::Atomic<uint64_t> told_;	  /* have_ as the peer knows it; token holder */
+	uint64_t first_rx_ = 0;		  /* next_rx_seq when it was made */
+	const uint64_t first_seq_;	  /* its first number */
 
     public:
 	rds::Spinlock<RDS_RANK_PATH> lock; /* RDS_RANK_LANE of all but path 0 */
 
     private:
-	rds::List<rds::Message, &rds::Message::path_link> queue_ RDS_GUARDED_BY(lock);
+	rds::MsgList queue_ RDS_GUARDED_BY(lock);
 	rds::Message *unsent_ RDS_GUARDED_BY(lock) = nullptr;
 	uint32_t cursor_ RDS_GUARDED_BY(lock) = 0;	  /* bytes of *unsent_ accepted */
 	uint32_t unsent_bytes_ RDS_GUARDED_BY(lock) = 0;  /* header and payload, from unsent_ on */
@@ -395,6 +453,8 @@ struct rds_path final {
 	bool room_came_ RDS_GUARDED_BY(lock) = false;	  /* room or a wish came meanwhile */
 	bool held_ RDS_GUARDED_BY(lock) = false;	  /* flush_ is armed */
 	bool stream_ RDS_GUARDED_BY(lock) = false;	  /* the last window was busy */
+	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock);  /* empty while the path is down */
+	rds::Atomic<uint32_t> port_cleared_;		  /* one of them may be clear by now */
 	rds::PathEnd end_ RDS_GUARDED_BY(lock) = rds::PathEnd::kNone;
 	uint32_t window_count_ RDS_GUARDED_BY(lock) = 0;
 	uint64_t window_ns_ RDS_GUARDED_BY(lock) = 0;
@@ -413,11 +473,15 @@ void rds_path::for_each_queued(bool sent, F fn)
 
 	for (; m && !(sent && m == unsent_); m = queue_.next(m))
 		fn(*m);
+	if (!sent)
+		full_ports_.for_each([&](const rds::HeldPort &h) {
+			for (m = h.msgs.front(); m; m = h.msgs.next(m))
+				fn(*m);
+		});
 }
 
 namespace rds
 {
 using Path = ::rds_path;
-using MsgList = List<Message, &Message::path_link>;
 } // namespace rds
 #endif

@@ -38,7 +38,7 @@ bool rds_path::say_hello()
 	if (!(conn.trans.caps & RDS_CAP_DELIVERY_ACK))
 		return true;
 
-	rds::Message *m = rds::message_create(0, nullptr, RDS_MAY_SLEEP);
+	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
 
 	if (!m)
 		return false;
@@ -110,7 +110,8 @@ void rds_path::delivered_before(uint64_t seq)
 	{
 		rds::Guard g(lock);
 
-		if (open_ || peer_gen_.load() || !delivered_.load() || seq > sent_before_)
+		if (open_ || peer_gen_.load() || delivered_.load() < first_seq_ ||
+		    seq > sent_before_)
 			return;
 		while (rds::Message *m = queue_.front()) {
 			if (rds::wire::get64(m->hdr.sequence) > seq)
@@ -142,7 +143,7 @@ void rds_path::queue_ack()
 	if (!ack_due_.exchange(0) || peer() != rds::Peer::kAcks)
 		return;
 
-	rds::Message *m = rds::message_create(0, nullptr, RDS_MAY_SLEEP);
+	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
 
 	if (!m) {
 		want_ack(false);

@@ -130,7 +130,7 @@ void rds_conn::folded()
  */
 bool rds_path::fan_out_locked()
 {
-	if (conn.n_paths.load() > 1 || conn.agreed.load() == 1 ||
+	if (conn.n_paths.load() > 1 || conn.agreed.load() == 1 || !full_ports_.empty() ||
 	    ++conn.blocks < rds::kFanBlocks)
 		return false;
 	conn.blocks = 0;
@@ -180,7 +180,7 @@ bool rds_path::has_queued()
 {
 	rds::Guard g(lock);
 
-	return !queue_.empty();
+	return !queue_.empty() || !full_ports_.empty();
 }
 
 /* Path 0 takes what @from has, to stand where number @seq would.  Neither has a connection. */

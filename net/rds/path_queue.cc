@@ -40,15 +40,9 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_
 			return rds::Status::fail(rds::err::kEnetunreach);
 		if (!carries_locked(*m, away))
 			return rds::Queued::kMoved;
-
-		uint64_t seq = tx_seq_.load();
-
-		tx_seq_.store(seq + 1);
-		rds::wire::put64(m->hdr.sequence, seq);
-		queue_.push_back(m);
-		if (!unsent_)
-			unsent_ = m;
-		unsent_bytes_ += wire_bytes(*m);
+		if (RDS_UNLIKELY(!full_ports_.empty()) && join_held_locked(m))
+			return what;
+		number_and_queue_locked(m);
 		if (open_ && !blocked_ && !sending_) {
 			kick = !may_send;
 			if (may_send && !hold_locked(more)) {
@@ -62,6 +56,19 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_
 	else if (what == rds::Queued::kDone)
 		want();
 	return what;
+}
+
+/* At the end of the queue. */
+void rds_path::number_and_queue_locked(rds::Message *m)
+{
+	uint64_t seq = tx_seq_.load();
+
+	tx_seq_.store(seq + 1);
+	rds::wire::put64(m->hdr.sequence, seq);
+	queue_.push_back(m);
+	if (!unsent_)
+		unsent_ = m;
+	unsent_bytes_ += wire_bytes(*m);
 }
 
 /*
@@ -306,6 +313,8 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 				m->has = rds::MsgHas::kNothing;
 			}
 		}
+		if (RDS_UNLIKELY(!full_ports_.empty()))
+			cancel_held_locked(s, to_port, done);
 	}
 	conn.net.count(RDS_S_send_cancelled, count);
 	finish(done, rds::kRdmaCanceled);
@@ -350,9 +359,14 @@ void rds_path::reset_queue(bool purge)
 {
 	rds::RcuReader rcu;
 	rds::MsgList done;
+	rds::HeldPorts::Ports gone;
 	uint32_t again = 0;
 	{
 		rds::Guard g(lock);
+
+		if (RDS_UNLIKELY(!full_ports_.empty()))
+			return_held_locked(true, gone);
+
 		rds::Message *old_unsent = unsent_, *next;
 		bool sent = true;
 
@@ -386,4 +400,5 @@ void rds_path::reset_queue(bool purge)
 	}
 	conn.net.count(RDS_S_send_retransmitted, again);
 	finish(done);
+	destroy_ports(gone);
 }

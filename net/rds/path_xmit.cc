@@ -68,14 +68,20 @@ void rds_path::transmit()
 bool rds_path::mark_batch(Batch &b)
 {
 	bool gated = index && conn.gated.load_acquire();
+	bool mute = is_silent();
+	bool full = conn.fcong->any_ever();
 	rds::Message *m = unsent_;
 
 	b.n = 0;
 	b.off = cursor_;
 	b.bytes = 0;
-	for (; m && b.n < rds::kXmitBatch; m = queue_.next(m)) {
+	for (; m && b.n < rds::kXmitBatch; m = b.n ? queue_.next(b.msgs[b.n - 1]) : unsent_) {
 		if (RDS_UNLIKELY(gated) && m->sock)
 			break; /* the kernel's own overtake nobody's message */
+		if (RDS_UNLIKELY(mute) && rds::wire::get64(m->hdr.sequence))
+			break; /* not hello */
+		if (RDS_UNLIKELY(full) && step_aside_locked(m))
+			continue;
 		m->flags |= rds::kMsgInXmit;
 		b.msgs[b.n++] = m;
 		b.bytes += rds::wire::kHeaderBytes + m->len;
@@ -83,7 +89,7 @@ bool rds_path::mark_batch(Batch &b)
 	if (!b.n)
 		return false;
 	b.bytes -= b.off;
-	b.more = m && !gated;
+	b.more = m && !gated && !mute;
 	stamp_acks(b);
 	room_came_ = false;
 	return true;
@@ -92,22 +98,30 @@ bool rds_path::mark_batch(Batch &b)
 /* Marks the next messages that may go; false when there are none: then the token is given back. */
 bool rds_path::collect(Batch &b)
 {
+	rds::HeldPorts::Ports gone;
+	bool found, done;
+
 	for (;;) {
 		queue_cong_update();
 		{
 			rds::Guard g(lock);
 
 			held_ = false;
-			if (open_ && mark_batch(b))
-				return true;
+			if (RDS_UNLIKELY(port_cleared_.load()))
+				return_held_locked(false, gone);
+			found = open_ && mark_batch(b);
 			/* What was asked for after the look at the map above: look again
 			 * (take_token). */
-			if (!open_ || (!room_came_ && !ack_due_.load())) {
+			done = !found && (!open_ || (!room_came_ && !ack_due_.load() &&
+						     !port_cleared_.load()));
+			if (done)
 				release_token();
-				return false;
-			}
-			room_came_ = false;
+			else if (!found)
+				room_came_ = false;
 		}
+		destroy_ports(gone);
+		if (found || done)
+			return found;
 		queue_ack();
 	}
 }
@@ -133,7 +147,10 @@ bool rds_path::settle(Batch &b, long n)
 		settle_batch(b, bytes, done);
 		collect_acked(done);
 		fanned = !index && bytes < b.bytes && fan_out_locked();
-		if (broken || (bytes < b.bytes && !room_came_)) {
+		/* Loopback knows no other way to say that it is one socket that has no room. */
+		bool aside = bytes < b.bytes && unsent_ && step_aside_locked(unsent_);
+
+		if (broken || (bytes < b.bytes && !room_came_ && !aside)) {
 			blocked_ = !broken;
 			go_on = false;
 			release_token();
@@ -201,7 +218,7 @@ void rds_path::settle_batch(Batch &b, uint64_t bytes, rds::MsgList &done)
 /* The peer gets our map before the next message whenever it changed.  Token holder. */
 void rds_path::queue_cong_update()
 {
-	if (conn.trans.caps & RDS_CAP_SHARED_CONG || index)
+	if (conn.trans.caps & RDS_CAP_SHARED_CONG || index || is_silent())
 		return;
 
 	uint32_t version = conn.lcong->version();

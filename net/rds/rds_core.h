@@ -37,6 +37,7 @@ struct rds_tunables {
 	unsigned int max_passive;	  /* connections that only peers want; default 4096 */
 	unsigned int idle_timeout_ms;	  /* of connections with peers of ours; default 300000, 0:
 					   * they stay */
+	unsigned int recv_spill_bytes;	  /* of a full socket, see kRecvSpillBytes; not a sysctl */
 };
 struct rds_tunables *rds_net_tunables(struct rds_net *net);
 
@@ -94,8 +95,9 @@ int rds_socket_set_order(struct rds_socket *s, uint32_t order);
 uint32_t rds_socket_order(const struct rds_socket *s);
 /* Queues @m to @to and transmits what it can.  0: the core owns @m.  Else the caller keeps it:
  * -ENOTCONN unbound; -ENOBUFS @to is congested (the socket will be woken with RDS_WAKE_CONG);
- * -EAGAIN send queue full (RDS_WAKE_WRITE follows); -ENOMEM, -ENETDOWN, -EOPNOTSUPP no connection;
- * -ENETUNREACH it is being destroyed.  @more: the caller sends again at once (MSG_MORE). */
+ * -EAGAIN send queue full (RDS_WAKE_WRITE follows, also when nobody polls); -ENOMEM, -ENETDOWN,
+ * -EOPNOTSUPP no connection; -ENETUNREACH it is being destroyed.  @more: the caller sends again at
+ * once (MSG_MORE). */
 int rds_socket_send(struct rds_socket *s, const struct rds_endpoint *to, struct rds_msg *m,
 		    int more);
 int rds_socket_writable(const struct rds_socket *s); /* room in the send queue.  Any context */
@@ -198,6 +200,11 @@ enum rds_poll {
 	RDS_POLL_OUT = 4,  /* room in the send queue */
 };
 unsigned int rds_socket_poll(struct rds_socket *s);
+/*
+ * From now on RDS_WAKE_READ follows every message, not just the first of those that nobody has
+ * read: for waiters of which a wake reaches one, or one that tells it nothing twice.  Any context.
+ */
+void rds_socket_wake_each(struct rds_socket *s);
 
 /* ---- snapshots: @fn is called for each, under RCU or a spin lock: it may not sleep ---- */
 struct rds_conn_info {

@@ -27,7 +27,7 @@ void send_pong(Path &p, const wire::Fields &f)
 		return;
 	}
 
-	Message *m = message_create(0, nullptr, RDS_ATOMIC);
+	Message *m = message_create(0, RDS_ATOMIC);
 
 	if (!m) {
 		net.count(RDS_S_send_no_memory);
@@ -86,12 +86,34 @@ int check_header(Path &p, const wire::Fields &f)
 	return 0;
 }
 
+Socket *find_receiver(const Path &p, const wire::Fields &f)
+{
+	Net &net = p.conn.net;
+
+	return net.bind.find(p.conn.laddr, p.conn.scope, f.dport, net.seed);
+}
+
+/*
+ * A message that is only begun: is its port anybody's?  Nothing is collected for nobody.  Who binds
+ * the port before the rest has come is too late, as he would be if it had come at once.
+ */
+bool has_receiver(Path &p, const wire::Fields &f)
+{
+	RcuReader rcu;
+
+	if (find_receiver(p, f))
+		return true;
+	note_drop(p, f, RDS_S_recv_drop_no_sock);
+	p.took(f);
+	return false;
+}
+
 /* To the socket that is bound to the destination, if there is one. */
 int deliver(Path &p, Message *m, const wire::Fields &f)
 {
 	Net &net = p.conn.net;
 	RcuReader rcu;
-	Socket *s = net.bind.find(p.conn.laddr, p.conn.scope, f.dport, net.seed);
+	Socket *s = find_receiver(p, f);
 
 	if (!s) {
 		p.arriving.store(0);
@@ -107,8 +129,11 @@ int deliver(Path &p, Message *m, const wire::Fields &f)
 		m->trace_ns[0] = p.trace_head_ns;
 		m->trace_ns[1] = p.trace_whole_ns ? p.trace_whole_ns : p.trace_head_ns;
 	}
-	switch (s->deliver(m, p.arriving)) {
+	/* On loopback the bit is seen at once. */
+	switch (s->deliver(m, p.arriving, !(p.conn.trans.caps & RDS_CAP_SHARED_CONG))) {
 	case Deliver::kTaken:
+		if (RDS_UNLIKELY(!p.reached.load()))
+			p.reached.store(1);
 		break;
 	case Deliver::kClosed:
 		p.arriving.store(0);
@@ -190,7 +215,7 @@ using namespace rds;
 extern "C" {
 
 int rds_recv_begin(struct rds_path *path, const unsigned char *header, const struct rds_src *src,
-		   enum rds_ctx ctx, struct rds_msg **m)
+		   uint32_t at_hand, enum rds_ctx ctx, struct rds_msg **m)
 {
 	Path &p = *path;
 	const auto &h = *reinterpret_cast<const wire::Header *>(header);
@@ -209,7 +234,10 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 		return RDS_RECV_SKIP;
 	}
 
-	Message *made = message_create(f.len, src, ctx);
+	if (RDS_UNLIKELY(at_hand < f.len) && f.flags != wire::kCongBitmap && !has_receiver(p, f))
+		return RDS_RECV_SKIP;
+
+	Message *made = message_collect(f.len, src, at_hand, ctx);
 
 	if (!made) {
 		p.conn.net.count(RDS_S_recv_no_memory);

@@ -36,6 +36,11 @@ class Atomic final
 	{
 		return __atomic_load_n(&v_, __ATOMIC_ACQUIRE);
 	}
+	/* In one order with all read-modify-writes: the look after "I say that I wait". */
+	RDS_INLINE T load_seq() const
+	{
+		return __atomic_load_n(&v_, __ATOMIC_SEQ_CST);
+	}
 	RDS_INLINE void store(T v)
 	{
 		__atomic_store_n(&v_, v, __ATOMIC_RELAXED);

@@ -166,7 +166,7 @@ void rds_socket_release(struct rds_socket *s)
 
 void rds_socket_destroy(struct rds_socket *s)
 {
-	s->snd_mem.close(s);
+	s->snd_space.close(s);
 	s->rcv_mem.close(s);
 	if (rds::RdmaSide *side = s->rdma.load_acquire())
 		side->put();

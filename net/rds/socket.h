@@ -3,10 +3,8 @@
  * socket.h: one PF_RDS socket: its names, what it has sent and not heard of, what it has received
  * and not read, and what it waits for.
  *
- * Sending: snd_bytes_ and snd_mem_ are charged when a message is queued on a path and given back
- * when it is acknowledged, cancelled or dropped; messages themselves live on the path's queue.  A
- * message is admitted while less than the limit is charged, so the last one may overshoot
- * (mainline's rule).
+ * Sending: room in snd_space is taken when a message is queued on a path and given back when it is
+ * acknowledged, cancelled or dropped; messages themselves live on the path's queue.
  *
  * Receiving: paths push to arrived_ under recv_lock_ (softirq); the one reader that holds reader_
  * moves everything to reading_ at once and takes messages from there without a lock.  recvmsg
@@ -24,6 +22,7 @@
 #include "mem_account.h"
 #include "message.h"
 #include "rds_core.h"
+#include "send_space.h"
 #include "transport.h"
 
 namespace rds
@@ -75,8 +74,14 @@ struct rds_socket final {
 	/* -- sending (socket_send.cc) -- */
 	rds::Status send(const struct rds_endpoint &to, rds::Message *m, bool more);
 	/* Half of the queue is full: acknowledgements are wanted soon.  Any context. */
-	bool short_of_room() const;
-	bool writable();
+	bool short_of_room()
+	{
+		return snd_space.short_of_room(this);
+	}
+	bool writable()
+	{
+		return snd_space.wait_for_room(this);
+	}
 	bool congested_to(const struct rds_endpoint &to);
 	void cancel(const struct rds_endpoint *to);
 	/* A message with @bytes payload and @mem memory left its queue; @note (may be nullptr) is
@@ -85,8 +90,8 @@ struct rds_socket final {
 
 	/* -- receiving (socket_recv.cc) -- */
 	/* From a path, any context, RCU reader, no lock held.  @arriving: the path's, done with
-	 * when the message is taken. */
-	rds::Deliver deliver(rds::Message *m, rds::Atomic<uint64_t> &arriving);
+	 * when the message is taken.  @spill: its sender may not have known that we are full. */
+	rds::Deliver deliver(rds::Message *m, rds::Atomic<uint64_t> &arriving, bool spill);
 	rds::Message *recv_head() RDS_REQUIRES(reader);
 	void recv_pop(rds::Message *m) RDS_REQUIRES(reader);
 	bool readable() const;
@@ -117,15 +122,14 @@ struct rds_socket final {
 	/* Connection of the last send, good while the table's generation is the same. */
 	rds::Atomic<struct rds_conn *> conn_cache;
 	rds::Atomic<uint64_t> conn_gen{ ~0ull };
-	rds::Atomic<uint32_t> snd_bytes;  /* payload queued and not acknowledged */
-	rds::MemAccount snd_mem;	  /* memory of the same messages */
+	rds::SendSpace snd_space;
 	rds::Atomic<rds::Flows *> send_flows; /* made with the first hint; ours until destroyed */
 	rds::Atomic<uint32_t> order;	   /* an rds::Order, of messages that say nothing else */
-	rds::Atomic<uint32_t> snd_waiting; /* somebody found the queue full */
 
 	rds::Spinlock<RDS_RANK_RECV> recv_lock;
 	rds::List<rds::Message, &rds::Message::recv_link> arrived RDS_GUARDED_BY(recv_lock);
 	rds::Atomic<uint32_t> arrived_any; /* arrived is not empty; written under recv_lock */
+	rds::Atomic<uint32_t> wake_each;   /* wake for every message; stays set */
 	rds::Atomic<uint32_t> congested;   /* our port's bit is set; written under recv_lock */
 	rds::Atomic<uint32_t> rcv_bytes;   /* payload not read yet */
 	rds::MemAccount rcv_mem;	   /* memory of the same messages */
@@ -154,8 +158,6 @@ struct rds_socket final {
     private:
 	rds::Status attach(const struct rds_endpoint &want);
 	void choose(const struct rds_transport *t);
-	bool admit(const rds::Message &m);
-	bool has_room() const;
 	void remember(struct rds_conn *c, uint64_t gen);
 	struct rds_conn *known_conn(const struct rds_endpoint &to);
 	bool send_over(struct rds_conn &c, uint16_t port, rds::Message *m, bool more,
@@ -167,6 +169,8 @@ struct rds_socket final {
 	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more);
 	void take_arrived() RDS_REQUIRES(reader, recv_lock);
 	void note_place(const rds::Message &m) RDS_REQUIRES(recv_lock);
+	bool has_space(const rds::Message &m, uint32_t limit, bool spill);
+	rds::Deliver refuse() RDS_EXCLUDES(recv_lock);
 	bool congest() RDS_REQUIRES(recv_lock);
 	bool below_low_water() const;
 	void maybe_uncongest() RDS_EXCLUDES(recv_lock);

@@ -10,13 +10,46 @@ using rds::Deliver;
 using rds::Guard;
 using rds::Message;
 
-Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving)
+/*
+ * Within the hard limit always.  Beyond it, what was sent before its sender can have known that we
+ * are full, so that nobody else's messages have to wait behind it; but that has to be paid for.
+ */
+bool rds_socket::has_space(const Message &m, uint32_t limit, bool spill)
+{
+	uint32_t used = rcv_mem.used();
+
+	if (RDS_LIKELY(used / rds::kHardMemFactor <= limit))
+		return true;
+	if (!spill || used + m.charge > rds::read_once(net->tun.recv_spill_bytes))
+		return false;
+	if (!rcv_mem.covers(m.charge))
+		(void)rcv_mem.pay(this, m.charge, RDS_ATOMIC);
+	return rcv_mem.covers(m.charge);
+}
+
+/* The limit may have been lowered since the last message came: that we are full has to be said. */
+Deliver rds_socket::refuse()
+{
+	bool news;
+	{
+		Guard g(recv_lock);
+
+		if (dead.load())
+			return Deliver::kClosed;
+		news = !congested.load() && congest();
+	}
+	if (news)
+		rds::CongTable::local_changed(*net, *lcong, bound.port, true);
+	return Deliver::kFull;
+}
+
+Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool spill)
 {
 	uint32_t limit = rds_socket_rcvbuf(this);
 	bool first, congested_now = false;
 
-	if (RDS_UNLIKELY(rcv_mem.used() / rds::kHardMemFactor > limit))
-		return dead.load() ? Deliver::kClosed : Deliver::kFull;
+	if (RDS_UNLIKELY(!has_space(*m, limit, spill)))
+		return refuse();
 	m->stamp_ns = rds_socket_stamp(this);
 	if (RDS_UNLIKELY(rds::trace_users.load()))
 		m->trace_ns[2] = rds_now_ns();
@@ -48,7 +81,7 @@ Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving)
 		(void)rcv_mem.pay(this, 0, RDS_ATOMIC);
 	if (congested_now)
 		rds::CongTable::local_changed(*net, *lcong, bound.port, true);
-	if (first)
+	if (first || RDS_UNLIKELY(wake_each.load()))
 		rds_socket_wake(this, RDS_WAKE_READ);
 	return Deliver::kTaken;
 }
@@ -266,6 +299,11 @@ int rds_socket_readable(const struct rds_socket *s)
 unsigned int rds_socket_poll(struct rds_socket *s)
 {
 	return s->poll();
+}
+
+void rds_socket_wake_each(struct rds_socket *s)
+{
+	s->wake_each.store(1);
 }
 
 } // extern "C"

@@ -11,20 +11,6 @@ using rds::Message;
 using rds::Status;
 namespace err = rds::err;
 
-/* Takes the bytes into account unless the queue is full already. */
-bool rds_socket::admit(const Message &m)
-{
-	uint32_t limit = rds_socket_sndbuf(this);
-	uint32_t bytes = snd_bytes.fetch_add(m.len);
-	uint32_t mem = snd_mem.add(m.charge);
-
-	if (RDS_LIKELY(bytes < limit && mem / rds::kMemFactor < limit))
-		return true;
-	snd_bytes.fetch_sub(m.len);
-	snd_mem.sub(m.charge);
-	return false;
-}
-
 /*
  * The cache is two words that change together: a writer first makes the generation impossible, a
  * reader looks at it again after the pointer (docs/locking.md, "Connection cache").
@@ -73,7 +59,7 @@ bool rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, rds::P
 		st = Status::fail(err::kEopnotsupp);
 	else if (RDS_UNLIKELY(m->rdma()) && m->part->has_op && !(c.trans.caps & RDS_CAP_RDMA))
 		st = Status::fail(err::kEopnotsupp); /* to an address of this host */
-	else if (!admit(*m))
+	else if (!snd_space.take(this, m->len, m->charge))
 		st = Status::fail(err::kEagain);
 	else
 		return queue_on(*path, port, m, more, token, st);
@@ -103,8 +89,7 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 	st = queued.status();
 	if (RDS_UNLIKELY(!queued.ok() || moved)) {
 		m->sock = nullptr;
-		snd_bytes.fetch_sub(len);
-		snd_mem.sub(charge);
+		snd_space.give(this, len, charge);
 		return !moved;
 	}
 	net->count(RDS_S_send_queued);
@@ -129,6 +114,9 @@ Status rds_socket::send_anew(const struct rds_endpoint &to, Message *m, bool mor
 			return made.status();
 
 		Conn *c = made.value();
+
+		c->claim(); /* before anything of ours is on it (conn_strangers.cc) */
+
 		Status st = c->provide(c->index_for(bound.port, to.port)).status();
 
 		/* It may go on any; one that cannot be made is not used. */
@@ -177,12 +165,11 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 {
 	if (!is_bound())
 		return Status::fail(err::kEnotconn);
-	if (RDS_UNLIKELY(!snd_mem.covers(m->charge))) {
-		Status paid = snd_mem.pay(this, m->charge, RDS_MAY_SLEEP);
 
-		if (!paid.ok())
-			return paid;
-	}
+	Status paid = snd_space.pay(this, m->charge);
+
+	if (RDS_UNLIKELY(!paid.ok()))
+		return paid;
 	for (;;) {
 		Status st = try_send(to, m, more);
 
@@ -210,38 +197,10 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 	}
 }
 
-bool rds_socket::has_room() const
-{
-	uint32_t limit = rds_socket_sndbuf(this);
-
-	return snd_bytes.load() < limit && snd_mem.used() / rds::kMemFactor < limit;
-}
-
-bool rds_socket::short_of_room() const
-{
-	uint32_t half = rds_socket_sndbuf(this) / 2;
-
-	return snd_bytes.load() >= half || snd_mem.used() / rds::kMemFactor >= half;
-}
-
-/*
- * (1) we say that we wait, (2) we look again; sent_done() (1) gives bytes back, (2) looks whether
- * somebody waits.  One of both sees the other.
- */
-bool rds_socket::writable()
-{
-	if (has_room())
-		return true;
-	snd_waiting.exchange(1);
-	return has_room();
-}
-
 void rds_socket::sent_done(uint32_t bytes, uint32_t mem, rds::ZcopyNote *note)
 {
 	unsigned int wake = 0;
 
-	snd_bytes.fetch_sub(bytes);
-	snd_mem.sub(mem);
 	if (RDS_UNLIKELY(note)) {
 		rds::Guard g(small_lock);
 
@@ -254,12 +213,7 @@ void rds_socket::sent_done(uint32_t bytes, uint32_t mem, rds::ZcopyNote *note)
 	}
 	if (RDS_UNLIKELY(note))
 		rds_free(note);
-	if (RDS_UNLIKELY(snd_mem.overpaid()))
-		snd_mem.take_back(this);
-	if (RDS_UNLIKELY(snd_waiting.load()) && has_room() && snd_waiting.exchange(0))
-		wake |= RDS_WAKE_WRITE;
-	if (wake)
-		rds_socket_wake(this, wake);
+	snd_space.give(this, bytes, mem, wake);
 }
 
 bool rds_socket::congested_to(const struct rds_endpoint &to)
@@ -276,7 +230,7 @@ bool rds_socket::congested_to(const struct rds_endpoint &to)
 
 void rds_socket::cancel(const struct rds_endpoint *to)
 {
-	if (!is_bound() || !snd_mem.used())
+	if (!is_bound() || snd_space.empty())
 		return;
 
 	rds::RcuReader rcu;
@@ -299,7 +253,7 @@ int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int
 		   uint32_t cookie, struct rds_msg **out)
 {
 	Message *m = zcopy ? rds::message_alloc(len, RDS_MAY_SLEEP) :
-			     rds::message_create(len, nullptr, RDS_MAY_SLEEP);
+			     rds::message_create(len, RDS_MAY_SLEEP);
 
 	if (!m) {
 		s->net->count(RDS_S_send_no_memory);

@@ -61,6 +61,7 @@
 	X(send_held)		  /* waited for company instead of a segment of its own */        \
 	X(conn_knock)		  /* the peer asked us to connect */                              \
 	X(conn_replaced)	  /* accepted while up: the peer had given the old one up */      \
+	X(conn_takeover_refused)  /* accepted while up, and the old one answered: refused */      \
 	X(conn_drain_timeout)	  /* closed without having seen the peer's end */                 \
 	X(cong_wakeups)		  /* sockets woken because a port they waited for cleared */ \
 	X(send_ack_only)	  /* bare acks: nothing was there to carry one */                 \
@@ -73,7 +74,10 @@
 	X(conn_idle)		  /* nothing to say for idle_timeout_ms: ended in order */        \
 	X(conn_collected)	  /* and its memory given back */                                 \
 	X(send_order_away)	  /* un-ordered, sent on another path than its ports' */          \
-	X(send_order_wait)	  /* kept back until what is on other paths was delivered */
+	X(send_order_wait)	  /* kept back until what is on other paths was delivered */      \
+	X(conn_stranger_gone)	  /* of a peer that brought nothing for a socket: forgotten */    \
+	X(conn_evicted)		  /* one of too many that only peers want, or mute */             \
+	X(conn_tombstone)	  /* collected, and only its numbers are remembered */
 
 enum rds_stat {
 #define RDS_STAT_ENUM(name) RDS_S_##name,

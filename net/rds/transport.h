@@ -114,6 +114,10 @@ struct rds_transport {
 	 * away.  Idempotent. */
 	void (*close)(void *tp);
 
+	/* Has the peer left the connection, or is it dead, though what it brought may not have been
+	 * read yet?  NULL: rds_path_drop() says so at once.  Process, connected. */
+	int (*ended)(const void *tp);
+
 	/* Accepts bytes in order, as many as it has room for: the count, 0 or -EAGAIN when there is
 	 * no room (then rds_path_writable() follows), another -errno when the path is broken. */
 	long (*xmit)(void *tp, const struct rds_xmit *x);
@@ -169,6 +173,7 @@ struct rds_transport {
 	X(PATHS, "paths changed")     /* the peer has another number of paths */                   \
 	X(ADMIN, "admin")	      /* a sysctl asked for it */                                  \
 	X(IDLE, "idle")		      /* nothing went over it for idle_timeout_ms */               \
+	X(EVICTED, "evicted")	      /* a stranger said nothing, or room was needed */            \
 	LAST(DESTROY, "destroy")      /* its namespace or transport goes */
 
 enum rds_drop_reason {
@@ -189,7 +194,7 @@ void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t)
 
 /* ---- connections (process context) ---- */
 /* For a peer that calls: the connection of the pair, made if there is none; -errno in *@err and
- * NULL: -ENOMEM, -ENOBUFS (max_passive_connections reached), -ENETDOWN (namespace or transport is
+ * NULL: -ENOMEM, -ENOBUFS (too many that only peers want), -ENETDOWN (namespace or transport is
  * going), -EOPNOTSUPP (faddr is local and the transport does not serve that).  Drop the reference
  * with rds_conn_put(). */
 struct rds_conn *rds_conn_get(struct rds_net *net, const struct rds_transport *t,
@@ -230,11 +235,12 @@ uint64_t rds_path_received(const struct rds_path *path);
 
 /* ---- receiving (softirq or process; one caller at a time per path) ---- */
 enum { RDS_RECV_SKIP = 1 };
-/* A header of RDS_HEADER_BYTES arrived; @src holds the first payload bytes (NULL: none yet).
+/* A header of RDS_HEADER_BYTES arrived; @src holds the first @at_hand payload bytes (NULL: none
+ * yet), and no memory is got for others before they come.
  * 0 and *@m, into whose payload h_len bytes go; RDS_RECV_SKIP: read h_len bytes and forget them;
  * -ENOMEM: call again later with the same header; -EPROTO: the path is being dropped, stop. */
 int rds_recv_begin(struct rds_path *path, const unsigned char *header, const struct rds_src *src,
-		   enum rds_ctx ctx, struct rds_msg **m);
+		   uint32_t at_hand, enum rds_ctx ctx, struct rds_msg **m);
 /* The message is whole.  0: taken.  -EAGAIN: its receiver is over the hard limit, call again
  * later with the same message before anything else of this path. */
 int rds_recv_incoming(struct rds_path *path, struct rds_msg *m);

@@ -41,10 +41,10 @@ class Host:
                 return False
             number = self.numbers[fd]
             try:
-                text, name = rds_talk.receive(self.socks[number])
+                data, name = rds_talk.receive_bytes(self.socks[number])
             except BlockingIOError:
                 continue  # readable because a congestion map came
-            if text == f"re {number}":
+            if data.decode() == f"re {number}":
                 self.answered.add(number)
             else:
                 rds_talk.send(self.socks[number], f"re {number}", name)

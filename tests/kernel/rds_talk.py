@@ -22,11 +22,11 @@ AF_RDS, PORT, PATIENCE = 21, 4000, 40
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def sockaddr(addr):
+def sockaddr(addr, port=PORT):
     if ":" in addr:
-        return struct.pack("=HH4s16sI", socket.AF_INET6, socket.htons(PORT), b"",
+        return struct.pack("=HH4s16sI", socket.AF_INET6, socket.htons(port), b"",
                            socket.inet_pton(socket.AF_INET6, addr), 0)
-    return struct.pack("=HH4s8s", socket.AF_INET, socket.htons(PORT), socket.inet_aton(addr), b"")
+    return struct.pack("=HH4s8s", socket.AF_INET, socket.htons(port), socket.inet_aton(addr), b"")
 
 
 def checked(result):
@@ -36,10 +36,10 @@ def checked(result):
     return result
 
 
-def bound(addr=None):
+def bound(addr=None, port=PORT):
     sock = socket.socket(AF_RDS, socket.SOCK_SEQPACKET, 0)
     if addr:
-        name = sockaddr(addr)
+        name = sockaddr(addr, port)
         checked(libc.bind(sock.fileno(), name, len(name)))
     return sock
 
@@ -54,10 +54,15 @@ def receive(sock):
     poll.register(sock, select.POLLIN)
     if not poll.poll(PATIENCE * 1000):
         sys.exit(f"nothing came in {PATIENCE} s")
+    data, name = receive_bytes(sock)
+    return data.decode(), name
+
+
+def receive_bytes(sock):
     data, name = ctypes.create_string_buffer(1 << 16), ctypes.create_string_buffer(128)
     length = ctypes.c_int(128)
     got = checked(libc.recvfrom(sock.fileno(), data, len(data), 0, name, ctypes.byref(length)))
-    return data.raw[:got].decode(), name.raw[:length.value]
+    return data.raw[:got], name.raw[:length.value]
 
 
 def in_namespace(addr):

@@ -100,7 +100,7 @@ static void from_memory_and_back(struct kunit *test)
 		for (round = 0; round < 2; round++) {
 			enum rds_ctx ctx = round ? RDS_ATOMIC : RDS_MAY_SLEEP;
 
-			KUNIT_ASSERT_EQ(test, rds_payload_init(p, len, NULL, ctx), 0);
+			KUNIT_ASSERT_EQ(test, rds_payload_init(p, len, NULL, len, ctx), 0);
 			rds_payload_from_mem(p, bytes + round);
 			check_parts(test, p, bytes + round, len);
 			rds_payload_destroy(p);
@@ -116,7 +116,7 @@ static void memory_is_accounted(struct kunit *test)
 		u32 len = rds_test_lengths[i], size;
 		struct rds_payload *p = rds_test_payload(test, len);
 
-		KUNIT_ASSERT_EQ(test, rds_payload_init(p, len, NULL, RDS_MAY_SLEEP), 0);
+		KUNIT_ASSERT_EQ(test, rds_payload_init(p, len, NULL, len, RDS_MAY_SLEEP), 0);
 		size = rds_payload_truesize(p);
 		if (len <= RDS_PAYLOAD_FLAT_MAX) {
 			KUNIT_EXPECT_EQ(test, size, 0);
@@ -133,7 +133,7 @@ static void only_pinned_ones_are_unpinned(struct kunit *test)
 	u8 *bytes = rds_test_bytes(test, 10000);
 	struct rds_payload *p = rds_test_payload(test, 10000);
 
-	KUNIT_ASSERT_EQ(test, rds_payload_init(p, 10000, NULL, RDS_MAY_SLEEP), 0);
+	KUNIT_ASSERT_EQ(test, rds_payload_init(p, 10000, NULL, 10000, RDS_MAY_SLEEP), 0);
 	rds_payload_from_mem(p, bytes);
 	KUNIT_EXPECT_EQ(test, rds_payload_unpin(p), 0);
 	KUNIT_EXPECT_TRUE(test, rds_test_same(test, p, bytes, 0, 10000));
@@ -163,7 +163,7 @@ static struct rds_payload *without(struct kunit *test, const struct hunger *h, i
 	int err;
 
 	current->fail_nth = nth;
-	err = rds_payload_init(p, h->len, NULL, RDS_ATOMIC);
+	err = rds_payload_init(p, h->len, NULL, h->len, RDS_ATOMIC);
 	*reached = !current->fail_nth;
 	current->fail_nth = 0;
 	KUNIT_EXPECT_EQ(test, err, *reached ? h->err : 0);
@@ -185,7 +185,8 @@ static void every_allocation_fails_once(struct kunit *test)
 	/* Nothing is given back before the end: the pool has to stay empty. */
 	for (n = 0; n < 70; n++) {
 		kept[n] = rds_test_payload(test, h->len);
-		KUNIT_ASSERT_EQ(test, rds_payload_init(kept[n], h->len, NULL, RDS_MAY_SLEEP), 0);
+		KUNIT_ASSERT_EQ(test, rds_payload_init(kept[n], h->len, NULL, h->len, RDS_MAY_SLEEP),
+				0);
 	}
 	for (i = 1; reached && n < ARRAY_SIZE(kept); i++, n++) {
 		kept[n] = without(test, h, i, &reached);

@@ -58,7 +58,8 @@ static struct rds_payload *gather(struct kunit *test, const u8 *bytes, u32 len, 
 		n = min(len - at, cut);
 		skb = some_skb(test, bytes + at, n, paged);
 		if (!at)
-			KUNIT_ASSERT_EQ(test, rds_payload_init(p, len, rds_src(skb), RDS_ATOMIC), 0);
+			KUNIT_ASSERT_EQ(test, rds_payload_init(p, len, rds_src(skb), n, RDS_ATOMIC),
+					0);
 		KUNIT_ASSERT_EQ(test, rds_payload_append(p, rds_src(skb), FRONT, n, RDS_ATOMIC), 0);
 		consume_skb(skb);
 	}
@@ -95,6 +96,30 @@ static void byte_by_byte(struct kunit *test)
 	rds_payload_destroy(p);
 }
 
+/* Memory follows what came: nothing for a length that was announced, and about twice the bytes at
+ * most, however they were cut up. */
+static void costs_what_came(struct kunit *test)
+{
+	static const u32 cuts[] = { 1, 100, 512, 1448, 4096 };
+	u8 *bytes = rds_test_bytes(test, 4096);
+	struct rds_payload *p = rds_test_payload(test, 1 << 20);
+	int i, c;
+
+	for (c = 0; c < ARRAY_SIZE(cuts); c++) {
+		KUNIT_ASSERT_EQ(test, rds_payload_init(p, 1 << 20, NULL, 0, RDS_ATOMIC), 0);
+		KUNIT_EXPECT_EQ(test, rds_payload_truesize(p), 0);
+		for (i = 0; i < 10000 && p->have + cuts[c] <= p->len; i++) {
+			struct sk_buff *skb = some_skb(test, bytes, cuts[c], false);
+
+			KUNIT_ASSERT_EQ(test, rds_payload_append(p, rds_src(skb), FRONT, cuts[c],
+								 RDS_ATOMIC), 0);
+			kfree_skb(skb);
+		}
+		KUNIT_EXPECT_LE(test, rds_payload_truesize(p), 2 * p->have + 8192);
+		rds_payload_destroy(p);
+	}
+}
+
 static void header_is_copied(struct kunit *test)
 {
 	u8 *bytes = rds_test_bytes(test, 9000), copy[48];
@@ -114,7 +139,7 @@ static void small_parts_do_not_keep_big_buffers(struct kunit *test)
 	struct rds_src *src = rds_src(skb);
 	unsigned int refs = atomic_read(&skb_shinfo(skb)->dataref);
 
-	KUNIT_ASSERT_EQ(test, rds_payload_init(p, 40000, src, RDS_ATOMIC), 0);
+	KUNIT_ASSERT_EQ(test, rds_payload_init(p, 40000, src, 40000, RDS_ATOMIC), 0);
 	KUNIT_EXPECT_EQ(test, rds_payload_append(p, src, FRONT, 30000, RDS_ATOMIC), 0);
 	KUNIT_EXPECT_NE(test, atomic_read(&skb_shinfo(skb)->dataref), refs);
 	refs = atomic_read(&skb_shinfo(skb)->dataref);
@@ -150,7 +175,7 @@ static bool append_without(struct kunit *test, struct rds_payload *p, struct sk_
 }
 #endif
 
-/* Big pieces are cloned, small ones copied; when the copy finds no memory a clone will do. */
+/* Big pieces are cloned, small ones copied; without memory neither is, until it is tried again. */
 static void append_fails_without_memory(struct kunit *test)
 {
 #ifdef CONFIG_FAULT_INJECTION
@@ -159,7 +184,7 @@ static void append_fails_without_memory(struct kunit *test)
 	struct rds_payload *p = rds_test_payload(test, 60000);
 	int nth, failed = 0;
 
-	KUNIT_ASSERT_EQ(test, rds_payload_init(p, 60000, rds_src(skb), RDS_ATOMIC), 0);
+	KUNIT_ASSERT_EQ(test, rds_payload_init(p, 60000, rds_src(skb), 60000, RDS_ATOMIC), 0);
 	for (nth = 1; append_without(test, p, skb, 16384, nth, &failed) && nth < 3; nth++)
 		;
 	KUNIT_EXPECT_GT(test, failed, 0);
@@ -176,6 +201,7 @@ static void append_fails_without_memory(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(cut_at_odd_places),
 	KUNIT_CASE(byte_by_byte),
+	KUNIT_CASE(costs_what_came),
 	KUNIT_CASE(header_is_copied),
 	KUNIT_CASE(small_parts_do_not_keep_big_buffers),
 	KUNIT_CASE(append_fails_without_memory),

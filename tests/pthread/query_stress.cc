@@ -49,6 +49,7 @@ const struct rds_transport none = {
 	.discard = nullptr,
 	.shutdown = nullptr,
 	.close = [](void *) {},
+	.ended = nullptr,
 	.xmit = nullptr,
 	.recv_retry = [](void *) {},
 	.midway = nullptr,
@@ -119,7 +120,7 @@ void bring(World &w, unsigned int path, rds::wire::Header &h)
 	struct rds_msg *m = nullptr;
 
 	w.begun++;
-	check(!rds_recv_begin(w.paths[path], h.sequence, nullptr, RDS_ATOMIC, &m), "begin");
+	check(!rds_recv_begin(w.paths[path], h.sequence, nullptr, 0, RDS_ATOMIC, &m), "begin");
 	w.held++;
 	if (!talk::pick(4))
 		std::this_thread::yield();

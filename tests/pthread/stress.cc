@@ -335,6 +335,7 @@ const struct rds_transport local = {
 	.discard = nullptr,
 	.shutdown = nullptr,
 	.close = nullptr,
+	.ended = nullptr,
 	.xmit = nullptr,
 	.recv_retry = nullptr,
 	.midway = nullptr,

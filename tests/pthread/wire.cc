@@ -408,6 +408,7 @@ const struct rds_transport ops = {
 	.discard = discard,
 	.shutdown = shutdown,
 	.close = close,
+	.ended = nullptr,
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = midway,

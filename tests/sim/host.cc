@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "host.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -11,6 +12,7 @@ namespace host
 
 std::atomic<uint64_t> date = 1;
 void (*on_wake)(Sock *s);
+void (*on_limit)();
 void (*on_state)(const struct rds_path *p, unsigned int from, unsigned int to, unsigned int why);
 void (*on_module_request)(const char *name);
 std::atomic<unsigned int> bugs;
@@ -85,6 +87,8 @@ void count_wake(struct rds_socket *core, unsigned int what)
 Net::Net(std::vector<struct rds_addr> local)
 	: local_(std::move(local)), core_(rds_net_create(os(), &stats_))
 {
+	if (core_)
+		rds_net_tunables(core_)->recv_spill_bytes = kSpillBytes;
 }
 
 Net::~Net()
@@ -257,7 +261,27 @@ uint32_t rds_payload_footprint(uint32_t len)
 	       (len <= host::kInlineBytes ? (len + 7) / 8 * 8 : 0);
 }
 
-int rds_payload_init(struct rds_payload *p, uint32_t len, const struct rds_src *src,
+/* For @bytes of a payload, and never for twice as many: 0 or -ENOMEM. */
+static int make_room(struct rds_payload *p, uint32_t bytes, enum rds_ctx ctx)
+{
+	if (bytes <= p->room)
+		return 0;
+
+	uint32_t room = std::min(p->len, std::max(bytes, 2 * p->room));
+	auto *more = static_cast<unsigned char *>(rds_alloc(room, ctx));
+
+	if (!more)
+		return -12;
+	if (p->have)
+		memcpy(more, p->bytes, p->have);
+	if (p->bytes != p->small)
+		rds_free(p->bytes);
+	p->bytes = more;
+	p->room = room;
+	return 0;
+}
+
+int rds_payload_init(struct rds_payload *p, uint32_t len, const struct rds_src *src, uint32_t soon,
 		     enum rds_ctx ctx)
 {
 	(void)src;
@@ -265,10 +289,10 @@ int rds_payload_init(struct rds_payload *p, uint32_t len, const struct rds_src *
 	p->have = 0;
 	p->pinned = 0;
 	p->bytes = p->small;
+	p->room = len <= host::kInlineBytes ? len : 0;
 	if (len <= host::kInlineBytes)
 		return 0;
-	p->bytes = static_cast<unsigned char *>(rds_alloc(len, ctx));
-	return p->bytes ? 0 : -12;
+	return make_room(p, soon, ctx);
 }
 
 int rds_payload_from_user(struct rds_payload *p, struct rds_uio *from)
@@ -283,7 +307,7 @@ int rds_payload_from_user(struct rds_payload *p, struct rds_uio *from)
 
 int rds_payload_pin_user(struct rds_payload *p, uint32_t len, struct rds_uio *from)
 {
-	int ret = rds_payload_init(p, len, nullptr, RDS_MAY_SLEEP);
+	int ret = rds_payload_init(p, len, nullptr, len, RDS_MAY_SLEEP);
 
 	if (ret)
 		return ret;
@@ -318,9 +342,10 @@ void rds_payload_from_mem(struct rds_payload *p, const void *from)
 int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off, uint32_t n,
 		       enum rds_ctx ctx)
 {
-	(void)ctx;
 	if (n > p->len - p->have)
 		rds_bug("payload overrun");
+	if (make_room(p, p->have + n, ctx))
+		return -12;
 	rds_src_copy(src, off, p->bytes + p->have, n);
 	p->have += n;
 	return 0;
@@ -346,7 +371,7 @@ void rds_payload_to_mem(const struct rds_payload *p, uint32_t off, uint32_t n, v
 
 uint32_t rds_payload_truesize(const struct rds_payload *p)
 {
-	return p->bytes == p->small ? 0 : p->len;
+	return p->bytes == p->small ? 0 : p->room;
 }
 
 void rds_payload_destroy(struct rds_payload *p)
@@ -367,6 +392,8 @@ void rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n)
 
 uint32_t rds_socket_sndbuf(const struct rds_socket *s)
 {
+	if (host::on_limit)
+		host::on_limit();
 	return Sock::of(s)->sndbuf.load();
 }
 

@@ -55,6 +55,7 @@ struct rds_src {
 struct rds_payload {
 	uint32_t len;
 	uint32_t have;
+	uint32_t room; /* bytes at @bytes, when they are not @small */
 	unsigned char *bytes;
 	uint8_t pinned;
 	alignas(8) unsigned char small[];
@@ -96,6 +97,9 @@ void count_wake(struct rds_socket *s, unsigned int what);
 extern std::atomic<uint64_t> date;
 /* Called after the counters of a Sock were raised (the thread build wakes sleepers with it). */
 extern void (*on_wake)(Sock *s);
+/* Called when somebody asks for the limit of a send queue, with its amounts in hand: the simulator
+ * may give the processor to another there. */
+extern void (*on_limit)();
 /* Called for every state change of a path. */
 extern void (*on_state)(const struct rds_path *p, unsigned int from, unsigned int to,
 			unsigned int why);
@@ -115,6 +119,9 @@ struct rds_addr addr4(unsigned int n);
 struct rds_addr addr6(unsigned int n);
 struct rds_endpoint endpoint(const struct rds_addr &a, uint16_t port, uint32_t scope = 0);
 std::string show(const struct rds_addr &a);
+
+/* recv_spill_bytes of every namespace here: little, so that it is reached. */
+constexpr unsigned int kSpillBytes = 256 * 1024;
 
 /* A namespace: the core's half, its counters and its local addresses. */
 class Net final

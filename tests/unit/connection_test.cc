@@ -58,10 +58,11 @@ TEST_F(Connections, OneselfIsLocalWithoutTheAddress)
 	rds_conn_put(c);
 }
 
-/* A host that reaches us can make connections from as many addresses as it has. */
+/* A host that reaches us can make connections from as many addresses as it has: twice as many as
+ * there may be, while the sweep makes room. */
 TEST_F(Connections, StrangersAreBounded)
 {
-	rds_net_tunables(net->core())->max_passive = 2;
+	rds_net_tunables(net->core())->max_passive = 1;
 
 	Socket s(*net);
 	int err;
@@ -89,6 +90,9 @@ TEST_F(Connections, StrangersAreBounded)
 	/* Those that go make room. */
 	rds_transport_net_exit(net->core(), fake::ops());
 	EXPECT_EQ(net->core()->passive.load(), 0u);
+	/* No room is none at all. */
+	rds_net_tunables(net->core())->max_passive = 0;
+	EXPECT_EQ(get(host::addr4(95), &err), nullptr);
 }
 
 TEST_F(Connections, EveryAllocationMayFail)

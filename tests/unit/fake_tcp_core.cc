@@ -56,6 +56,8 @@ int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off,
 		abort();
 	if (refuse(fake_path->append_nomem))
 		return -ENOMEM;
+	if (fake_path->append_error)
+		return fake_path->append_error;
 	p->bytes += src->bytes.substr(off, n);
 	return 0;
 }
@@ -79,12 +81,13 @@ void rds_msg_put(struct rds_msg *m)
 }
 
 int rds_recv_begin(struct rds_path *path, const unsigned char *header, const struct rds_src *src,
-		   enum rds_ctx, struct rds_msg **m)
+		   uint32_t at_hand, enum rds_ctx, struct rds_msg **m)
 {
 	std::string h(reinterpret_cast<const char *>(header), RDS_HEADER_BYTES);
 	int port = static_cast<int>(number(h, 20, 2));
 
 	path->begun_with_src = src != nullptr;
+	path->begun_with = at_hand;
 	if (refuse(path->begin_nomem))
 		return -ENOMEM;
 	path->headers.push_back(h);

@@ -68,6 +68,11 @@ void path_free(void *tp)
 	delete as_wire(tp);
 }
 
+int ended(const void *tp)
+{
+	return static_cast<const Wire *>(tp)->ended;
+}
+
 int midway(const void *tp)
 {
 	return static_cast<const Wire *>(tp)->midway;
@@ -90,6 +95,8 @@ int adopt(void *tp, void *handle)
 	(void)handle;
 	as_wire(tp)->calls.push_back("adopt");
 	as_wire(tp)->sent.clear();
+	if (auto fn = std::exchange(as_wire(tp)->on_adopt, nullptr))
+		fn();
 	return as_wire(tp)->adopt_result;
 }
 
@@ -248,6 +255,7 @@ struct rds_transport table = {
 	.discard = discard,
 	.shutdown = shutdown,
 	.close = close,
+	.ended = ended,
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = midway,
@@ -372,7 +380,8 @@ int arrive(struct rds_path *path, rds::wire::Header h, const host::Bytes &data)
 
 	src.data = data.data();
 	src.len = data.size();
-	ret = rds_recv_begin(path, h.sequence, &src, RDS_ATOMIC, &m);
+	ret = rds_recv_begin(path, h.sequence, &src, static_cast<uint32_t>(src.len), RDS_ATOMIC,
+			     &m);
 	if (ret)
 		return ret;
 	if (!data.empty() && rds_payload_append(rds_msg_payload(m), &src, 0,

@@ -37,10 +37,12 @@ struct Wire {
 	long xmit_error = 0; /* returned by xmit when not 0 */
 	bool initiates = true;
 	bool midway = false;
+	bool ended = false;
 	unsigned int xmits = 0;
 	unsigned int last_batch = 0;
 	bool last_more = false;
 	std::function<void()> on_xmit; /* called once, in the midst of the next xmit */
+	std::function<void()> on_adopt; /* the same, of the next adopt */
 	std::vector<struct rds_msg *> ops; /* with operations that were begun and are not done */
 	bool inside = false; /* xmit is running: closing now is a bug of the core */
 

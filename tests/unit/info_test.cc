@@ -134,6 +134,45 @@ TEST_F(Info, ShowsMessagesWhereTheyAre)
 	EXPECT_EQ(v[1].len, 4u);
 }
 
+/* Local is the socket that has the message, foreign the one that sent it. */
+TEST_F(Info, ReceivedMessagesAreTheReceiversOwn)
+{
+	ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(9)), 0);
+	sim::run_ready();
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	ASSERT_EQ(fake::arrive(wire().path, 1, 6000, 4000, pattern(3)), 0);
+
+	auto v = messages(RDS_QUEUE_RECV);
+
+	ASSERT_EQ(v.size(), 1u);
+	EXPECT_TRUE(rds::same_addr(v[0].laddr, a1));
+	EXPECT_TRUE(rds::same_addr(v[0].faddr, remote));
+	EXPECT_EQ(v[0].lport, 4000);
+	EXPECT_EQ(v[0].fport, 6000);
+}
+
+TEST_F(Info, ReceivedMessagesAreTheReceiversOwnWithIpv6)
+{
+	struct rds_addr here = {{0xfd00000000000000ull, 1}}, there = {{0xfd00000000000000ull, 2}};
+	host::Net net6(std::vector<struct rds_addr>{here});
+	Socket six(net6);
+	std::vector<struct rds_msg_info> v;
+
+	ASSERT_EQ(six.bind({.addr = here, .scope = 3, .port = 4006}), 0);
+	ASSERT_EQ(six.send({.addr = there, .scope = 3, .port = 5006}, pattern(9)), 0);
+	sim::run_ready();
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	ASSERT_EQ(fake::arrive(wire().path, 1, 6006, 4006, pattern(4)), 0);
+	rds_info_messages(net6.core(), RDS_QUEUE_RECV, collect<struct rds_msg_info>, &v);
+	ASSERT_EQ(v.size(), 1u);
+	EXPECT_TRUE(rds::same_addr(v[0].laddr, here));
+	EXPECT_TRUE(rds::same_addr(v[0].faddr, there));
+	EXPECT_EQ(v[0].lport, 4006);
+	EXPECT_EQ(v[0].fport, 6006);
+}
+
 TEST_F(Info, ShowsBoundSockets)
 {
 	std::vector<struct rds_socket_info> v;

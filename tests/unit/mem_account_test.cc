@@ -25,7 +25,7 @@ protected:
 	}
 	rds::MemAccount &account()
 	{
-		return s->core()->snd_mem;
+		return s->core()->snd_space.mem();
 	}
 	uint64_t charged()
 	{

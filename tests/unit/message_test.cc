@@ -14,7 +14,7 @@ class Messages : public SimTest
 TEST_F(Messages, SmallOnesAreOneAllocation)
 {
 	size_t before = host::usage().blocks;
-	Message *m = message_create(64, nullptr, RDS_MAY_SLEEP);
+	Message *m = message_create(64, RDS_MAY_SLEEP);
 
 	ASSERT_NE(m, nullptr);
 	EXPECT_EQ(host::usage().blocks, before + 1);
@@ -26,7 +26,7 @@ TEST_F(Messages, SmallOnesAreOneAllocation)
 
 TEST_F(Messages, WithoutBytesThereIsNoPayload)
 {
-	Message *m = message_create(0, nullptr, RDS_MAY_SLEEP);
+	Message *m = message_create(0, RDS_MAY_SLEEP);
 
 	ASSERT_NE(m, nullptr);
 	EXPECT_EQ(m->payload(), nullptr);
@@ -36,7 +36,7 @@ TEST_F(Messages, WithoutBytesThereIsNoPayload)
 
 TEST_F(Messages, ChargeIsTheMemoryThatTheyHold)
 {
-	Message *m = message_create(5000, nullptr, RDS_MAY_SLEEP);
+	Message *m = message_create(5000, RDS_MAY_SLEEP);
 
 	ASSERT_NE(m, nullptr);
 	message_charge_payload(*m);
@@ -44,9 +44,20 @@ TEST_F(Messages, ChargeIsTheMemoryThatTheyHold)
 	message_put(m);
 }
 
+TEST_F(Messages, WhatIsToComeHoldsNoMemory)
+{
+	Message *m = message_collect(5000, nullptr, 0, RDS_ATOMIC);
+
+	ASSERT_NE(m, nullptr);
+	message_charge_payload(*m);
+	EXPECT_EQ(m->charge, host::usage().bytes);
+	EXPECT_LT(m->charge, 500u);
+	message_put(m);
+}
+
 TEST_F(Messages, LastReferenceFreesEverything)
 {
-	Message *m = message_create(5000, nullptr, RDS_MAY_SLEEP);
+	Message *m = message_create(5000, RDS_MAY_SLEEP);
 
 	m->note = create<ZcopyNote>(RDS_MAY_SLEEP);
 	m->has = MsgHas::kZcopy;
@@ -61,7 +72,7 @@ TEST_F(Messages, EveryAllocationMayFail)
 {
 	for (unsigned int nth = 1; nth <= 2; nth++) {
 		sim::fail_nth(nth);
-		EXPECT_EQ(message_create(5000, nullptr, RDS_MAY_SLEEP), nullptr);
+		EXPECT_EQ(message_create(5000, RDS_MAY_SLEEP), nullptr);
 	}
 	sim::fail_nth(1);
 	EXPECT_EQ(message_alloc(0, RDS_ATOMIC), nullptr);
@@ -69,7 +80,7 @@ TEST_F(Messages, EveryAllocationMayFail)
 
 TEST_F(Messages, AccessorsShowTheWire)
 {
-	Message *m = message_create(10, nullptr, RDS_MAY_SLEEP);
+	Message *m = message_create(10, RDS_MAY_SLEEP);
 
 	wire::encode(m->hdr, 10, 1, 2, 0);
 	EXPECT_EQ(rds_msg_header(m), m->hdr.sequence);

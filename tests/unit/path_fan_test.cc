@@ -84,7 +84,7 @@ TEST_F(PathFan, WhoComesTooLateForAPathIsSentAway)
 	crowd();
 
 	rds::RcuReader rcu;
-	rds::Message *m = rds::message_create(10, nullptr, RDS_ATOMIC);
+	rds::Message *m = rds::message_create(10, RDS_ATOMIC);
 
 	ASSERT_NE(m, nullptr);
 	m->sock = s->core();
@@ -335,7 +335,7 @@ TEST_F(PathFan, CancelFindsWhatIsOnAnyPath)
 	send(third);
 	rds_socket_cancel(s->core(), nullptr);
 	EXPECT_FALSE(wires()[1]->path->has_queued());
-	EXPECT_EQ(s->core()->snd_mem.used(), 0u);
+	EXPECT_EQ(s->core()->snd_space.mem().used(), 0u);
 }
 
 TEST_F(PathFan, NoPathIsMadeAtTheEnd)
@@ -344,7 +344,7 @@ TEST_F(PathFan, NoPathIsMadeAtTheEnd)
 	conn().closing = true;
 	EXPECT_EQ(s->send(endpoint(peer, port_for(3)), pattern(10)), -101);
 	EXPECT_EQ(wires().size(), 1u);
-	EXPECT_EQ(s->core()->snd_mem.used(), 0u);
+	EXPECT_EQ(s->core()->snd_space.mem().used(), 0u);
 	conn().closing = false;
 }
 

@@ -159,8 +159,8 @@ TEST_F(PathQueue, CancelDuringXmitLosesOnlyTheSocket)
 		rds_path_acked(wire().path, wire().sent.size());
 		ASSERT_EQ(count(*net, RDS_QUEUE_RETRANS), 0u);
 		ASSERT_EQ(count(*net, RDS_QUEUE_SEND), 0u);
-		ASSERT_EQ(s->core()->snd_bytes.load(), 0u);
-		ASSERT_EQ(s->core()->snd_mem.used(), 0u);
+		ASSERT_EQ(s->core()->snd_space.bytes(), 0u);
+		ASSERT_EQ(s->core()->snd_space.mem().used(), 0u);
 	}
 }
 

@@ -55,6 +55,21 @@ protected:
 		rds_path_drop(wire().path, why);
 		sim::run_ready();
 	}
+	/* Probes that left. */
+	unsigned int probes()
+	{
+		unsigned int n = 0;
+
+		for (const fake::Frame &f : fake::frames(wire().sent))
+			n += f.sport == rds::kProbePort && f.dport == rds::kPingPort;
+		return n;
+	}
+	/* Something comes from the peer. */
+	void answer()
+	{
+		EXPECT_EQ(fake::arrive(wire().path, 1, 0, rds::kProbePort, {}), RDS_RECV_SKIP);
+		sim::run_ready();
+	}
 	std::unique_ptr<Socket> s;
 	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
 };
@@ -190,17 +205,148 @@ TEST_F(PathStates, TakesTheNewestOfSeveralAccepted)
 	rds_conn_put(c);
 }
 
+TEST_F(PathStates, ReplacesAConnectionThatDoesNotAnswer)
+{
+	int handle;
+
+	bring_up();
+	rds_path_accepted(wire().path, &handle);
+	sim::run_for(rds::kAskNs - kMs);
+	EXPECT_EQ(wire().history(), "connect");
+	EXPECT_EQ(probes(), 1u);
+	sim::run_for(2 * kMs);
+	/* What the old one brought is read before it is closed. */
+	EXPECT_EQ(wire().history(), "connect recv_retry close adopt");
+	EXPECT_EQ(net->stat(RDS_S_conn_replaced), 1u);
+	EXPECT_EQ(path().state(), PathState::kUp);
+}
+
 TEST_F(PathStates, ReplacesAConnectionThatThePeerHasLeft)
+{
+	int handle;
+
+	bring_up();
+	wire().ended = true;
+	rds_path_accepted(wire().path, &handle);
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect recv_retry close adopt");
+	EXPECT_EQ(probes(), 0u);
+}
+
+TEST_F(PathStates, ReplacesAConnectionThatBreaksWhenItIsAsked)
 {
 	int handle;
 
 	bring_up();
 	rds_path_accepted(wire().path, &handle);
 	sim::run_ready();
-	/* What the old one brought is read before it is closed. */
-	EXPECT_EQ(wire().history(), "connect recv_retry close adopt");
-	EXPECT_EQ(net->stat(RDS_S_conn_replaced), 1u);
+	drop(RDS_DROP_ERROR);
+	EXPECT_EQ(wire().history(), "connect close adopt");
 	EXPECT_EQ(path().state(), PathState::kUp);
+	EXPECT_EQ(net->stat(RDS_S_conn_takeover_refused), 0u);
+}
+
+/* Somebody else on the peer's host, say. */
+TEST_F(PathStates, KeepsAConnectionThatAnswers)
+{
+	int handle, another, later;
+
+	bring_up();
+	rds_path_accepted(wire().path, &handle);
+	sim::run_ready();
+	ASSERT_EQ(probes(), 1u);
+	answer();
+	EXPECT_EQ(fake::discarded(), std::vector<void *>{&handle});
+	EXPECT_EQ(net->stat(RDS_S_conn_takeover_refused), 1u);
+	/* The next one is refused at once, ... */
+	rds_path_accepted(wire().path, &another);
+	sim::run_ready();
+	EXPECT_EQ(net->stat(RDS_S_conn_takeover_refused), 2u);
+	EXPECT_EQ(probes(), 1u);
+	/* ... and some time later it is asked again. */
+	sim::run_for(rds::kAnswerGoodNs);
+	rds_path_accepted(wire().path, &later);
+	sim::run_ready();
+	EXPECT_EQ(probes(), 2u);
+	answer();
+	sim::run_for(2 * rds::kAskNs);
+	EXPECT_EQ(wire().history(), "connect");
+	EXPECT_EQ(path().state(), PathState::kUp);
+	EXPECT_EQ(net->stat(RDS_S_conn_replaced), 0u);
+}
+
+TEST_F(PathStates, AsksOneThatThePeerOpened)
+{
+	int first, second;
+
+	fake::defaults().initiates = false;
+	send();
+	rds_path_accepted(wire().path, &first);
+	sim::run_ready();
+	answer();
+	rds_path_accepted(wire().path, &second);
+	sim::run_ready();
+	EXPECT_EQ(probes(), 1u);
+	send(); /* goes on meanwhile */
+	EXPECT_EQ(fake::frames(wire().sent).size(), 4u);
+	answer();
+	EXPECT_EQ(fake::discarded(), std::vector<void *>{&second});
+}
+
+/* The sender has the token when nobody has answered: it ends all the same, though an answer comes
+ * meanwhile. */
+TEST_F(PathStates, DoesNotChangeItsMind)
+{
+	int handle;
+
+	bring_up();
+	rds_path_accepted(wire().path, &handle);
+	sim::run_for(rds::kAskNs - kMs);
+	wire().on_xmit = [&] {
+		sim::run_for(2 * kMs);
+		answer();
+	};
+	send();
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect recv_retry close adopt");
+	EXPECT_EQ(path().state(), PathState::kUp);
+}
+
+TEST_F(PathStates, SaysNothingBeforeItsPeerHasSpoken)
+{
+	int handle;
+
+	fake::set_caps(RDS_CAP_DELIVERY_ACK | RDS_CAP_PROBE);
+	fake::defaults().initiates = false;
+	send();
+	rds_path_accepted(wire().path, &handle);
+	sim::run_for(5000 * kMs);
+
+	/* Hello, and neither map, probe nor message. */
+	auto said = fake::frames(wire().sent);
+
+	ASSERT_EQ(said.size(), 1u);
+	EXPECT_EQ(said[0].flags, rds::wire::kRetransmitted);
+	send();
+	sim::run_ready();
+	EXPECT_EQ(fake::frames(wire().sent).size(), 1u);
+	answer();
+	said = fake::frames(wire().sent);
+	ASSERT_EQ(said.size(), 5u); /* map, probe, two messages */
+	EXPECT_EQ(said[1].flags, rds::wire::kCongBitmap);
+}
+
+/* What comes before adopt() has returned counts, too. */
+TEST_F(PathStates, HearsWhatCameWhileItAdopted)
+{
+	int handle;
+
+	fake::defaults().initiates = false;
+	send();
+	wire().on_adopt = [&] { fake::arrive(wire().path, 1, 0, rds::kProbePort, {}); };
+	rds_path_accepted(wire().path, &handle);
+	sim::run_ready();
+	EXPECT_EQ(fake::frames(wire().sent).size(), 2u); /* map, message */
 }
 
 /* accepted() hands over, then posts; the worker may have adopted in between.  tests/model. */
@@ -221,7 +367,7 @@ TEST_F(PathStates, GoesOnWhenTheAcceptedOneIsDead)
 	bring_up();
 	wire().adopt_result = -104;
 	rds_path_accepted(wire().path, &handle);
-	sim::run_for(2000 * kMs);
+	sim::run_for(3000 * kMs);
 	EXPECT_EQ(wire().history(), "connect recv_retry close adopt connect");
 }
 

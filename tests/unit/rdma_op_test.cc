@@ -357,7 +357,7 @@ TEST_F(RdmaOp, ASilentOneWithoutPayloadGoesAlone)
 	wire().op_done(rds::kRdmaSuccess);
 	peer_has(3);
 	EXPECT_EQ(told(), (Told{ { 7, 0 }, { 8, 0 } }));
-	EXPECT_EQ(s->core()->snd_mem.used(), 0);
+	EXPECT_EQ(s->core()->snd_space.mem().used(), 0);
 }
 
 /* Nobody acknowledges what is not sent: it leaves when it is done. */
@@ -365,9 +365,9 @@ TEST_F(RdmaOp, AloneItLeavesTheQueueWhenDone)
 {
 	open();
 	ASSERT_EQ(send_op(write_op(7, kSilent), 0), 0);
-	EXPECT_NE(s->core()->snd_mem.used(), 0);
+	EXPECT_NE(s->core()->snd_space.mem().used(), 0);
 	wire().op_done(rds::kRdmaSuccess);
-	EXPECT_EQ(s->core()->snd_mem.used(), 0);
+	EXPECT_EQ(s->core()->snd_space.mem().used(), 0);
 }
 
 /* One that acknowledges when it is asked, and only then, has to be asked by a message. */
@@ -390,7 +390,7 @@ TEST_F(RdmaOp, AloneAndDroppedItIsNotTriedAgain)
 	reconnect();
 	EXPECT_EQ(told(), (Told{ { 7, 3 } }));
 	EXPECT_TRUE(wire().ops.empty());
-	EXPECT_EQ(s->core()->snd_mem.used(), 0);
+	EXPECT_EQ(s->core()->snd_space.mem().used(), 0);
 }
 
 TEST_F(RdmaOp, WhatIsWrongWithOne)

@@ -43,7 +43,7 @@ protected:
 	int begin(const Header &h)
 	{
 		struct rds_msg *m = nullptr;
-		int ret = rds_recv_begin(path(), h.sequence, nullptr, RDS_ATOMIC, &m);
+		int ret = rds_recv_begin(path(), h.sequence, nullptr, 0, RDS_ATOMIC, &m);
 
 		if (!ret)
 			rds_msg_put(m);
@@ -220,12 +220,12 @@ TEST_F(Recv, IgnoresExtensionHeadersOfAnotherTransport)
 	struct rds_msg *m;
 
 	h.ext[0] = static_cast<uint8_t>(rds::wire::Ext::kRdmaDest);
-	ASSERT_EQ(rds_recv_begin(path(), h.sequence, nullptr, RDS_ATOMIC, &m), 0);
+	ASSERT_EQ(rds_recv_begin(path(), h.sequence, nullptr, 0, RDS_ATOMIC, &m), 0);
 	EXPECT_EQ(rds_recv_incoming(path(), m), 0);
 	EXPECT_EQ(net->stat(RDS_S_recv_foreign_exthdr), 1u);
 	EXPECT_TRUE(s->recv());
 	h.ext[0] = 200;
-	ASSERT_EQ(rds_recv_begin(path(), h.sequence, nullptr, RDS_ATOMIC, &m), 0);
+	ASSERT_EQ(rds_recv_begin(path(), h.sequence, nullptr, 0, RDS_ATOMIC, &m), 0);
 	EXPECT_EQ(rds_recv_incoming(path(), m), 0);
 	EXPECT_EQ(net->stat(RDS_S_recv_bad_exthdr), 1u);
 	EXPECT_TRUE(s->recv());
@@ -251,7 +251,9 @@ TEST_F(Recv, KeepsAMapItHasNoMemoryFor)
 	const auto to = endpoint(remote, 5000);
 
 	map[5000 / 8] = 1 << (5000 % 8);
-	ASSERT_EQ(rds_recv_begin(path(), h.sequence, &src, RDS_ATOMIC, &m), 0);
+	ASSERT_EQ(rds_recv_begin(path(), h.sequence, &src, static_cast<uint32_t>(src.len),
+				 RDS_ATOMIC, &m),
+		  0);
 	ASSERT_EQ(rds_payload_append(rds_msg_payload(m), &src, 0, 8192, RDS_ATOMIC), 0);
 	sim::fail_nth(1);
 	EXPECT_EQ(rds_recv_incoming(path(), m), -11);
@@ -277,10 +279,54 @@ TEST_F(Recv, StopsBeyondTheHardLimitAndTakesTheSameMessageLater)
 	EXPECT_EQ(arrive(path(), seq, 5000, 4000, pattern(500)), 0);
 }
 
+/* What nobody waits for is not collected: its bytes are read over, and that is all. */
+TEST_F(Recv, BeginsNothingForAPortThatNobodyHas)
+{
+	Header h = header(rds::kMaxMessageBytes, 5000, 4001, 0);
+	struct rds_src src = {h.sequence, 1};
+	struct rds_msg *m = nullptr;
+
+	ASSERT_EQ(rds_recv_begin(path(), h.sequence, nullptr, 0, RDS_ATOMIC, &m), RDS_RECV_SKIP);
+	EXPECT_EQ(net->stat(RDS_S_recv_drop_no_sock), 1u);
+	EXPECT_EQ(path()->next_rx_seq.load(), 2u);
+	rds::wire::put64(h.sequence, 2);
+	ASSERT_EQ(rds_recv_begin(path(), h.sequence, &src, 1, RDS_ATOMIC, &m), RDS_RECV_SKIP);
+	EXPECT_EQ(path()->next_rx_seq.load(), 3u);
+	/* All of it is here already: found out when it is delivered. */
+	rds::wire::put64(h.sequence, 3);
+	ASSERT_EQ(rds_recv_begin(path(), h.sequence, &src, rds::kMaxMessageBytes, RDS_ATOMIC, &m),
+		  0);
+	EXPECT_EQ(net->stat(RDS_S_recv_drop_no_sock), 2u);
+	rds_msg_put(m);
+}
+
+TEST_F(Recv, AMapIsNobodysPort)
+{
+	EXPECT_EQ(begin(header(8192, 0, 0, 1)), 0);
+}
+
+TEST_F(Recv, MemoryFollowsWhatCame)
+{
+	Header h = header(rds::kMaxMessageBytes, 5000, 4000, 0);
+	host::Bytes some(100);
+	struct rds_src src = {some.data(), some.size()};
+	struct rds_msg *m = nullptr;
+	const uint64_t before = host::usage().bytes;
+
+	ASSERT_EQ(rds_recv_begin(path(), h.sequence, nullptr, 0, RDS_ATOMIC, &m), 0);
+	EXPECT_LT(host::usage().bytes - before, 1000u);
+	for (int i = 0; i < 100; i++)
+		ASSERT_EQ(rds_payload_append(rds_msg_payload(m), &src, 0, 100, RDS_ATOMIC), 0);
+	EXPECT_LT(host::usage().bytes - before, 2 * 10000u + 1000);
+	rds_msg_put(m);
+}
+
 /* Any 48 bytes: no crash, no leak, nothing allocated beyond the limit. */
 TEST_F(Recv, SurvivesAnyHeader)
 {
 	std::mt19937 rng(5);
+	const host::Bytes zeros(rds::kMaxMessageBytes);
+	struct rds_src src = {zeros.data(), zeros.size()};
 
 	for (int i = 0; i < 30000; i++) {
 		Header h;
@@ -291,12 +337,12 @@ TEST_F(Recv, SurvivesAnyHeader)
 			b[k] = static_cast<unsigned char>(rng() % 3 ? rng() : 0);
 		if (rng() % 4)
 			rds::wire::put32(h.len, rng() % 64);
-		if (rds_recv_begin(path(), b, nullptr, RDS_ATOMIC, &m))
+		if (rds_recv_begin(path(), b, &src, rng() % 5000, RDS_ATOMIC, &m))
 			continue;
 		if (rds_msg_len(m)) {
-			host::Bytes zeros(rds_msg_len(m));
-
-			rds_payload_from_mem(rds_msg_payload(m), zeros.data());
+			ASSERT_EQ(rds_payload_append(rds_msg_payload(m), &src, 0, rds_msg_len(m),
+						     RDS_ATOMIC),
+				  0);
 		}
 		if (rds_recv_incoming(path(), m))
 			rds_msg_put(m);

@@ -91,6 +91,55 @@ TEST_F(SocketSend, KeepsTheLimitOfItsBufferUntilAcked)
 	EXPECT_EQ(s->send(to, pattern(1)), 0);
 }
 
+/* EPOLLOUT | EPOLLET: between the refusal and the acknowledgement nobody asks for anything. */
+TEST_F(SocketSend, ARefusedSenderIsWokenWithoutPolling)
+{
+	s->sock().sndbuf = 1000;
+	EXPECT_EQ(s->send(to, pattern(900)), 0);
+	bring_up();
+	EXPECT_EQ(s->send(to, pattern(900)), 0);
+	EXPECT_EQ(s->send(to, pattern(1)), -11);
+	EXPECT_EQ(s->send(to, pattern(1)), -11);
+	EXPECT_EQ(s->sock().woken_write.load(), 0u);
+	rds_path_acked(wire().path, 48 + 8192 + 948);
+	EXPECT_EQ(s->sock().woken_write.load(), 1u);
+	rds_path_acked(wire().path, wire().sent.size());
+	EXPECT_EQ(s->sock().woken_write.load(), 1u); /* nobody was refused since */
+	EXPECT_EQ(s->send(to, pattern(1)), 0);
+}
+
+/* The only acknowledgement comes while the send that it makes room for is being refused, at each of
+ * its looks: it sees the room, or it is woken. */
+TEST_F(SocketSend, RoomThatComesDuringTheRefusalIsSeen)
+{
+	static struct rds_path *path;
+	static uint64_t sent;
+	static int look;
+
+	s->sock().sndbuf = 1000;
+	EXPECT_EQ(s->send(to, pattern(1)), 0);
+	bring_up();
+	path = wire().path;
+	for (int nth = 1; nth <= 3; nth++) {
+		rds_path_acked(path, wire().sent.size());
+		ASSERT_EQ(s->send(to, pattern(1000)), 0);
+		sent = wire().sent.size();
+		look = nth;
+		host::on_limit = [] {
+			if (!--look)
+				rds_path_acked(path, sent);
+		};
+
+		const uint32_t woken = s->sock().woken_write.load();
+		int ret = s->send(to, pattern(10));
+
+		host::on_limit = nullptr;
+		EXPECT_LE(look, 0) << nth << " looks";
+		EXPECT_TRUE(!ret || s->sock().woken_write.load() == woken + 1) << nth;
+	}
+	rds_path_acked(path, wire().sent.size());
+}
+
 TEST_F(SocketSend, BoundsMessagesWithoutBytes)
 {
 	unsigned int n = 0;

@@ -182,6 +182,34 @@ TEST_F(TcpFrame, begin__gets_the_source_only_when_payload_is_in_it)
 	EXPECT_EQ(path.taken.size(), 2u);
 }
 
+TEST_F(TcpFrame, begin__says_how_much_of_the_payload_is_here)
+{
+	add(1000, 2);
+	feed_piece(stream.substr(0, 48));
+	EXPECT_EQ(path.begun_with, 0u);
+	feed_piece(stream.substr(48));
+	feed_piece(stream.substr(0, 48 + 300));
+	EXPECT_EQ(path.begun_with, 300u);
+	feed_piece(stream.substr(48 + 300));
+	feed_piece(stream + stream); /* of its own bytes, not of what comes behind */
+	EXPECT_EQ(path.begun_with, 1000u);
+	EXPECT_EQ(path.taken.size(), 4u);
+}
+
+TEST_F(TcpFrame, payload__that_cannot_be_read_ends_the_stream)
+{
+	uint32_t used;
+
+	add(10, 2);
+
+	struct rds_src src = {stream};
+
+	path.append_error = -EFAULT;
+	EXPECT_EQ(rds_tcp_frame_feed(&frame, &src, 0, 58, RDS_ATOMIC, &used), -EPROTO);
+	EXPECT_EQ(rds_tcp_frame_feed(&frame, &src, used, 58 - used, RDS_ATOMIC, &used), -EPROTO);
+	EXPECT_TRUE(path.taken.empty());
+}
+
 TEST_F(TcpFrame, skip__every_cut)
 {
 	path.skip_port = 77;

@@ -72,7 +72,7 @@ Step look(Link &l, const Frame &f)
 Step show(Link &l, const Frame &f, struct rds_msg **m)
 {
 	int r = rds_recv_begin(l.path, reinterpret_cast<const unsigned char *>(&f.h),
-			       f.len ? f.src : nullptr, f.ctx, m);
+			       f.len ? f.src : nullptr, f.len, f.ctx, m);
 
 	if (r)
 		*m = nullptr;

@@ -135,5 +135,4 @@ module_exit(rds_ib_exit);
 
 MODULE_DESCRIPTION("RDS over InfiniBand and RoCE");
 MODULE_LICENSE("GPL");
-/* Local destinations go through it. */
-MODULE_SOFTDEP("pre: rds_loop");
+MODULE_VERSION(RDS_MODULE_VERSION);

@@ -118,6 +118,7 @@ struct rds_transport ops = {
 	.discard = discard,
 	.shutdown = shutdown,
 	.close = close,
+	.ended = nullptr,
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = nullptr,

@@ -63,7 +63,9 @@ int take_header(Frame &f, Bytes &b)
 int begin(Frame &f, Bytes &b)
 {
 	const auto &h = *reinterpret_cast<const rds::wire::Header *>(f.header);
-	int r = rds_recv_begin(f.path, f.header, b.len ? b.src : nullptr, b.ctx, &f.m);
+	uint32_t len = rds::wire::get32(h.len);
+	int r = rds_recv_begin(f.path, f.header, b.len ? b.src : nullptr, b.at_most(len), b.ctx,
+			       &f.m);
 
 	if (r == -kEnomem)
 		return -kEagain;
@@ -74,7 +76,7 @@ int begin(Frame &f, Bytes &b)
 	}
 	if (r)
 		f.m = nullptr;
-	write_once(f.left, rds::wire::get32(h.len));
+	write_once(f.left, len);
 	write_once(f.have, uint8_t{0});
 	enter(f, f.m ? RDS_TCP_FRAME_PAYLOAD : RDS_TCP_FRAME_SKIP);
 	return kGoOn;
@@ -85,8 +87,14 @@ int take_payload(Frame &f, Bytes &b)
 	uint32_t n = b.at_most(f.left);
 
 	if (n) {
-		if (rds_payload_append(rds_msg_payload(f.m), b.src, b.off, n, b.ctx))
+		int r = rds_payload_append(rds_msg_payload(f.m), b.src, b.off, n, b.ctx);
+
+		if (r == -kEnomem)
 			return -kEagain;
+		if (r) {
+			enter(f, RDS_TCP_FRAME_BROKEN);
+			return -kEproto;
+		}
 		b.take(n);
 		write_once(f.left, f.left - n);
 	}

@@ -68,6 +68,7 @@ struct rds_transport rds_tcp_transport = {
 	.discard = rds_tcp_discard,
 	.shutdown = rds_tcp_shutdown,
 	.close = rds_tcp_close,
+	.ended = rds_tcp_ended,
 	.xmit = rds_tcp_xmit,
 	.recv_retry = rds_tcp_recv_retry,
 	.midway = rds_tcp_midway,
@@ -177,5 +178,4 @@ module_exit(rds_tcp_exit);
 
 MODULE_DESCRIPTION("RDS over TCP");
 MODULE_LICENSE("GPL");
-/* Local destinations go through it. */
-MODULE_SOFTDEP("pre: rds_loop");
+MODULE_VERSION(RDS_MODULE_VERSION);

@@ -169,6 +169,7 @@ void *rds_tcp_path_alloc(struct rds_path *path);
 void rds_tcp_path_free(void *priv);
 int rds_tcp_initiates(const void *priv);
 int rds_tcp_midway(const void *priv);
+int rds_tcp_ended(const void *priv);
 int rds_tcp_connect(void *priv);
 int rds_tcp_adopt(void *priv, void *handle);
 void rds_tcp_discard(void *handle);

@@ -158,6 +158,14 @@ int rds_tcp_midway(const void *priv)
 	return rds_tcp_frame_midway(&tp->frame);
 }
 
+/* Worker, and connected: the socket stays. */
+int rds_tcp_ended(const void *priv)
+{
+	const struct rds_tcp_path *tp = priv;
+
+	return inet_sk_state_load(tp->sock->sk) != TCP_ESTABLISHED;
+}
+
 /*
  * Binds to our own address: the peer knows us by it.  A port that says which path this is may be in
  * use for other peers (SO_REUSEADDR); connect() finds out if it is for this one.

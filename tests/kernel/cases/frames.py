@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Frames on the wire, well and badly formed, from a peer without RDS. The same go to mainline's
 modules, to show that the peer speaks what is spoken there."""
+import contextlib
 import json
 
 from suite import test
@@ -17,7 +18,9 @@ COUNTED = {"recv_drop_bad_length": 5, "recv_drop_bad_cong": 3, "recv_drop_bad_po
            "recv_bad_flags": 2, "recv_bad_exthdr": 2, "recv_foreign_exthdr": 3,
            "recv_drop_no_sock": 1, "recv_drop_old_seq": 1, "recv_bad_ack": 1,
            "recv_ack_only": 1, "recv_ack_required": 1}
-PEERS, MEBIBYTE = 100, 1 << 20
+PEERS, MEBIBYTE = 200, 1 << 20
+NOBODYS, BOUND = 9, 4000
+SLOW, SLOWLY = 16, 10000  # peers, and bytes of each
 
 
 def each(t, options):
@@ -68,30 +71,91 @@ def mainline_understands_the_peer(t):
     t.note(f"{len(found)} frames")
 
 
-@test(vms=2, modules=("none", "ours"), only="ours")
-def claims_cost_nothing(t):
-    """100 peers say that 1 MiB follows and send one byte: no memory is set aside for the rest."""
+@contextlib.contextmanager
+def many_peers(t):
+    """A stands for PEERS hosts, and python's text for a header to port @port of B."""
     t.a.check("for i in $(seq PEERS); do echo addr add 10.8.0.$i/32 dev eth0; done | ip -batch -"
               .replace("PEERS", str(PEERS)))
     t.b.check("ip route add 10.8.0.0/16 dev eth0")
-    before = unavailable(t.b)
-    header = f"bytes(16) + ({MEBIBYTE}).to_bytes(4, \"big\") + bytes((0, 9, 0, 9)) + bytes(24)"
-    peers = t.a.spawn("python3 -I -S -c '"
-                      "import socket, sys\n"
-                      f"peers = [socket.create_connection((\"{B}\", 16385), source_address="
-                      f"(f\"10.8.0.{{i}}\", 0)) for i in range(1, {PEERS + 1})]\n"
-                      "for peer in peers:\n"
-                      f"    peer.sendall({header} + b\"x\")\n"
-                      "sys.stdin.read()'", stdin=True)
-    # The header was understood, and a byte was taken.
-    t.b.wait_until(f"test $({t.tool('rds-info')} -T | grep -cw {MEBIBYTE - 1}) = {PEERS}")
-    grown = unavailable(t.b) - before
-    peers.write("", close=True)
-    peers.check()
+    yield
     t.a.check("ip addr flush dev eth0 to 10.8.0.0/16")
     t.b.check("ip route del 10.8.0.0/16 dev eth0")
-    t.note(f"{grown} kB for {PEERS} peers")
-    assert grown < PEERS * 200, f"{grown} kB"
+
+
+def announcing(t, peers, port, then):
+    """Python on A: @peers connections that send a header for 1 MiB to @port in a segment of its
+    own, and after that what @then says of each peer; they stay until its input ends."""
+    header = f"bytes(16) + ({MEBIBYTE}).to_bytes(4, \"big\") + bytes((0, 9)) + " \
+             f"({port}).to_bytes(2, \"big\") + bytes(24)"
+    return t.a.spawn("python3 -I -S -c '"
+                     "import socket, sys\n"
+                     f"peers = [socket.create_connection((\"{B}\", 16385), source_address="
+                     f"(f\"10.8.0.{{i}}\", 0)) for i in range(1, {peers + 1})]\n"
+                     "for peer in peers:\n"
+                     "    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)\n"
+                     f"    peer.sendall({header})\n"
+                     "print(\"announced\", flush=True)\n"
+                     "sys.stdin.readline()\n"
+                     f"for peer in peers:\n    {then}\n"
+                     "sys.stdin.read()'", stdin=True)
+
+
+def left_to_come(t, each, peers):
+    """Waits until that many streams want @each bytes of a message."""
+    t.b.wait_until(f"test $({t.tool('rds-info')} -T | grep -cw {each}) = {peers}")
+
+
+def cost_of_claims(t, port):
+    """kB on B for PEERS peers that announce 1 MiB to @port and say nothing, then one byte."""
+    before = unavailable(t.b)
+    peers = announcing(t, PEERS, port, "peer.sendall(b\"x\")")
+    peers.wait_output("^announced$")
+    left_to_come(t, MEBIBYTE, PEERS)
+    grown = unavailable(t.b) - before
+    peers.write("\n")
+    left_to_come(t, MEBIBYTE - 1, PEERS)
+    grown = max(grown, unavailable(t.b) - before)
+    peers.write("", close=True)
+    peers.check()
+    t.note(f"port {port}: {grown} kB for {PEERS} peers")
+    return grown
+
+
+@test(vms=2, modules=("none", "ours"), only="ours")
+def claims_cost_nothing(t):
+    """200 peers say that 1 MiB follows, and nothing, and one byte: no memory is set aside."""
+    sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
+    sink.wait_output("^ready$")
+    with many_peers(t):
+        for port in NOBODYS, BOUND:
+            grown = cost_of_claims(t, port)
+            assert grown < PEERS * 100, f"{grown} kB"
+    sink.write("", close=True)
+    sink.check()
+
+
+@test(vms=2, modules=("none", "ours"), only="ours")
+def bytes_cost_what_they_are(t):
+    """A message of 1 MiB whose bytes come one by one: nothing is kept of it for a port that nobody
+    has, and about twice its bytes for another."""
+    sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
+    sink.wait_output("^ready$")
+    with many_peers(t):
+        for port in NOBODYS, BOUND:
+            before = unavailable(t.b)
+            peers = announcing(t, SLOW, port, f"[peer.send(b\"x\") for i in range({SLOWLY})]")
+            peers.wait_output("^announced$")
+            left_to_come(t, MEBIBYTE, SLOW)
+            peers.write("\n")
+            left_to_come(t, MEBIBYTE - SLOWLY, SLOW)
+            grown = unavailable(t.b) - before
+            peers.write("", close=True)
+            peers.check()
+            t.note(f"port {port}: {grown} kB for {SLOW} times {SLOWLY} bytes")
+            most = 2000 + (SLOW * (2 * SLOWLY + 65536) // 1024 if port == BOUND else 0)
+            assert grown < most, f"{grown} kB"
+    sink.write("", close=True)
+    sink.check()
 
 
 def calls_back(t, is_ours):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The harness itself: what it must notice, it notices. Every other test rests on this."""
 import pathlib
+import tempfile
 
+import parity
 import suite
 import vm
 from suite import test
@@ -97,3 +99,41 @@ def a_panic_is_told_at_once(t):
         raise AssertionError("the guest survived a panic")
     t.a.power_cycle()
     assert t.a.run("echo back") == (0, "back\n")
+
+
+HEAD = f"{parity.SECTION}\n\n| fact | mainline 6.1 | ours | why |\n|---|---|---|---|\n"
+
+
+def judged(t, mainline, ours, row="", slack=None):
+    """The verdict on what the two sides printed: None, or why not."""
+    sides = [parity.Side(t, "ours", who) for who in ("mainline", "ours")]
+    for side, said in zip(sides, (mainline, ours)):
+        side.read(said)
+    with tempfile.NamedTemporaryFile("w", suffix=".md") as page:
+        page.write(HEAD + (f"| parity_is_judged.{row} | of a test |\n" if row else ""))
+        page.flush()
+        try:
+            parity.judge(t, sides, slack or {}, pathlib.Path(page.name))
+        except AssertionError as error:
+            return str(error).splitlines()[1]
+    return None
+
+
+@test(modules="none")
+def parity_is_judged(t):
+    """What differs from mainline's without a row, a row that is true no more, a figure that is worse."""
+    same, other = "fact a = 1\nnoise\n", "fact a = 2\n"
+    assert judged(t, same, same) is None
+    assert "NOT IN" in judged(t, same, other)
+    assert "NOT IN" in judged(t, same, ""), "a fact that only one side knows"
+    assert judged(t, same, other, "a | 1 | 2") is None
+    assert judged(t, same, other, "? | * | 2") is None
+    assert "NOT IN" in judged(t, same, other, "a | 1 | 3")
+    assert "no fact is like the row" in judged(t, same, same, "a | 1 | 2")
+    less = ["less x = 100 kB", "less x = 110 kB"]
+    assert "OURS IS WORSE" in judged(t, *less)
+    assert judged(t, *less[::-1]) is None
+    assert judged(t, *less, slack={"x": (1, 10)}) is judged(t, *less, slack={"*": (1.1, 0)}) is None
+    assert "OURS IS WORSE" in judged(t, "more y = 50 of 50", "more y = 1 of 50")
+    assert judged(t, "more y = 1 of 50", "more y = 50 of 50") is None
+    t.notes.clear()  # they are not about RDS

@@ -52,6 +52,7 @@ def nobody_notices(t):
 def one_host_forgets(t):
     """The other keeps its connection: the numbers that it remembers are not the new ones'."""
     impatient(t.a)
+    ping(t, t.b, B, A)  # or we would be a stranger, whom nobody remembers
     for _ in range(3):
         ping(t, t.a, A, B)
         gone(t.a)

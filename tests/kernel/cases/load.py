@@ -3,6 +3,7 @@
 import re
 
 from suite import HERE, test
+from traffic import A
 
 ROUNDS = 50
 TALK = f"python3 -I -S {HERE}/rds_talk.py"
@@ -68,17 +69,22 @@ def busy_while_a_socket_is_open(t):
 
 @test()
 def modprobe_pulls_what_it_needs(t):
-    """modprobe rds_tcp alone gives the core, a listener and a working loopback."""
-    t.a.unload()
-    if t.flavour() == "ours":
-        t.a.modprobe_ours(t.modules_dir)
-    else:
-        t.a.check("modprobe rds_tcp")
+    """modprobe rds_tcp alone gives the core, a listener and a working loopback: with ours that is
+    loaded by who binds to it, or sends to an address of this host."""
+    t.a.check(f"ip addr add {A}/32 dev lo")
+    for addr in (A, "127.0.0.1"):
+        t.a.unload()
+        if t.flavour() == "ours":
+            t.a.modprobe_ours(t.modules_dir)
+            assert t.a.run("test -d /sys/module/rds_loop")[0], "rds_loop is loaded for nothing"
+        else:
+            t.a.check("modprobe rds_tcp")
+        assert t.a.check(f"{TALK} loop {addr}") == "hello\n"
     loaded = t.a.check("cat /proc/modules")
     for mod in ("rds ", "rds_tcp "):
         assert re.search(rf"^{mod}", loaded, re.M), f"{mod}is not loaded:\n{loaded}"
     assert ":16385" in t.a.check("ss -Hltn"), "nobody listens on port 16385"
-    assert t.a.check(f"{TALK} loop 127.0.0.1") == "hello\n"
+    t.a.check(f"ip addr del {A}/32 dev lo")
 
 
 SETTINGS = {"pf_rds": "21", "sol_rds": "276", "ping_enable": "1", "max_unacked_packets": "8",

@@ -1,36 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Whose memory the messages are: the cgroup of who made the socket pays."""
-import contextlib
 import re
 
+from memcg import GROUP, ROOT, group, hold, sock_bytes
 from suite import test
 from traffic import A, B
 
 KERNELS = ["6.1", "6.12", "7.2"]  # the debug kernels have no memory controller
-ROOT = "/sys/fs/cgroup"
-GROUP = f"{ROOT}/rds"
-
-
-def sock_bytes(machine):
-    return int(machine.check(f"awk '$1 == \"sock\" {{print $2}}' {GROUP}/memory.stat"))
-
-
-@contextlib.contextmanager
-def group(t):
-    """A cgroup of its own with the memory controller."""
-    mounted = not t.a.run(f"mountpoint -q {ROOT}")[0]
-    if not mounted:
-        t.a.check(f"mount -t cgroup2 none {ROOT}")
-    t.a.check(f"echo +memory >{ROOT}/cgroup.subtree_control && mkdir {GROUP}")
-    yield
-    t.a.check(f"rmdir {GROUP} && echo -memory >{ROOT}/cgroup.subtree_control")
-    if not mounted:
-        t.a.check(f"umount {ROOT}")
-
-
-def hold(t, options):
-    return t.a.spawn(f"sh -c 'echo $$ >{GROUP}/cgroup.procs && exec {t.prog('rds_hold')}"
-                     f" {options} --length 1000'", stdin=True)
 
 
 @test(vms=2, only="ours")
@@ -49,6 +25,55 @@ def charged_to_a_cgroup(t):
             holder.check()
             t.a.wait_until(f"grep -qx 'sock 0' {GROUP}/memory.stat")
         assert t.a.check("awk '$1 == \"RDS\" {print $4}' /proc/net/protocols").strip() == "0"
+
+
+@test(vms=2, only="ours")
+def reserved_and_given_back(t):
+    """SO_RESERVE_MEM is the cgroup's, and the kernel's, again when the sockets are closed."""
+    with group(t):
+        holder = hold(t, f"--bind {A} --count 4 --reserve 10000000 --unread 10 --messages 0")
+        holder.wait_output("^ready$")
+        charged = sock_bytes(t.a)
+        assert 40_000_000 <= charged <= 41_000_000, charged
+        holder.write("", close=True)
+        holder.check()
+        t.a.wait_until(f"grep -qx 'sock 0' {GROUP}/memory.stat")
+
+
+@test(vms=2, only="ours")
+def reserved_by_too_many(t):
+    """Half of the memory at most: then SO_RESERVE_MEM says so, and what is queued still goes."""
+    with group(t):
+        free = int(t.a.check("awk '$1 == \"MemFree:\" {print $2}' /proc/meminfo")) * 1024
+        holder = hold(t, f"--bind {A} --count 100 --reserve {free // 50} --messages 0")
+        rc, said = holder.wait()
+        assert rc and "SO_RESERVE_MEM" in said and "ENOMEM" in said, (rc, said)
+        t.a.wait_until(f"grep -qx 'sock 0' {GROUP}/memory.stat")
+    t.a.check(f"{t.tool('rds-ping')} -c 3 {B}")
+
+
+@test(vms=2, only="ours")
+def refused_under_a_tracepoint(t):
+    """sock_exceed_buf_limit reads the limits of the family when a charge is refused."""
+    events = "/sys/kernel/tracing/events/sock/sock_exceed_buf_limit/enable"
+    t.a.run("mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing")
+    with group(t):
+        t.a.check(f"echo 1 >{events}; echo 12M >{GROUP}/memory.max")
+        t.a.dmesg_mark()
+        holder = hold(t, f"--bind {A} --to 10.9.0.77 --count 300 --messages 0 --traffic")
+        holder.wait_output("^ready$")
+        # The sockets stay in the group, and there is nobody in it to be ended: charges are refused.
+        t.a.check(f"for p in $(cat {GROUP}/cgroup.procs); do echo $p >{ROOT}/cgroup.procs; done")
+        t.a.wait_until("grep -q 'sock_exceed_buf_limit: proto:RDS' /sys/kernel/tracing/trace")
+        t.a.check(f"echo 0 >{events}; echo >/sys/kernel/tracing/trace")
+        holder.write("", close=True)
+        holder.check()
+        t.a.wait_until(f"grep -qx 'sock 0' {GROUP}/memory.stat")
+        strange = [line for line in t.a.dmesg_problems()
+                   if not re.search("Call Trace|out of memory", line, re.I)]
+        assert not strange, strange
+        t.a.dmesg_mark()
+    t.a.check(f"{t.tool('rds-ping')} -c 3 {B}")
 
 
 @test(vms=2, only="ours")

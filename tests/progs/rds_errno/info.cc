@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 
 namespace rdstest
 {
@@ -277,6 +278,53 @@ std::string messageEntry(int fd, int code, uint16_t port)
 	return "not listed";
 }
 
+/* Of the one message that waits for @port: is local its reader's, and foreign its sender's? */
+template <typename Entry, typename Same>
+std::string whose(int code, const Fd &reader, const Fd &sender, Same same)
+{
+	const Address local = localAddress(reader), foreign = localAddress(sender);
+
+	for (const Entry &entry : readInfo(reader, code).as<Entry>()) {
+		const auto is = [&](const auto &addr, uint16_t port, const Address &a) {
+			return ntohs(port) == a.port() && same(addr, a.get());
+		};
+
+		if (is(entry.laddr, entry.lport, local) && is(entry.faddr, entry.fport, foreign))
+			return "the reader's, the sender's";
+		if (is(entry.laddr, entry.lport, foreign) && is(entry.faddr, entry.fport, local))
+			return "the sender's, the reader's";
+	}
+	return "not listed";
+}
+
+void addWhose(Table &table, const Env &env)
+{
+	table.row("INFO RECV_MESSAGES: local, foreign", "the reader's, the sender's", [env] {
+		const Fd reader = bindRds(env.loop), sender = bindRds(env.loop);
+
+		sendText(sender, "hello", localAddress(reader));
+		return whose<rds_info_message>(
+			RDS_INFO_RECV_MESSAGES, reader, sender,
+			[](uint32_t addr, const sockaddr *is) {
+				return addr ==
+				       reinterpret_cast<const sockaddr_in *>(is)->sin_addr.s_addr;
+			});
+	});
+	table.row("INFO 6 RECV_MESSAGES: local, foreign", "the reader's, the sender's", [env] {
+		const Fd reader = bindRds(env.loop6), sender = bindRds(env.loop6);
+
+		sendText(sender, "hello", localAddress(reader));
+		return whose<rds6_info_message>(
+			RDS6_INFO_RECV_MESSAGES, reader, sender,
+			[](const in6_addr &addr, const sockaddr *is) {
+				return !memcmp(
+					&addr,
+					&reinterpret_cast<const sockaddr_in6 *>(is)->sin6_addr,
+					sizeof(addr));
+			});
+	});
+}
+
 void addContents(Table &table, const Env &env)
 {
 	table.row("INFO COUNTERS: names", "all there, in order",
@@ -383,6 +431,7 @@ void addInfo(Table &table, const Env &env)
 	addLengths(table, env);
 	addBuffers(table, env);
 	addContents(table, env);
+	addWhose(table, env);
 	addIoctls(table, env);
 }
 

@@ -21,7 +21,8 @@ namespace
 struct Options {
 	std::vector<std::string> bind;
 	std::string to;
-	uint32_t count = 1, unbound = 0, messages = 10, length = 1000, unread = 0;
+	uint32_t count = 1, unbound = 0, messages = 10, length = 1000, unread = 0,
+		 reserve = 0;
 	uint16_t port = 4000;
 	bool traffic = false;
 };
@@ -37,6 +38,16 @@ void fillQueues(const std::vector<Fd> &sockets, const Options &options)
 		for (unsigned int i = 0; i < options.messages && !options.to.empty(); ++i)
 			sendText(fd, payload, Address::parse(options.to, options.port));
 	}
+}
+
+/* SO_RESERVE_MEM, which the headers of some systems lack. */
+void reserve(const Fd &fd, int bytes)
+{
+	constexpr int reserveMem = 73;
+	const long result = bytes ? setOption(fd, SOL_SOCKET, reserveMem, bytes) : 0;
+
+	if (result)
+		fail("SO_RESERVE_MEM", result);
 }
 
 bool inputIsOpen(std::chrono::milliseconds wait)
@@ -75,6 +86,8 @@ void hold(const Options &options)
 	}
 	for (unsigned int i = 0; i < options.unbound; ++i)
 		unbound.push_back(openRds());
+	for (const Fd &fd : sockets)
+		reserve(fd, options.reserve);
 	fillQueues(sockets, options);
 	std::cout << "ready" << std::endl;
 	if (options.traffic)
@@ -94,6 +107,7 @@ int main(int argc, char **argv)
 	line.option("--count", options.count, "sockets for each address");
 	line.option("--unbound", options.unbound, "sockets that are not bound");
 	line.option("--unread", options.unread, "messages to leave in each receive queue");
+	line.option("--reserve", options.reserve, "bytes of SO_RESERVE_MEM for each bound socket");
 	line.option("--to", options.to, "address to send messages to");
 	line.option("--port", options.port, "port to send messages to");
 	line.option("--messages", options.messages, "with --to: how many from each socket");

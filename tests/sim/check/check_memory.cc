@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "host.h"
+
 namespace check
 {
 namespace
@@ -13,6 +15,8 @@ namespace
 constexpr size_t kSendFactor = 8;
 constexpr size_t kRecvFactor = 32;
 constexpr size_t kOvershoot = 2 * (1 << 20);
+/* A full receiver takes so much more of what was sent before it was known to be full. */
+constexpr size_t kSpill = host::kSpillBytes;
 /* A host's tables; a connection's two ends, with a congestion map coming and one going. */
 constexpr size_t kHost = 64 * 1024;
 constexpr size_t kConnection = 128 * 1024;
@@ -21,7 +25,7 @@ constexpr size_t kConnection = 128 * 1024;
 
 void Memory::allow_socket(size_t sndbuf, size_t rcvbuf)
 {
-	limit_ += kSendFactor * sndbuf + kRecvFactor * rcvbuf + kOvershoot;
+	limit_ += kSendFactor * sndbuf + kRecvFactor * rcvbuf + kSpill + kOvershoot;
 }
 
 void Memory::allow_hosts(unsigned int n)

@@ -18,7 +18,7 @@ constexpr unsigned int kEdges = sizeof(rds::kPathEdges) / sizeof(rds::kPathEdges
 constexpr const char *kNames[] = {"down", "connecting", "disconnecting", "up", "dead"};
 constexpr const char *kWhy[] = {"-",	   "peer closed", "error",    "connect failed",
 				"knocked", "replaced",	  "protocol", "send failed",
-				"paths changed", "admin", "idle", "destroy"};
+				"paths changed", "admin", "idle", "evicted", "destroy"};
 
 struct Watch {
 	std::map<const struct rds_path *, unsigned int> last;

@@ -56,6 +56,7 @@ TEST(Corners, TheReceiverIsBounded)
 
 		sim::options().preempt_per_1000 = 0;
 		to->sock().rcvbuf = 1000;
+		rds_net_tunables(w.net_b().core())->recv_spill_bytes = 0;
 		for (uint16_t i = 0; i < 100; i++)
 			from.push_back(w.socket_a(static_cast<uint16_t>(1000 + i)));
 		from[0]->send(w.at_b(200), traffic::make(0, 0, 16));

@@ -222,6 +222,7 @@ struct rds_transport table = {
 	.discard = discard,
 	.shutdown = shutdown,
 	.close = close,
+	.ended = nullptr,
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = nullptr,

@@ -22,12 +22,17 @@ FAN = "net/rds/path_fan.cc"
 ORDER = "net/rds/order.cc"
 MEM = "net/rds/mem_account.cc"
 IDLE = "net/rds/conn_idle.cc"
+HOLD = "net/rds/path_hold.cc"
+TAKEOVER = "net/rds/path_takeover.cc"
+STRANGERS = "net/rds/conn_strangers.cc"
 XMIT = "net/rds/path_xmit.cc"
 PATH_H = "net/rds/path.h"
 PATH = "net/rds/path.cc"
 CONN = "net/rds/connection.cc"
 CONG = "net/rds/cong.cc"
 SEND = "net/rds/socket_send.cc"
+SPACE = "net/rds/send_space.h"
+SPACE_CC = "net/rds/send_space.cc"
 SRECV = "net/rds/socket_recv.cc"
 SOCKET = "net/rds/socket.cc"
 RECV = "net/rds/recv.cc"
@@ -131,10 +136,10 @@ MUTANTS = [
            "arm(why == RDS_DROP_KNOCKED ? rds::kKnockPauseNs : pause_us * kNsPerUs);",
            "(void)pause_us;"),
     Mutant("retry-queue", "going down nobody looks whether messages wait", PATH,
-           "waiting = !queue_.empty();", "waiting = false;"),
+           "waiting = !queue_.empty() && !conn.passive.load();", "waiting = false;"),
     Mutant("retry-wanted", "down, but still marked as being looked after", PATH,
            "wanted_.store(0); rds::full_fence();", "rds::full_fence();"),
-    Mutant("knock", "a knock is ignored", PATH,
+    Mutant("knock", "a knock is ignored", "net/rds/path_api.cc",
            "path->post(rds::kEvKnocked);", ""),
     Mutant("accepted-while-down", "accepted while the old one closes: forgotten", PATH,
            "if (accepted_.load_acquire()) post(rds::kEvAccepted); else schedule_retry(why);",
@@ -143,8 +148,8 @@ MUTANTS = [
            "if (older) conn.trans.discard(older);", "(void)older;"),
     Mutant("recv-retry", "receiving never goes on after a pause", PATH,
            "if (ev & rds::kEvRecvRetry) conn.trans.recv_retry(priv);"
-           " if (ev & (rds::kEvSend | rds::kEvKnocked)",
-           "if (ev & (rds::kEvSend | rds::kEvKnocked)"),
+           " if (ev & (rds::kEvSend | rds::kEvKnocked | rds::kEvHeard)",
+           "if (ev & (rds::kEvSend | rds::kEvKnocked | rds::kEvHeard)"),
     Mutant("recv-timer", "the pause of a receiver gets no timer", PATH,
            "recv_paused_.store(1); rds_timer_arm(&flush_, rds::kRetryNs);",
            "recv_paused_.store(1);"),
@@ -225,16 +230,23 @@ MUTANTS = [
     Mutant("waiter-spare", "a waiter that was not needed is leaked", CONG,
            "destroy(spare);", ""),
     # ---- sockets, sending ----
-    Mutant("full-keeps", "a send refused for room keeps its bytes", SEND,
-           "snd_bytes.fetch_sub(m.len); snd_mem.sub(m.charge); return false;",
-           "snd_mem.sub(m.charge); return false;"),
-    Mutant("sndbuf", "the send queue has no limit", SEND,
-           "if (RDS_LIKELY(bytes < limit && mem / rds::kMemFactor < limit))",
-           "(void)bytes; (void)mem; (void)limit; if (true)"),
-    Mutant("pollout", "room in the send queue wakes nobody", SEND,
+    Mutant("full-keeps", "a send refused for room keeps its bytes", SPACE,
+           "if (RDS_UNLIKELY(!below(now, mem_.used(), s))) return false;",
+           "if (RDS_UNLIKELY(!below(now, mem_.used(), s))) { bytes_.fetch_add(bytes);"
+           " return false; }"),
+    Mutant("moved-keeps", "a message that found no path keeps its bytes", SEND,
+           "snd_space.give(this, len, charge);", "snd_space.give(this, 0, charge);"),
+    Mutant("sndbuf", "the send queue has no limit", SPACE,
+           "return bytes < limit && mem / kMemFactor < limit;",
+           "(void)bytes; (void)mem; (void)limit; return true;"),
+    Mutant("pollout", "room in the send queue wakes nobody", SPACE_CC,
            "wake |= RDS_WAKE_WRITE;", ""),
-    Mutant("pollout-mark", "who waits for room does not say so", SEND,
-           "snd_waiting.exchange(1);", ""),
+    Mutant("pollout-mark", "who waits for room does not say so", SPACE_CC,
+           "waiting_.exchange(1);", ""),
+    Mutant("pollout-look", "who begins to wait for room does not look again", SPACE_CC,
+           "waiting_.exchange(1); return has_room(s);", "waiting_.exchange(1); return false;"),
+    Mutant("refused-mute", "who is refused for room does not wait for it", SPACE,
+           "return wait_or_take(s, bytes, mem);", "return false;"),
     Mutant("cache-peer", "the cached connection is used for every address", SEND,
            "rds::same_addr(c->faddr, to.addr) && c->tos == tos", "c->tos == tos"),
     Mutant("cache-generation", "a cached connection is never looked up again", SEND,
@@ -255,9 +267,9 @@ MUTANTS = [
     Mutant("uncongest", "a port that was read empty stays congested", SRECV,
            "if (RDS_UNLIKELY(congested.load())) maybe_uncongest();", ""),
     Mutant("hard-limit", "no hard limit for what is received", SRECV,
-           "rcv_mem.used() / rds::kHardMemFactor > limit", "false"),
+           "if (RDS_LIKELY(used / rds::kHardMemFactor <= limit)) return true;", "return true;"),
     Mutant("wake-reader", "the reader is not woken", SRECV,
-           "if (first) rds_socket_wake(this, RDS_WAKE_READ);", ""),
+           "if (first || RDS_UNLIKELY(wake_each.load())) rds_socket_wake(this, RDS_WAKE_READ);", ""),
     Mutant("wake-reader-late", "the reader is woken for the second message, not the first", SRECV,
            "first = arrived.empty(); arrived.push_back(m);",
            "first = arrived.empty(); arrived.push_back(m); if (first) { arrived_any.store(1); }"
@@ -315,15 +327,38 @@ MUTANTS = [
            "else if (!(ev & rds::kEvDrop) && peer_parts() && peer_knows_all())",
            "else if (peer_parts() && peer_knows_all())"),
     Mutant("idle-queued", "a path retires with messages in its queue", IDLE,
-           "may = may && queue_.empty() &&", "may = may &&"),
+           "may = may && (queue_.empty() || conn.passive.load()) &&", "may = may &&"),
     Mutant("idle-late", "what is too late to be called off is called off", IDLE,
            "return fate.compare_exchange(f, rds::Fate::kWatched) || f == rds::Fate::kWatched;",
            "fate.compare_exchange(f, rds::Fate::kWatched); return true;"),
     Mutant("idle-midway", "a connection ends in the midst of a message", PATH,
            "if (ev & rds::kEvIdle && !conn.trans.midway(priv) && quiesce_idle()) {",
            "if (ev & rds::kEvIdle && quiesce_idle()) {"),
-    Mutant("idle-heard", "what comes after an end in order does not undo it", PATH_H,
-           "heard.store(1); parted.store(0);", "heard.store(1);"),
+    Mutant("idle-heard", "what comes after an end in order does not undo it", TAKEOVER,
+           "spoken_.store(1); parted.store(0);", "spoken_.store(1);"),
+    # ---- connections that only peers want ----
+    Mutant("stranger-kept", "a stranger that is gone is kept", IDLE,
+           "if (resting && c.is_stranger())", "if (false && resting)"),
+    Mutant("stranger-known", "who has delivered something is forgotten like a stranger", IDLE,
+           "if (resting && c.is_stranger())", "if (resting && c.passive.load())"),
+    Mutant("stranger-claimed", "a connection that a socket uses is evicted", STRANGERS,
+           "if (!c.passive.load() || c.asked || now < c.not_before_ns)",
+           "if (c.asked || now < c.not_before_ns)"),
+    Mutant("stranger-late-claim", "a socket's message is on a connection that counts as a peer's",
+           SEND, "c->claim(); /* before", "/* before"),
+    Mutant("stranger-calls", "a stranger that knocked once is called for ever", PATH,
+           "(calls.load() >= rds::kStrangerCalls && !conn.has_reached())", "false"),
+    Mutant("stranger-numbers", "our numbers begin anew for a peer that cannot tell", STRANGERS,
+           "first_seq_.store(next);", "(void)next;"),
+    Mutant("tomb-forgotten", "a one-way sender's numbers are forgotten", STRANGERS,
+           "owed = owed || (p.reached.load() && !ended);", ""),
+    Mutant("tomb-path", "the tombstone's numbers are another path's", CONN,
+           "c.tomb_key(), index, count,", "c.tomb_key(), index ^ 1, count,"),
+    Mutant("tomb-gen", "the tombstone has no generation", STRANGERS,
+           "return { next_rx_seq.load(), peer_gen_.load() };",
+           "return { next_rx_seq.load(), 0 };"),
+    Mutant("tomb-visit", "a visit without a word wipes the tombstone out", STRANGERS,
+           "first_rx_ = count.next_rx_seq; reached.store(1);", "first_rx_ = count.next_rx_seq;"),
     # ---- hash tables ----
     Mutant("grow-rcu", "a table that grows frees the old buckets at once", HASH,
            "rds_rcu_sync(); rds_free(old);", "rds_free(old);"),
@@ -444,8 +479,25 @@ MUTANTS = [
     Mutant("numbered-end", "the end of a queue pair says that nothing is owed", IDLE,
            "return peer_has_gen() && conn.trans.midway;", "return peer_has_gen();"),
     Mutant("numbered-claim", "what the peer says while connecting is believed", ACK,
-           "if (open_ || peer_gen_.load() || !delivered_.load() || seq > sent_before_)",
+           "if (open_ || peer_gen_.load() || delivered_.load() < first_seq_ || seq > sent_before_)",
            "if (open_)"),
+    # ---- full ports, and who is at the other end ----
+    Mutant("hold-overtaken", "a message passes older ones that wait for its port", HOLD,
+           "m->sock && !m->flow() ? full_ports_.find(port_of(*m)) : nullptr;", "nullptr;"),
+    Mutant("hold-sent", "what the peer may have seen gets a new number", HOLD,
+           "!(m.hdr.flags & rds::wire::kRetransmitted) &&", ""),
+    Mutant("hold-untold", "what waits for a port is not told that it cleared", CONG,
+           "if (map.held.load()) net.conns.port_cleared(map);", ""),
+    Mutant("hold-cancel", "what waits for a port is not taken back", QUEUE,
+           "if (RDS_UNLIKELY(!full_ports_.empty())) cancel_held_locked(s, to_port, done);", ""),
+    Mutant("hold-reset", "what waits for a port stays there when the connection ends", QUEUE,
+           "if (RDS_UNLIKELY(!full_ports_.empty())) return_held_locked(true, gone);", ""),
+    Mutant("takeover", "whoever has the peer's address takes a connection's place", TAKEOVER,
+           "if (!asking_) { ask(); return false; }", "if (!asking_) return true;"),
+    Mutant("takeover-never", "a peer that lost its connection in silence never comes back", TAKEOVER,
+           "return ev & rds::kEvTimer;", "return false;"),
+    Mutant("speaks-first", "an accepted connection is told everything before it says a word", XMIT,
+           "bool mute = is_silent();", "bool mute = false;"),
     # ---- ordering hints ----
     Mutant("order-unordered-leaves", "an un-ordered message leaves though an ordered one is under way",
            ORDER, "if (is_unordered(*m) && !f.ordered_home && old_are_delivered(f, *home)) {",

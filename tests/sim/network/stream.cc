@@ -225,6 +225,13 @@ void path_free(void *tp)
 	rds_free(w);
 }
 
+int ended(const void *tp)
+{
+	const auto *w = static_cast<const Wire *>(tp);
+
+	return w->tube && (w->end().dead || w->end().fin_in);
+}
+
 int midway(const void *tp)
 {
 	return rds_tcp_frame_midway(&static_cast<const Wire *>(tp)->frame);
@@ -402,6 +409,7 @@ constinit struct rds_transport table = {
 	.discard = discard,
 	.shutdown = shutdown,
 	.close = close,
+	.ended = ended,
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = midway,

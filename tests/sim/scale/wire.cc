@@ -186,6 +186,7 @@ struct rds_transport table = {
 	.discard = discard,
 	.shutdown = shutdown,
 	.close = close,
+	.ended = nullptr,
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = midway,

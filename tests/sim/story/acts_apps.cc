@@ -18,6 +18,7 @@ Habits Stage::habits(sim::Rng &r) const
 	h.stamps = r.chance(300);
 	h.tos = static_cast<uint8_t>(r.chance(400) ? r.below(4) : 0);
 	h.recverr = setup_.rdma && r.chance(400);
+	h.edge = r.chance(400);
 	return h;
 }
 

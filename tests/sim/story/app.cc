@@ -43,7 +43,10 @@ std::string App::who() const
 std::string App::show()
 {
 	struct rds_socket *s = socket_.core();
-	std::string out = who() + (habits_.event_loop ? ", event loop" : ", threads") +
+	std::string out = who() +
+			  (habits_.event_loop ? ", event loop"
+			   : habits_.edge     ? ", edge-triggered"
+					      : ", threads") +
 			  (habits_.monitor ? ", monitor" : "") +
 			  (rds_socket_readable(s) ? ", readable" : "") +
 			  (rds_socket_writable(s) ? "" : ", full");
@@ -81,6 +84,7 @@ void App::set_habits(const Habits &h)
 
 	habits_ = h;
 	habits_.event_loop = born.event_loop;
+	habits_.edge = born.edge;
 	habits_.stamps = born.stamps;
 	habits_.tos = born.tos;
 	habits_.recverr = born.recverr;
@@ -93,6 +97,7 @@ void App::set_habits(const Habits &h)
 	for (auto &t : tasks_)
 		t->stopped_by = 0;
 	kicked_ = true;
+	resized_++; /* SO_SNDBUF tells of room */
 	sim::wake(socket_.core());
 }
 
@@ -255,18 +260,29 @@ int App::push_waiting(Task &t)
 	int ret = 0;
 
 	sim::wait_on(socket_.core(), [&] {
-		do
-			ret = push(t);
-		while (ret == kEagain && !stop_ && rds_socket_writable(socket_.core()));
+		ret = push(t);
 		return stop_ || (ret != kEagain && ret != kEnobufs);
 	});
 	return ret;
 }
 
+/* As a program with EPOLLOUT | EPOLLET: after -EAGAIN it sleeps until it is woken, and asks for
+ * nothing in between. */
+int App::push_edge(Task &t)
+{
+	auto news = [this] { return socket_.sock().woken_write.load() + resized_; };
+	const uint32_t before = news();
+	int ret = push(t);
+
+	if (ret == kEagain)
+		sim::wait_on(socket_.core(), [&] { return stop_ || news() != before; });
+	return ret == kEagain ? 0 : ret;
+}
+
 void App::sender(Task *t)
 {
 	while (t->job.count && !stop_)
-		if (push(*t) && push_waiting(*t))
+		if ((habits_.edge ? push_edge(*t) : push(*t)) && push_waiting(*t))
 			sim::yield();
 	t->flow->busy = false;
 	std::erase_if(tasks_, [t](const auto &o) { return o.get() == t; });
@@ -332,13 +348,21 @@ void App::notices()
 			t->stopped_by = t->stopped_by == kEnobufs ? 0 : t->stopped_by;
 }
 
+/* Edge-triggered, without a poll: that would say that somebody waits for room. */
+bool App::readable()
+{
+	uint32_t cookie;
+
+	if (habits_.edge)
+		return rds_socket_readable(socket_.core()) ||
+		       rds_socket_zcopy(socket_.core(), &cookie, 1);
+	return rds_socket_poll(socket_.core()) & RDS_POLL_IN;
+}
+
 void App::read_loop()
 {
 	while (!stop_) {
-		sim::wait_on(socket_.core(), [this] {
-			return stop_ ||
-			       (!stuck_ && (rds_socket_poll(socket_.core()) & RDS_POLL_IN));
-		});
+		sim::wait_on(socket_.core(), [this] { return stop_ || (!stuck_ && readable()); });
 		notices();
 		while (!stop_ && !stuck_ && read_one())
 			if (habits_.pause_ns)

@@ -25,6 +25,7 @@ struct Habits {
 	uint64_t pause_ns = 0;	   /* after every message that was read */
 	bool faulty_reads = false; /* buffers that cannot be written, now and then */
 	/* For life: */
+	bool edge = false;   /* of those without event loop: waits for wakeups, never polls */
 	bool stamps = false; /* SO_TIMESTAMP */
 	bool recverr = false; /* RDS_RECVERR */
 	uint8_t tos = 0;     /* priority: a connection of its own, where the transport can */
@@ -114,6 +115,8 @@ private:
 	void check_stamp(const struct rds_recv_info &info);
 	int send_empty(Task &t);
 	int push_waiting(Task &t);
+	int push_edge(Task &t);
+	bool readable();
 	void work(Task &t);
 	unsigned int wanted() const;
 	bool read_one();
@@ -150,6 +153,7 @@ private:
 	unsigned int running_ = 0;
 	unsigned int seen_ = 0; /* poll bits not dealt with */
 	uint32_t zcopy_sent_ = 0, zcopy_back_ = 0;
+	uint32_t resized_ = 0;
 	bool kicked_ = false; /* the event loop is to look at everything again */
 	bool stop_ = false, stuck_ = false, failed_ = false;
 };

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_takeover.cc: who is at the other end: a connection is asked before another takes its place
+ * (docs/decisions/023-takeover.md).
+ */
+#include "net.h"
+
+/*
+ * Another connection was accepted while this one is up.  Its peer may have left this one and not be
+ * able to tell (it was restarted), or somebody else has the peer's address: this one is asked, the
+ * newcomer waits.  True: this one ends.
+ */
+bool rds_path::must_yield(uint32_t ev)
+{
+	if (!accepted_.load_acquire())
+		return false;
+	if (conn.trans.ended && conn.trans.ended(priv))
+		return true; /* what came before its end is yet to be read, no more */
+	if (!asking_) {
+		ask();
+		return false;
+	}
+	if (heard.load()) {
+		answered_ns_ = rds_now_ns();
+		refuse_newcomer();
+		return false;
+	}
+	return ev & rds::kEvTimer;
+}
+
+/* One that has answered a moment ago is not asked again. */
+void rds_path::ask()
+{
+	if (answered_ns_ && rds_now_ns() - answered_ns_ < rds::kAnswerGoodNs) {
+		refuse_newcomer();
+		return;
+	}
+	asking_ = true;
+	heard.store(0);
+	arm(rds::kAskNs);
+	send_probe();
+}
+
+void rds_path::refuse_newcomer()
+{
+	asking_ = false;
+	disarm();
+	if (discard_accepted())
+		conn.net.count(RDS_S_conn_takeover_refused);
+}
+
+/* Receiving. */
+void rds_path::first_heard()
+{
+	heard.store(1);
+	spoken_.store(1);
+	parted.store(0);
+	post(rds::kEvHeard);
+}

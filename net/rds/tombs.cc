@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "tombs.h"
+
+namespace rds
+{
+namespace
+{
+
+constexpr uint32_t kBucketBytes = kTombBuckets * sizeof(Tomb *);
+
+uint32_t hash_key(const TombKey &key, uint32_t seed)
+{
+	return hash_addr(key.faddr, hash_addr(key.laddr, seed));
+}
+
+} // namespace
+
+bool TombKey::operator==(const TombKey &o) const
+{
+	return faddr.w[0] == o.faddr.w[0] && faddr.w[1] == o.faddr.w[1] &&
+	       laddr.w[0] == o.laddr.w[0] && laddr.w[1] == o.laddr.w[1] && scope == o.scope &&
+	       tos == o.tos && transport == o.transport;
+}
+
+/* The namespace ends: nobody asks any more. */
+Tombs::~Tombs()
+{
+	List<Tomb, &Tomb::age> all;
+	{
+		Guard g(lock_);
+
+		all.splice_back(ages_);
+	}
+	while (Tomb *t = all.pop_front())
+		destroy(t);
+	rds_free(buckets_.load());
+}
+
+bool Tombs::make_buckets()
+{
+	Tomb **none = nullptr;
+
+	if (buckets_.load_acquire())
+		return true;
+
+	void *p = rds_alloc(kBucketBytes, RDS_MAY_SLEEP);
+
+	if (!p)
+		return false;
+	__builtin_memset(p, 0, kBucketBytes);
+	if (!buckets_.compare_exchange(none, static_cast<Tomb **>(p)))
+		rds_free(p); /* somebody else was faster */
+	return true;
+}
+
+/* The one of @key, the youngest from now on; or nullptr. */
+Tomb *Tombs::touch(const TombKey &key, uint32_t hash)
+{
+	Tomb **b = buckets_.load();
+	Tomb *t = b ? b[hash % kTombBuckets] : nullptr;
+
+	while (t && !(t->hash == hash && t->key == key))
+		t = t->next;
+	if (t) {
+		ages_.remove(t);
+		ages_.push_back(t);
+	}
+	return t;
+}
+
+void Tombs::enter(Tomb *t)
+{
+	Tomb *&head = buckets_.load()[t->hash % kTombBuckets];
+
+	t->next = head;
+	head = t;
+	ages_.push_back(t);
+	count_.store(count_.load() + 1);
+}
+
+void Tombs::take_out(Tomb *t)
+{
+	Tomb **at = &buckets_.load()[t->hash % kTombBuckets];
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	ages_.remove(t);
+	count_.store(count_.load() - 1);
+}
+
+Status Tombs::remember(const TombKey &key, uint32_t which, const TombCount (&counts)[kMaxPaths],
+		       uint32_t seed)
+{
+	uint32_t hash = hash_key(key, seed);
+	Tomb *made = make_buckets() ? create<Tomb>(RDS_MAY_SLEEP, key, hash) : nullptr;
+	Tomb *spare = made;
+
+	if (!made)
+		return Status::fail(err::kEnomem);
+	{
+		Guard g(lock_);
+		Tomb *t = touch(key, hash);
+
+		if (!t) {
+			spare = count_.load() >= kMaxTombstones ? ages_.front() : nullptr;
+			if (spare)
+				take_out(spare);
+			t = made;
+			enter(t);
+		}
+		t->which |= which;
+		for (unsigned int i = 0; i < kMaxPaths; i++) {
+			if (!(which >> i & 1))
+				continue;
+			t->gen[i] = counts[i].gen;
+			t->next_rx_seq[i] = counts[i].next_rx_seq;
+		}
+	}
+	destroy(spare);
+	return Status();
+}
+
+bool Tombs::recall(const TombKey &key, unsigned int index, TombCount &count, uint32_t seed)
+{
+	if (!count_.load())
+		return false;
+
+	Guard g(lock_);
+	const Tomb *t = touch(key, hash_key(key, seed));
+
+	if (!t || !(t->which >> index & 1))
+		return false;
+	count = { t->next_rx_seq[index], t->gen[index] };
+	return true;
+}
+
+bool Tombs::knows(const TombKey &key, uint32_t seed)
+{
+	if (!count_.load())
+		return false;
+
+	Guard g(lock_);
+
+	return touch(key, hash_key(key, seed)) != nullptr;
+}
+
+void Tombs::forget(const TombKey &key, uint32_t seed)
+{
+	Tomb *t;
+
+	if (!count_.load())
+		return;
+	{
+		Guard g(lock_);
+
+		t = touch(key, hash_key(key, seed));
+		if (t)
+			take_out(t);
+	}
+	destroy(t);
+}
+
+} // namespace rds

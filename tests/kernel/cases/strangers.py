@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Many hosts that nobody here has ever spoken to call, and go. The same on mainline's modules."""
+from suite import test
+from traffic import A, B, counters, ping, unavailable
+
+MANY = 5000
+NEW = "10.8.200.1"  # smaller than both: it calls
+
+# What each of them does once it has connected.
+PING = """
+        s.sendall((1).to_bytes(8, "big") + bytes(12) + (5000).to_bytes(2, "big") + bytes(26))
+        s.recv(4096)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))"""
+
+CALL = """import socket, struct, sys
+refused = 0
+for i in range({many}):
+    s = socket.socket()
+    s.settimeout(60)
+    s.bind((f"10.8.{{{first} + i // 250}}.{{i % 250 + 1}}", 0))
+    try:
+        s.connect(("{target}", 16385)){deed}
+    except ConnectionResetError:
+        refused += 1
+    s.close()
+print(refused)
+"""
+
+
+def strangers_call(t, first, deed):
+    """MANY hosts on guest a call guest b; how many were refused."""
+    # All of 10.8/16 is guest a's, and no neighbour of guest b's.
+    t.a.check("ip route replace local 10.8.0.0/16 dev eth0")
+    t.b.check(f"ip route replace 10.8.0.0/16 via {A}")
+    script = CALL.format(many=MANY, first=first, target=B, deed=deed)
+    return int(t.a.check(f"python3 -I -S - <<'END'\n{script}END", 300))
+
+
+def new_host_is_served(t):
+    t.a.check(f"ip addr replace {NEW}/32 dev eth0")
+    ping(t, t.a, NEW, B, count=5)
+
+
+def goes_away(t):
+    t.a.check("ip route del local 10.8.0.0/16 dev eth0; ip addr flush dev eth0 to 10.8.0.0/16")
+    t.b.check("ip route del 10.8.0.0/16")
+
+
+@test(vms=2, timeout=400)
+def pings_and_resets(t):
+    """5000 addresses say one ping and reset; a host never heard of is served, and they are forgotten."""
+    ping(t, t.a, A, B)
+    before = unavailable(t.b)
+    refused = strangers_call(t, 0, PING)
+    new_host_is_served(t)
+    ping(t, t.a, A, B)
+    t.note(f"{refused} of {MANY} refused")
+    if t.flavour() == "ours":
+        assert not refused
+        forgotten(t, before)
+    goes_away(t)
+
+
+@test(vms=2, timeout=400, only="ours")
+def scans(t):
+    """5000 addresses connect and close."""
+    ping(t, t.a, A, B)
+    before = unavailable(t.b)
+    assert not strangers_call(t, 20, "")
+    new_host_is_served(t)
+    forgotten(t, before)
+    goes_away(t)
+
+
+def forgotten(t, before):
+    """Within a minute nothing is left of them."""
+    t.b.wait_until("test $(wc -l </proc/net/rds/connections) -lt 10", 60)
+    t.b.wait_until("echo 2 >/proc/sys/vm/drop_caches; test $(awk '/^MemTotal/ { t = $2 }"
+                   " /^MemAvailable/ { print t - $2 }' /proc/meminfo)"
+                   f" -lt {before + 6000}", 60)
+    now = counters(t, t.b)
+    t.note(f"{unavailable(t.b) - before} kB more, {now['conn_stranger_gone']} forgotten, "
+           f"{now['conn_evicted']} evicted")
+    assert now["conn_passive_refused"] == 0 and now["conn_tombstone"] == 0
+    assert now["conn_stranger_gone"] >= MANY

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A cgroup in a guest, and what its memory controller charges for sockets."""
+import contextlib
+
+ROOT = "/sys/fs/cgroup"
+GROUP = f"{ROOT}/rds"
+
+
+def sock_bytes(machine):
+    return int(machine.check(f"awk '$1 == \"sock\" {{print $2}}' {GROUP}/memory.stat"))
+
+
+@contextlib.contextmanager
+def group(t):
+    """A cgroup of its own with the memory controller."""
+    mounted = not t.a.run(f"mountpoint -q {ROOT}")[0]
+    if not mounted:
+        t.a.check(f"mount -t cgroup2 none {ROOT}")
+    t.a.check(f"echo +memory >{ROOT}/cgroup.subtree_control && mkdir {GROUP}")
+    yield
+    t.a.check(f"rmdir {GROUP} && echo -memory >{ROOT}/cgroup.subtree_control")
+    if not mounted:
+        t.a.check(f"umount {ROOT}")
+
+
+def hold(t, options):
+    return t.a.spawn(f"sh -c 'echo $$ >{GROUP}/cgroup.procs && exec {t.prog('rds_hold')}"
+                     f" {options} --length 1000'", stdin=True)

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""modprobe's answers, as a table: what is loaded for each name while the administrator's file in
+/etc/modprobe.d has a certain line, with our file as it is installed, and with AUTOLOAD=1.
+
+    modprobe.py DIR [CONF]      DIR: build/modules-<kernel>, or a build directory with such in it
+
+depmod and modprobe -n work on a tree of their own: nothing on this machine is read or changed.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODULES = ("rds", "rds_loop", "rds_tcp", "rds_rdma")
+VERSION = "6.1.0"
+NAMES = ("rds", "rds_tcp", "rds_rdma", "rds_loop", "net-pf-21")
+
+# What is inserted for each of NAMES, in order; "!" is a command of the administrator's that runs in
+# the place of a module.
+PLAIN = ("rds", "rds rds_tcp", "rds rds_rdma", "rds rds_loop", "")
+NO_RDS = ("!", "! rds_tcp", "! rds_rdma", "! rds_loop", "")  # nothing follows where "!" fails
+NO_TCP = ("rds", "rds !", "rds rds_rdma", "rds rds_loop", "")
+BY_NAME = ("rds", "rds rds_tcp", "rds rds_rdma", "rds rds_loop", "!")
+DEFAULT = {
+    "": PLAIN,
+    "blacklist rds": PLAIN,
+    "install rds /bin/false": NO_RDS,
+    "install rds_tcp /bin/false": NO_TCP,
+    "alias net-pf-21 off": PLAIN,
+    "install net-pf-21 /bin/false": BY_NAME,
+    "blacklist rds_tcp": PLAIN,
+}
+# With AUTOLOAD=1 the family's name is one more for rds.  What is said of rds holds; two lines about
+# the name itself contradict each other, and kmod takes the alias that leads somewhere.
+ASKED = {"blacklist rds": "", "install rds /bin/false": "!"}
+AUTOLOAD = {line: (*wanted[:4], ASKED.get(line, "rds")) for line, wanted in DEFAULT.items()}
+
+
+def run(*cmd):
+    return subprocess.run([str(c) for c in cmd], capture_output=True, text=True, check=False)
+
+
+def make_tree(modules, top):
+    tree = top / "lib/modules" / VERSION
+    (tree / "updates").mkdir(parents=True)
+    for name in MODULES:
+        shutil.copy(modules / f"{name}.ko", tree / "updates")
+    for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
+        (tree / name).touch()
+    made = run("depmod", "-b", top, VERSION)
+    assert not made.returncode, made.stderr
+
+
+def answer(top, conf, name):
+    """The modules that modprobe would insert, and "!" for each command that it would run."""
+    said = run("modprobe", "-n", "-v", "-d", top, "-S", VERSION, "-C", conf, name).stdout
+    steps = re.findall(r"^(insmod|install) (?:.*/)?(\w+)", said, re.M)
+    return " ".join(what if how == "insmod" else "!" for how, what in steps)
+
+
+def check(top, file, table):
+    """One line for each answer that is another than wanted."""
+    conf = top / "conf"
+    conf.mkdir(exist_ok=True)
+    (conf / "pf_rds.conf").write_text(file)
+    wrong = []
+    for line, wanted in table.items():
+        (conf / "admin.conf").write_text(line + "\n")
+        for name, want in zip(NAMES, wanted):
+            got = answer(top, conf, name)
+            if got != want:
+                wrong.append(f"'{line}', {name}: loads '{got}', wanted '{want}'")
+    return wrong
+
+
+def main(where, conf=ROOT / "packaging/pf_rds.conf"):
+    where = pathlib.Path(where)
+    built = [d for d in (where, *sorted(where.glob("modules-*"))) if (d / "rds_rdma.ko").exists()]
+    if not built:
+        sys.exit(f"no modules in {where}: run make modules")
+    file = pathlib.Path(conf).read_text()
+    wrong = []
+    with tempfile.TemporaryDirectory() as top:
+        top = pathlib.Path(top)
+        make_tree(built[0], top)
+        wrong += check(top, file, DEFAULT)
+        # As install.sh does it.
+        asked = re.sub(r"^#alias", "alias", file, flags=re.M)
+        wrong += [f"AUTOLOAD=1: {w}" for w in check(top, asked, AUTOLOAD)]
+    for name in MODULES:
+        version = run("modinfo", "-F", "version", built[0] / f"{name}.ko").stdout.strip()
+        if not version:
+            wrong.append(f"{name}.ko has no version")
+    print("\n".join(wrong) or f"{2 * len(DEFAULT) * len(NAMES)} answers of modprobe, as wanted")
+    return bool(wrong)
+
+
+sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+using fake::Wire;
+using fake::wires;
+using host::endpoint;
+using host::Socket;
+
+constexpr uint64_t kMs = 1000 * 1000;
+constexpr uint32_t kGen = 77;
+
+/* Hosts that call us, of ours and of mainline's. */
+class ConnStrangers : public CoreTest
+{
+protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		fake::set_caps(RDS_CAP_DELIVERY_ACK);
+		fake::defaults().initiates = false;
+		s = std::make_unique<Socket>(*net);
+		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+	}
+	void TearDown() override
+	{
+		s.reset();
+		CoreTest::TearDown();
+	}
+	struct rds_conn *get(unsigned int host)
+	{
+		struct rds_addr faddr = host::addr4(host);
+		int err;
+
+		return rds_conn_get(net->core(), fake::ops(), &a1, &faddr, 0, 0, &err);
+	}
+	/* Host @host has connected. */
+	Wire &calls(unsigned int host)
+	{
+		struct rds_conn *c = get(host);
+
+		rds_path_accepted(rds_conn_path(c, 0), &handle_);
+		sim::run_ready();
+		rds_conn_put(c);
+		return wire_of(host);
+	}
+	/* Host @host wants to be called. */
+	Wire &knocks(unsigned int host)
+	{
+		struct rds_conn *c = get(host);
+
+		rds_path_knocked(rds_conn_path(c, 0));
+		sim::run_ready();
+		rds_conn_put(c);
+		return wire_of(host);
+	}
+	Wire *find(unsigned int host)
+	{
+		for (Wire *w : wires())
+			if (rds_path_faddr(w->path)->w[1] == host::addr4(host).w[1])
+				return w;
+		return nullptr;
+	}
+	Wire &wire_of(unsigned int host)
+	{
+		Wire *w = find(host);
+
+		EXPECT_NE(w, nullptr);
+		return *w;
+	}
+	static int hello(Wire &w, uint32_t gen = kGen)
+	{
+		rds::wire::Header h;
+
+		rds::wire::encode_hello(h, {gen, rds::wire::kCapDeliveryAck});
+		return fake::arrive(w.path, h);
+	}
+	static int ping(Wire &w, uint64_t seq = 1)
+	{
+		return fake::arrive(w.path, seq, 5000, 0, {});
+	}
+	static int message(Wire &w, uint64_t seq, uint8_t flags = 0, uint16_t port = 4000)
+	{
+		return fake::arrive(w.path, seq, 5000, port, pattern(10), flags);
+	}
+	static void breaks(Wire &w)
+	{
+		rds_path_drop(w.path, RDS_DROP_ERROR);
+		sim::run_ready();
+	}
+	unsigned int received()
+	{
+		unsigned int n = 0;
+
+		while (s->recv())
+			n++;
+		return n;
+	}
+	struct rds_tunables &tun()
+	{
+		return *rds_net_tunables(net->core());
+	}
+	uint64_t stat(enum rds_stat id)
+	{
+		return net->stat(id);
+	}
+
+	std::unique_ptr<Socket> s;
+	int handle_ = 0;
+};
+
+constexpr uint8_t kAgain = rds::wire::kRetransmitted;
+
+/* Connect and close, a ping, a map, a message for nobody: all the same. */
+TEST_F(ConnStrangers, WhoBroughtNothingIsForgottenAtOnce)
+{
+	tun().idle_timeout_ms = 0;
+	(void)calls(50);
+	ASSERT_EQ(ping(calls(51)), RDS_RECV_SKIP);
+	ASSERT_EQ(message(calls(52), 1, 0, 999), 0);
+	ASSERT_EQ(hello(calls(53)), RDS_RECV_SKIP);
+	sim::run_for(8 * 1000 * kMs);
+	ASSERT_EQ(wires().size(), 4u) << "they are there";
+	for (unsigned int host = 50; host < 54; host++)
+		breaks(wire_of(host));
+	sim::run_for(1000 * kMs);
+	/* One of ours is called once more: it may not have heard of the end. */
+	EXPECT_EQ(wires().size(), 1u);
+	sim::run_for(5000 * kMs);
+	EXPECT_EQ(wires().size(), 0u);
+	EXPECT_EQ(stat(RDS_S_conn_stranger_gone), 4u);
+	EXPECT_EQ(stat(RDS_S_conn_tombstone), 0u);
+	EXPECT_EQ(net->core()->passive.load(), 0u);
+}
+
+/* A pong that waits calls nobody, and does not keep the connection. */
+TEST_F(ConnStrangers, NoStrangerIsCalledForAPong)
+{
+	Wire &w = calls(51);
+
+	w.room = 0;
+	ASSERT_EQ(ping(w), RDS_RECV_SKIP);
+	sim::run_ready();
+	breaks(w);
+	EXPECT_EQ(w.history(), "adopt close");
+	sim::run_for(1000 * kMs);
+	EXPECT_EQ(wires().size(), 0u);
+}
+
+TEST_F(ConnStrangers, WhoComesBackInTimeStays)
+{
+	for (int i = 0; i < 20; i++) {
+		Wire &w = calls(51);
+
+		ASSERT_EQ(ping(w, 1), RDS_RECV_SKIP);
+		breaks(w);
+		(void)calls(51);
+		sim::run_for(300 * kMs);
+		ASSERT_EQ(wire_of(51).path->state(), rds::PathState::kUp) << i;
+		breaks(wire_of(51));
+		sim::run_for(i * 20 * kMs);
+	}
+}
+
+/* Who sends over it has the last word. */
+TEST_F(ConnStrangers, WhomASocketSendsToStays)
+{
+	Wire &w = calls(51);
+
+	ASSERT_EQ(s->send(endpoint(host::addr4(51), 5000), pattern(10)), 0);
+	sim::run_ready();
+	breaks(w);
+	sim::run_for(60 * 1000 * kMs);
+	EXPECT_NE(find(51), nullptr);
+	EXPECT_EQ(net->core()->passive.load(), 0u);
+}
+
+/* However close to its end it is. */
+TEST_F(ConnStrangers, ASenderInTheLastMoment)
+{
+	for (unsigned int ms = 0; ms < 400; ms += 7) {
+		sim::run_for(500 * kMs);
+		breaks(calls(51));
+		sim::run_for(ms * kMs);
+
+		int ret = -1;
+
+		sim::spawn("send",
+			   [&] { ret = s->send(endpoint(host::addr4(51), 5000), pattern(10)); });
+		sim::run_for(2000 * kMs);
+		ASSERT_EQ(ret, 0);
+
+		Wire *w = find(51);
+
+		ASSERT_NE(w, nullptr) << ms;
+		EXPECT_EQ(w->path->state(), rds::PathState::kConnecting) << "the message waits";
+		rds_transport_net_exit(net->core(), fake::ops());
+	}
+}
+
+/* Three times for each knock, be it refused or taken and hung up. */
+TEST_F(ConnStrangers, AKnockIsAnsweredAndNoMore)
+{
+	fake::defaults().initiates = true;
+	for (bool taken : {false, true}) {
+		Wire &w = knocks(51);
+
+		for (uint32_t n = 1; n <= rds::kStrangerCalls; n++) {
+			ASSERT_TRUE(sim::run_until(
+				[&] { return w.path->state() == rds::PathState::kConnecting; },
+				3000 * kMs));
+			ASSERT_EQ(w.path->attempts.load(), n);
+			if (taken) {
+				rds_path_connected(w.path);
+				sim::run_ready();
+				ASSERT_EQ(ping(w, n), RDS_RECV_SKIP);
+			}
+			breaks(w);
+		}
+		sim::run_for(50 * kMs);
+		EXPECT_EQ(w.path->state(), rds::PathState::kDown);
+		sim::run_for(1000 * kMs);
+		EXPECT_EQ(wires().size(), 0u);
+	}
+}
+
+/* The answer to a knock takes its time. */
+TEST_F(ConnStrangers, ACallUnderWayIsNotEnded)
+{
+	fake::defaults().initiates = true;
+
+	Wire &w = knocks(51);
+
+	(void)knocks(52);
+	breaks(wire_of(52));
+	sim::run_for(4000 * kMs);
+	EXPECT_EQ(w.path->state(), rds::PathState::kConnecting);
+	EXPECT_EQ(w.path->attempts.load(), 1u);
+}
+
+TEST_F(ConnStrangers, TheMuteAreHungUpOn)
+{
+	(void)calls(51);
+	ASSERT_EQ(ping(calls(52)), RDS_RECV_SKIP);
+	sim::run_for(9 * 1000 * kMs);
+	ASSERT_EQ(wire_of(51).path->state(), rds::PathState::kUp);
+	sim::run_for(20 * 1000 * kMs);
+	EXPECT_EQ(find(51), nullptr);
+	EXPECT_EQ(wire_of(52).path->state(), rds::PathState::kUp);
+	EXPECT_EQ(stat(RDS_S_conn_evicted), 1u);
+	/* Not those that a socket sends to. */
+	(void)calls(53);
+	ASSERT_EQ(s->send(endpoint(host::addr4(53), 5000), pattern(10)), 0);
+	sim::run_for(30 * 1000 * kMs);
+	EXPECT_EQ(wire_of(53).path->state(), rds::PathState::kUp);
+}
+
+/* ---- tombstones ---- */
+
+TEST_F(ConnStrangers, AOneWaySenderIsRemembered)
+{
+	for (uint32_t gen : {0u, kGen}) {
+		unsigned int host = 60 + (gen != 0);
+		Wire &w = calls(host);
+
+		tun().idle_timeout_ms = 2000;
+		if (gen)
+			(void)hello(w, gen);
+		for (uint64_t seq = 1; seq <= 5; seq++)
+			ASSERT_EQ(message(w, seq), 0);
+		EXPECT_EQ(received(), 5u);
+		breaks(w);
+		sim::run_for(1500 * kMs);
+		EXPECT_NE(find(host), nullptr) << "for a while";
+		sim::run_for(8000 * kMs); /* one of ours is called once more, in vain */
+		EXPECT_EQ(find(host), nullptr);
+		EXPECT_EQ(stat(RDS_S_conn_tombstone), gen ? 2u : 1u);
+		EXPECT_EQ(stat(RDS_S_conn_stranger_gone), 0u);
+
+		Wire &again = calls(host);
+
+		if (gen)
+			(void)hello(again, gen);
+		/* What was delivered and not acknowledged comes again, and then what is new. */
+		EXPECT_EQ(message(again, 4, kAgain), RDS_RECV_SKIP);
+		EXPECT_EQ(message(again, 5, kAgain), RDS_RECV_SKIP);
+		EXPECT_EQ(message(again, 6, kAgain), 0);
+		EXPECT_EQ(received(), 1u);
+	}
+}
+
+/* And once more, though its second life brought nothing new. */
+TEST_F(ConnStrangers, TheTombstoneOutlivesAVisit)
+{
+	tun().idle_timeout_ms = 2000;
+	for (int i = 0; i < 3; i++) {
+		Wire &w = calls(60);
+
+		(void)hello(w);
+		EXPECT_EQ(message(w, 9, kAgain), i ? RDS_RECV_SKIP : 0) << i;
+		breaks(w);
+		sim::run_for(10 * 1000 * kMs);
+		ASSERT_EQ(find(60), nullptr);
+	}
+	EXPECT_EQ(received(), 1u);
+	/* A socket finds the same numbers, and its connection goes when nobody answers. */
+	{
+		Socket other(*net);
+
+		ASSERT_EQ(other.bind(endpoint(a1, 4001)), 0);
+		ASSERT_EQ(other.send(endpoint(host::addr4(60), 5000), pattern(10)), 0);
+		sim::run_for(100 * kMs);
+		EXPECT_EQ(wire_of(60).path->next_rx_seq.load(), 10u);
+	}
+	sim::run_for(20 * 1000 * kMs);
+	EXPECT_EQ(find(60), nullptr);
+	EXPECT_EQ(calls(60).path->next_rx_seq.load(), 10u);
+}
+
+/* Another generation is another host: nothing of it was here before. */
+TEST_F(ConnStrangers, WhoWasRestartedIsNew)
+{
+	tun().idle_timeout_ms = 2000;
+	(void)hello(calls(60));
+	ASSERT_EQ(message(wire_of(60), 9), 0);
+	breaks(wire_of(60));
+	sim::run_for(5000 * kMs);
+	(void)hello(calls(60), kGen + 1);
+	EXPECT_EQ(message(wire_of(60), 1, kAgain), 0);
+	EXPECT_EQ(received(), 2u);
+}
+
+TEST_F(ConnStrangers, WhoPartedLeavesNone)
+{
+	tun().idle_timeout_ms = 2000;
+	for (bool again : {false, true}) {
+		Wire &w = calls(60);
+
+		(void)hello(w);
+		ASSERT_EQ(message(w, again ? 2 : 1), 0);
+		sim::run_for(100 * kMs); /* it is acknowledged */
+		rds_path_drop(w.path, again ? RDS_DROP_PEER_CLOSED : RDS_DROP_ERROR);
+		sim::run_for(10 * 1000 * kMs);
+		ASSERT_EQ(find(60), nullptr);
+		EXPECT_EQ(net->core()->conns.tombs.count(), again ? 0u : 1u);
+	}
+}
+
+TEST_F(ConnStrangers, WithoutMemoryForATombstoneItStays)
+{
+	tun().idle_timeout_ms = 2000;
+	ASSERT_EQ(message(calls(60), 9), 0);
+	breaks(wire_of(60));
+	sim::options().fail_per_1000 = 1000;
+	sim::run_for(6000 * kMs);
+	sim::options().fail_per_1000 = 0;
+	EXPECT_NE(find(60), nullptr);
+	sim::run_for(6000 * kMs);
+	EXPECT_EQ(find(60), nullptr);
+	EXPECT_EQ(stat(RDS_S_conn_tombstone), 1u);
+}
+
+/* Without idle_timeout_ms they stay, until there are too many. */
+TEST_F(ConnStrangers, ZeroIsNever)
+{
+	tun().idle_timeout_ms = 0;
+	ASSERT_EQ(message(calls(60), 9), 0);
+	breaks(wire_of(60));
+	sim::run_for(1000 * 1000 * kMs);
+	EXPECT_NE(find(60), nullptr);
+	tun().max_passive = 0;
+	sim::run_for(20 * 1000 * kMs);
+	EXPECT_EQ(find(60), nullptr);
+	EXPECT_EQ(stat(RDS_S_conn_tombstone), 1u);
+	EXPECT_EQ(stat(RDS_S_conn_evicted), 1u);
+}
+
+/* A peer of mainline's drops what is sent again with a number below the last that it saw. */
+TEST_F(ConnStrangers, NumbersDoNotBeginAnewForWhoCannotTell)
+{
+	Wire &w = calls(51);
+
+	for (uint64_t seq = 1; seq < 10; seq++)
+		ASSERT_EQ(ping(w, seq), RDS_RECV_SKIP);
+	sim::run_ready();
+
+	uint64_t seen = fake::frames(w.sent).back().seq;
+
+	EXPECT_GE(seen, 9u);
+	breaks(w);
+	sim::run_for(1000 * kMs);
+	ASSERT_EQ(find(51), nullptr);
+	ASSERT_EQ(s->send(endpoint(host::addr4(51), 5000), pattern(10)), 0);
+	sim::run_ready();
+	rds_path_connected(wire_of(51).path);
+	sim::run_ready();
+	for (const auto &f : fake::frames(wire_of(51).sent)) {
+		if (f.seq) {
+			EXPECT_GT(f.seq, seen);
+		}
+	}
+	EXPECT_EQ(wire_of(51).path->in_flight(), 1u + 1u);
+}
+
+/* ---- too many ---- */
+
+/* 300 that are there, and then a host that nobody knows: it is served, and the silent go. */
+TEST_F(ConnStrangers, TooManyMakeRoom)
+{
+	constexpr unsigned int kMany = 300;
+
+	tun().max_passive = 200;
+	/* One that is used, and one that says something. */
+	ASSERT_EQ(ping(calls(400)), RDS_RECV_SKIP);
+	ASSERT_EQ(s->send(endpoint(host::addr4(400), 5000), pattern(10)), 0);
+	ASSERT_EQ(message(calls(401), 1), 0);
+	for (unsigned int n = 0; n < kMany; n++)
+		ASSERT_EQ(ping(calls(n + 500)), RDS_RECV_SKIP) << n;
+	for (uint64_t seq = 2; seq < 7; seq++) {
+		sim::run_for(500 * kMs);
+		ASSERT_EQ(message(wire_of(401), seq), 0);
+	}
+	EXPECT_EQ(wire_of(400).path->state(), rds::PathState::kUp) << "a socket has used it";
+	EXPECT_EQ(wire_of(401).path->state(), rds::PathState::kUp) << "it has delivered something";
+	EXPECT_LE(net->core()->passive.load(), 200u);
+	EXPECT_GE(net->core()->passive.load(), 150u) << "no more than need be";
+	EXPECT_EQ(stat(RDS_S_conn_passive_refused), 0u);
+	EXPECT_EQ(stat(RDS_S_conn_tombstone), 0u);
+	EXPECT_GE(stat(RDS_S_conn_evicted), 101u);
+}
+
+/* One of ours is asked to end in order first. */
+TEST_F(ConnStrangers, OneOfOursIsNotResetAtOnce)
+{
+	tun().max_passive = 1;
+	for (unsigned int host : {51, 52, 53}) {
+		struct rds_conn *c = get(host);
+
+		if (c)
+			rds_conn_put(c);
+		ASSERT_EQ(c == nullptr, host == 53);
+		if (c)
+			(void)hello(calls(host));
+	}
+	ASSERT_TRUE(sim::run_until([&] { return stat(RDS_S_conn_evicted) == 1; }, 5000 * kMs));
+	sim::run_ready();
+
+	Wire &w = wire_of(51).path->state() == rds::PathState::kUp ? wire_of(52) : wire_of(51);
+
+	EXPECT_EQ(w.history(), "adopt shutdown");
+	rds_path_drained(w.path);
+	sim::run_for(3000 * kMs);
+	EXPECT_EQ(wires().size(), 1u);
+	EXPECT_EQ(stat(RDS_S_conn_reset), 0u);
+}
+
+/* Known hosts go last, and leave their numbers. */
+TEST_F(ConnStrangers, KnownHostsGoLast)
+{
+	for (unsigned int host = 60; host < 64; host++)
+		ASSERT_EQ(message(calls(host), 9), 0);
+	ASSERT_EQ(ping(calls(50)), RDS_RECV_SKIP);
+	breaks(wire_of(60));
+	tun().max_passive = 4;
+	sim::run_for(30 * 1000 * kMs);
+	EXPECT_EQ(find(50), nullptr);
+	ASSERT_EQ(wires().size(), 4u);
+	tun().max_passive = 3;
+	sim::run_for(30 * 1000 * kMs);
+	EXPECT_EQ(find(60), nullptr) << "it was down";
+	ASSERT_EQ(wires().size(), 3u);
+	ASSERT_EQ(message(wire_of(61), 10), 0);
+	tun().max_passive = 1;
+	sim::run_for(50 * 1000 * kMs);
+	EXPECT_EQ(wire_of(61).path->state(), rds::PathState::kUp);
+	EXPECT_EQ(wires().size(), 1u) << "those that were silent for a minute";
+	EXPECT_EQ(stat(RDS_S_conn_tombstone), 3u);
+	/* They are remembered, and let in where strangers are not. */
+	struct rds_conn *c[4] = {get(70), get(71), get(60), get(62)};
+
+	EXPECT_NE(c[0], nullptr);
+	EXPECT_EQ(c[1], nullptr);
+	EXPECT_NE(c[2], nullptr);
+	for (struct rds_conn *x : c)
+		if (x)
+			rds_conn_put(x);
+	EXPECT_EQ(message(calls(60), 9, kAgain), RDS_RECV_SKIP);
+}
+
+/* Those that may not go are not in the others' way: more than are looked after at a time. */
+TEST_F(ConnStrangers, TheStuckDoNotStarveTheOthers)
+{
+	constexpr unsigned int kStuck = rds::kSweepBatch + 20;
+
+	tun().idle_timeout_ms = 1000;
+	for (unsigned int n = 0; n < kStuck + 10; n++) {
+		Wire &w = calls(300 + n);
+
+		(void)hello(w);
+		ASSERT_EQ(message(w, 1), 0);
+		w.midway = n < kStuck; /* half a header is there */
+	}
+	EXPECT_TRUE(sim::run_until(
+		[&] {
+			for (unsigned int n = kStuck; n < kStuck + 10; n++)
+				if (wire_of(300 + n).path->state() !=
+				    rds::PathState::kDisconnecting)
+					return false;
+			return true;
+		},
+		4000 * kMs));
+}
+
+} // namespace
