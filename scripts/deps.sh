@@ -22,7 +22,7 @@ cache=${PF_RDS_CACHE:-$HOME/.cache/pf_rds}
 log=$cache/log/deps.log
 packages=(
 	# build
-	gcc g++ make cmake linux-headers-amd64 kmod xz-utils zstd
+	gcc g++ make cmake ccache linux-headers-amd64 kmod xz-utils zstd
 	libcli11-dev nlohmann-json3-dev
 	# tests in user space
 	libgtest-dev libgmock-dev googletest clang clang-format clang-tidy libclang-rt-14-dev llvm-14
