@@ -8,8 +8,10 @@
  * stays bounded and comes back, what we send are whole frames, and afterwards a good message gets
  * through and a ping is answered.
  */
+#include <algorithm>
 #include <cstring>
 #include <deque>
+#include <iterator>
 
 #include "net/rds/limits.h"
 #include "net/rds/net.h"
@@ -82,12 +84,14 @@ private:
 			return;
 		if (f.flags & wire::kRetransmitted && f.seq && f.seq < next_)
 			return;
-		/* Control messages count, and are answered, when their header is there. */
-		if (control ? f.seq != 0 : whole)
+		size_t to = std::find(std::begin(kPorts), std::end(kPorts), f.dport) - kPorts;
+
+		/* Control messages count, and are answered, when their header is there; so do
+		 * messages for nobody (docs/decisions/021-announced-lengths.md). */
+		if (control ? f.seq != 0 : whole || to == kSockets)
 			next_ = f.seq + 1;
-		for (size_t i = 0; whole && !control && i < kSockets; i++)
-			if (f.dport == kPorts[i])
-				due[i].push_back(Message{f.sport, Bytes(data, data + f.len)});
+		if (whole && !control && to < kSockets)
+			due[to].push_back(Message{f.sport, Bytes(data, data + f.len)});
 	}
 	uint64_t next_ = 0;
 };
