@@ -19,6 +19,9 @@ if(RDS_COVERAGE)
 elseif(RDS_FUZZ)
 	list(APPEND RDS_SIM_SANITIZE -fsanitize=fuzzer-no-link)
 endif()
+# Between any two atomics another task may run, and stores are seen late (tests/sim/between).
+set(RDS_SIM_BETWEEN ${RDS_SIM_SANITIZE} -DRDS_SIM_HOOKED
+	-include ${CMAKE_SOURCE_DIR}/tests/sim/between/hooks.h)
 set(RDS_THREAD_SANITIZE -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer)
 
 # Objects of kernel C++, with more flags.

@@ -107,16 +107,20 @@ class AtomicEnum final
 };
 
 /* For fields that C shares (sysctls, structures of a transport) and somebody may look at while they
- * are written: one load, one store. */
+ * are written: one load, one store.  Their owner reads plainly what it wrote, so they order nothing:
+ * no pair of "I say, then I look" is made of them. */
 template <typename T>
 RDS_INLINE T read_once(const T &v)
 {
-	return __atomic_load_n(&v, __ATOMIC_RELAXED);
+	T now;
+
+	__atomic_load(&v, &now, __ATOMIC_RELAXED);
+	return now;
 }
 template <typename T>
 RDS_INLINE void write_once(T &v, T to)
 {
-	__atomic_store_n(&v, to, __ATOMIC_RELAXED);
+	__atomic_store(&v, &to, __ATOMIC_RELAXED);
 }
 
 /* Orders a store before a later load of something else (store, full_fence, load). */

@@ -31,6 +31,7 @@ struct Timer {
 	uint32_t magic;
 	void (*fn)(struct rds_timer *t);
 	uint64_t armed; /* number of the arming that is valid, 0: none */
+	uint32_t running;
 };
 static_assert(sizeof(Timer) <= sizeof(struct rds_timer));
 
@@ -152,10 +153,22 @@ size_t ripe_callbacks()
 
 void run_callback(const Deferred &d)
 {
+	barrier_everywhere(); /* the grace period was one on every processor */
 	plat.calling.insert(d.number);
 	head_mark(d.head) = 0;
 	d.fn(d.head);
 	plat.calling.erase(d.number);
+}
+
+void run_timer(Timer *k)
+{
+	k->armed = 0;
+	k->running++;
+	k->fn(reinterpret_cast<struct rds_timer *>(k));
+	barrier();
+	k->running--;
+	if (!k->armed && !k->running)
+		plat.pending.erase(k);
 }
 
 bool forget_queued(Work *w)
@@ -259,6 +272,7 @@ void rds_rcu_sync(void)
 
 	yield_once();
 	wait_until([now] { return now < oldest_reader(); });
+	barrier_everywhere();
 }
 
 /* Runs every callback that was deferred before: process context, as rds_rcu_sync(). */
@@ -280,6 +294,7 @@ void rds_rcu_defer(struct rds_rcu_head *h, void (*fn)(struct rds_rcu_head *h))
 	if (head_mark(h) == kHeadMagic + reinterpret_cast<uintptr_t>(h))
 		fail("RCU head deferred twice");
 	head_mark(h) = kHeadMagic + reinterpret_cast<uintptr_t>(h);
+	barrier();
 	plat.deferred.push_back(Deferred{h, fn, plat.rcu_serial, ++plat.deferrals});
 	preempt_point();
 }
@@ -301,6 +316,7 @@ void rds_work_queue(struct rds_work *w)
 	Work *k = as_work(w);
 
 	preempt_point(); /* whoever queues it may be late */
+	barrier();
 	if (k->cancels || k->pending)
 		return;
 	k->queued++;
@@ -351,18 +367,15 @@ void rds_timer_arm(struct rds_timer *t, uint64_t ns)
 	Timer *k = as_timer(t);
 	uint64_t arming = ++plat.arming;
 
-	if (!k->armed)
-		plat.pending.insert(k);
+	barrier();
+	plat.pending.insert(k);
 	k->armed = arming;
 	after(
 		ns, "timer",
 		[k, arming] {
 			/* The address is looked up first: the timer may be gone. */
-			if (!plat.pending.count(k) || k->armed != arming)
-				return;
-			k->armed = 0;
-			plat.pending.erase(k);
-			k->fn(reinterpret_cast<struct rds_timer *>(k));
+			if (plat.pending.count(k) && k->armed == arming)
+				run_timer(k);
 		},
 		Context::kHardirq);
 }
@@ -373,9 +386,12 @@ void rds_timer_cancel_sync(struct rds_timer *t)
 
 	preempt_point();
 	might_sleep();
-	if (k->armed)
-		plat.pending.erase(k);
+	barrier();
 	k->armed = 0;
+	if (k->running)
+		wait_until([k] { return !k->running; });
+	k->armed = 0; /* the callback may have armed it again */
+	plat.pending.erase(k);
 }
 
 } // extern "C"

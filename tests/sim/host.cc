@@ -7,6 +7,8 @@
 
 #include <arpa/inet.h>
 
+#include "net/rds/ref.h"
+
 namespace host
 {
 
@@ -240,6 +242,7 @@ void Socket::close()
 		if (s->charged)
 			rds_bug("memory of a socket that is gone is still paid for");
 		s->~Sock();
+		rds::full_fence(); /* what this processor stored of it is in memory */
 		::operator delete(s);
 	});
 	sock_ = nullptr;

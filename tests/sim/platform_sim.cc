@@ -85,6 +85,12 @@ void give(Lock *l, bool spin)
 		fail("unlocks what it has not locked");
 	t.held.erase(it);
 	t.spins -= spin;
+	if (spin && buffered() && in_task()) {
+		/* Nobody sleeps for it, and giving it back is no more than a store. */
+		t.stores.put(Store{&l->owner, 0, sizeof(l->owner), true, false});
+		return;
+	}
+	barrier();
 	l->owner = nullptr;
 	if (l->wanted) {
 		l->wanted = false;
@@ -119,6 +125,9 @@ void check_free(const Block *b)
 			fail("frees a lock that it holds");
 	if (current().spins)
 		fail("frees under a spin lock");
+	barrier();
+	if (store_waits(from, b->bytes))
+		fail("frees what another processor still stores to");
 }
 
 } // namespace
@@ -241,6 +250,10 @@ void rds_spin_lock(struct rds_spinlock *l)
 	Lock *k = as_lock(l);
 
 	check_order(k, "spin lock locked twice", "spin lock locked out of rank order");
+	if (current().stores.touches(k, sizeof(*k)) || memory() == Memory::kX86)
+		barrier();
+	if (buffered())
+		wait_until([k] { return !k->owner; });
 	if (k->owner)
 		fail("spin lock owned by a task that was preempted");
 	take(k, true);
@@ -275,6 +288,7 @@ int rds_mutex_trylock(struct rds_mutex *m)
 
 	Lock *l = as_lock(m);
 
+	barrier();
 	if (l->owner)
 		return 0;
 	take(l, false);
@@ -308,6 +322,7 @@ void rds_socket_wake(struct rds_socket *s, unsigned int what)
 	must_not_be_hardirq("wakes in hardirq");
 	if (current().spins)
 		fail("wakes under a spin lock");
+	barrier();
 	host::count_wake(s, what);
 	wake(s);
 }

@@ -6,7 +6,8 @@
  * work items, softirq events.  One runs at a time; at every call of the seam it may lose the
  * processor to another (preempt_per_1000), as if that one ran on another CPU, except while it holds
  * a spin lock. Who goes on is drawn from the seed, so a seed is a schedule and a failure can be run
- * again.
+ * again.  A build with hooked atomics (between/) makes every atomic such a place, under spin locks
+ * and in hardirq as well, and lets stores be seen late.
  *
  * Time stands still while anything can run and then jumps to the next event.
  *
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "between/store_buffer.h"
 #include "call.h"
 #include "host.h"
 
@@ -36,6 +38,8 @@ struct Options {
 	unsigned int preempt_per_1000 = 0;
 	/* Chance of every allocation to fail. */
 	unsigned int fail_per_1000 = 0;
+	/* What processors do with stores, in a build that hooks the atomics. */
+	Memory memory = Memory::kBySeed;
 };
 
 /* A fresh world.  The old one must be clean(). */

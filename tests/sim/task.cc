@@ -74,6 +74,7 @@ struct Due {
 
 struct World {
 	Options opt;
+	Memory memory = Memory::kSequential;
 	Rng rng;
 	uint64_t now = 1;
 	uint64_t steps = 0;
@@ -128,6 +129,9 @@ void check_left(const Task &t)
 	for (;;) {
 		fn();
 		fn.reset();
+		if (!stores.empty())
+			preempt_point(); /* its last stores may be late, too */
+		stores.drain();
 		check_left(*this);
 		state = State::kIdle;
 		fiber.leave();
@@ -180,7 +184,8 @@ void run_hardirq(Event &e)
 	w->outside.name = "test";
 }
 
-/* Events that are due become tasks; hardirq ones run at once, nothing can interrupt them. */
+/* Events that are due become tasks; hardirq ones run at once, nothing can interrupt them, except
+ * where tasks are told apart by their stores: those have a processor each. */
 void start_due()
 {
 	while (!w->due.empty() && w->due.front().at <= w->now) {
@@ -190,7 +195,7 @@ void start_due()
 		std::pop_heap(w->due.begin(), w->due.end());
 		w->due.pop_back();
 		w->free_events.push_back(slot);
-		if (e.ctx == Context::kHardirq)
+		if (e.ctx == Context::kHardirq && !buffered())
 			run_hardirq(e);
 		else
 			spawn(e.name, std::move(e.fn), e.ctx);
@@ -211,6 +216,29 @@ void poll_all()
 	}
 }
 
+/* A store of somebody reaches memory. */
+void drain_somebody()
+{
+	size_t n = 0;
+
+	for (const Thread *t : w->threads)
+		n += !t->stores.empty();
+
+	size_t pick = random_below(n);
+
+	for (Thread *t : w->threads)
+		if (!t->stores.empty() && !pick--) {
+			t->stores.drain_one();
+			return;
+		}
+}
+
+bool stores_wait()
+{
+	return buffered() && std::any_of(w->threads.begin(), w->threads.end(),
+					 [](const Thread *t) { return !t->stores.empty(); });
+}
+
 /* Runs one thing that can run now. */
 bool run_one()
 {
@@ -221,7 +249,7 @@ bool run_one()
 		poll_all();
 
 	size_t more = deferred_ready();
-	size_t n = w->ready.size() + more;
+	size_t n = w->ready.size() + more + stores_wait();
 
 	if (!n)
 		return false;
@@ -234,8 +262,10 @@ bool run_one()
 	note(w->now << 16 | pick);
 	if (pick < w->ready.size())
 		run_thread(w->ready[pick]);
-	else
+	else if (pick < w->ready.size() + more)
 		deferred_start(pick - w->ready.size());
+	else
+		drain_somebody();
 	return true;
 }
 
@@ -266,6 +296,10 @@ void reset(const Options &opt)
 		fail(left.c_str());
 	clear_world();
 	w->opt = opt;
+	if (hooked)
+		w->memory = opt.memory != Memory::kBySeed ? opt.memory
+			    : opt.seed & 1		  ? Memory::kX86
+							  : Memory::kWeak;
 	reseed(opt.seed);
 	host::logged = 0;
 	host::date = 1;
@@ -273,6 +307,33 @@ void reset(const Options &opt)
 	host::on_limit = preempt_point;
 	host::on_state = nullptr;
 	host::on_module_request = nullptr;
+}
+
+Memory memory()
+{
+	return w->memory;
+}
+
+void barrier_everywhere()
+{
+	for (Thread *t : w->threads)
+		t->stores.drain();
+}
+
+bool store_waits(const void *at, size_t bytes)
+{
+	return buffered() &&
+	       std::any_of(w->threads.begin(), w->threads.end(),
+			   [=](const Thread *t) { return t->stores.touches(at, bytes); });
+}
+
+void settle_others(const StoreBuffer &mine, const void *at)
+{
+	if (w->memory != Memory::kWeak)
+		return;
+	for (Thread *t : w->threads)
+		if (&t->stores != &mine)
+			t->stores.settle(at);
 }
 
 Options &options()
@@ -378,6 +439,7 @@ void sleep_on(Thread *t, bool (*ready)(void *), void *arg, const void *channel)
 		Sleeper s{t};
 
 		w->sleeping.emplace(channel, &s);
+		barrier(); /* set_current_state() */
 
 		bool over = ready(arg);
 
@@ -412,6 +474,7 @@ void sleep_until(bool (*ready)(void *), void *arg, const void *channel)
 	do {
 		t->ready = ready;
 		t->arg = arg;
+		barrier();
 		put(w->polling, t, State::kPolling);
 		suspend(t);
 	} while (!ready(arg));
@@ -509,7 +572,7 @@ void preempt()
 	renew_countdown();
 	if (!preempt_countdown || !w->running)
 		return;
-	if (w->running->spins)
+	if (w->running->spins && !buffered())
 		preempt_countdown = 1; /* at the next place without a spin lock */
 	else
 		yield();

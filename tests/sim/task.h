@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "between/store_buffer.h"
 #include "sim.h"
 
 namespace sim
@@ -29,6 +30,7 @@ struct Task {
 	uint64_t rcu_serial = 0;			 /* of the open RCU section */
 	Task *rcu_older = nullptr, *rcu_newer = nullptr; /* all that are in a section, by serial */
 	const void *work = nullptr;			 /* the item that it runs */
+	StoreBuffer stores;				 /* of its processor */
 };
 
 /* Never null: outside of tasks, the test itself. */
