@@ -85,8 +85,8 @@ void give(Lock *l, bool spin)
 		fail("unlocks what it has not locked");
 	t.held.erase(it);
 	t.spins -= spin;
-	if (spin && buffered() && in_task()) {
-		/* Nobody sleeps for it, and giving it back is no more than a store. */
+	/* Giving it back is no more than a store where nobody sleeps for it. */
+	if (buffered() && in_task() && !l->wanted && (spin || memory() == Memory::kWeak)) {
 		t.stores.put(Store{&l->owner, 0, sizeof(l->owner), true, false});
 		return;
 	}
@@ -98,6 +98,13 @@ void give(Lock *l, bool spin)
 	}
 }
 
+/* That it was given back may be on its way to memory. */
+void settle_owner(const Lock *l)
+{
+	if (l->owner && l->owner->stores.touches(&l->owner, sizeof(l->owner)))
+		l->owner->stores.drain();
+}
+
 void mutex_lock(struct rds_mutex *m)
 {
 	preempt_point();
@@ -106,7 +113,10 @@ void mutex_lock(struct rds_mutex *m)
 	Lock *l = as_lock(m);
 
 	check_order(l, "mutex locked twice", "mutex locked out of rank order");
+	if (memory() == Memory::kX86)
+		barrier();
 	wait_on(l, [l] {
+		settle_owner(l);
 		l->wanted = l->owner;
 		return !l->owner;
 	});
@@ -289,6 +299,7 @@ int rds_mutex_trylock(struct rds_mutex *m)
 	Lock *l = as_lock(m);
 
 	barrier();
+	settle_owner(l);
 	if (l->owner)
 		return 0;
 	take(l, false);

@@ -75,6 +75,7 @@ struct Due {
 struct World {
 	Options opt;
 	Memory memory = Memory::kSequential;
+	unsigned int drain_every = 1;
 	Rng rng;
 	uint64_t now = 1;
 	uint64_t steps = 0;
@@ -301,6 +302,8 @@ void reset(const Options &opt)
 			    : opt.seed & 1		  ? Memory::kX86
 							  : Memory::kWeak;
 	reseed(opt.seed);
+	if (buffered())
+		w->drain_every = 2u << random_below(6);
 	host::logged = 0;
 	host::date = 1;
 	host::on_wake = nullptr;
@@ -312,6 +315,11 @@ void reset(const Options &opt)
 Memory memory()
 {
 	return w->memory;
+}
+
+unsigned int drain_every()
+{
+	return w->drain_every;
 }
 
 void barrier_everywhere()

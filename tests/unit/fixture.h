@@ -24,7 +24,7 @@ class SimTest : public ::testing::Test
 protected:
 	void SetUp() override
 	{
-		sim::reset(sim::Options{});
+		sim::reset(options);
 	}
 	void TearDown() override
 	{
@@ -34,6 +34,8 @@ protected:
 		EXPECT_EQ(sim::leftovers(), "");
 		sim::discard();
 	}
+
+	sim::Options options; /* of the world that the next SetUp() makes */
 };
 
 /* The core with loopback and the fake transport, and a namespace that has 10.0.0.1 and .2. */

@@ -13,8 +13,6 @@ namespace
 
 /* As many as the least processor of interest holds. */
 constexpr size_t kDepth = 24;
-/* One in so many atomics, a store reaches memory by itself. */
-constexpr uint64_t kDrainEvery = 6;
 
 bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
 {
@@ -151,7 +149,7 @@ bool begin()
 
 	StoreBuffer &mine = current().stores;
 
-	if (!mine.empty() && !random_below(kDrainEvery))
+	if (!mine.empty() && !random_below(drain_every()))
 		mine.drain_one();
 	return true;
 }

@@ -65,6 +65,8 @@ private:
 extern const bool hooked;
 /* Of this world. */
 Memory memory();
+/* One in so many atomics, a store reaches memory by itself. */
+unsigned int drain_every();
 inline bool buffered()
 {
 	return memory() != Memory::kSequential;
