@@ -169,11 +169,14 @@ int App::send_empty(Task &t)
 	uint32_t id = watch_.empty_flow(slot, t.job.to);
 
 	watch_.order.sent_empty(id);
+	watch_.loss.sent_empty(id, t.flow->id, t.flow->sent);
 
 	int ret = socket_.send(t.job.at, {});
 
-	if (ret)
+	if (ret) {
 		watch_.order.not_sent_empty(id);
+		watch_.loss.not_sent_empty(t.flow->id);
+	}
 	return ret;
 }
 

@@ -33,7 +33,7 @@ void CoreNode::boot()
 	for (const Carrier *c : carriers_)
 		c->listen(*net_, addr);
 	sim::options().fail_per_1000 = fail;
-	watch_.loss.booted(id);
+	watch_.booted(id);
 	sim::say("host %u boots", id);
 }
 
