@@ -155,11 +155,8 @@ void MainlineNode::settle()
 std::vector<Voice> MainlineNode::voices()
 {
 	auto say = [this](const struct rds_endpoint &to, const host::Bytes &data) {
-		if (!peer_->may_send(to)) {
-			if (peer_->is_lost(to.addr))
-				peer_->ping(to.addr);
-			return -105;
-		}
+		if (!wait_to_send(to))
+			return -4;
 		peer_->send(to, at(0).port, data);
 		return 0;
 	};
