@@ -91,6 +91,24 @@ struct Sock {
 };
 static_assert(sizeof(Sock) % 8 == 0);
 
+/* Wakeups of a socket until some moment.  As with poll(2) and epoll, who waits for one kind does not
+ * hear of others. */
+struct News {
+	explicit News(const Sock &s)
+		: read(s.woken_read.load()), write(s.woken_write.load()), cong(s.woken_cong.load())
+	{
+	}
+	/* Has there been one of the kinds @what (RDS_WAKE_*) since then? */
+	bool came(const Sock &s, unsigned int what) const
+	{
+		return (what & RDS_WAKE_READ && s.woken_read.load() != read) ||
+		       (what & RDS_WAKE_WRITE && s.woken_write.load() != write) ||
+		       (what & RDS_WAKE_CONG && s.woken_cong.load() != cong);
+	}
+
+	uint32_t read, write, cong;
+};
+
 /* Counts a wakeup of @s (the platforms' rds_socket_wake() checks its caller first). */
 void count_wake(struct rds_socket *s, unsigned int what);
 /* The time of day, as sockets stamp it, is this plus rds_now_ns().  May change at any time. */

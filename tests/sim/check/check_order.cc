@@ -51,7 +51,6 @@ void Order::not_sent_empty(uint32_t flow)
 	at(flow).empty_sent--;
 }
 
-/* The flow, with what its last receiver knew forgotten if this is another. */
 Order::Flow &Order::heard_by(uint32_t flow, uint32_t receiver)
 {
 	Flow &f = at(flow);
@@ -63,10 +62,16 @@ Order::Flow &Order::heard_by(uint32_t flow, uint32_t receiver)
 		complain("order: flow " + std::to_string(flow) + " reached a socket again after " +
 			 "another one had taken its port");
 	f.receiver = receiver;
+	return f;
+}
+
+void Order::forget(uint32_t flow)
+{
+	Flow &f = at(flow);
+
 	f.next = f.barrier = 0;
 	f.came.assign(f.came.size(), false);
 	f.empty_heard = 0;
-	return f;
 }
 
 /* May not come behind a later one that has to wait for all, nor, ordered, behind any. */

@@ -2,11 +2,12 @@
 /*
  * check_order.h: exactly once and in order.
  *
- * A flow is what one socket sends to one port, its messages numbered from 0.  Whoever receives from
- * it (a socket; after it closed, another one at the same port) must see rising numbers, each once,
- * and none that was not sent; of a flow with ordering hints, numbers of which none has overtaken
- * another that it must not (the table of order.h, written down here once more).  Messages without bytes carry no number and are counted.  Knows
- * nothing of what may be lost: that is check_loss.h.
+ * A flow is what one socket sends to one port, its messages numbered from 0.  Those who receive from
+ * it (a socket; after it closed, another one at the same port) must see rising numbers, each once
+ * whoever got it, and none that was not sent; of a flow with ordering hints, numbers of which none
+ * has overtaken another that it must not (the table of order.h, written down here once more).  Only
+ * a host that boots may see again what an earlier life of it has read.  Messages without bytes carry
+ * no number and are counted.  Knows nothing of what may be lost: that is check_loss.h.
  */
 #ifndef RDS_TESTS_CHECK_ORDER_H
 #define RDS_TESTS_CHECK_ORDER_H
@@ -31,6 +32,8 @@ public:
 	/* @receiver got it; a later receiver of the flow has a higher number. */
 	void received(uint32_t flow, uint32_t number, uint32_t receiver = 0);
 	void received_empty(uint32_t flow, uint32_t receiver = 0);
+	/* Whoever receives the flow from now on knows nothing of what was received. */
+	void forget(uint32_t flow);
 	void complain(const std::string &what);
 
 	/* Messages sent and never received; final only when everything has come to rest. */
@@ -60,9 +63,9 @@ private:
 		uint32_t receiver = 0; /* who got the last one */
 		uint32_t empty_sent = 0;
 		uint32_t empty_got = 0;	  /* by all receivers */
-		uint32_t empty_heard = 0; /* by this receiver */
+		uint32_t empty_heard = 0; /* in this life of their host */
 		uint64_t got = 0;
-		/* With hints: what was sent, what this receiver got, and ... */
+		/* With hints: what was sent, what was received, and ... */
 		std::vector<Hint> hints;
 		std::vector<bool> came;
 		uint32_t barrier = 0; /* ... behind the last of it that is not un-ordered */

@@ -173,26 +173,26 @@ void everywhere(uint64_t seeds, const std::function<void(World &)> &story, const
 namespace
 {
 
-/* Until woken after the counter was @seen. */
-void sleep(World &w, host::Socket &s, uint32_t seen)
+/* Until there was a wakeup of @kinds that is not among those @seen. */
+void sleep(World &w, host::Socket &s, const host::News &seen, unsigned int kinds)
 {
-	sim::wait_until([&w, &s, seen] { return w.stop || s.sock().woken.load() != seen; });
+	sim::wait_until([&w, &s, seen, kinds] { return w.stop || seen.came(s.sock(), kinds); });
 }
 
 /* As wait_to_send() of the glue: looks, sleeps, looks again.  Congestion: one wakeup is enough to
  * send again, which registers anew. */
-void block(World &w, host::Socket &s, const struct rds_endpoint &to, int ret, uint32_t seen)
+void block(World &w, host::Socket &s, const struct rds_endpoint &to, int ret, host::News seen)
 {
 	if (ret == -105) {
 		if (rds_socket_congested(s.core(), &to))
-			sleep(w, s, seen);
+			sleep(w, s, seen, RDS_WAKE_CONG);
 		return;
 	}
 	while (!w.stop) {
-		seen = s.sock().woken.load();
+		seen = host::News(s.sock());
 		if (rds_socket_writable(s.core()))
 			return;
-		sleep(w, s, seen);
+		sleep(w, s, seen, RDS_WAKE_WRITE);
 	}
 }
 
@@ -200,13 +200,14 @@ void block(World &w, host::Socket &s, const struct rds_endpoint &to, int ret, ui
 void poll(World &w, host::Socket &s, int ret)
 {
 	unsigned int want = ret == -105 ? RDS_POLL_CONG : RDS_POLL_OUT;
+	unsigned int kind = ret == -105 ? RDS_WAKE_CONG : RDS_WAKE_WRITE;
 
 	while (!w.stop) {
-		uint32_t seen = s.sock().woken.load();
+		host::News seen(s.sock());
 
 		if (rds_socket_poll(s.core()) & want)
 			return;
-		sleep(w, s, seen);
+		sleep(w, s, seen, kind);
 	}
 }
 
@@ -217,7 +218,7 @@ bool send(World &w, host::Socket &from, const struct rds_endpoint &to, uint32_t 
 {
 	for (uint32_t i = 0; i < count;) {
 		auto data = traffic::make(flow, i, min + sim::random_below(max - min + 1));
-		uint32_t seen = from.sock().woken.load();
+		host::News seen(from.sock());
 
 		order.sent(flow, i);
 
@@ -249,11 +250,11 @@ void receive(World &w, host::Socket &at, check::Order &order, uint64_t n)
 	uint64_t got = 0;
 
 	while (!w.stop && got < n) {
-		uint32_t seen = at.sock().woken.load();
+		host::News seen(at.sock());
 
 		got += traffic::drain(at, order);
 		if (got < n && !at.readable())
-			sleep(w, at, seen);
+			sleep(w, at, seen, RDS_WAKE_READ);
 	}
 }
 

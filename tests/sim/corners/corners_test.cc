@@ -310,7 +310,8 @@ TEST(Corners, CompletionsOfZerocopy)
 		});
 		w.run("complete", [&] {
 			while (!w.stop && cookies.size() < 30) {
-				uint32_t seen = from->sock().woken.load(), some[4];
+				host::News seen(from->sock());
+				uint32_t some[4];
 				unsigned int n = rds_socket_zcopy(from->core(), some, 4);
 
 				for (unsigned int i = 0; i < n; i++)
@@ -318,7 +319,8 @@ TEST(Corners, CompletionsOfZerocopy)
 				rds_socket_zcopy_done(from->core(), n);
 				if (!n)
 					sim::wait_until([&] {
-						return w.stop || from->sock().woken.load() != seen;
+						return w.stop ||
+						       seen.came(from->sock(), RDS_WAKE_READ);
 					});
 			}
 		});

@@ -12,7 +12,7 @@
 namespace verbs
 {
 
-void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer, bool unread);
+void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer, tube::Left left);
 
 namespace
 {
@@ -176,7 +176,7 @@ void close(void *tp)
 
 	fabric::destroy(p, l->side);
 	if (on_closed)
-		on_closed(p->addr[l->side], p->addr[!l->side], false);
+		on_closed(p->addr[l->side], p->addr[!l->side], tube::Left::kNothing);
 	l->end();
 	device_users(p->qp[l->side].host)--;
 }

@@ -13,6 +13,7 @@
 #define RDS_TESTS_VERBS_H
 
 #include "fabric.h"
+#include "tube.h"
 #include "transports/ib/ib_link.h"
 
 namespace verbs
@@ -48,7 +49,8 @@ void plug(network::HostId h);
 unsigned int users(network::HostId h);
 
 /* A path gives a connection up: as stream::on_closed, but nothing unread is ever lost. */
-extern void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer, bool unread);
+extern void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer,
+			 tube::Left left);
 
 /* A random living connection fails at one end or both: false when there is none. */
 bool cut_one(bool half = false);

@@ -11,7 +11,7 @@
 namespace stream
 {
 
-void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer, bool unread);
+void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer, tube::Left left);
 
 namespace
 {
@@ -79,10 +79,14 @@ size_t some_of(size_t n)
 	return sim::chance(500) ? n : 1 + sim::random_below(n);
 }
 
-void tell_closed(const Ref &p, unsigned int side, bool unread)
+void tell_closed(const Ref &p, unsigned int side, bool used, bool more = false)
 {
+	tube::Left left = p->end[side].left(more);
+
+	if (left == tube::Left::kUnread && !used)
+		left = tube::Left::kUnheard;
 	if (on_closed)
-		on_closed(p->addr[side], p->addr[!side], unread);
+		on_closed(p->addr[side], p->addr[!side], left);
 }
 
 /* ---- what a connection tells; its end is locked ---- */
@@ -285,7 +289,7 @@ void discard(void *handle)
 {
 	std::unique_ptr<Ref> h(static_cast<Ref *>(handle));
 
-	tell_closed(*h, 1, !(*h)->end[1].rx.empty());
+	tell_closed(*h, 1, false);
 	tube::refuse(*h, 1);
 }
 
@@ -313,7 +317,7 @@ void close(void *tp)
 
 	Locked l(w->end());
 
-	tell_closed(p, w->side, !w->end().rx.empty() || w->paused);
+	tell_closed(p, w->side, w->phase != Phase::kConnecting, w->paused);
 	tube::close(p, w->side);
 	w->tube = nullptr;
 	w->phase = Phase::kIdle;

@@ -40,9 +40,9 @@ void listen(host::Net &net, std::vector<struct rds_addr> addrs);
 /* No more; returns when the last accept is through. */
 void stop_listening(host::Net &net);
 
-/* @self gave its connection with @peer up; @unread: with bytes from @peer that had arrived (and
- * were acknowledged by the network) and that nobody has read. */
-extern void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer, bool unread);
+/* @self gave its connection with @peer up; @left: with bytes from @peer that nobody has read? */
+extern void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer,
+			 tube::Left left);
 
 /* Cuts a random living connection: false when there is none.  With @half only one end knows. */
 bool cut_one(bool half = false);

@@ -54,6 +54,11 @@ protected:
 	~Listener() = default;
 };
 
+/* What an end that is given up leaves, which the network had acknowledged: nothing that its host has
+ * not read; some of it, and a reset had come; some of it, and the host had never made use of the
+ * connection; some of it, though the connection lived. */
+enum class Left { kNothing, kAtReset, kUnheard, kUnread };
+
 /* One end: what TCP keeps in a socket. */
 struct End {
 	bool locked = false;
@@ -73,6 +78,11 @@ struct End {
 	bool dead = false;   /* reset or timed out */
 	bool blocked = false;
 	bool moving = false; /* a segment is on its way */
+
+	Left left(bool more = false) const
+	{
+		return rx.empty() && !more ? Left::kNothing : dead ? Left::kAtReset : Left::kUnread;
+	}
 };
 
 struct Tube {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "sim.h"
 #include "stream.h"
@@ -15,6 +16,7 @@ namespace
 constexpr uint64_t kMs = 1000 * 1000;
 constexpr size_t kMapBytes = 8192;
 constexpr size_t kMaxQueue = 64;
+constexpr size_t kExtBytes = 16; /* of a header, for extension headers */
 constexpr unsigned int kPaths = 8;
 constexpr uint8_t kRetransmitted = 0x04, kMapFlag = 0x01;
 
@@ -27,7 +29,7 @@ bool same(const struct rds_addr &a, const struct rds_addr &b)
 void tell_closed(const tube::Ref &p, unsigned int side)
 {
 	if (stream::on_closed)
-		stream::on_closed(p->addr[side], p->addr[!side], !p->end[side].rx.empty());
+		stream::on_closed(p->addr[side], p->addr[!side], p->end[side].left());
 }
 
 void refuse(const tube::Ref &p)
@@ -429,11 +431,30 @@ void Mainline::read(Remote &r)
 }
 
 /* What a probe or its answer says of the other end. */
-void Mainline::take_probe(Remote &r, const unsigned char *ext)
+void Mainline::take_probe(Remote &r, const unsigned char *ext, size_t n)
 {
-	unsigned int n = ext[0] == 5 ? static_cast<unsigned int>(get_be(ext + 1, 2)) : 1;
+	/* Bytes behind the type, of those that a probe may have. */
+	constexpr size_t kSizes[] = {0, 4, 4, 8, 8, 2, 4, 4, 1};
+	unsigned int npaths = 1;
+	uint32_t generation = 0;
 
-	r.npaths = std::clamp(n, 1u, kPaths);
+	for (size_t at = 0; at < n && ext[at] && ext[at] < std::size(kSizes);) {
+		const size_t size = kSizes[ext[at]];
+
+		if (at + 1 + size > n)
+			break;
+		if (ext[at] == 5)
+			npaths = static_cast<unsigned int>(get_be(ext + at + 1, 2));
+		if (ext[at] == 6)
+			generation = static_cast<uint32_t>(get_be(ext + at + 1, 4));
+		at += 1 + size;
+	}
+	r.npaths = std::clamp(npaths, 1u, kPaths);
+	if (version != Version::k7 || !generation)
+		return;
+	if (r.generation && r.generation != generation)
+		r.next_rx = 0;
+	r.generation = generation;
 }
 
 void Mainline::take(Remote &r, const host::Bytes &m)
@@ -457,11 +478,11 @@ void Mainline::take(Remote &r, const host::Bytes &m)
 		return;
 	if (!dport) {
 		if (sport == 1)
-			take_probe(r, &m[32]);
+			take_probe(r, &m[32], kExtBytes);
 		probe(r, 0, sport);
 	} else if (!sport) {
 		if (dport == 1) {
-			take_probe(r, &m[32]);
+			take_probe(r, &m[32], kExtBytes);
 			r.asked = false;
 		}
 	} else if (on_message) {

@@ -12,7 +12,8 @@
  *
  * 6.x forgets whatever it has not read when a connection ends, and resets a caller while it
  * believes that it is connected.  7.x reads to the end before it closes, keeps such a caller until
- * there is a place for it, says its generation and that its source port names the path.
+ * there is a place for it, says its generation and that its source port names the path, and takes
+ * the numbers of a peer that says another generation for new.
  */
 #ifndef RDS_TESTS_MAINLINE_H
 #define RDS_TESTS_MAINLINE_H
@@ -96,6 +97,7 @@ private:
 		uint64_t read_at = 0; /* reading is put off until then */
 		unsigned int backoff_ms = 0;
 		unsigned int npaths = 0; /* as told; 0: not yet */
+		uint32_t generation = 0; /* as told; 0: not yet */
 		bool map_due = false, redial = false;
 		bool asked = false; /* on this connection, and not answered yet */
 	};
@@ -121,7 +123,7 @@ private:
 	void pump(Remote &r);
 	void read(Remote &r);
 	void take(Remote &r, const host::Bytes &m);
-	void take_probe(Remote &r, const unsigned char *ext);
+	void take_probe(Remote &r, const unsigned char *ext, size_t n);
 
 	std::vector<std::unique_ptr<Remote>> remotes_;
 	std::vector<LineRef> lines_; /* all that there ever were: callbacks may be inside */

@@ -33,9 +33,8 @@ protected:
 		plan_.there.assign(kHosts, true);
 	}
 	/* The hosts boot and open their sockets. */
-	void start(check::Promise promise = check::Promise::kWhileConnected)
+	void start()
 	{
-		plan_.setup.promise = promise;
 		begin(plan_.setup);
 		stage_ = std::make_unique<Stage>(plan_);
 		for (unsigned int h = 0; h < kHosts; h++)
@@ -102,14 +101,14 @@ INSTANTIATE_TEST_SUITE_P(Seeds, Scenario, ::testing::Range<uint64_t>(1, 9));
 
 TEST_P(Scenario, NothingGoesWrong)
 {
-	start(check::Promise::kAlways);
+	start();
 	talk(200);
 	EXPECT_EQ(end(1600).lost, 0u);
 }
 
 TEST_P(Scenario, BothCallAtOnce)
 {
-	start(check::Promise::kAlways);
+	start();
 	for (int i = 0; i < 5; i++) {
 		talk(5);
 		sim::run_for(20 * kMs);
@@ -119,7 +118,7 @@ TEST_P(Scenario, BothCallAtOnce)
 
 TEST_P(Scenario, TheKnockIsLost)
 {
-	start(check::Promise::kAlways);
+	start();
 	network::cut(1, 0, true);
 	send(1, 0, 20);
 	sim::run_for(700 * kMs);
@@ -129,7 +128,7 @@ TEST_P(Scenario, TheKnockIsLost)
 
 TEST_P(Scenario, TheAnswerToTheKnockIsLost)
 {
-	start(check::Promise::kAlways);
+	start();
 	send(1, 0, 20);
 	network::cut(0, 1, true);
 	sim::run_for(8000 * kMs);
@@ -241,7 +240,7 @@ TEST_P(Scenario, TheCongestedPeerVanishes)
 
 TEST_P(Scenario, AReaderIsStuckForAWhile)
 {
-	start(check::Promise::kAlways);
+	start();
 	stuck(1, true);
 	send(0, 1, 300);
 	sim::run_for(5000 * kMs);
@@ -277,7 +276,7 @@ TEST_P(Scenario, TheTransportIsReloaded)
 /* An orderly end loses nothing, however often. */
 TEST_P(Scenario, ASysctlResetsUnderLoad)
 {
-	start(check::Promise::kAlways);
+	start();
 	talk(300);
 	for (unsigned int i = 0; i < 10; i++) {
 		sim::run_for(3 * kMs);
@@ -288,7 +287,7 @@ TEST_P(Scenario, ASysctlResetsUnderLoad)
 
 TEST_P(Scenario, EveryTenthAllocationFails)
 {
-	start(check::Promise::kAlways);
+	start();
 	sim::options().fail_per_1000 = 100;
 	talk(100);
 	sim::run_for(2000 * kMs);
@@ -297,7 +296,7 @@ TEST_P(Scenario, EveryTenthAllocationFails)
 
 TEST_P(Scenario, TheClockJumps)
 {
-	start(check::Promise::kAlways);
+	start();
 	talk(200);
 	for (int i = 0; i < 5; i++) {
 		sim::run_for(kMs);
@@ -308,7 +307,7 @@ TEST_P(Scenario, TheClockJumps)
 
 TEST_P(Scenario, ASlowLink)
 {
-	start(check::Promise::kAlways);
+	start();
 	network::slow(0, 1, 1000);
 	talk(50);
 	sim::run_for(1000 * kMs);

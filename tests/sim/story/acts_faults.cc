@@ -137,9 +137,8 @@ void Stage::reload()
 	start_transports();
 	for (const Carrier *c : carriers_)
 		each_core([c](CoreNode &n) { c->listen(n.net(), n.addr); });
-	/* Mainline's are not reloaded, and remember the numbers of before. */
-	if (setup_.any(Kind::k6) || setup_.any(Kind::k7))
-		each_core([this](CoreNode &n) { watch.loss.booted(n.id); });
+	/* To their peers it is as if they had booted. */
+	each_core([this](CoreNode &n) { watch.booted(n.id); });
 	sim::options().fail_per_1000 = fail;
 }
 

@@ -98,13 +98,35 @@ void App::set_habits(const Habits &h)
 		t->stopped_by = 0;
 	kicked_ = true;
 	resized_++; /* SO_SNDBUF tells of room */
-	sim::wake(socket_.core());
+	nudge();
 }
 
 void App::set_stuck(bool on)
 {
 	stuck_ = on;
+	nudge();
+}
+
+void App::nudge()
+{
+	nudges_++;
 	sim::wake(socket_.core());
+}
+
+/* Looks whether it is @ready, and again when there was a wakeup of the @kinds that it waits for. */
+template <typename Kinds, typename Ready>
+void App::sleep_for_news(Kinds kinds, Ready ready)
+{
+	host::News seen(socket_.sock());
+	uint32_t nudged = nudges_ - 1;
+
+	sim::wait_on(socket_.core(), [&] {
+		if (nudged == nudges_ && !seen.came(socket_.sock(), kinds()))
+			return stop_;
+		nudged = nudges_;
+		seen = host::News(socket_.sock());
+		return ready() || stop_;
+	});
 }
 
 App::Flow *App::flow_in(Flows &flows, unsigned int to)
@@ -125,7 +147,7 @@ bool App::send(Job job)
 	flow->busy = true;
 	tasks_.push_back(std::make_unique<Task>(Task{std::move(job), flow}));
 	if (habits_.event_loop) {
-		sim::wake(socket_.core());
+		nudge();
 		return true;
 	}
 	running_++;
@@ -151,7 +173,7 @@ void App::cancel(const struct rds_endpoint *to, unsigned int to_slot)
 void App::stop()
 {
 	stop_ = true;
-	sim::wake(socket_.core());
+	nudge();
 	sim::run_until([this] { return !running_; }, 600 * kSecond);
 	if (running_)
 		watch_.complain("a task of " + who() + " does not end");
@@ -169,11 +191,14 @@ int App::send_empty(Task &t)
 	uint32_t id = watch_.empty_flow(slot, t.job.to);
 
 	watch_.order.sent_empty(id);
+	watch_.loss.sent_empty(id, t.flow->id, t.flow->sent);
 
 	int ret = socket_.send(t.job.at, {});
 
-	if (ret)
+	if (ret) {
 		watch_.order.not_sent_empty(id);
+		watch_.loss.not_sent_empty(t.flow->id);
+	}
 	return ret;
 }
 
@@ -257,12 +282,13 @@ int App::push(Task &t)
  * socket a waiter of the port, and the wakeup for it may come at once. */
 int App::push_waiting(Task &t)
 {
-	int ret = 0;
+	int ret = kEagain;
 
-	sim::wait_on(socket_.core(), [&] {
-		ret = push(t);
-		return stop_ || (ret != kEagain && ret != kEnobufs);
-	});
+	sleep_for_news([&] { return ret == kEagain ? RDS_WAKE_WRITE : RDS_WAKE_CONG; },
+		       [&] {
+			       ret = push(t);
+			       return ret != kEagain && ret != kEnobufs;
+		       });
 	return ret;
 }
 
@@ -277,6 +303,18 @@ int App::push_edge(Task &t)
 	if (ret == kEagain)
 		sim::wait_on(socket_.core(), [&] { return stop_ || news() != before; });
 	return ret == kEagain ? 0 : ret;
+}
+
+int App::speak(const struct rds_endpoint &to, const host::Bytes &data)
+{
+	int ret = kEagain;
+
+	sleep_for_news([&] { return ret == kEagain ? RDS_WAKE_WRITE : RDS_WAKE_CONG; },
+		       [&] {
+			       ret = socket_.send(to, data);
+			       return ret != kEagain && ret != kEnobufs;
+		       });
+	return ret;
 }
 
 void App::sender(Task *t)
@@ -362,7 +400,8 @@ bool App::readable()
 void App::read_loop()
 {
 	while (!stop_) {
-		sim::wait_on(socket_.core(), [this] { return stop_ || (!stuck_ && readable()); });
+		sleep_for_news([] { return RDS_WAKE_READ; },
+			       [this] { return !stuck_ && readable(); });
 		notices();
 		while (!stop_ && !stuck_ && read_one())
 			if (habits_.pause_ns)
@@ -378,7 +417,28 @@ void App::drain()
 		;
 }
 
+void App::listen()
+{
+	stop_ = false;
+	running_++;
+	sim::spawn("listener", [this] { read_loop(); });
+}
+
 /* ---- the event loop ---- */
+
+/* The wakeups by which epoll hears of what is wanted. */
+unsigned int App::wanted_news() const
+{
+	unsigned int want = wanted(), news = 0;
+
+	if (want & RDS_POLL_IN)
+		news |= RDS_WAKE_READ;
+	if (want & RDS_POLL_OUT)
+		news |= RDS_WAKE_WRITE;
+	if (want & RDS_POLL_CONG)
+		news |= RDS_WAKE_CONG;
+	return news;
+}
 
 unsigned int App::wanted() const
 {
@@ -437,10 +497,11 @@ void App::event_loop()
 
 		size_t known = tasks_.size();
 
-		sim::wait_on(socket_.core(), [&] {
-			seen_ |= rds_socket_poll(socket_.core());
-			return stop_ || kicked_ || tasks_.size() != known || seen_ & wanted();
-		});
+		sleep_for_news([this] { return wanted_news(); },
+			       [&] {
+				       seen_ |= rds_socket_poll(socket_.core());
+				       return kicked_ || tasks_.size() != known || seen_ & wanted();
+			       });
 		kicked_ = false;
 	}
 	tasks_.clear();

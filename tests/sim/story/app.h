@@ -5,7 +5,8 @@
  * With threads: one task blocks in recvmsg, one more in sendmsg for each job.  With an event loop:
  * one task does everything between two polls, and never blocks.  Both sleep on the socket and go on
  * only when the core wakes them (sim::wait_on), exactly where net/linux sleeps: a wakeup that the
- * core forgets is a job that never ends.
+ * core forgets is a job that never ends, and so is one that wakes for something else: who waits for
+ * room does not look when there is something to read.
  */
 #ifndef RDS_TESTS_APP_H
 #define RDS_TESTS_APP_H
@@ -71,10 +72,12 @@ public:
 
 	/* Nothing to send and nothing to read. */
 	bool idle() const;
-	/* Reads what is there, outside of tasks. */
-	void drain();
-	/* At rest: every byte and page that was lent is back. */
+	/* At rest, and stopped: every byte and page that was lent is back. */
 	void check_rest();
+	/* After that: reads again, asleep until it is woken. */
+	void listen();
+	/* One message, waiting as sendmsg does: 0 or -errno.  In a task. */
+	int speak(const struct rds_endpoint &to, const host::Bytes &data);
 
 	host::Socket &socket()
 	{
@@ -105,6 +108,10 @@ private:
 		int stopped_by = 0; /* -EAGAIN, -ENOBUFS: waits */
 	};
 
+	template <typename Kinds, typename Ready>
+	void sleep_for_news(Kinds kinds, Ready ready);
+	void nudge();
+	void drain();
 	void read_loop();
 	void event_loop();
 	void sender(Task *t);
@@ -119,6 +126,7 @@ private:
 	bool readable();
 	void work(Task &t);
 	unsigned int wanted() const;
+	unsigned int wanted_news() const;
 	bool read_one();
 	void notices();
 
@@ -154,6 +162,7 @@ private:
 	unsigned int seen_ = 0; /* poll bits not dealt with */
 	uint32_t zcopy_sent_ = 0, zcopy_back_ = 0;
 	uint32_t resized_ = 0;
+	uint32_t nudges_ = 0;	/* something else than the core has news */
 	bool kicked_ = false; /* the event loop is to look at everything again */
 	bool stop_ = false, stuck_ = false, failed_ = false;
 };

@@ -24,8 +24,9 @@ void MainlineNode::boot()
 				   const host::Bytes &data) {
 		watch_.received(slot_of(port - kFirstPort), instance_, from, data);
 	};
-	watch_.loss.plain(id);
-	watch_.loss.booted(id);
+	watch_.loss.plain(id, version_ == peer::Version::k6 ? check::Plain::kForgetsLives
+							     : check::Plain::kKnowsLives);
+	watch_.booted(id);
 	stop_ = false;
 	/* What was sent before found nobody there. */
 	for (unsigned int i = 0; i < watch_.slots_per_host; i++)
@@ -154,11 +155,8 @@ void MainlineNode::settle()
 std::vector<Voice> MainlineNode::voices()
 {
 	auto say = [this](const struct rds_endpoint &to, const host::Bytes &data) {
-		if (!peer_->may_send(to)) {
-			if (peer_->is_lost(to.addr))
-				peer_->ping(to.addr);
-			return -105;
-		}
+		if (!wait_to_send(to))
+			return -4;
 		peer_->send(to, at(0).port, data);
 		return 0;
 	};

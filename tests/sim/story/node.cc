@@ -33,7 +33,7 @@ void CoreNode::boot()
 	for (const Carrier *c : carriers_)
 		c->listen(*net_, addr);
 	sim::options().fail_per_1000 = fail;
-	watch_.loss.booted(id);
+	watch_.booted(id);
 	sim::say("host %u boots", id);
 }
 
@@ -162,6 +162,9 @@ void CoreNode::settle()
 	for (auto &a : apps_)
 		if (a)
 			a->check_rest();
+	for (auto &a : apps_)
+		if (a)
+			a->listen();
 }
 
 std::vector<Voice> CoreNode::voices()
@@ -170,17 +173,10 @@ std::vector<Voice> CoreNode::voices()
 
 	for (auto &a : apps_)
 		if (a)
-			out.push_back(Voice{a->at, true, [s = &a->socket()](auto &to, auto &data) {
-						    return s->send(to, data);
+			out.push_back(Voice{a->at, true, [a = a.get()](auto &to, auto &data) {
+						    return a->speak(to, data);
 					    }});
 	return out;
-}
-
-void CoreNode::listen()
-{
-	for (auto &a : apps_)
-		if (a)
-			a->drain();
 }
 
 std::string CoreNode::show()

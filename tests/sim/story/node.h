@@ -20,6 +20,7 @@ class CoreNode;
 struct Voice {
 	struct rds_endpoint at;
 	bool ours;
+	/* Waits as sendmsg does: 0 or -errno.  In a task. */
 	std::function<int(const struct rds_endpoint &to, const host::Bytes &)> send;
 };
 
@@ -68,13 +69,10 @@ public:
 	virtual bool idle() = 0;
 	/* For the one who looks into it: what holds it up. */
 	virtual std::string show() = 0;
-	/* At rest: applications end, and what is to be seen then is looked at. */
+	/* At rest: applications end, and what is to be seen then is looked at; from then on they
+	 * read what voices say. */
 	virtual void settle() = 0;
 	virtual std::vector<Voice> voices() = 0;
-	/* Reads what voices have said. */
-	virtual void listen()
-	{
-	}
 
 	const unsigned int id;
 	const struct rds_addr addr;
@@ -118,7 +116,6 @@ public:
 	std::string show() override;
 	void settle() override;
 	std::vector<Voice> voices() override;
-	void listen() override;
 
 	/* A socket in @slot (0 .. slots per host); false when there is one, or no memory. */
 	bool open(unsigned int slot, const Habits &h);

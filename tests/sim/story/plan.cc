@@ -92,7 +92,6 @@ void choose_carrier(Setup &s, const Wish &wish)
 	sim::Rng r(s.seed, ~0u);
 
 	s.verbs = (r.chance(250) || wish.rdma) && !wish.hints;
-	s.promise = check::Promise::kAlways;
 	if (!s.verbs)
 		return;
 
@@ -230,6 +229,7 @@ Plan make_plan(uint64_t seed, unsigned int steps, const Wish &wish)
 	choose_rdma(p.setup, wish.rdma);
 	choose_hints(p.setup, wish.hints);
 	p.there.assign(p.setup.hosts, true);
+	p.setup.strict = wish.strict;
 
 	uint64_t pace = scale_free(r, 12, 20);
 

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "check_loss.h"
 #include "rng.h"
 #include "stream.h"
 #include "verbs.h"
@@ -77,7 +76,7 @@ struct Setup {
 	std::vector<struct rds_addr> addrs;
 	std::vector<Kind> kinds; /* of hosts; those beyond are ours */
 	uint32_t acts = 0; /* which are used: a bit for each */
-	check::Promise promise = check::Promise::kWhileConnected;
+	bool strict = false; /* what is known to be wrong is no excuse */
 
 	Kind kind(unsigned int host) const
 	{
@@ -99,6 +98,7 @@ struct Wish {
 	unsigned int hosts = 0; /* so many; 0: as the seed has it */
 	bool rdma = false;	/* over queue pairs, with operations */
 	bool hints = false;	/* over several paths, with ordering hints */
+	bool strict = false;	/* judged without excuses for what is known to be wrong */
 };
 
 Plan make_plan(uint64_t seed, unsigned int steps, const Wish &wish = {});

@@ -16,14 +16,16 @@ constexpr uint64_t kSomeDayNs = 1780000000ull * 1000 * 1000 * 1000;
 /* Who is told of bytes that were acknowledged and not read. */
 Watch *listening;
 
-void closed(const struct rds_addr &self, const struct rds_addr &peer, bool unread)
+void closed(const struct rds_addr &self, const struct rds_addr &peer, tube::Left left)
 {
 	unsigned int me = network::host_of(self), you = network::host_of(peer);
 
 	sim::say("host %u gives a connection with host %u up%s", me, you,
-		 unread ? ", with bytes that it had not read" : "");
+		 left == tube::Left::kNothing  ? ""
+		 : left == tube::Left::kUnread ? ", with bytes that it had not read"
+					       : ", with bytes that it had not read before a reset");
 	if (listening)
-		listening->loss.closed(me, you, unread);
+		listening->loss.closed(me, you, left);
 }
 
 /* Liars speak over streams. */
@@ -39,10 +41,11 @@ std::vector<const Carrier *> carriers(const Setup &s)
 } // namespace
 
 Stage::Stage(const Plan &plan)
-	: watch(plan.setup.hosts, plan.setup.slots, plan.setup.promise), plan_(plan),
-	  setup_(plan.setup), carriers_(carriers(plan.setup)), carrier_(*carriers_[0])
+	: watch(plan.setup.hosts, plan.setup.slots), plan_(plan), setup_(plan.setup), carriers_(carriers(plan.setup)), carrier_(*carriers_[0])
 {
 	listening = &watch;
+	if (setup_.strict)
+		watch.loss.set_strict();
 	set_date(kSomeDayNs);
 	stream::on_closed = verbs::on_closed = closed;
 	if (rds_core_init())

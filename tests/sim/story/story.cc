@@ -30,23 +30,9 @@ bool wait_for(F done)
 	return done();
 }
 
-/* Reads what has come for sockets whose own readers have stopped. */
-void listen(Stage &st)
+void rest(Stage &st)
 {
-	for (auto &n : st.nodes)
-		if (n && n->up())
-			n->listen();
-}
-
-enum class Readers { kRun, kStopped };
-
-void rest(Stage &st, Readers readers)
-{
-	auto idle = [&] {
-		if (readers == Readers::kStopped)
-			listen(st);
-		return st.idle();
-	};
+	auto idle = [&] { return st.idle(); };
 	/* Twice: what is acknowledged may still be in a window, or in a reader's hands. */
 	bool done = wait_for(idle);
 
@@ -70,16 +56,18 @@ std::vector<Voice> all_voices(Stage &st)
 	return voices;
 }
 
-/* A dead connection may still stand for what its peer said last: tried again until it is taken. */
+/* A dead connection may still stand for what its peer said last, that a port is full: a sender waits
+ * until it is told. */
 void say(Stage &st, const Voice &from, const Voice &to, const host::Bytes &data)
 {
 	int ret = -105;
+	bool over = false;
 
-	wait_for([&] {
+	sim::spawn("speaker", [&] {
 		ret = from.send(to.at, data);
-		return ret != -105;
+		over = true;
 	});
-	if (ret)
+	if (!wait_for([&] { return over; }) || ret)
 		st.watch.complain("rest: at peace a send from " + host::show(from.at.addr) +
 				  " port " + std::to_string(from.at.port) + " failed with " +
 				  std::to_string(ret));
@@ -102,7 +90,7 @@ void greet_plain(Stage &st, const std::vector<Voice> &voices)
 			say(st, from, to, traffic::make(flow, 0, 100));
 		}
 	}
-	rest(st, Readers::kStopped);
+	rest(st);
 	st.watch.loss.rest();
 }
 
@@ -125,11 +113,7 @@ void prove_alive(Stage &st)
 			flow++;
 		}
 	}
-	wait_for([&] {
-		listen(st);
-		return last.complete();
-	});
-	if (!last.complete())
+	if (!wait_for([&] { return last.complete(); }))
 		st.watch.complain("rest: " + std::to_string(last.lost()) +
 				  " messages did not arrive at peace:" + st.show());
 }
@@ -169,7 +153,7 @@ Result finish(std::unique_ptr<Stage> stage)
 	Result r;
 
 	st.calm();
-	rest(st, Readers::kRun);
+	rest(st);
 	r.lost = st.watch.order.lost();
 	r.received = st.watch.order.received_count();
 	st.excuse_absent();

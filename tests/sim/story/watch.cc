@@ -8,8 +8,8 @@
 namespace story
 {
 
-Watch::Watch(unsigned int n_hosts, unsigned int slots_per_host, check::Promise promise)
-	: slots_per_host(slots_per_host), n_slots(n_hosts * slots_per_host), loss(promise)
+Watch::Watch(unsigned int n_hosts, unsigned int slots_per_host)
+	: slots_per_host(slots_per_host), n_slots(n_hosts * slots_per_host)
 {
 	memory.allow_hosts(n_hosts);
 	for (unsigned int from = 0; from < n_slots; from++)
@@ -29,6 +29,14 @@ uint32_t Watch::new_flow(unsigned int from, unsigned int to)
 unsigned int Watch::slot_at(const struct rds_endpoint &at) const
 {
 	return network::host_of(at.addr) * slots_per_host + at.port - kFirstPort;
+}
+
+void Watch::booted(unsigned int host)
+{
+	loss.booted(host);
+	for (uint32_t i = 0; i < flows.size(); i++)
+		if (host_of(flows[i].to) == host)
+			order.forget(i);
 }
 
 void Watch::excuse_to(unsigned int slot)
@@ -75,8 +83,8 @@ void Watch::received(unsigned int slot, uint32_t instance, const struct rds_endp
 	if (is_liar(from.addr))
 		return;
 	if (data.empty()) {
-		order.received_empty(
-			empty_flow(slot_at(from), slot), instance);
+		order.received_empty(empty_flow(slot_at(from), slot), instance);
+		loss.received_empty(empty_flow(slot_at(from), slot));
 		return;
 	}
 	if (!name) {

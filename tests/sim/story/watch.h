@@ -22,7 +22,7 @@ namespace story
 constexpr uint16_t kFirstPort = 1000;
 
 struct Watch {
-	Watch(unsigned int n_hosts, unsigned int slots_per_host, check::Promise promise);
+	Watch(unsigned int n_hosts, unsigned int slots_per_host);
 
 	/* A flow from the socket in slot @from to slot @to. */
 	uint32_t new_flow(unsigned int from, unsigned int to);
@@ -40,6 +40,8 @@ struct Watch {
 	{
 		return static_cast<uint16_t>(kFirstPort + slot % slots_per_host);
 	}
+	/* @host comes up, or its modules: it knows nothing of what it had read. */
+	void booted(unsigned int host);
 	/* What is under way to @slot, or from it, may be lost: its socket closes or is new. */
 	void excuse_to(unsigned int slot);
 	void excuse_from(unsigned int slot);
