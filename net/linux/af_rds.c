@@ -106,32 +106,11 @@ static int rds_getname(struct socket *sock, struct sockaddr *name, int peer)
 	return rds_write_name(&ep, name);
 }
 
-/*
- * An epoll that is exclusive lets a wake reach one thread, which is not done with the first message
- * when the second comes; one with an edge may count messages by it.  Others need no more than one.
- */
-static bool wants_each(const struct poll_table_struct *wait)
-{
-	return !poll_does_not_wait(wait) &&
-	       poll_requested_events(wait) & (EPOLLET | EPOLLEXCLUSIVE);
-}
-
 static __poll_t rds_poll(struct file *file, struct socket *sock, struct poll_table_struct *wait)
 {
 	struct sock *sk = sock->sk;
-	unsigned int ready;
-	__poll_t mask = 0;
+	__poll_t mask = rds_poll_socket(file, sock, wait);
 
-	sock_poll_wait(file, sock, wait);
-	if (unlikely(wants_each(wait)))
-		rds_socket_wake_each(rds_core(sk));
-	ready = rds_socket_poll(rds_core(sk));
-	if (ready & RDS_POLL_IN)
-		mask |= EPOLLIN | EPOLLRDNORM;
-	if (ready & RDS_POLL_CONG)
-		mask |= EPOLLIN | EPOLLRDNORM | EPOLLWRBAND;
-	if (ready & RDS_POLL_OUT)
-		mask |= EPOLLOUT | EPOLLWRNORM;
 	if (READ_ONCE(sk->sk_err) || !skb_queue_empty_lockless(&sk->sk_error_queue))
 		mask |= EPOLLERR;
 	return mask;

@@ -80,9 +80,19 @@ int rds_write_name(const struct rds_endpoint *ep, void *to);
 /* ---- sendmsg.c, recvmsg.c ---- */
 int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
 int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags);
-/* Puts @wait on @sk's wait queue: a change of what is looked at afterwards wakes us. */
-struct wait_queue_entry;
-void rds_begin_wait(struct sock *sk, struct wait_queue_entry *wait);
+
+/* ---- wait.c ---- */
+/* Sends @m when there is room and the port takes messages: as rds_socket_send(), or -ETIMEDOUT after
+ * @timeo jiffies, -ERESTARTSYS for a signal. */
+int rds_wait_and_send(struct sock *sk, const struct rds_endpoint *to, struct rds_msg *m, int more,
+		      long timeo);
+/* 0 when there is something to read; -ETIMEDOUT, -ERESTARTSYS.  *@timeo is what is left of it. */
+int rds_wait_to_recv(struct sock *sk, long *timeo);
+/* What poll(2) says of the socket, errors excepted. */
+struct poll_table_struct;
+__poll_t rds_poll_socket(struct file *file, struct socket *sock, struct poll_table_struct *wait);
+/* RDS_WAKE_*: wakes who waits for that.  Whatever it is was stored before. */
+void rds_wake_sleepers(struct sock *sk, unsigned int what);
 
 /* ---- cmsg.c ---- */
 /* What the control messages of one sendmsg ask for. */

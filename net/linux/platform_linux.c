@@ -238,26 +238,7 @@ uint32_t rds_random(void)
 /* ---- sockets ---- */
 void rds_socket_wake(struct rds_socket *s, unsigned int what)
 {
-	struct sock *sk = rds_sk(s);
-	struct socket_wq *wq;
-	__poll_t events = 0;
-
-	if (what & RDS_WAKE_READ)
-		events |= EPOLLIN | EPOLLRDNORM;
-	if (what & RDS_WAKE_WRITE)
-		events |= EPOLLOUT | EPOLLWRNORM;
-	/* Told as readable (mainline's way), and blocked senders wait for it too. */
-	if (what & RDS_WAKE_CONG)
-		events |= EPOLLIN | EPOLLRDNORM | EPOLLWRBAND | EPOLLOUT | EPOLLWRNORM;
-	rcu_read_lock();
-	wq = rcu_dereference(sk->sk_wq);
-	if (skwq_has_sleeper(wq))
-		wake_up_interruptible_poll(&wq->wait, events);
-	if (what & (RDS_WAKE_READ | RDS_WAKE_CONG))
-		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
-	if (what & RDS_WAKE_WRITE)
-		sk_wake_async(sk, SOCK_WAKE_SPACE, POLL_OUT);
-	rcu_read_unlock();
+	rds_wake_sleepers(rds_sk(s), what);
 }
 
 /* sk_forward_alloc is under the socket's lock; nothing of ours holds that for long. */

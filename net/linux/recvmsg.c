@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * recvmsg.c: from a socket's receive queue to a system call.
+ * recvmsg.c: from a socket's receive queue to a system call.  Waiting is in wait.c.
  *
  * A message, a notification or a completion is taken off its queue only when everything that tells
  * of it has been copied: a fault loses nothing.
  */
-#include <linux/sched/signal.h>
 #include <net/ip.h>
 
 #include "glue.h"
@@ -108,41 +107,6 @@ static int recv_completions(struct sock *sk, struct msghdr *msg)
 	return 0;
 }
 
-/*
- * Wakers change the socket, pass a full barrier and look for sleepers (skwq_has_sleeper); so we are
- * seen on the queue before we look at the socket.  add_wait_queue() ends in a plain store.
- */
-void rds_begin_wait(struct sock *sk, struct wait_queue_entry *wait)
-{
-	add_wait_queue(sk_sleep(sk), wait);
-	smp_mb();
-}
-
-/*
- * A signal restarts the call where its handler has SA_RESTART, with the whole time again, even if
- * there is a time limit: so does mainline, and who has met no EINTR there must meet none here.
- */
-static int wait_to_recv(struct sock *sk, long *timeo)
-{
-	DEFINE_WAIT_FUNC(wait, woken_wake_function);
-	int ret = 0;
-
-	rds_begin_wait(sk, &wait);
-	while (!rds_socket_readable(rds_core(sk))) {
-		if (!*timeo) {
-			ret = -ETIMEDOUT;
-			break;
-		}
-		if (signal_pending(current)) {
-			ret = -ERESTARTSYS;
-			break;
-		}
-		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
-	}
-	remove_wait_queue(sk_sleep(sk), &wait);
-	return ret;
-}
-
 int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)
 {
 	struct sock *sk = sock->sk;
@@ -164,7 +128,7 @@ int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)
 			return ret;
 		if (!wait)
 			return recv_completions(sk, msg);
-		ret = wait_to_recv(sk, &timeo);
+		ret = rds_wait_to_recv(sk, &timeo);
 		if (ret)
 			return ret;
 	}

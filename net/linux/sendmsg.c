@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sendmsg.c: from a system call to rds_socket_send(), and the waiting in between.
+ * sendmsg.c: from a system call to rds_socket_send().  Waiting is in wait.c.
  *
  * The order of the checks is mainline's: programs see the same errno when several things are wrong.
  */
-#include <linux/sched/signal.h>
-
 #include "glue.h"
 
 /* A message carries at most this much, and one RDMA operation too. */
@@ -54,44 +52,6 @@ static int check_size(struct sock *sk, struct msghdr *msg, size_t len)
 	return 0;
 }
 
-/* Sleeps once: 0, or the errno that ends the send. */
-static int sleep_to_send(struct wait_queue_entry *wait, long *timeo)
-{
-	if (!*timeo)
-		return -ETIMEDOUT;
-	if (signal_pending(current))
-		return -ERESTARTSYS; /* as in recvmsg.c */
-	*timeo = wait_woken(wait, TASK_INTERRUPTIBLE, *timeo);
-	return 0;
-}
-
-/*
- * On the wait queue first, then tried again: a port that clears takes its waiters off its list and
- * wakes them once, and may be full again by the time we look; the same with room for sending.  A
- * send that fails after we could be woken is followed by a wakeup for certain.
- */
-static int wait_and_send(struct sock *sk, const struct rds_endpoint *to, struct rds_msg *m,
-			 int more, long *timeo)
-{
-	struct rds_socket *s = rds_core(sk);
-	DEFINE_WAIT_FUNC(wait, woken_wake_function);
-	int err;
-
-	rds_begin_wait(sk, &wait);
-	for (;;) {
-		err = rds_socket_send(s, to, m, more);
-		if (err == -ENOBUFS)
-			rds_socket_note_blocked(s);
-		else if (err != -EAGAIN)
-			break;
-		err = sleep_to_send(&wait, timeo);
-		if (err)
-			break;
-	}
-	remove_wait_queue(sk_sleep(sk), &wait);
-	return err;
-}
-
 static int queue_message(struct sock *sk, const struct rds_endpoint *to, struct rds_msg *m,
 			 unsigned int flags)
 {
@@ -101,7 +61,7 @@ static int queue_message(struct sock *sk, const struct rds_endpoint *to, struct 
 
 	if (likely(err != -EAGAIN && err != -ENOBUFS) || !timeo)
 		return err;
-	return wait_and_send(sk, to, m, more, &timeo);
+	return rds_wait_and_send(sk, to, m, more, timeo);
 }
 
 int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)

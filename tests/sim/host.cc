@@ -14,6 +14,7 @@ namespace host
 
 std::atomic<uint64_t> date = 1;
 void (*on_wake)(Sock *s);
+void (*wake_sleepers)(struct rds_socket *s, unsigned int what);
 void (*on_limit)();
 void (*on_state)(const struct rds_path *p, unsigned int from, unsigned int to, unsigned int why);
 void (*on_module_request)(const char *name);

@@ -79,6 +79,9 @@ struct Sock {
 	std::atomic<uint32_t> charges = 0; /* calls that may not wait */
 	std::atomic<bool> gone = false;
 	struct rds_rcu_head rcu;
+	/* What Linux has before the core's storage: struct rds_sock of its glue (tests/sim/glue). */
+	static constexpr size_t kLinuxBytes = 96;
+	alignas(16) unsigned char linux_sock[kLinuxBytes] = {};
 
 	struct rds_socket *core()
 	{
@@ -115,6 +118,8 @@ void count_wake(struct rds_socket *s, unsigned int what);
 extern std::atomic<uint64_t> date;
 /* Called after the counters of a Sock were raised (the thread build wakes sleepers with it). */
 extern void (*on_wake)(Sock *s);
+/* As the glue's: looks for sleepers.  Before anything else that is a barrier. */
+extern void (*wake_sleepers)(struct rds_socket *s, unsigned int what);
 /* Called when somebody asks for the limit of a send queue, with its amounts in hand: the simulator
  * may give the processor to another there. */
 extern void (*on_limit)();

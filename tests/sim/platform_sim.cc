@@ -333,6 +333,8 @@ void rds_socket_wake(struct rds_socket *s, unsigned int what)
 	must_not_be_hardirq("wakes in hardirq");
 	if (current().spins)
 		fail("wakes under a spin lock");
+	if (host::wake_sleepers)
+		host::wake_sleepers(s, what);
 	barrier();
 	host::count_wake(s, what);
 	wake(s);

@@ -307,6 +307,7 @@ void reset(const Options &opt)
 	host::logged = 0;
 	host::date = 1;
 	host::on_wake = nullptr;
+	host::wake_sleepers = nullptr;
 	host::on_limit = preempt_point;
 	host::on_state = nullptr;
 	host::on_module_request = nullptr;

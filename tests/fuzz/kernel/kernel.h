@@ -73,9 +73,11 @@ struct ctl_table_header *register_net_sysctl(struct net *net, const char *path,
 
 /* ---- sockets ---- */
 enum sock_flags { SOCK_RCVTSTAMP, SOCK_TSTAMP_NEW, SOCK_ZEROCOPY };
+struct socket_wq;
 struct sock {
 	unsigned long sk_flags;
 	int locked;
+	struct socket_wq *sk_wq;
 };
 struct socket {
 	struct sock *sk;

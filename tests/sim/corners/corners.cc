@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "corners.h"
 
+#include <cerrno>
 #include <cstring>
+
+#include <sys/epoll.h>
+
+#include "glue.h"
 
 namespace corners
 {
@@ -39,6 +44,7 @@ World::World(Over over, uint64_t seed, const Tune &tune) : stream(over != Over::
 	sim::reset(sim::Options{.seed = seed});
 	sim::options().preempt_per_1000 = static_cast<unsigned int>(sim::random_below(300));
 	check::watch_states();
+	glue::start([this] { return stop; });
 	EXPECT_EQ(rds_core_init(), 0);
 	p.delay_max_ns = 2000 + sim::random_below(100 * 1000);
 	p.send_window = 200 + sim::random_below(20 * 1000);
@@ -79,6 +85,7 @@ World::~World()
 	rds_transport_unregister(rds_loop_init(&loop_module_));
 	rds_core_exit();
 	sim::run_ready();
+	EXPECT_TRUE(glue::nobody_waits());
 	EXPECT_EQ(sim::leftovers(), "");
 	EXPECT_EQ(check::states_complaint(), "");
 	EXPECT_EQ(loop_module_.refs.load(), 0);
@@ -173,42 +180,12 @@ void everywhere(uint64_t seeds, const std::function<void(World &)> &story, const
 namespace
 {
 
-/* Until there was a wakeup of @kinds that is not among those @seen. */
-void sleep(World &w, host::Socket &s, const host::News &seen, unsigned int kinds)
+/* What a program waits for that did not get its message off. */
+unsigned int events_for(Way way, int ret)
 {
-	sim::wait_until([&w, &s, seen, kinds] { return w.stop || seen.came(s.sock(), kinds); });
-}
-
-/* As wait_to_send() of the glue: looks, sleeps, looks again.  Congestion: one wakeup is enough to
- * send again, which registers anew. */
-void block(World &w, host::Socket &s, const struct rds_endpoint &to, int ret, host::News seen)
-{
-	if (ret == -105) {
-		if (rds_socket_congested(s.core(), &to))
-			sleep(w, s, seen, RDS_WAKE_CONG);
-		return;
-	}
-	while (!w.stop) {
-		seen = host::News(s.sock());
-		if (rds_socket_writable(s.core()))
-			return;
-		sleep(w, s, seen, RDS_WAKE_WRITE);
-	}
-}
-
-/* As a program with MSG_DONTWAIT and poll(2). */
-void poll(World &w, host::Socket &s, int ret)
-{
-	unsigned int want = ret == -105 ? RDS_POLL_CONG : RDS_POLL_OUT;
-	unsigned int kind = ret == -105 ? RDS_WAKE_CONG : RDS_WAKE_WRITE;
-
-	while (!w.stop) {
-		host::News seen(s.sock());
-
-		if (rds_socket_poll(s.core()) & want)
-			return;
-		sleep(w, s, seen, kind);
-	}
+	if (way == Way::kEdge)
+		return EPOLLIN | EPOLLWRBAND | EPOLLOUT;
+	return ret == -ENOBUFS ? EPOLLIN | EPOLLWRBAND : EPOLLOUT;
 }
 
 } // namespace
@@ -216,13 +193,14 @@ void poll(World &w, host::Socket &s, int ret)
 bool send(World &w, host::Socket &from, const struct rds_endpoint &to, uint32_t flow,
 	  check::Order &order, uint32_t count, size_t min, size_t max, Way way)
 {
+	glue::Poll poll(from, way == Way::kEdge ? EPOLLET : 0);
+
 	for (uint32_t i = 0; i < count;) {
 		auto data = traffic::make(flow, i, min + sim::random_below(max - min + 1));
-		host::News seen(from.sock());
 
 		order.sent(flow, i);
 
-		int ret = from.send(to, data);
+		int ret = glue::send(from, to, data, way == Way::kBlocking ? glue::kForever : 0);
 
 		if (!ret) {
 			i++;
@@ -231,15 +209,13 @@ bool send(World &w, host::Socket &from, const struct rds_endpoint &to, uint32_t 
 		order.not_sent(flow, i);
 		if (w.stop)
 			return false;
-		if (ret == -12) {
+		if (ret == -ENOMEM) {
 			sim::yield();
-		} else if (ret != -11 && ret != -105) {
+		} else if (way == Way::kBlocking || (ret != -EAGAIN && ret != -ENOBUFS)) {
 			order.complain("send failed with " + std::to_string(ret));
 			return false;
-		} else if (way == Way::kBlocking) {
-			block(w, from, to, ret, seen);
 		} else {
-			poll(w, from, ret);
+			(void)poll.wait(events_for(way, ret));
 		}
 	}
 	return true;
@@ -250,11 +226,9 @@ void receive(World &w, host::Socket &at, check::Order &order, uint64_t n)
 	uint64_t got = 0;
 
 	while (!w.stop && got < n) {
-		host::News seen(at.sock());
-
 		got += traffic::drain(at, order);
-		if (got < n && !at.readable())
-			sleep(w, at, seen, RDS_WAKE_READ);
+		if (got < n)
+			(void)glue::wait_to_recv(at);
 	}
 }
 

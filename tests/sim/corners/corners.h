@@ -102,7 +102,7 @@ void everywhere(uint64_t seeds, const std::function<void(World &)> &story,
 		const Tune &tune = nullptr);
 
 /* How an application waits. */
-enum class Way { kBlocking, kPolling };
+enum class Way { kBlocking, kPolling, kEdge };
 
 /* Sends @count messages of @min..@max bytes, sleeping where sendmsg() or poll() would.  False:
  * stopped. */

@@ -89,6 +89,8 @@ TEST(Corners, ThePeerComesBackWithOtherPaths)
 					if (sim::chance(500))
 						w.cut();
 				}
+				for (uint32_t i = 0; i < kFlows; i++)
+					order.forget(i);
 				sim::run_for(sim::random_below(20 * kMs));
 				stream::set_paths(1u << sim::random_below(4));
 				stream::listen(w.net_b(), {w.addr_b});

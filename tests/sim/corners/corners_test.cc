@@ -40,7 +40,7 @@ void sleepers(World &w, Way way, unsigned int fail_per_1000 = 0)
 	}
 	for (uint16_t i = 0; i < 4; i++)
 		w.run("send", [&, i] {
-			send(w, *as[way == Way::kPolling ? i : i / 2u],
+			send(w, *as[way == Way::kBlocking ? i / 2u : i],
 			     w.at_b(static_cast<uint16_t>(200 + i % 2)), i, order, 30, 16, 600, way);
 		});
 	w.finish();
@@ -62,6 +62,12 @@ TEST(Corners, SleepersWithoutMemoryWakeUp)
 TEST(Corners, PollingSendersWakeUp)
 {
 	everywhere(20, [](World &w) { sleepers(w, Way::kPolling); });
+}
+
+/* They are told once, and look once. */
+TEST(Corners, SendersWithAnEdgeWakeUp)
+{
+	everywhere(20, [](World &w) { sleepers(w, Way::kEdge); });
 }
 
 /* The worker goes on where a sender's turn ended. */
