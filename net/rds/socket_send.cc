@@ -243,7 +243,7 @@ void rds_socket::cancel(const struct rds_endpoint *to)
 
 		if (rds::Flows *mine = send_flows.load_acquire())
 			mine->cancel(c, port);
-		c.for_each_path([&](rds::Path &p) { p.cancel(*this, port); });
+		c.for_each_path_as_messages_move([&](rds::Path &p) { p.cancel(*this, port); });
 	});
 }
 

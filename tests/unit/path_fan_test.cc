@@ -338,6 +338,28 @@ TEST_F(PathFan, CancelFindsWhatIsOnAnyPath)
 	EXPECT_EQ(s->core()->snd_space.mem().used(), 0u);
 }
 
+/* Who walks over the paths in the other direction misses what moves past him. */
+TEST_F(PathFan, CancelFindsWhatMovesMeanwhile)
+{
+	fan_out();
+
+	uint16_t third = port_for(3);
+
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	for (unsigned int round = 0; round < 200; round++) {
+		conn().agreed.store(8);
+		conn().n_paths.store(8);
+		send(third);
+		sim::options().preempt_per_1000 = 300;
+		sim::spawn("fold", [&] { conn().begin_fold(); });
+		sim::spawn("cancel", [&] { rds_socket_cancel(s->core(), nullptr); });
+		sim::run_ready();
+		sim::options().preempt_per_1000 = 0;
+		ASSERT_TRUE(s->core()->snd_space.empty()) << "round " << round;
+	}
+}
+
 TEST_F(PathFan, NoPathIsMadeAtTheEnd)
 {
 	fan_out();

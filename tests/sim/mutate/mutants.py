@@ -95,6 +95,8 @@ MUTANTS = [
            "bool half = m->flags & rds::kMsgInXmit;"),
     Mutant("cancel-other-port", "cancel takes back what went to other ports", QUEUE,
            "(to_port >= 0 && rds::wire::get16(m->hdr.dport) != to_port)", "false"),
+    Mutant("cancel-order", "cancel walks against the messages, which pass it", SEND,
+           "c.for_each_path_as_messages_move([&]", "c.for_each_path([&]"),
     Mutant("pong-count", "pongs sent still count as queued", QUEUE,
            "queue_.remove(m); if (m->flags & rds::kMsgPong) pongs.fetch_sub(1); }",
            "queue_.remove(m); }"),
