@@ -196,8 +196,8 @@ void rds_path::take_over(rds_path &from, uint64_t seq)
 		while (at && rds::wire::get64(at->hdr.sequence) <= seq)
 			at = queue_.next(at);
 		while (rds::Message *m = from.queue_.pop_front()) {
-			if (!m->sock) {
-				/* A pong, or cancelled: of that connection. */
+			if (!m->sock || end_ == rds::PathEnd::kDead) {
+				/* A pong, or cancelled: of that connection.  Or of none. */
 				if (m->flags & rds::kMsgPong)
 					from.pongs.fetch_sub(1);
 				done.push_back(m);

@@ -224,6 +224,29 @@ TEST_F(PathFan, FoldingWaitsForASender)
 	EXPECT_EQ(next, 33u);
 }
 
+/* Nobody would look at a dead path's queue again. */
+TEST_F(PathFan, WhatComesToADeadPathIsFinished)
+{
+	fan_out();
+
+	uint16_t third = port_for(3);
+
+	send(third, 30);
+	up(*wires()[1]);
+	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	wires()[1]->on_xmit = [&] {
+		conn().begin_fold();
+		conn().first().post(rds::kEvDie);
+		sim::run_ready();
+		EXPECT_EQ(conn().first().state(), rds::PathState::kDead);
+	};
+	send(third, 31);
+	EXPECT_FALSE(conn().first().has_queued());
+	EXPECT_TRUE(s->core()->snd_space.empty());
+}
+
 /* sim_run --seed 13 --steps 300 --nodes 12: a pong stayed on a path that the peer's next life had
  * not, and knocked for ever. */
 TEST_F(PathFan, APongIsNotLeftBehind)

@@ -199,6 +199,8 @@ MUTANTS = [
            "rds::wire::put64(m->hdr.sequence, next++);", "next++;"),
     Mutant("fold-early", "path 0 connects while others still fold", PATH,
            "if (!index && conn.folding.load()) return ev;", ""),
+    Mutant("fold-dead", "what is folded onto a dead path stays there", FAN,
+           "if (!m->sock || end_ == rds::PathEnd::kDead) {", "if (!m->sock) {"),
     Mutant("fold-forgotten", "a peer with fewer paths is sent to on all of them", FAN,
            "!same && agreed.load() > 1", "false"),
     Mutant("led", "a path connects before its peer can know what for", PATH,
