@@ -261,7 +261,7 @@ struct rds_path final {
 	bool holds(uint16_t port) RDS_EXCLUDES(lock);
 	/* One that something waits for: what does is to be queued again.  Any context. */
 	void port_cleared();
-	void renumber(uint64_t first) RDS_EXCLUDES(lock);
+	void renumber_locked(uint64_t first) RDS_REQUIRES(lock);
 
 	/* Snapshots for rds-info. */
 	template <typename F>

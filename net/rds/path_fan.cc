@@ -115,10 +115,19 @@ void rds_conn::begin_fold()
 
 void rds_conn::folded()
 {
-	if (folding.fetch_sub(1) != 1)
-		return;
-	first().renumber(fold_seq);
-	first().post(rds::kEvWant);
+	rds::Path &p = first();
+	{
+		/* Path 0 connects as soon as none folds: each number is there once by then. */
+		rds::Guard g(p.lock);
+		uint32_t left = folding.load() - 1;
+
+		if (!left)
+			p.renumber_locked(fold_seq);
+		folding.store(left);
+		if (left)
+			return;
+	}
+	p.post(rds::kEvWant);
 }
 
 /* ---- what it takes of a path ---- */
@@ -214,9 +223,8 @@ void rds_path::take_over(rds_path &from, uint64_t seq)
 }
 
 /* All from number @first on, which many may have. */
-void rds_path::renumber(uint64_t first)
+void rds_path::renumber_locked(uint64_t first)
 {
-	rds::Guard g(lock);
 	uint64_t next = first;
 
 	for (rds::Message *m = queue_.front(); m; m = queue_.next(m))

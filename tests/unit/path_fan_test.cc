@@ -275,6 +275,44 @@ TEST_F(PathFan, APongIsNotLeftBehind)
 	EXPECT_EQ(third->state(), rds::PathState::kDown);
 }
 
+/* What comes from the others has one number until the last of them gives it its own. */
+TEST_F(PathFan, NoNumberGoesOutTwice)
+{
+	fan_out();
+
+	uint16_t third = port_for(3);
+	rds::wire::Header h;
+	int handle;
+
+	rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck, 8, 0});
+	for (unsigned int round = 0; round < 3000; round++) {
+		rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+		sim::run_ready();
+		conn().agreed.store(8);
+		conn().n_paths.store(8);
+		for (unsigned int i = 0; i < 3; i++)
+			send(third, i);
+		/* The peer is back, and speaks, as soon as it may be. */
+		wires()[0]->on_adopt = [&] { fake::arrive(wires()[0]->path, h); };
+		sim::options().preempt_per_1000 = 100;
+		conn().begin_fold();
+		sim::spawn("accept", [&] {
+			for (uint64_t n = sim::random_below(40); n; n--)
+				sim::yield();
+			rds_path_accepted(wires()[0]->path, &handle);
+		});
+		sim::run_ready();
+		sim::options().preempt_per_1000 = 0;
+
+		Numbers n = numbers(*wires()[0]);
+
+		ASSERT_EQ(n.size(), 3u) << "round " << round;
+		ASSERT_LT(n[0], n[1]) << "round " << round;
+		ASSERT_LT(n[1], n[2]) << "round " << round;
+		peer_has(*wires()[0], last_on_first());
+	}
+}
+
 TEST_F(PathFan, APlainPeerHasOnePath)
 {
 	fan_out();

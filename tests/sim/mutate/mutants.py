@@ -203,6 +203,10 @@ MUTANTS = [
            "if (!m->sock || end_ == rds::PathEnd::kDead) {", "if (!m->sock) {"),
     Mutant("fold-forgotten", "a peer with fewer paths is sent to on all of them", FAN,
            "!same && agreed.load() > 1", "false"),
+    Mutant("fold-renumber", "path 0 may connect before its messages have their numbers", FAN,
+           "if (!left) p.renumber_locked(fold_seq); folding.store(left); if (left) return; }",
+           "folding.store(left); if (left) return; } { rds::Guard g(p.lock);"
+           " p.renumber_locked(fold_seq); }"),
     Mutant("led", "a path connects before its peer can know what for", PATH,
            "if (led())", "if (true)"),
     Mutant("path-asks", "a path that had nothing to wait for does not ask again", PATH,
