@@ -74,7 +74,8 @@ Status fill_op(rds_socket &s, const Message &m, const struct rds_op_args &a, str
 
 	if (!st.ok())
 		return st;
-	if (!s.trans || !s.trans->mr_get)
+	/* Only then it stays what it is. */
+	if (!s.is_bound() || !s.trans->mr_get)
 		return Status::fail(err::kEopnotsupp);
 	op.kind = a.kind;
 	op.fence = (a.flags & rds::kRdmaFence) != 0;

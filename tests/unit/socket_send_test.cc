@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fixture.h"
+#include "net/rds/net.h"
 
 namespace
 {

@@ -297,7 +297,17 @@ MUTANTS = [
     Mutant("close-bind", "close leaves the socket bound", SOCKET,
            "net->bind.remove(*this); cancel(nullptr);", "cancel(nullptr);"),
     Mutant("close-module", "close keeps the transport's module", SOCKET,
-           "trans->unuse(net->os); rds_module_put(trans->owner);", "trans->unuse(net->os);"),
+           "t->unuse(net->os); rds_module_put(t->owner);", "t->unuse(net->os);"),
+    Mutant("bind-late", "a socket is found before it has its transport", SOCKET,
+           "choose(found.value()); }"
+           " rds::CongMap *map = net->cong.get(want.addr, net->seed);"
+           " Status st = map ? map->ensure_bits(RDS_MAY_SLEEP) : Status::fail(err::kEnomem);"
+           " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->seed); }",
+           "t = found.value(); }"
+           " rds::CongMap *map = net->cong.get(want.addr, net->seed);"
+           " Status st = map ? map->ensure_bits(RDS_MAY_SLEEP) : Status::fail(err::kEnomem);"
+           " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->seed); }"
+           " if (!chosen) choose(t);"),
     Mutant("close-waits", "close leaves its waiters", SOCKET,
            "net->cong.forget(*this);", ""),
     # ---- receiving ----
