@@ -181,21 +181,28 @@ struct rds_path final {
 	RDS_INLINE void took(const rds::wire::Fields &f)
 	{
 		next_rx_seq.store(f.seq + 1);
-		have_.store(f.seq + 1);
-		owe_ack(f);
+		have_up_to(f.seq + 1, f);
 	}
 	/* It had been before. */
 	RDS_INLINE void took_again(const rds::wire::Fields &f)
 	{
-		if (f.seq >= have_.load())
-			have_.store(f.seq + 1);
-		owe_ack(f);
-	}
-	RDS_INLINE void owe_ack(const rds::wire::Fields &f)
-	{
-		bool asked = f.flags & rds::wire::kAckRequired;
+		uint64_t have = have_.load();
 
-		if (peer() == rds::Peer::kAcks && (asked || !ack_armed_.load()))
+		have_up_to(f.seq < have ? have : f.seq + 1, f);
+	}
+	/* A timer that runs out now sees it, or we see that it is not armed any more (ack_fn). */
+	RDS_INLINE void have_up_to(uint64_t have, const rds::wire::Fields &f)
+	{
+		if (peer() != rds::Peer::kAcks) {
+			have_.store(have);
+			return;
+		}
+
+		bool asked = f.flags & rds::wire::kAckRequired;
+		bool armed = rds::announce_then_look([&] { have_.store(have); },
+						     [&] { return ack_armed_.load(); });
+
+		if (asked || !armed)
 			want_ack(asked);
 	}
 	RDS_INLINE rds::Peer peer() const
