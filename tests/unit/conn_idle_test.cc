@@ -274,6 +274,27 @@ TEST_F(ConnIdle, ACallInTheLastMoment)
 		EXPECT_EQ(state(), rds::PathState::kUp);
 }
 
+/* An acceptor may have found the connection before it ended, and hold it until after its burial. */
+TEST_F(ConnIdle, ACallAfterTheEnd)
+{
+	int handle;
+
+	used();
+
+	rds::Conn &c = w().path->conn;
+
+	c.refs.get();
+	sim::run_for(1900 * kMs);
+	rds_path_drained(w().path);
+	sim::run_for(2000 * kMs);
+	ASSERT_EQ(net->stat(RDS_S_conn_collected), 1u);
+	rds_path_accepted(rds_conn_path(&c, 0), &handle);
+	EXPECT_EQ(fake::discarded(), std::vector<void *>{&handle});
+	c.put();
+	sim::run_ready();
+	EXPECT_EQ(wires().size(), 0u);
+}
+
 /* A message that comes in the last moment is not left on a path that has retired. */
 TEST_F(ConnIdle, AMessageInTheLastMoment)
 {
