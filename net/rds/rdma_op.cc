@@ -186,6 +186,17 @@ bool op_spent(const Message &m)
 	return outcome && (outcome != 1 + kRdmaSuccess || r->op.alone);
 }
 
+void rdma_sync(rds_socket &s, const wire::Header &h)
+{
+	RdmaSide *side = s.rdma.load_acquire();
+	wire::ExtReader r(h);
+	wire::ExtView e;
+
+	while (side && r.next(e))
+		if (e.type == wire::Ext::kRdma)
+			side->sync(wire::get32(e.data));
+}
+
 void rdma_arrived(rds_socket &s, const wire::Header &h)
 {
 	wire::ExtReader r(h);
