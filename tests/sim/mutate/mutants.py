@@ -537,6 +537,9 @@ MUTANTS = [
     Mutant("order-old-forgotten", "what was sent before the first hint may be overtaken", ORDER,
            "return f.old_path != home.index || home.delivered() >= f.old_seq;",
            "return f.old_path != home.index || home.delivered() + ~0u >= f.old_seq;"),
+    Mutant("cancel-pages", "a program gets its pages back that the transport still reads", QUEUE,
+           "(m->flow() != nullptr || m->zcopy())", "(m->flow() != nullptr)"),
     Mutant("order-cancel-begun", "what has begun is taken back, and nobody waits for it", QUEUE,
-           "if (RDS_UNLIKELY(m->flow() != nullptr) && (half || m->end_off) && !s.dead.load()) continue;", ""),
+           "if (RDS_UNLIKELY(m->flow() != nullptr || m->zcopy()) && (half || m->end_off) && !s.dead.load())"
+           " continue;", ""),
 ]
