@@ -34,6 +34,8 @@ rds_path::rds_path(struct rds_conn &conn, unsigned int index)
 	rds_work_init(&work_, work_fn, RDS_WORK_LEAF);
 	rds_timer_init(&timer_, timer_fn);
 	rds_timer_init(&flush_, flush_fn);
+	rds_timer_init(&pause_, pause_fn);
+	rds_timer_init(&map_timer_, map_fn);
 	rds_timer_init(&ack_timer_, ack_fn);
 	fresh_stream();
 }
@@ -73,8 +75,7 @@ void rds_path::accepted(void *handle)
 
 void rds_path::pause_recv()
 {
-	recv_paused_.store(1);
-	rds_timer_arm(&flush_, rds::kRetryNs);
+	rds_timer_arm(&pause_, rds::kRetryNs);
 }
 
 void rds_path::work_fn(struct rds_work *w)
@@ -89,10 +90,17 @@ void rds_path::timer_fn(struct rds_timer *t)
 
 void rds_path::flush_fn(struct rds_timer *t)
 {
-	rds_path *p = rds::container_of(t, &rds_path::flush_);
-	bool paused = p->recv_paused_.exchange(0);
+	rds::container_of(t, &rds_path::flush_)->post(rds::kEvSend);
+}
 
-	p->post(rds::kEvSend | (paused ? uint32_t{rds::kEvRecvRetry} : 0));
+void rds_path::pause_fn(struct rds_timer *t)
+{
+	rds::container_of(t, &rds_path::pause_)->post(rds::kEvRecvRetry);
+}
+
+void rds_path::map_fn(struct rds_timer *t)
+{
+	rds::container_of(t, &rds_path::map_timer_)->post(rds::kEvSend);
 }
 
 /* ---- the worker ---- */
@@ -368,6 +376,7 @@ void rds_path::fresh_stream()
 {
 	bool acks = conn.trans.caps & RDS_CAP_DELIVERY_ACK;
 
+	rds_timer_cancel_sync(&pause_);
 	events_.fetch_and(~kConnectionEvents);
 	heard.store(0);
 	spoken_.store(0);
@@ -549,6 +558,8 @@ void rds_path::bury()
 {
 	rds_timer_cancel_sync(&timer_);
 	rds_timer_cancel_sync(&flush_);
+	rds_timer_cancel_sync(&pause_);
+	rds_timer_cancel_sync(&map_timer_);
 	rds_timer_cancel_sync(&ack_timer_);
 	rds_work_cancel_sync(&work_);
 	discard_accepted();

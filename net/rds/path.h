@@ -319,6 +319,8 @@ struct rds_path final {
 	static void work_fn(struct rds_work *w);
 	static void timer_fn(struct rds_timer *t);
 	static void flush_fn(struct rds_timer *t);
+	static void pause_fn(struct rds_timer *t);
+	static void map_fn(struct rds_timer *t);
 	void run();
 	uint32_t step(uint32_t ev);
 	uint32_t step_down(uint32_t ev);
@@ -413,13 +415,15 @@ struct rds_path final {
 	rds::Atomic<uint32_t> events_;
 	rds::Atomic<uint32_t> drop_reason_;
 	rds::Atomic<void *> accepted_;
-	rds::Atomic<uint32_t> recv_paused_; /* flush_ is to end a receive pause too */
 	rds::Atomic<uint32_t> spoken_; /* the peer has said something on this connection */
 	rds::Atomic<uint32_t> wanted_; /* kEvWant posted, or a retry is armed */
 	rds::Atomic<uint64_t> called_ns_; /* when call() did something last */
 	struct rds_work work_;
 	struct rds_timer timer_; /* back-off, connect timeout, drain timeout: by state */
-	struct rds_timer flush_; /* end of a hold window, of a pause for memory */
+	/* One for each, for whoever arms a timer again puts off what it was armed for. */
+	struct rds_timer flush_; /* end of a hold window */
+	struct rds_timer pause_; /* end of a receive pause */
+	struct rds_timer map_timer_; /* another try to get memory for a congestion map */
 	struct rds_timer ack_timer_; /* what was received is to be acknowledged by then */
 	uint32_t backoff_ms_ = 0; /* worker */
 	bool retry_armed_ = false; /* worker */

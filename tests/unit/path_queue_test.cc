@@ -211,6 +211,44 @@ TEST_F(PathQueue, HoldsAStreamBackForAMoment)
 	EXPECT_EQ(fake::frames(wire().sent).size(), 202u);
 }
 
+TEST_F(PathQueue, AReceiversPauseHoldsNothingBack)
+{
+	unsigned int n = 0;
+
+	fake::set_caps(RDS_CAP_COALESCE);
+	send(0);
+	bring_up();
+	while (fake::frames(wire().sent).size() == n + 2 && n < 400) {
+		send(++n);
+		sim::run_for(2000);
+	}
+	ASSERT_EQ(fake::frames(wire().sent).size(), n + 1) << "one waits for company";
+	rds_recv_later(wire().path);
+	sim::run_for(2 * rds::kHoldWindowNs);
+	EXPECT_EQ(fake::frames(wire().sent).size(), n + 2);
+}
+
+/* A full receiver or missing memory is not looked after with every flush. */
+TEST_F(PathQueue, NorDoesAStreamEndAReceiversPause)
+{
+	fake::set_caps(RDS_CAP_COALESCE);
+	send(0);
+	bring_up();
+	rds_recv_later(wire().path);
+
+	uint64_t end = sim::now_ns() + rds::kRetryNs;
+
+	while (sim::now_ns() < end - 100 * 1000) {
+		send(1);
+		sim::run_for(2000);
+		rds_path_acked(wire().path, wire().sent.size());
+	}
+	EXPECT_GT(net->stat(RDS_S_send_held), 100u);
+	EXPECT_EQ(wire().history(), "connect");
+	sim::run_for(200 * 1000);
+	EXPECT_EQ(wire().history(), "connect recv_retry");
+}
+
 TEST_F(PathQueue, SendsALoneMessageAtOnce)
 {
 	fake::set_caps(RDS_CAP_COALESCE);
