@@ -391,7 +391,7 @@ bool rds_path::stays_retired(uint32_t ev)
 
 bool rds_path::take_back_locked()
 {
-	if (!conn.call_off())
+	if (end_ == rds::PathEnd::kDead || !conn.call_off())
 		return false;
 	if (end_ == rds::PathEnd::kRetired)
 		end_ = rds::PathEnd::kNone;

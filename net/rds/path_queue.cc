@@ -371,7 +371,8 @@ void rds_path::reset_queue(bool purge)
 		rds::Message *old_unsent = unsent_, *next;
 		bool sent = true;
 
-		if (purge && end_ == rds::PathEnd::kNone)
+		/* Of one that was collected another connection takes what still comes. */
+		if (purge && (end_ == rds::PathEnd::kNone || conn.fate.load() != rds::Fate::kDying))
 			end_ = rds::PathEnd::kDead;
 		for (rds::Message *m = queue_.front(); m; m = next) {
 			next = queue_.next(m);

@@ -329,6 +329,31 @@ TEST_F(ConnIdle, ItCannotBeCalledOffTooLate)
 	EXPECT_EQ(wires().size(), 0u);
 }
 
+/* Its namespace may end while it retires. */
+TEST_F(ConnIdle, ADeadPathIsNotTakenBack)
+{
+	used();
+	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+	sim::run_ready();
+
+	rds::Conn &c = w().path->conn;
+
+	c.fate.store(rds::Fate::kRetiring);
+	w().path->retire();
+	sim::run_ready();
+	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	w().path->post(rds::kEvDie);
+	sim::run_ready();
+	ASSERT_EQ(state(), rds::PathState::kDead);
+	EXPECT_EQ(send(), -101);
+	EXPECT_TRUE(s->core()->snd_space.empty());
+	c.fate.store(rds::Fate::kWatched);
+	w().path->reinstate();
+	EXPECT_EQ(send(), -101);
+	EXPECT_FALSE(w().path->has_queued());
+}
+
 /* Nor on one that was about to try again, and was kept from it. */
 TEST_F(ConnIdle, ARetryThatWasArmedIsNotWaitedFor)
 {
