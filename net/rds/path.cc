@@ -23,6 +23,11 @@ bool legal(PathState from, PathState to)
 	return false;
 }
 
+bool is_orderly(uint32_t why)
+{
+	return why == RDS_DROP_ADMIN || why == RDS_DROP_IDLE;
+}
+
 } // namespace
 
 rds_path::rds_path(struct rds_conn &conn, unsigned int index)
@@ -55,8 +60,19 @@ void rds_path::post(uint32_t events)
 
 void rds_path::drop(enum rds_drop_reason why)
 {
-	drop_reason_.store(why);
+	/* That it is to end in order is no news for one that ends, and must not hide what is. */
+	if (why == RDS_DROP_ADMIN)
+		end_in_order(why);
+	else
+		drop_reason_.store(why);
 	post(rds::kEvDrop);
+}
+
+void rds_path::end_in_order(unsigned int why)
+{
+	uint32_t none = RDS_DROP_NONE;
+
+	(void)drop_reason_.compare_exchange(none, why);
 }
 
 void rds_path::accepted(void *handle)
@@ -234,7 +250,7 @@ uint32_t rds_path::step_disconnecting(uint32_t ev)
 	if (ev & rds::kEvRecvRetry)
 		conn.trans.recv_retry(priv);
 	/* Asked again for an orderly end: we are at it. */
-	if (ev & rds::kEvDrop && drop_reason_.load() == RDS_DROP_ADMIN)
+	if (is_orderly(drop_reason_.load()))
 		ev &= ~uint32_t{rds::kEvDrop};
 	if (!(ev & (rds::kEvDrained | rds::kEvTimer | rds::kEvDrop)))
 		return 0; /* connected, knocked, want, send: after the end; accepted: go_down() */
@@ -308,7 +324,7 @@ void rds_path::end_connection(unsigned int why)
 		conn.net.count(RDS_S_conn_reset);
 	/* A peer that acknowledges gets again what it has not read. */
 	if (why == RDS_DROP_IDLE || (why == RDS_DROP_ADMIN && peer() != rds::Peer::kAcks)) {
-		drop_reason_.store(why);
+		end_in_order(why);
 		enter(PathState::kDisconnecting, why);
 		arm(rds::kDrainTimeoutNs);
 		conn.trans.shutdown(priv);
@@ -378,6 +394,7 @@ void rds_path::fresh_stream()
 
 	rds_timer_cancel_sync(&pause_);
 	events_.fetch_and(~kConnectionEvents);
+	drop_reason_.store(RDS_DROP_NONE);
 	heard.store(0);
 	spoken_.store(0);
 	passive_open_ = asking_ = false;

@@ -334,6 +334,7 @@ struct rds_path final {
 	bool stays_retired(uint32_t ev) RDS_EXCLUDES(lock);
 	bool take_back_locked() RDS_REQUIRES(lock);
 	void close_down(unsigned int why);
+	void end_in_order(unsigned int why);
 	bool led();
 	void enter(rds::PathState to, unsigned int why);
 	void start_connect();
