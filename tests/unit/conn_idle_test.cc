@@ -411,6 +411,36 @@ TEST_F(ConnIdle, OthersAreLookedAtToo)
 			<< i;
 }
 
+/* Nor are those whose peers stopped in the midst of a message. */
+TEST_F(ConnIdle, OthersAreLookedAtBesideThoseThatStopped)
+{
+	constexpr unsigned int kMany = 2 * rds::kSweepBatch, kOurs = 10;
+
+	for (unsigned int i = 0; i < kMany + kOurs; i++) {
+		rds::wire::Header h;
+
+		ASSERT_EQ(s->send(endpoint(host::addr4(100 + i), 5000), pattern(10)), 0);
+		sim::run_ready();
+		ASSERT_EQ(wires().size(), i + 1);
+		rds_path_connected(wires()[i]->path);
+		sim::run_ready();
+		rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
+		(void)fake::arrive(wires()[i]->path, h);
+		rds::wire::encode_control(h);
+		rds::wire::put64(h.ack, 1);
+		(void)fake::arrive(wires()[i]->path, h);
+		wires()[i]->midway = i < kMany;
+		sim::run_ready();
+	}
+	for (unsigned int i = kMany; i < kMany + kOurs; i++)
+		EXPECT_TRUE(sim::run_until(
+			[i] {
+				return wires()[i]->path->state() == rds::PathState::kDisconnecting;
+			},
+			3 * 1000 * kMs))
+			<< i;
+}
+
 /* Who met a retired path finds the connection that takes its place. */
 TEST_F(ConnIdle, SendersNeverNotice)
 {
