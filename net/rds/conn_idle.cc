@@ -407,7 +407,7 @@ void rds_path::reinstate()
 		take_back_locked();
 	}
 	/* What came meanwhile was not looked at. */
-	post(rds::kEvAccepted | (conn.is_stranger() ? 0 : uint32_t{rds::kEvWant}));
+	post(rds::kEvAccepted | (has_messages() ? uint32_t{rds::kEvWant} : 0));
 }
 
 bool rds_conn::call_off()

@@ -375,6 +375,24 @@ TEST_F(ConnIdle, ARetryThatWasArmedIsNotWaitedFor)
 	EXPECT_EQ(state(), rds::PathState::kConnecting);
 }
 
+/* One that was not let go is as it was: down, for it has nothing to say. */
+TEST_F(ConnIdle, ARefusalCallsNobody)
+{
+	used();
+	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+	sim::run_ready();
+	w().path->retire();
+	sim::run_ready();
+	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	w().path->reinstate();
+	sim::run_for(1000 * kMs);
+	EXPECT_EQ(w().history(), "connect close");
+	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kNone);
+	ASSERT_EQ(send(), 0);
+	EXPECT_EQ(state(), rds::PathState::kConnecting);
+}
+
 /* Connections that may not go, of which there may be many, are not in the others' way. */
 TEST_F(ConnIdle, OthersAreLookedAtToo)
 {

@@ -364,6 +364,9 @@ MUTANTS = [
     Mutant("idle-midway", "a connection ends in the midst of a message", PATH,
            "if (ev & rds::kEvIdle && !conn.trans.midway(priv) && quiesce_idle()) {",
            "if (ev & rds::kEvIdle && quiesce_idle()) {"),
+    Mutant("idle-call", "who was not let go calls, though it has nothing to say", IDLE,
+           "(has_messages() ? uint32_t{rds::kEvWant} : 0)",
+           "(conn.is_stranger() ? 0 : uint32_t{rds::kEvWant})"),
     Mutant("idle-heard", "what comes after an end in order does not undo it", TAKEOVER,
            "spoken_.store(1); parted.store(0);", "spoken_.store(1);"),
     # ---- connections that only peers want ----
