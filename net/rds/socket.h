@@ -168,6 +168,7 @@ struct rds_socket final {
 		      struct rds_path *&token, rds::Status &st);
 	rds::Status send_anew(const struct rds_endpoint &to, rds::Message *m, bool more,
 			      struct rds_path *&token);
+	rds::Status copy_pages(rds::Message &m);
 	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more);
 	void take_arrived() RDS_REQUIRES(reader, recv_lock);
 	void note_place(const rds::Message &m) RDS_REQUIRES(recv_lock);

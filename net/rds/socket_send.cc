@@ -161,6 +161,19 @@ Status rds_socket::try_send(const struct rds_endpoint &to, Message *m, bool more
 	return st;
 }
 
+/* A local receiver would read the caller's pages after we gave them back.  The copy is paid for as
+ * any other: lent pages counted nothing. */
+Status rds_socket::copy_pages(Message &m)
+{
+	Status copied(rds_payload_unpin(m.payload()));
+
+	if (!copied.ok())
+		return copied;
+	m.flags &= static_cast<uint16_t>(~rds::kMsgPinned);
+	rds::message_charge_payload(m);
+	return snd_space.pay(this, m.charge);
+}
+
 Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 {
 	if (!is_bound())
@@ -174,13 +187,9 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 		Status st = try_send(to, m, more);
 
 		if (st.is(err::kEopnotsupp) && m->flags & rds::kMsgPinned) {
-			/* A local receiver would read the caller's pages after we gave them back.
-			 * */
-			Status copied(rds_payload_unpin(m->payload()));
-
-			if (!copied.ok())
-				return copied;
-			m->flags &= static_cast<uint16_t>(~rds::kMsgPinned);
+			st = copy_pages(*m);
+			if (!st.ok())
+				return st;
 			continue;
 		}
 		if (RDS_LIKELY(!st.is(err::kEnobufs)))
