@@ -16,7 +16,7 @@ using rds::Message;
  */
 bool rds_socket::has_space(const Message &m, uint32_t limit, bool spill)
 {
-	uint32_t used = rcv_mem.used();
+	uint64_t used = rcv_mem.used();
 
 	if (RDS_LIKELY(used / rds::kHardMemFactor <= limit))
 		return true;
@@ -69,7 +69,7 @@ Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool sp
 			arrived_any.store(1);
 
 		uint32_t bytes = rcv_bytes.fetch_add(m->len) + m->len;
-		uint32_t mem = rcv_mem.add(m->charge) + m->charge;
+		uint64_t mem = rcv_mem.add(m->charge) + m->charge;
 
 		if (RDS_UNLIKELY(bytes > limit || mem / rds::kMemFactor > limit) &&
 		    !congested.load())
