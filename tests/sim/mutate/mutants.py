@@ -185,6 +185,8 @@ MUTANTS = [
            "if (&c.trans == &t) return c.tos == tos;", "if (&c.trans == &t) return true;"),
     Mutant("tos-loop", "loopback has a connection for each priority, and one more", CONN,
            "if (via.value() != &t) tos = 0;", ""),
+    Mutant("kill-mute", "who waits for ever for a reference says nothing", CONN,
+           "if (!said && rds_now_ns()", "if (said && rds_now_ns()"),
     Mutant("map-tell", "nobody is told that a port's state changed", CONN,
            "c.first().post(kEvSend);", ";"),
     # ---- several paths ----
