@@ -96,6 +96,8 @@ void ConnTable::sweep_fn(struct rds_work *w)
 
 void ConnTable::start_sweep()
 {
+	/* It is in the table, then we look; the sweep that ends says so, and looks at the table. */
+	full_fence();
 	if (!sweeping_.load() && !sweeping_.exchange(1))
 		rds_timer_arm(&sweep_timer_, kSweepSoonNs);
 }

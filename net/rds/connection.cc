@@ -234,6 +234,8 @@ void ConnTable::kick_laddr(const struct rds_addr &laddr)
 {
 	RcuReader rcu;
 
+	/* The map has changed, then we look who is up; who comes up looks at the map (come_up). */
+	full_fence();
 	table_.for_each([&](Conn &c) {
 		if (same_addr(c.laddr, laddr) && !(c.trans.caps & RDS_CAP_SHARED_CONG) &&
 		    c.first().state() == PathState::kUp)

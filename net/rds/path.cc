@@ -413,6 +413,7 @@ void rds_path::come_up()
 	cong_due_ = true; /* nobody has the token yet */
 	disarm();	  /* the connect's: up, it would mean "no answer" */
 	enter(PathState::kUp, RDS_DROP_NONE);
+	rds::full_fence(); /* before our map's version is looked at: kick_laddr() */
 	if (!say_hello()) {
 		conn.trans.close(priv);
 		go_down(RDS_DROP_SEND);

@@ -22,7 +22,7 @@ void rds_socket::remember(Conn *c, uint64_t gen)
 	rds::Guard g(small_lock);
 
 	conn_gen.exchange(~0ull);
-	conn_cache.store(c);
+	conn_cache.store_release(c); /* not before the generation was made impossible */
 	conn_gen.store_release(gen);
 }
 

@@ -288,7 +288,7 @@ MUTANTS = [
            "m->stamp_ns = rds_socket_stamp(this);",
            "m->stamp_ns = rds_socket_stamp(this) ? rds_now_ns() : 0;"),
     Mutant("uncongest", "a port that was read empty stays congested", SRECV,
-           "if (RDS_UNLIKELY(congested.load())) maybe_uncongest();", ""),
+           "if (RDS_UNLIKELY(congested.load_seq())) maybe_uncongest();", ""),
     Mutant("hard-limit", "no hard limit for what is received", SRECV,
            "if (RDS_LIKELY(used / rds::kHardMemFactor <= limit)) return true;", "return true;"),
     Mutant("wake-reader", "the reader is not woken", SRECV,
