@@ -142,6 +142,11 @@ struct rds_conn final {
 		if (RDS_UNLIKELY(gated.load()))
 			open_gate();
 	}
+	/* What is on the others goes to path 0: what they sent meanwhile would go out twice. */
+	RDS_INLINE bool is_folding() const
+	{
+		return fold_wanted.load_acquire() || folding.load_acquire();
+	}
 	/* Path 0 is down, and fold_wanted.  Its worker. */
 	void begin_fold();
 	/* A path has given up its queue.  That path's worker. */

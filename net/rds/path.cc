@@ -308,7 +308,8 @@ bool rds_path::led()
 {
 	rds_path &p = conn.first();
 
-	if (!index || (p.state() == PathState::kUp && p.peer() == rds::Peer::kAcks))
+	if (!index || (p.state() == PathState::kUp && p.peer() == rds::Peer::kAcks &&
+		       !conn.is_folding()))
 		return true;
 	p.post(rds::kEvWant);
 	return false;
@@ -440,8 +441,10 @@ void rds_path::go_down(unsigned int why)
 	if (heard.exchange(0))
 		backoff_ms_ = 0;
 	if (!index) {
-		if (conn.fold_wanted.exchange(0))
+		if (conn.fold_wanted.load()) {
 			conn.begin_fold();
+			conn.fold_wanted.store(0); /* at no moment neither: is_folding() */
+		}
 		if (!parted.load())
 			conn.nudge_others();
 	}

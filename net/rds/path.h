@@ -169,10 +169,11 @@ struct rds_path final {
 	/* Every header, before anything else is made of it.  False: the connection ends. */
 	RDS_INLINE bool heard_header(const rds::wire::Header &h, const rds::wire::Fields &f)
 	{
-		if (RDS_UNLIKELY(!heard.load()))
-			first_heard();
+		/* Of one that is not whom we take it for nothing was heard: we stay silent. */
 		if (RDS_UNLIKELY(peer() == rds::Peer::kUnknown) && !meet(h, f))
 			return false;
+		if (RDS_UNLIKELY(!heard.load()))
+			first_heard();
 		if (RDS_UNLIKELY(f.ack > delivered_.load()))
 			peer_has(f.ack);
 		return true;
@@ -216,6 +217,11 @@ struct rds_path final {
 	}
 	/* ... and its orderly end means that it is owed nothing and owes nothing. */
 	bool peer_parts() const;
+	/* The peer that was met last, on this connection or one before, counts in @gen. */
+	bool knows(uint32_t gen) const
+	{
+		return peer_gen_.load_acquire() == gen;
+	}
 	/* Number of the last message that came on this connection, as far as it may be told. */
 	uint64_t received() const
 	{

@@ -65,7 +65,7 @@ bool rds_path::meet(const rds::wire::Header &h, const rds::wire::Fields &f)
 		return false;
 	if (hello.gen != peer_gen_.load()) {
 		next_rx_seq.store(0);
-		peer_gen_.store(hello.gen);
+		peer_gen_.store_release(hello.gen); /* what was agreed comes before: knows() */
 	}
 	if (hello.gen || conn.trans.caps & RDS_CAP_NUMBERED) {
 		have_.store(hello.gen ? next_rx_seq.load() : 0);

@@ -42,6 +42,12 @@ bool rds_conn::met(rds::Path &p, const rds::wire::Hello &hello)
 		p.drop(RDS_DROP_PATHS);
 		return false;
 	}
+	/* Another than path 0 knows: that has to meet it first. */
+	if (p.index && !first().knows(hello.gen)) {
+		net.count(RDS_S_conn_wrong_path);
+		p.drop(RDS_DROP_PATHS);
+		return false;
+	}
 	if (p.index)
 		return true;
 	if (!agree(n, hello.caps & rds::wire::kCapOrder))

@@ -67,7 +67,7 @@ void rds_path::transmit()
 
 bool rds_path::mark_batch(Batch &b)
 {
-	bool gated = index && conn.gated.load_acquire();
+	bool gated = index && (conn.gated.load_acquire() || conn.is_folding());
 	bool mute = is_silent();
 	bool full = conn.fcong->any_ever();
 	rds::Message *m = unsent_;

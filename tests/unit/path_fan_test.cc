@@ -338,6 +338,56 @@ TEST_F(PathFan, APlainPeerHasOnePath)
 	EXPECT_GT(n[0], 1u) << "a number that was used before";
 }
 
+/* What a path has is to go to path 0, which cannot end yet: it must not go out before, too. */
+TEST_F(PathFan, NothingGoesToAnotherPeerBeforeTheFold)
+{
+	int handle;
+
+	fan_out();
+
+	uint16_t first = port_for(0), third = port_for(3);
+
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	send(third, 30);
+	up(*wires()[0]);
+	wires()[0]->on_xmit = [&] {
+		EXPECT_EQ(hello(*wires()[0], 4, 0, 78), RDS_RECV_SKIP);
+		EXPECT_EQ(wires()[1]->history(), "") << "it does not call";
+		rds_path_accepted(wires()[1]->path, &handle);
+		sim::run_ready();
+		EXPECT_EQ(hello(*wires()[1], 4, 3, 78), RDS_RECV_SKIP);
+		EXPECT_EQ(numbers(*wires()[1]), Numbers{});
+	};
+	send(first, 10);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	EXPECT_EQ(numbers(*wires()[0]).size(), 2u);
+	EXPECT_EQ(conn().fold_wanted.load(), 0u);
+}
+
+/* Whom path 0 has not met may be one for whom all has to be folded first. */
+TEST_F(PathFan, APathWaitsForWhomTheFirstHasMet)
+{
+	int handle;
+
+	fan_out();
+
+	uint16_t third = port_for(3);
+
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	send(third, 30);
+	rds_path_accepted(wires()[1]->path, &handle);
+	sim::run_ready();
+	EXPECT_EQ(hello(*wires()[1], 8, 3, 78), -71);
+	EXPECT_EQ(numbers(*wires()[1]), Numbers{});
+	rds_path_accepted(wires()[1]->path, &handle);
+	sim::run_ready();
+	EXPECT_EQ(hello(*wires()[1], 8, 3, 77), RDS_RECV_SKIP);
+	EXPECT_EQ(numbers(*wires()[1]), (Numbers{1}));
+}
+
 TEST_F(PathFan, AConnectionOfAnotherPathEnds)
 {
 	fan_out();

@@ -216,6 +216,10 @@ MUTANTS = [
            "if (!left) p.renumber_locked(fold_seq); folding.store(left); if (left) return; }",
            "folding.store(left); if (left) return; } { rds::Guard g(p.lock);"
            " p.renumber_locked(fold_seq); }"),
+    Mutant("fold-twice", "paths go on sending what path 0 is to have", XMIT,
+           "(conn.gated.load_acquire() || conn.is_folding())", "conn.gated.load_acquire()"),
+    Mutant("fold-unmet", "a path speaks with whom path 0 has not met", FAN,
+           "if (p.index && !first().knows(hello.gen)) {", "if (false) {"),
     Mutant("led", "a path connects before its peer can know what for", PATH,
            "if (led())", "if (true)"),
     Mutant("path-asks", "a path that had nothing to wait for does not ask again", PATH,
