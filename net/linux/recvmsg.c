@@ -96,15 +96,24 @@ static int recv_now(struct sock *sk, struct msghdr *msg, size_t size, int flags)
 	return ret;
 }
 
-/* Completions alone do not wake a blocking reader; one that does not block gets them. */
+/*
+ * Completions alone do not wake a blocking reader; one that does not block gets them.  Two who look
+ * at once would both be told of the first, and nobody of those behind them.
+ */
 static int recv_completions(struct sock *sk, struct msghdr *msg)
 {
-	int n = rds_cmsg_zcopy(sk, msg);
+	struct rds_socket *s = rds_core(sk);
+	int n = rds_recv_lock(s);
 
-	if (n <= 0)
-		return n ?: -EAGAIN;
-	rds_socket_zcopy_done(rds_core(sk), n);
-	return 0;
+	if (n)
+		return n == -EINTR ? -ERESTARTSYS : n;
+	n = rds_cmsg_zcopy(sk, msg);
+	if (n > 0)
+		rds_socket_zcopy_done(s, n);
+	rds_recv_unlock(s);
+	if (n > 0)
+		return 0;
+	return n ?: -EAGAIN;
 }
 
 int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)

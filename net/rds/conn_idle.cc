@@ -96,6 +96,8 @@ void ConnTable::sweep_fn(struct rds_work *w)
 
 void ConnTable::start_sweep()
 {
+	/* It is in the table, then we look; the sweep that ends says so, and looks at the table. */
+	full_fence();
 	if (!sweeping_.load() && !sweeping_.exchange(1))
 		rds_timer_arm(&sweep_timer_, kSweepSoonNs);
 }
@@ -391,7 +393,7 @@ bool rds_path::stays_retired(uint32_t ev)
 
 bool rds_path::take_back_locked()
 {
-	if (!conn.call_off())
+	if (end_ == rds::PathEnd::kDead || !conn.call_off())
 		return false;
 	if (end_ == rds::PathEnd::kRetired)
 		end_ = rds::PathEnd::kNone;
@@ -407,7 +409,7 @@ void rds_path::reinstate()
 		take_back_locked();
 	}
 	/* What came meanwhile was not looked at. */
-	post(rds::kEvAccepted | (conn.is_stranger() ? 0 : uint32_t{rds::kEvWant}));
+	post(rds::kEvAccepted | (has_messages() ? uint32_t{rds::kEvWant} : 0));
 }
 
 bool rds_conn::call_off()

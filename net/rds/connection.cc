@@ -8,6 +8,8 @@ namespace
 
 /* Connections that are killed together. */
 constexpr unsigned int kKillBatch = 32;
+/* Nobody has a reference for so long, but who forgot it. */
+constexpr uint64_t kPatienceNs = 10ull * 1000 * 1000 * 1000;
 
 uint32_t hash_pair(const struct rds_addr &laddr, const struct rds_addr &faddr, uint32_t seed)
 {
@@ -194,6 +196,8 @@ void ConnTable::kill_batch(Conn **victims, unsigned int n)
 void ConnTable::kill_all(const struct rds_transport *t)
 {
 	Conn *victims[kKillBatch];
+	uint64_t begun = rds_now_ns();
+	bool said = false;
 
 	for (;;) {
 		unsigned int n = pick_victims(t, victims);
@@ -208,6 +212,11 @@ void ConnTable::kill_all(const struct rds_transport *t)
 		 * reference; and one who was about to enter a new one may have done so. */
 		rds_rcu_sync();
 		rds_rcu_barrier();
+		if (!said && rds_now_ns() - begun >= kPatienceNs) {
+			rds_log("a connection that is gone is still in use: waiting", nullptr,
+				nullptr);
+			said = true;
+		}
 	}
 }
 
@@ -225,6 +234,8 @@ void ConnTable::kick_laddr(const struct rds_addr &laddr)
 {
 	RcuReader rcu;
 
+	/* The map has changed, then we look who is up; who comes up looks at the map (come_up). */
+	full_fence();
 	table_.for_each([&](Conn &c) {
 		if (same_addr(c.laddr, laddr) && !(c.trans.caps & RDS_CAP_SHARED_CONG) &&
 		    c.first().state() == PathState::kUp)

@@ -123,6 +123,14 @@ struct rds_conn final {
 			if (rds::Path *path = p.load_acquire())
 				fn(*path);
 	}
+	/* Messages move from the others to path 0 and never back: who walks like this meets all. */
+	template <typename F>
+	void for_each_path_as_messages_move(F fn) const
+	{
+		for (unsigned int i = rds::kMaxPaths; i-- > 0;)
+			if (rds::Path *path = paths[i].load_acquire())
+				fn(*path);
+	}
 	/* Path @index, made if need be.  -ENOMEM; -ENETUNREACH: the connection ends.  Process. */
 	rds::Result<rds::Path *> provide(unsigned int index);
 	/* The first frame on @p's connection said @hello (of a peer of mainline's: nothing).
@@ -133,6 +141,11 @@ struct rds_conn final {
 	{
 		if (RDS_UNLIKELY(gated.load()))
 			open_gate();
+	}
+	/* What is on the others goes to path 0: what they sent meanwhile would go out twice. */
+	RDS_INLINE bool is_folding() const
+	{
+		return fold_wanted.load_acquire() || folding.load_acquire();
 	}
 	/* Path 0 is down, and fold_wanted.  Its worker. */
 	void begin_fold();

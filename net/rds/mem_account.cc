@@ -10,34 +10,39 @@ namespace rds
 /* Two at once may pay for the same bytes: what is too much is taken back as any other. */
 Status MemAccount::pay(struct rds_socket *s, uint32_t more, enum rds_ctx ctx)
 {
-	uint32_t want = in_steps(used_.load() + more);
-	uint32_t paid = paid_.load();
+	uint64_t want = in_steps(used_.load() + more);
+	uint64_t paid = paid_.load();
 
 	if (want <= paid)
 		return Status();
-	if (rds_socket_pay(s, want - paid, ctx))
+
+	uint32_t n = at_once(want - paid);
+
+	if (rds_socket_pay(s, n, ctx))
 		return ctx == RDS_MAY_SLEEP ? Status::fail(err::kEnomem) : Status();
-	paid_.fetch_add(want - paid);
+	paid_.fetch_add(n);
 	return Status();
 }
 
 void MemAccount::take_back(struct rds_socket *s)
 {
-	uint32_t want = in_steps(used_.load());
-	uint32_t paid = paid_.load();
+	uint64_t want = in_steps(used_.load());
+	uint64_t paid = paid_.load();
+	uint32_t n = paid > want ? at_once(paid - want) : 0;
 
-	if (paid <= want || !paid_.compare_exchange(paid, want))
+	if (!n || !paid_.compare_exchange(paid, paid - n))
 		return;
-	if (rds_socket_repay(s, paid - want))
-		paid_.fetch_add(paid - want); /* the next who looks tries again */
+	if (rds_socket_repay(s, n))
+		paid_.fetch_add(n); /* the next who looks tries again */
 }
 
 void MemAccount::close(struct rds_socket *s)
 {
-	uint32_t paid = paid_.exchange(0);
+	uint64_t paid = paid_.exchange(0);
 
-	if (paid && rds_socket_repay(s, paid))
-		rds_bug("somebody has a socket that is destroyed");
+	for (; paid; paid -= at_once(paid))
+		if (rds_socket_repay(s, at_once(paid)))
+			rds_bug("somebody has a socket that is destroyed");
 }
 
 } // namespace rds

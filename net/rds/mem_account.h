@@ -20,17 +20,17 @@ namespace rds
 class MemAccount final
 {
     public:
-	RDS_INLINE uint32_t used() const
+	RDS_INLINE uint64_t used() const
 	{
 		return used_.load();
 	}
 	/* For who looks again (Atomic::load_seq). */
-	RDS_INLINE uint32_t used_seq() const
+	RDS_INLINE uint64_t used_seq() const
 	{
 		return used_.load_seq();
 	}
 	/* What it was before. */
-	RDS_INLINE uint32_t add(uint32_t n)
+	RDS_INLINE uint64_t add(uint32_t n)
 	{
 		return used_.fetch_add(n);
 	}
@@ -56,12 +56,19 @@ class MemAccount final
 	void close(struct rds_socket *s);
 
     private:
-	static uint32_t in_steps(uint32_t n)
+	static uint64_t in_steps(uint64_t n)
 	{
-		return (n + kPayStep - 1) & ~(kPayStep - 1);
+		return (n + kPayStep - 1) & ~uint64_t{kPayStep - 1};
 	}
-	Atomic<uint32_t> used_;
-	Atomic<uint32_t> paid_;
+	/* What the platform pays or takes back at a time, which has 32 bits. */
+	static uint32_t at_once(uint64_t n)
+	{
+		return n < kMostAtOnce ? static_cast<uint32_t>(n) : kMostAtOnce;
+	}
+	static constexpr uint32_t kMostAtOnce = 1u << 30;
+	/* Limits are numbers of 32 bits, and kHardMemFactor times as much may be used. */
+	Atomic<uint64_t> used_;
+	Atomic<uint64_t> paid_;
 };
 
 } // namespace rds

@@ -23,6 +23,11 @@ bool legal(PathState from, PathState to)
 	return false;
 }
 
+bool is_orderly(uint32_t why)
+{
+	return why == RDS_DROP_ADMIN || why == RDS_DROP_IDLE;
+}
+
 } // namespace
 
 rds_path::rds_path(struct rds_conn &conn, unsigned int index)
@@ -34,6 +39,8 @@ rds_path::rds_path(struct rds_conn &conn, unsigned int index)
 	rds_work_init(&work_, work_fn, RDS_WORK_LEAF);
 	rds_timer_init(&timer_, timer_fn);
 	rds_timer_init(&flush_, flush_fn);
+	rds_timer_init(&pause_, pause_fn);
+	rds_timer_init(&map_timer_, map_fn);
 	rds_timer_init(&ack_timer_, ack_fn);
 	fresh_stream();
 }
@@ -53,8 +60,19 @@ void rds_path::post(uint32_t events)
 
 void rds_path::drop(enum rds_drop_reason why)
 {
-	drop_reason_.store(why);
+	/* That it is to end in order is no news for one that ends, and must not hide what is. */
+	if (why == RDS_DROP_ADMIN)
+		end_in_order(why);
+	else
+		drop_reason_.store(why);
 	post(rds::kEvDrop);
+}
+
+void rds_path::end_in_order(unsigned int why)
+{
+	uint32_t none = RDS_DROP_NONE;
+
+	(void)drop_reason_.compare_exchange(none, why);
 }
 
 void rds_path::accepted(void *handle)
@@ -73,8 +91,7 @@ void rds_path::accepted(void *handle)
 
 void rds_path::pause_recv()
 {
-	recv_paused_.store(1);
-	rds_timer_arm(&flush_, rds::kRetryNs);
+	rds_timer_arm(&pause_, rds::kRetryNs);
 }
 
 void rds_path::work_fn(struct rds_work *w)
@@ -89,10 +106,17 @@ void rds_path::timer_fn(struct rds_timer *t)
 
 void rds_path::flush_fn(struct rds_timer *t)
 {
-	rds_path *p = rds::container_of(t, &rds_path::flush_);
-	bool paused = p->recv_paused_.exchange(0);
+	rds::container_of(t, &rds_path::flush_)->post(rds::kEvSend);
+}
 
-	p->post(rds::kEvSend | (paused ? uint32_t{rds::kEvRecvRetry} : 0));
+void rds_path::pause_fn(struct rds_timer *t)
+{
+	rds::container_of(t, &rds_path::pause_)->post(rds::kEvRecvRetry);
+}
+
+void rds_path::map_fn(struct rds_timer *t)
+{
+	rds::container_of(t, &rds_path::map_timer_)->post(rds::kEvSend);
 }
 
 /* ---- the worker ---- */
@@ -226,7 +250,7 @@ uint32_t rds_path::step_disconnecting(uint32_t ev)
 	if (ev & rds::kEvRecvRetry)
 		conn.trans.recv_retry(priv);
 	/* Asked again for an orderly end: we are at it. */
-	if (ev & rds::kEvDrop && drop_reason_.load() == RDS_DROP_ADMIN)
+	if (is_orderly(drop_reason_.load()))
 		ev &= ~uint32_t{rds::kEvDrop};
 	if (!(ev & (rds::kEvDrained | rds::kEvTimer | rds::kEvDrop)))
 		return 0; /* connected, knocked, want, send: after the end; accepted: go_down() */
@@ -284,7 +308,8 @@ bool rds_path::led()
 {
 	rds_path &p = conn.first();
 
-	if (!index || (p.state() == PathState::kUp && p.peer() == rds::Peer::kAcks))
+	if (!index || (p.state() == PathState::kUp && p.peer() == rds::Peer::kAcks &&
+		       !conn.is_folding()))
 		return true;
 	p.post(rds::kEvWant);
 	return false;
@@ -300,7 +325,7 @@ void rds_path::end_connection(unsigned int why)
 		conn.net.count(RDS_S_conn_reset);
 	/* A peer that acknowledges gets again what it has not read. */
 	if (why == RDS_DROP_IDLE || (why == RDS_DROP_ADMIN && peer() != rds::Peer::kAcks)) {
-		drop_reason_.store(why);
+		end_in_order(why);
 		enter(PathState::kDisconnecting, why);
 		arm(rds::kDrainTimeoutNs);
 		conn.trans.shutdown(priv);
@@ -368,7 +393,9 @@ void rds_path::fresh_stream()
 {
 	bool acks = conn.trans.caps & RDS_CAP_DELIVERY_ACK;
 
+	rds_timer_cancel_sync(&pause_);
 	events_.fetch_and(~kConnectionEvents);
+	drop_reason_.store(RDS_DROP_NONE);
 	heard.store(0);
 	spoken_.store(0);
 	passive_open_ = asking_ = false;
@@ -387,6 +414,7 @@ void rds_path::come_up()
 	cong_due_ = true; /* nobody has the token yet */
 	disarm();	  /* the connect's: up, it would mean "no answer" */
 	enter(PathState::kUp, RDS_DROP_NONE);
+	rds::full_fence(); /* before our map's version is looked at: kick_laddr() */
 	if (!say_hello()) {
 		conn.trans.close(priv);
 		go_down(RDS_DROP_SEND);
@@ -413,8 +441,10 @@ void rds_path::go_down(unsigned int why)
 	if (heard.exchange(0))
 		backoff_ms_ = 0;
 	if (!index) {
-		if (conn.fold_wanted.exchange(0))
+		if (conn.fold_wanted.load()) {
 			conn.begin_fold();
+			conn.fold_wanted.store(0); /* at no moment neither: is_folding() */
+		}
 		if (!parted.load())
 			conn.nudge_others();
 	}
@@ -549,6 +579,8 @@ void rds_path::bury()
 {
 	rds_timer_cancel_sync(&timer_);
 	rds_timer_cancel_sync(&flush_);
+	rds_timer_cancel_sync(&pause_);
+	rds_timer_cancel_sync(&map_timer_);
 	rds_timer_cancel_sync(&ack_timer_);
 	rds_work_cancel_sync(&work_);
 	discard_accepted();

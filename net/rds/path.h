@@ -169,10 +169,11 @@ struct rds_path final {
 	/* Every header, before anything else is made of it.  False: the connection ends. */
 	RDS_INLINE bool heard_header(const rds::wire::Header &h, const rds::wire::Fields &f)
 	{
-		if (RDS_UNLIKELY(!heard.load()))
-			first_heard();
+		/* Of one that is not whom we take it for nothing was heard: we stay silent. */
 		if (RDS_UNLIKELY(peer() == rds::Peer::kUnknown) && !meet(h, f))
 			return false;
+		if (RDS_UNLIKELY(!heard.load()))
+			first_heard();
 		if (RDS_UNLIKELY(f.ack > delivered_.load()))
 			peer_has(f.ack);
 		return true;
@@ -181,21 +182,28 @@ struct rds_path final {
 	RDS_INLINE void took(const rds::wire::Fields &f)
 	{
 		next_rx_seq.store(f.seq + 1);
-		have_.store(f.seq + 1);
-		owe_ack(f);
+		have_up_to(f.seq + 1, f);
 	}
 	/* It had been before. */
 	RDS_INLINE void took_again(const rds::wire::Fields &f)
 	{
-		if (f.seq >= have_.load())
-			have_.store(f.seq + 1);
-		owe_ack(f);
-	}
-	RDS_INLINE void owe_ack(const rds::wire::Fields &f)
-	{
-		bool asked = f.flags & rds::wire::kAckRequired;
+		uint64_t have = have_.load();
 
-		if (peer() == rds::Peer::kAcks && (asked || !ack_armed_.load()))
+		have_up_to(f.seq < have ? have : f.seq + 1, f);
+	}
+	/* A timer that runs out now sees it, or we see that it is not armed any more (ack_fn). */
+	RDS_INLINE void have_up_to(uint64_t have, const rds::wire::Fields &f)
+	{
+		if (peer() != rds::Peer::kAcks) {
+			have_.store(have);
+			return;
+		}
+
+		bool asked = f.flags & rds::wire::kAckRequired;
+		bool armed = rds::announce_then_look([&] { have_.store(have); },
+						     [&] { return ack_armed_.load(); });
+
+		if (asked || !armed)
 			want_ack(asked);
 	}
 	RDS_INLINE rds::Peer peer() const
@@ -209,6 +217,11 @@ struct rds_path final {
 	}
 	/* ... and its orderly end means that it is owed nothing and owes nothing. */
 	bool peer_parts() const;
+	/* The peer that was met last, on this connection or one before, counts in @gen. */
+	bool knows(uint32_t gen) const
+	{
+		return peer_gen_.load_acquire() == gen;
+	}
 	/* Number of the last message that came on this connection, as far as it may be told. */
 	uint64_t received() const
 	{
@@ -261,7 +274,7 @@ struct rds_path final {
 	bool holds(uint16_t port) RDS_EXCLUDES(lock);
 	/* One that something waits for: what does is to be queued again.  Any context. */
 	void port_cleared();
-	void renumber(uint64_t first) RDS_EXCLUDES(lock);
+	void renumber_locked(uint64_t first) RDS_REQUIRES(lock);
 
 	/* Snapshots for rds-info. */
 	template <typename F>
@@ -312,6 +325,8 @@ struct rds_path final {
 	static void work_fn(struct rds_work *w);
 	static void timer_fn(struct rds_timer *t);
 	static void flush_fn(struct rds_timer *t);
+	static void pause_fn(struct rds_timer *t);
+	static void map_fn(struct rds_timer *t);
 	void run();
 	uint32_t step(uint32_t ev);
 	uint32_t step_down(uint32_t ev);
@@ -325,6 +340,7 @@ struct rds_path final {
 	bool stays_retired(uint32_t ev) RDS_EXCLUDES(lock);
 	bool take_back_locked() RDS_REQUIRES(lock);
 	void close_down(unsigned int why);
+	void end_in_order(unsigned int why);
 	bool led();
 	void enter(rds::PathState to, unsigned int why);
 	void start_connect();
@@ -406,13 +422,15 @@ struct rds_path final {
 	rds::Atomic<uint32_t> events_;
 	rds::Atomic<uint32_t> drop_reason_;
 	rds::Atomic<void *> accepted_;
-	rds::Atomic<uint32_t> recv_paused_; /* flush_ is to end a receive pause too */
 	rds::Atomic<uint32_t> spoken_; /* the peer has said something on this connection */
 	rds::Atomic<uint32_t> wanted_; /* kEvWant posted, or a retry is armed */
 	rds::Atomic<uint64_t> called_ns_; /* when call() did something last */
 	struct rds_work work_;
 	struct rds_timer timer_; /* back-off, connect timeout, drain timeout: by state */
-	struct rds_timer flush_; /* end of a hold window, of a pause for memory */
+	/* One for each, for whoever arms a timer again puts off what it was armed for. */
+	struct rds_timer flush_; /* end of a hold window */
+	struct rds_timer pause_; /* end of a receive pause */
+	struct rds_timer map_timer_; /* another try to get memory for a congestion map */
 	struct rds_timer ack_timer_; /* what was received is to be acknowledged by then */
 	uint32_t backoff_ms_ = 0; /* worker */
 	bool retry_armed_ = false; /* worker */

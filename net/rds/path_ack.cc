@@ -27,8 +27,10 @@ void rds_path::ack_fn(struct rds_timer *t)
 {
 	rds_path *p = rds::container_of(t, &rds_path::ack_timer_);
 
-	p->ack_armed_.store(0);
-	if (p->told_.load() != p->have_.load() && !p->ack_due_.exchange(1))
+	bool news = rds::announce_then_look([p] { p->ack_armed_.store(0); },
+					    [p] { return p->told_.load() != p->have_.load(); });
+
+	if (news && !p->ack_due_.exchange(1))
 		p->post(rds::kEvSend);
 }
 
@@ -63,7 +65,7 @@ bool rds_path::meet(const rds::wire::Header &h, const rds::wire::Fields &f)
 		return false;
 	if (hello.gen != peer_gen_.load()) {
 		next_rx_seq.store(0);
-		peer_gen_.store(hello.gen);
+		peer_gen_.store_release(hello.gen); /* what was agreed comes before: knows() */
 	}
 	if (hello.gen || conn.trans.caps & RDS_CAP_NUMBERED) {
 		have_.store(hello.gen ? next_rx_seq.load() : 0);

@@ -42,6 +42,12 @@ bool rds_conn::met(rds::Path &p, const rds::wire::Hello &hello)
 		p.drop(RDS_DROP_PATHS);
 		return false;
 	}
+	/* Another than path 0 knows: that has to meet it first. */
+	if (p.index && !first().knows(hello.gen)) {
+		net.count(RDS_S_conn_wrong_path);
+		p.drop(RDS_DROP_PATHS);
+		return false;
+	}
 	if (p.index)
 		return true;
 	if (!agree(n, hello.caps & rds::wire::kCapOrder))
@@ -115,10 +121,19 @@ void rds_conn::begin_fold()
 
 void rds_conn::folded()
 {
-	if (folding.fetch_sub(1) != 1)
-		return;
-	first().renumber(fold_seq);
-	first().post(rds::kEvWant);
+	rds::Path &p = first();
+	{
+		/* Path 0 connects as soon as none folds: each number is there once by then. */
+		rds::Guard g(p.lock);
+		uint32_t left = folding.load() - 1;
+
+		if (!left)
+			p.renumber_locked(fold_seq);
+		folding.store(left);
+		if (left)
+			return;
+	}
+	p.post(rds::kEvWant);
 }
 
 /* ---- what it takes of a path ---- */
@@ -196,8 +211,8 @@ void rds_path::take_over(rds_path &from, uint64_t seq)
 		while (at && rds::wire::get64(at->hdr.sequence) <= seq)
 			at = queue_.next(at);
 		while (rds::Message *m = from.queue_.pop_front()) {
-			if (!m->sock) {
-				/* A pong, or cancelled: of that connection. */
+			if (!m->sock || end_ == rds::PathEnd::kDead) {
+				/* A pong, or cancelled: of that connection.  Or of none. */
 				if (m->flags & rds::kMsgPong)
 					from.pongs.fetch_sub(1);
 				done.push_back(m);
@@ -214,9 +229,8 @@ void rds_path::take_over(rds_path &from, uint64_t seq)
 }
 
 /* All from number @first on, which many may have. */
-void rds_path::renumber(uint64_t first)
+void rds_path::renumber_locked(uint64_t first)
 {
-	rds::Guard g(lock);
 	uint64_t next = first;
 
 	for (rds::Message *m = queue_.front(); m; m = queue_.next(m))

@@ -274,8 +274,9 @@ void rds_path::writable()
 
 /*
  * A message that is half on the wire, or in a batch with the transport, must be finished: it only
- * loses its socket.  All others leave at once; but what has begun to leave and belongs to a flow
- * that goes on stays what it is: others wait until it has arrived.
+ * loses its socket.  All others leave at once; but of a socket that goes on, what has begun to
+ * leave stays what it is if it belongs to a flow, for others wait until it has arrived, or if its
+ * pages are the program's: the transport may read them until they are acknowledged.
  */
 void rds_path::cancel(rds::Socket &s, int to_port)
 {
@@ -295,8 +296,8 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 
 			bool half = m->flags & rds::kMsgInXmit || (m == unsent_ && cursor_);
 
-			if (RDS_UNLIKELY(m->flow() != nullptr) && (half || m->end_off) &&
-			    !s.dead.load())
+			if (RDS_UNLIKELY(m->flow() != nullptr || m->zcopy()) &&
+			    (half || m->end_off) && !s.dead.load())
 				continue;
 			count++;
 			if (!half) {
@@ -370,7 +371,8 @@ void rds_path::reset_queue(bool purge)
 		rds::Message *old_unsent = unsent_, *next;
 		bool sent = true;
 
-		if (purge && end_ == rds::PathEnd::kNone)
+		/* Of one that was collected another connection takes what still comes. */
+		if (purge && (end_ == rds::PathEnd::kNone || conn.fate.load() != rds::Fate::kDying))
 			end_ = rds::PathEnd::kDead;
 		for (rds::Message *m = queue_.front(); m; m = next) {
 			next = queue_.next(m);

@@ -67,7 +67,7 @@ void rds_path::transmit()
 
 bool rds_path::mark_batch(Batch &b)
 {
-	bool gated = index && conn.gated.load_acquire();
+	bool gated = index && (conn.gated.load_acquire() || conn.is_folding());
 	bool mute = is_silent();
 	bool full = conn.fcong->any_ever();
 	rds::Message *m = unsent_;
@@ -230,7 +230,7 @@ void rds_path::queue_cong_update()
 
 	if (!m) {
 		conn.net.count(RDS_S_cong_send_error);
-		rds_timer_arm(&flush_, rds::kRetryNs);
+		rds_timer_arm(&map_timer_, rds::kRetryNs);
 		return;
 	}
 	conn.net.count(RDS_S_cong_update_queued);

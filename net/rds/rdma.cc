@@ -184,15 +184,19 @@ void RdmaSide::add(Mr *mr)
 	count_++;
 }
 
+void RdmaSide::remove_locked(Mr *mr)
+{
+	bucket(mr->key).remove(mr);
+	count_--;
+}
+
 Mr *RdmaSide::take(uint32_t key)
 {
 	Guard g(lock_);
 	Mr *mr = look_up(key);
 
-	if (mr) {
-		bucket(key).remove(mr);
-		count_--;
-	}
+	if (mr)
+		remove_locked(mr);
 	return mr;
 }
 
@@ -206,16 +210,28 @@ Mr *RdmaSide::find(uint32_t key)
 	return mr;
 }
 
-void RdmaSide::used(uint32_t key)
+void RdmaSide::sync(uint32_t key)
 {
 	Mr *mr = find(key);
 
 	if (!mr)
 		return;
 	mr->trans.mr_sync(mr->handle, 0);
+	mr_put(mr, false);
+}
+
+void RdmaSide::used(uint32_t key)
+{
+	Mr *mr;
+	{
+		Guard g(lock_);
+
+		mr = look_up(key);
+		if (!mr || !mr->once)
+			return;
+		remove_locked(mr);
+	}
 	/* Whoever takes it out of the table gives the table's reference back. */
-	if (mr->once && take(key) == mr)
-		mr_put(mr, false);
 	mr_put(mr, false);
 }
 

@@ -87,7 +87,10 @@ class RdmaSide final {
 	Mr *take(uint32_t key) RDS_EXCLUDES(lock_);
 	/* A reference on it, to be given back in the same RCU section. */
 	Mr *find(uint32_t key) RDS_EXCLUDES(lock_);
-	/* A peer's message says that it used @key.  Any context, RCU reader. */
+	/* A peer's message that is about to be delivered says that it used @key ...  Any context,
+	 * RCU reader. */
+	void sync(uint32_t key) RDS_EXCLUDES(lock_);
+	/* ... and was delivered. */
 	void used(uint32_t key) RDS_EXCLUDES(lock_);
 
 	/* A peer is going to be told of @key, and may look as soon as it knows.  False: there is
@@ -107,6 +110,7 @@ class RdmaSide final {
 	explicit RdmaSide(struct rds_socket &s);
 	void grow() RDS_EXCLUDES(lock_);
 	Mr *look_up(uint32_t key) RDS_REQUIRES(lock_);
+	void remove_locked(Mr *mr) RDS_REQUIRES(lock_);
 	Bucket &bucket(uint32_t key) RDS_REQUIRES(lock_);
 
 	RefCount refs_;
@@ -156,7 +160,9 @@ RDS_INLINE bool op_decided(const Message &m)
 /* After a reset: nothing of @m is to be sent again. */
 bool op_spent(const Message &m);
 
-/* What a message that is delivered to @s says of its memory. */
+/* What a message says of the memory of @s, to which it is about to be delivered ... */
+void rdma_sync(struct rds_socket &s, const wire::Header &h);
+/* ... and was. */
 void rdma_arrived(struct rds_socket &s, const wire::Header &h);
 /* The cookie that came with it, 0: none. */
 uint64_t rdma_cookie(const wire::Header &h);

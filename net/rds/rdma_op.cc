@@ -74,7 +74,8 @@ Status fill_op(rds_socket &s, const Message &m, const struct rds_op_args &a, str
 
 	if (!st.ok())
 		return st;
-	if (!s.trans || !s.trans->mr_get)
+	/* Only then it stays what it is. */
+	if (!s.is_bound() || !s.trans->mr_get)
 		return Status::fail(err::kEopnotsupp);
 	op.kind = a.kind;
 	op.fence = (a.flags & rds::kRdmaFence) != 0;
@@ -183,6 +184,17 @@ bool op_spent(const Message &m)
 	uint32_t outcome = r && r->has_op ? r->outcome.load_acquire() : 0;
 
 	return outcome && (outcome != 1 + kRdmaSuccess || r->op.alone);
+}
+
+void rdma_sync(rds_socket &s, const wire::Header &h)
+{
+	RdmaSide *side = s.rdma.load_acquire();
+	wire::ExtReader r(h);
+	wire::ExtView e;
+
+	while (side && r.next(e))
+		if (e.type == wire::Ext::kRdma)
+			side->sync(wire::get32(e.data));
 }
 
 void rdma_arrived(rds_socket &s, const wire::Header &h)

@@ -108,6 +108,30 @@ bool has_receiver(Path &p, const wire::Fields &f)
 	return false;
 }
 
+/*
+ * As Socket::deliver().  What @m says of the socket's memory: what a peer wrote there is looked for
+ * before its program can know; but it is told once, and only of a message that was taken.
+ */
+Deliver hand_over(Path &p, Socket &s, Message *m)
+{
+	/* On loopback the bit is seen at once. */
+	const bool spill = !(p.conn.trans.caps & RDS_CAP_SHARED_CONG);
+
+	if (RDS_LIKELY(!m->hdr.ext[0]) || !(p.conn.trans.caps & RDS_CAP_RDMA))
+		return s.deliver(m, p.arriving, spill);
+
+	/* Once it was taken, a reader may free it. */
+	const wire::Header said = m->hdr;
+
+	rdma_sync(s, said);
+
+	Deliver how = s.deliver(m, p.arriving, spill);
+
+	if (how == Deliver::kTaken)
+		rdma_arrived(s, said);
+	return how;
+}
+
 /* To the socket that is bound to the destination, if there is one. */
 int deliver(Path &p, Message *m, const wire::Fields &f)
 {
@@ -123,14 +147,11 @@ int deliver(Path &p, Message *m, const wire::Fields &f)
 	}
 	m->saddr = p.conn.faddr;
 	m->scope = p.conn.scope;
-	if (RDS_UNLIKELY(m->hdr.ext[0]) && p.conn.trans.caps & RDS_CAP_RDMA)
-		rdma_arrived(*s, m->hdr);
 	if (RDS_UNLIKELY(trace_users.load())) {
 		m->trace_ns[0] = p.trace_head_ns;
 		m->trace_ns[1] = p.trace_whole_ns ? p.trace_whole_ns : p.trace_head_ns;
 	}
-	/* On loopback the bit is seen at once. */
-	switch (s->deliver(m, p.arriving, !(p.conn.trans.caps & RDS_CAP_SHARED_CONG))) {
+	switch (hand_over(p, *s, m)) {
 	case Deliver::kTaken:
 		if (RDS_UNLIKELY(!p.reached.load()))
 			p.reached.store(1);

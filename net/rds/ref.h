@@ -3,8 +3,10 @@
  * ref.h: atomics and object creation.
  *
  * Atomic<T> wraps the compiler's __atomic builtins with the orders that the core uses; on x86 they
- * compile to the kernel's own primitives (cxx.md 6).  Read-modify-writes are full barriers, which
- * the "I set my flag, then look at yours" pairs in socket.cc and path.cc rely on.
+ * compile to the kernel's own primitives (cxx.md 6).  Read-modify-writes are in one order with each
+ * other and with load_seq(), but full barriers on x86 only: elsewhere a plain load or store that
+ * follows may come first.  "I say, then I look" is therefore a read-modify-write and load_seq(), on
+ * both sides, or announce_then_look().
  */
 #ifndef RDS_REF_H
 #define RDS_REF_H
@@ -127,6 +129,18 @@ RDS_INLINE void write_once(T &v, T to)
 RDS_INLINE void full_fence()
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/*
+ * "I say, then I look", of two who each say something and then look at what the other has said: one
+ * of both sees the other, whatever the processor does with stores and loads.
+ */
+template <typename Say, typename Look>
+RDS_INLINE auto announce_then_look(Say say, Look look)
+{
+	say();
+	full_fence();
+	return look();
 }
 
 /* Intrusive count.  get_unless_zero() is for objects found under RCU. */

@@ -64,7 +64,7 @@ class SendSpace final
 
     private:
 	/* The limit is asked for after the amounts were read. */
-	RDS_INLINE static bool below(uint32_t bytes, uint32_t mem, struct rds_socket *s)
+	RDS_INLINE static bool below(uint32_t bytes, uint64_t mem, struct rds_socket *s)
 	{
 		uint32_t limit = rds_socket_sndbuf(s);
 

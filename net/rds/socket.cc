@@ -21,12 +21,22 @@ rds_socket::rds_socket(rds::Net *net) : net(net)
 {
 }
 
-/* Pinned, until we are released. */
+/* Pinned, until we are released, or a bind that chose it fails. */
 void rds_socket::choose(const struct rds_transport *t)
 {
-	trans = t;
+	rds::write_once(trans, t);
 	if (t->use)
 		t->use(net->os);
+}
+
+void rds_socket::give_transport_back()
+{
+	const struct rds_transport *t = trans;
+
+	rds::write_once(trans, static_cast<const struct rds_transport *>(nullptr));
+	if (t->unuse)
+		t->unuse(net->os);
+	rds_module_put(t->owner);
 }
 
 /* Finds the transport (unless it was set before) and enters the address. */
@@ -34,8 +44,9 @@ Status rds_socket::attach(const struct rds_endpoint &want)
 {
 	const struct rds_transport *t = trans;
 	struct rds_endpoint ep = want;
+	const bool chosen = t;
 
-	if (t) {
+	if (chosen) {
 		if (!rds::transport_serves(net->os, *t, want.addr, want.scope))
 			return Status::fail(err::kEnoprotoopt);
 	} else {
@@ -43,25 +54,21 @@ Status rds_socket::attach(const struct rds_endpoint &want)
 
 		if (!found.ok())
 			return found.status();
-		t = found.value();
+		/* Softirqs and readers find us, and ask for it, as soon as we are entered. */
+		choose(found.value());
 	}
 
 	rds::CongMap *map = net->cong.get(want.addr, net->seed);
 	Status st = map ? map->ensure_bits(RDS_MAY_SLEEP) : Status::fail(err::kEnomem);
 
 	if (st.ok()) {
-		/* Softirqs find us as soon as we are entered. */
 		lcong = map;
 		st = net->bind.add(*this, ep, net->seed);
 	}
-	if (!st.ok()) {
-		if (!trans)
-			rds_module_put(t->owner);
-		return st;
-	}
-	if (!trans)
-		choose(t);
-	bound_flag.store_release(1);
+	if (st.ok())
+		bound_flag.store_release(1);
+	else if (!chosen)
+		give_transport_back();
 	return st;
 }
 
@@ -140,11 +147,8 @@ void rds_socket::release()
 	net->cong.forget(*this);
 	rds_socket_zcopy_done(this, ~0u);
 	rds_socket_set_trace(this, 0);
-	if (!trans)
-		return;
-	if (trans->unuse)
-		trans->unuse(net->os);
-	rds_module_put(trans->owner);
+	if (trans)
+		give_transport_back();
 }
 
 extern "C" {
@@ -204,14 +208,14 @@ int rds_socket_set_transport(struct rds_socket *s, unsigned int type)
 
 int rds_socket_transport(const struct rds_socket *s)
 {
-	const struct rds_transport *t = s->trans;
+	const struct rds_transport *t = rds::read_once(s->trans);
 
 	return t ? static_cast<int>(t->type) : -1;
 }
 
 unsigned int rds_socket_caps(const struct rds_socket *s)
 {
-	const struct rds_transport *t = s->trans;
+	const struct rds_transport *t = rds::read_once(s->trans);
 
 	return t ? t->caps : 0;
 }

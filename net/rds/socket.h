@@ -110,7 +110,8 @@ struct rds_socket final {
 	rds::Atomic<uint8_t> dead; /* released */
 
 	rds::Mutex<RDS_RANK_BIND> bind_lock; /* bind, set_transport, set_tos */
-	const struct rds_transport *trans = nullptr; /* pinned; set under bind_lock, once */
+	/* Pinned; set under bind_lock, and constant once we are bound, or it was asked for. */
+	const struct rds_transport *trans = nullptr;
 	uint8_t tos = 0;
 
 	rds::Spinlock<RDS_RANK_SOCKET> small_lock; /* what is small and rare */
@@ -158,6 +159,7 @@ struct rds_socket final {
     private:
 	rds::Status attach(const struct rds_endpoint &want);
 	void choose(const struct rds_transport *t);
+	void give_transport_back();
 	void remember(struct rds_conn *c, uint64_t gen);
 	struct rds_conn *known_conn(const struct rds_endpoint &to);
 	bool send_over(struct rds_conn &c, uint16_t port, rds::Message *m, bool more,
@@ -166,6 +168,7 @@ struct rds_socket final {
 		      struct rds_path *&token, rds::Status &st);
 	rds::Status send_anew(const struct rds_endpoint &to, rds::Message *m, bool more,
 			      struct rds_path *&token);
+	rds::Status copy_pages(rds::Message &m);
 	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more);
 	void take_arrived() RDS_REQUIRES(reader, recv_lock);
 	void note_place(const rds::Message &m) RDS_REQUIRES(recv_lock);

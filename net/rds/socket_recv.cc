@@ -16,7 +16,7 @@ using rds::Message;
  */
 bool rds_socket::has_space(const Message &m, uint32_t limit, bool spill)
 {
-	uint32_t used = rcv_mem.used();
+	uint64_t used = rcv_mem.used();
 
 	if (RDS_LIKELY(used / rds::kHardMemFactor <= limit))
 		return true;
@@ -69,7 +69,7 @@ Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool sp
 			arrived_any.store(1);
 
 		uint32_t bytes = rcv_bytes.fetch_add(m->len) + m->len;
-		uint32_t mem = rcv_mem.add(m->charge) + m->charge;
+		uint64_t mem = rcv_mem.add(m->charge) + m->charge;
 
 		if (RDS_UNLIKELY(bytes > limit || mem / rds::kMemFactor > limit) &&
 		    !congested.load())
@@ -88,8 +88,9 @@ Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool sp
 
 /*
  * Sets our port's bit.  The reader gives bytes back without our lock: (1) we say "congested", (2)
- * we look at the bytes again; it (1) takes bytes away, (2) looks at "congested".  One of us sees
- * the other, so the bit never stays set over an empty queue.
+ * we look at the bytes again; it (1) takes bytes away, (2) looks at "congested".  All four are in
+ * one order (Atomic::load_seq), so one of us sees the other, and the bit never stays set over an
+ * empty queue.
  */
 bool rds_socket::congest()
 {
@@ -105,7 +106,7 @@ bool rds_socket::below_low_water() const
 {
 	uint32_t limit = rds_socket_rcvbuf(this) / 2;
 
-	return rcv_bytes.load() < limit && rcv_mem.used() / rds::kMemFactor < limit;
+	return rcv_bytes.load_seq() < limit && rcv_mem.used_seq() / rds::kMemFactor < limit;
 }
 
 void rds_socket::maybe_uncongest()
@@ -160,7 +161,7 @@ void rds_socket::recv_pop(Message *m)
 	rcv_mem.sub(charge);
 	if (RDS_UNLIKELY(rcv_mem.overpaid()))
 		rcv_mem.take_back(this);
-	if (RDS_UNLIKELY(congested.load()))
+	if (RDS_UNLIKELY(congested.load_seq()))
 		maybe_uncongest();
 }
 

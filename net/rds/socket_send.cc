@@ -22,7 +22,7 @@ void rds_socket::remember(Conn *c, uint64_t gen)
 	rds::Guard g(small_lock);
 
 	conn_gen.exchange(~0ull);
-	conn_cache.store(c);
+	conn_cache.store_release(c); /* not before the generation was made impossible */
 	conn_gen.store_release(gen);
 }
 
@@ -161,6 +161,19 @@ Status rds_socket::try_send(const struct rds_endpoint &to, Message *m, bool more
 	return st;
 }
 
+/* A local receiver would read the caller's pages after we gave them back.  The copy is paid for as
+ * any other: lent pages counted nothing. */
+Status rds_socket::copy_pages(Message &m)
+{
+	Status copied(rds_payload_unpin(m.payload()));
+
+	if (!copied.ok())
+		return copied;
+	m.flags &= static_cast<uint16_t>(~rds::kMsgPinned);
+	rds::message_charge_payload(m);
+	return snd_space.pay(this, m.charge);
+}
+
 Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 {
 	if (!is_bound())
@@ -174,13 +187,9 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 		Status st = try_send(to, m, more);
 
 		if (st.is(err::kEopnotsupp) && m->flags & rds::kMsgPinned) {
-			/* A local receiver would read the caller's pages after we gave them back.
-			 * */
-			Status copied(rds_payload_unpin(m->payload()));
-
-			if (!copied.ok())
-				return copied;
-			m->flags &= static_cast<uint16_t>(~rds::kMsgPinned);
+			st = copy_pages(*m);
+			if (!st.ok())
+				return st;
 			continue;
 		}
 		if (RDS_LIKELY(!st.is(err::kEnobufs)))
@@ -243,7 +252,7 @@ void rds_socket::cancel(const struct rds_endpoint *to)
 
 		if (rds::Flows *mine = send_flows.load_acquire())
 			mine->cancel(c, port);
-		c.for_each_path([&](rds::Path &p) { p.cancel(*this, port); });
+		c.for_each_path_as_messages_move([&](rds::Path &p) { p.cancel(*this, port); });
 	});
 }
 

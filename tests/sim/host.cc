@@ -375,7 +375,8 @@ void rds_payload_to_mem(const struct rds_payload *p, uint32_t off, uint32_t n, v
 
 uint32_t rds_payload_truesize(const struct rds_payload *p)
 {
-	return p->bytes == p->small ? 0 : p->room;
+	/* Pages that were lent are their owner's. */
+	return p->pinned || p->bytes == p->small ? 0 : p->room;
 }
 
 void rds_payload_destroy(struct rds_payload *p)

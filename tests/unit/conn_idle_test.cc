@@ -274,6 +274,27 @@ TEST_F(ConnIdle, ACallInTheLastMoment)
 		EXPECT_EQ(state(), rds::PathState::kUp);
 }
 
+/* An acceptor may have found the connection before it ended, and hold it until after its burial. */
+TEST_F(ConnIdle, ACallAfterTheEnd)
+{
+	int handle;
+
+	used();
+
+	rds::Conn &c = w().path->conn;
+
+	c.refs.get();
+	sim::run_for(1900 * kMs);
+	rds_path_drained(w().path);
+	sim::run_for(2000 * kMs);
+	ASSERT_EQ(net->stat(RDS_S_conn_collected), 1u);
+	rds_path_accepted(rds_conn_path(&c, 0), &handle);
+	EXPECT_EQ(fake::discarded(), std::vector<void *>{&handle});
+	c.put();
+	sim::run_ready();
+	EXPECT_EQ(wires().size(), 0u);
+}
+
 /* A message that comes in the last moment is not left on a path that has retired. */
 TEST_F(ConnIdle, AMessageInTheLastMoment)
 {
@@ -308,6 +329,31 @@ TEST_F(ConnIdle, ItCannotBeCalledOffTooLate)
 	EXPECT_EQ(wires().size(), 0u);
 }
 
+/* Its namespace may end while it retires. */
+TEST_F(ConnIdle, ADeadPathIsNotTakenBack)
+{
+	used();
+	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+	sim::run_ready();
+
+	rds::Conn &c = w().path->conn;
+
+	c.fate.store(rds::Fate::kRetiring);
+	w().path->retire();
+	sim::run_ready();
+	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	w().path->post(rds::kEvDie);
+	sim::run_ready();
+	ASSERT_EQ(state(), rds::PathState::kDead);
+	EXPECT_EQ(send(), -101);
+	EXPECT_TRUE(s->core()->snd_space.empty());
+	c.fate.store(rds::Fate::kWatched);
+	w().path->reinstate();
+	EXPECT_EQ(send(), -101);
+	EXPECT_FALSE(w().path->has_queued());
+}
+
 /* Nor on one that was about to try again, and was kept from it. */
 TEST_F(ConnIdle, ARetryThatWasArmedIsNotWaitedFor)
 {
@@ -326,6 +372,24 @@ TEST_F(ConnIdle, ARetryThatWasArmedIsNotWaitedFor)
 	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
 	ASSERT_EQ(other.send(to, pattern(50)), 0);
 	sim::run_ready();
+	EXPECT_EQ(state(), rds::PathState::kConnecting);
+}
+
+/* One that was not let go is as it was: down, for it has nothing to say. */
+TEST_F(ConnIdle, ARefusalCallsNobody)
+{
+	used();
+	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+	sim::run_ready();
+	w().path->retire();
+	sim::run_ready();
+	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	w().path->reinstate();
+	sim::run_for(1000 * kMs);
+	EXPECT_EQ(w().history(), "connect close");
+	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kNone);
+	ASSERT_EQ(send(), 0);
 	EXPECT_EQ(state(), rds::PathState::kConnecting);
 }
 
@@ -354,6 +418,36 @@ TEST_F(ConnIdle, OthersAreLookedAtToo)
 			rds::wire::put64(h.ack, 1);
 			(void)fake::arrive(wires()[i]->path, h);
 		}
+		sim::run_ready();
+	}
+	for (unsigned int i = kMany; i < kMany + kOurs; i++)
+		EXPECT_TRUE(sim::run_until(
+			[i] {
+				return wires()[i]->path->state() == rds::PathState::kDisconnecting;
+			},
+			3 * 1000 * kMs))
+			<< i;
+}
+
+/* Nor are those whose peers stopped in the midst of a message. */
+TEST_F(ConnIdle, OthersAreLookedAtBesideThoseThatStopped)
+{
+	constexpr unsigned int kMany = 2 * rds::kSweepBatch, kOurs = 10;
+
+	for (unsigned int i = 0; i < kMany + kOurs; i++) {
+		rds::wire::Header h;
+
+		ASSERT_EQ(s->send(endpoint(host::addr4(100 + i), 5000), pattern(10)), 0);
+		sim::run_ready();
+		ASSERT_EQ(wires().size(), i + 1);
+		rds_path_connected(wires()[i]->path);
+		sim::run_ready();
+		rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
+		(void)fake::arrive(wires()[i]->path, h);
+		rds::wire::encode_control(h);
+		rds::wire::put64(h.ack, 1);
+		(void)fake::arrive(wires()[i]->path, h);
+		wires()[i]->midway = i < kMany;
 		sim::run_ready();
 	}
 	for (unsigned int i = kMany; i < kMany + kOurs; i++)

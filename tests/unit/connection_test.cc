@@ -141,6 +141,31 @@ TEST_F(Connections, ManyWhoMakeItAtOnceGetTheSame)
 	EXPECT_EQ(fake::wires().size(), 50u);
 }
 
+/* The end of a namespace waits for the last reference, for ever if need be; but not in silence. */
+TEST_F(Connections, WhoWaitsLongForOneSaysSo)
+{
+	int err;
+	struct rds_conn *c = get(remote, &err);
+	bool gone = false;
+	unsigned int before = host::logged.load();
+
+	ASSERT_NE(c, nullptr);
+	sim::spawn("exit", [&] {
+		rds_transport_net_exit(net->core(), fake::ops());
+		gone = true;
+	});
+	for (unsigned int i = 0; i < 60 && !gone; i++) {
+		for (unsigned int k = 0; k < 200; k++)
+			sim::step();
+		sim::jump(1000ull * 1000 * 1000);
+	}
+	EXPECT_FALSE(gone);
+	EXPECT_EQ(host::logged.load(), before + 1);
+	rds_conn_put(c);
+	sim::run_ready();
+	EXPECT_TRUE(gone);
+}
+
 TEST_F(Connections, GenerationVoidsWhatSocketsRemember)
 {
 	Socket s(*net);

@@ -224,6 +224,29 @@ TEST_F(PathFan, FoldingWaitsForASender)
 	EXPECT_EQ(next, 33u);
 }
 
+/* Nobody would look at a dead path's queue again. */
+TEST_F(PathFan, WhatComesToADeadPathIsFinished)
+{
+	fan_out();
+
+	uint16_t third = port_for(3);
+
+	send(third, 30);
+	up(*wires()[1]);
+	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	wires()[1]->on_xmit = [&] {
+		conn().begin_fold();
+		conn().first().post(rds::kEvDie);
+		sim::run_ready();
+		EXPECT_EQ(conn().first().state(), rds::PathState::kDead);
+	};
+	send(third, 31);
+	EXPECT_FALSE(conn().first().has_queued());
+	EXPECT_TRUE(s->core()->snd_space.empty());
+}
+
 /* sim_run --seed 13 --steps 300 --nodes 12: a pong stayed on a path that the peer's next life had
  * not, and knocked for ever. */
 TEST_F(PathFan, APongIsNotLeftBehind)
@@ -252,6 +275,44 @@ TEST_F(PathFan, APongIsNotLeftBehind)
 	EXPECT_EQ(third->state(), rds::PathState::kDown);
 }
 
+/* What comes from the others has one number until the last of them gives it its own. */
+TEST_F(PathFan, NoNumberGoesOutTwice)
+{
+	fan_out();
+
+	uint16_t third = port_for(3);
+	rds::wire::Header h;
+	int handle;
+
+	rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck, 8, 0});
+	for (unsigned int round = 0; round < 3000; round++) {
+		rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+		sim::run_ready();
+		conn().agreed.store(8);
+		conn().n_paths.store(8);
+		for (unsigned int i = 0; i < 3; i++)
+			send(third, i);
+		/* The peer is back, and speaks, as soon as it may be. */
+		wires()[0]->on_adopt = [&] { fake::arrive(wires()[0]->path, h); };
+		sim::options().preempt_per_1000 = 100;
+		conn().begin_fold();
+		sim::spawn("accept", [&] {
+			for (uint64_t n = sim::random_below(40); n; n--)
+				sim::yield();
+			rds_path_accepted(wires()[0]->path, &handle);
+		});
+		sim::run_ready();
+		sim::options().preempt_per_1000 = 0;
+
+		Numbers n = numbers(*wires()[0]);
+
+		ASSERT_EQ(n.size(), 3u) << "round " << round;
+		ASSERT_LT(n[0], n[1]) << "round " << round;
+		ASSERT_LT(n[1], n[2]) << "round " << round;
+		peer_has(*wires()[0], last_on_first());
+	}
+}
+
 TEST_F(PathFan, APlainPeerHasOnePath)
 {
 	fan_out();
@@ -275,6 +336,56 @@ TEST_F(PathFan, APlainPeerHasOnePath)
 
 	ASSERT_EQ(n.size(), 1u);
 	EXPECT_GT(n[0], 1u) << "a number that was used before";
+}
+
+/* What a path has is to go to path 0, which cannot end yet: it must not go out before, too. */
+TEST_F(PathFan, NothingGoesToAnotherPeerBeforeTheFold)
+{
+	int handle;
+
+	fan_out();
+
+	uint16_t first = port_for(0), third = port_for(3);
+
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	send(third, 30);
+	up(*wires()[0]);
+	wires()[0]->on_xmit = [&] {
+		EXPECT_EQ(hello(*wires()[0], 4, 0, 78), RDS_RECV_SKIP);
+		EXPECT_EQ(wires()[1]->history(), "") << "it does not call";
+		rds_path_accepted(wires()[1]->path, &handle);
+		sim::run_ready();
+		EXPECT_EQ(hello(*wires()[1], 4, 3, 78), RDS_RECV_SKIP);
+		EXPECT_EQ(numbers(*wires()[1]), Numbers{});
+	};
+	send(first, 10);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	EXPECT_EQ(numbers(*wires()[0]).size(), 2u);
+	EXPECT_EQ(conn().fold_wanted.load(), 0u);
+}
+
+/* Whom path 0 has not met may be one for whom all has to be folded first. */
+TEST_F(PathFan, APathWaitsForWhomTheFirstHasMet)
+{
+	int handle;
+
+	fan_out();
+
+	uint16_t third = port_for(3);
+
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	send(third, 30);
+	rds_path_accepted(wires()[1]->path, &handle);
+	sim::run_ready();
+	EXPECT_EQ(hello(*wires()[1], 8, 3, 78), -71);
+	EXPECT_EQ(numbers(*wires()[1]), Numbers{});
+	rds_path_accepted(wires()[1]->path, &handle);
+	sim::run_ready();
+	EXPECT_EQ(hello(*wires()[1], 8, 3, 77), RDS_RECV_SKIP);
+	EXPECT_EQ(numbers(*wires()[1]), (Numbers{1}));
 }
 
 TEST_F(PathFan, AConnectionOfAnotherPathEnds)
@@ -336,6 +447,28 @@ TEST_F(PathFan, CancelFindsWhatIsOnAnyPath)
 	rds_socket_cancel(s->core(), nullptr);
 	EXPECT_FALSE(wires()[1]->path->has_queued());
 	EXPECT_EQ(s->core()->snd_space.mem().used(), 0u);
+}
+
+/* Who walks over the paths in the other direction misses what moves past him. */
+TEST_F(PathFan, CancelFindsWhatMovesMeanwhile)
+{
+	fan_out();
+
+	uint16_t third = port_for(3);
+
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	for (unsigned int round = 0; round < 200; round++) {
+		conn().agreed.store(8);
+		conn().n_paths.store(8);
+		send(third);
+		sim::options().preempt_per_1000 = 300;
+		sim::spawn("fold", [&] { conn().begin_fold(); });
+		sim::spawn("cancel", [&] { rds_socket_cancel(s->core(), nullptr); });
+		sim::run_ready();
+		sim::options().preempt_per_1000 = 0;
+		ASSERT_TRUE(s->core()->snd_space.empty()) << "round " << round;
+	}
 }
 
 TEST_F(PathFan, NoPathIsMadeAtTheEnd)

@@ -141,6 +141,34 @@ TEST_F(PathQueue, ResetForgetsACancelledHalf)
 	EXPECT_TRUE(rds_socket_writable(s->core()));
 }
 
+/* What the transport has of a program's pages it may read again until it was acknowledged. */
+TEST_F(PathQueue, CancelLeavesThePagesThatAreOut)
+{
+	uint32_t cookies[4];
+
+	fake::set_caps(RDS_CAP_ZEROCOPY);
+	for (uint32_t cookie = 7; cookie < 10; cookie++)
+		ASSERT_EQ(s->send_zcopy(to, pattern(100, cookie), cookie), 0);
+	fake::wires()[0]->room = kMap + kMsg + kMsg / 2;
+	bring_up();
+	rds_socket_cancel(s->core(), &to);
+	ASSERT_EQ(rds_socket_zcopy(s->core(), cookies, 4), 1u);
+	EXPECT_EQ(cookies[0], 9u) << "the only one that has not begun to leave";
+	rds_socket_zcopy_done(s->core(), 1);
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(rds_socket_zcopy(s->core(), cookies, 4), 0u);
+	rds_path_acked(wire().path, kMap + kMsg);
+	ASSERT_EQ(rds_socket_zcopy(s->core(), cookies, 4), 1u);
+	EXPECT_EQ(cookies[0], 7u);
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_ready();
+	rds_socket_cancel(s->core(), &to);
+	EXPECT_EQ(rds_socket_zcopy(s->core(), cookies, 4), 2u) << "nothing is out any more";
+	EXPECT_TRUE(s->core()->snd_space.empty());
+}
+
 TEST_F(PathQueue, CancelDuringXmitLosesOnlyTheSocket)
 {
 	for (uint64_t seed = 0; seed < 200; seed++) {
@@ -181,6 +209,44 @@ TEST_F(PathQueue, HoldsAStreamBackForAMoment)
 	EXPECT_GT(net->stat(RDS_S_send_held), 100u);
 	sim::run_for(2 * rds::kHoldWindowNs);
 	EXPECT_EQ(fake::frames(wire().sent).size(), 202u);
+}
+
+TEST_F(PathQueue, AReceiversPauseHoldsNothingBack)
+{
+	unsigned int n = 0;
+
+	fake::set_caps(RDS_CAP_COALESCE);
+	send(0);
+	bring_up();
+	while (fake::frames(wire().sent).size() == n + 2 && n < 400) {
+		send(++n);
+		sim::run_for(2000);
+	}
+	ASSERT_EQ(fake::frames(wire().sent).size(), n + 1) << "one waits for company";
+	rds_recv_later(wire().path);
+	sim::run_for(2 * rds::kHoldWindowNs);
+	EXPECT_EQ(fake::frames(wire().sent).size(), n + 2);
+}
+
+/* A full receiver or missing memory is not looked after with every flush. */
+TEST_F(PathQueue, NorDoesAStreamEndAReceiversPause)
+{
+	fake::set_caps(RDS_CAP_COALESCE);
+	send(0);
+	bring_up();
+	rds_recv_later(wire().path);
+
+	uint64_t end = sim::now_ns() + rds::kRetryNs;
+
+	while (sim::now_ns() < end - 100 * 1000) {
+		send(1);
+		sim::run_for(2000);
+		rds_path_acked(wire().path, wire().sent.size());
+	}
+	EXPECT_GT(net->stat(RDS_S_send_held), 100u);
+	EXPECT_EQ(wire().history(), "connect");
+	sim::run_for(200 * 1000);
+	EXPECT_EQ(wire().history(), "connect recv_retry");
 }
 
 TEST_F(PathQueue, SendsALoneMessageAtOnce)

@@ -423,6 +423,20 @@ TEST_F(PathStates, DrainsToTheEndBeforeItAdoptsTheNext)
 	EXPECT_EQ(path().state(), PathState::kUp);
 }
 
+/* Its worker sees both at once. */
+TEST_F(PathStates, AWishToEndDoesNotHideThatItBroke)
+{
+	bring_up();
+	rds_transport_net_reset(net->core(), fake::ops());
+	sim::run_ready();
+	ASSERT_EQ(path().state(), PathState::kDisconnecting);
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	rds_transport_net_reset(net->core(), fake::ops());
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect shutdown close connect");
+	EXPECT_EQ(net->stat(RDS_S_conn_drain_timeout), 0u);
+}
+
 TEST_F(PathStates, ForgetsTheBackoffOnceThePeerWasHeard)
 {
 	bring_up();

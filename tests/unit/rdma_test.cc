@@ -215,6 +215,25 @@ TEST_F(Rdma, UsedOnceItGoesWithThePeersMessage)
 	EXPECT_EQ(regions().live.size(), 1);
 }
 
+/* It comes again until there is room: only then the program is told, and only once. */
+TEST_F(Rdma, WhatIsRefusedHasUsedNothing)
+{
+	uint64_t once = region(kReadWrite | kUseOnce);
+	rds::wire::Header h;
+
+	rds::wire::encode(h, 10, 5000, 4000, 0);
+	rds::wire::put64(h.sequence, 1);
+	ASSERT_TRUE(rds::wire::ExtWriter(h).rdma(static_cast<uint32_t>(once)));
+	rds_net_tunables(net->core())->recv_spill_bytes = 0;
+	s->sock().rcvbuf = 0;
+	s->core()->rcv_mem.add(rds::kHardMemFactor);
+	EXPECT_EQ(fake::arrive(path(), h, pattern(10)), -11);
+	EXPECT_EQ(regions().live.size(), 1);
+	s->core()->rcv_mem.sub(rds::kHardMemFactor);
+	EXPECT_EQ(fake::arrive(path(), h, pattern(10)), 0);
+	EXPECT_TRUE(regions().live.empty());
+}
+
 TEST_F(Rdma, OnlyTheOwnersSocketSaysWhatIsUsed)
 {
 	Socket other(*net);
@@ -223,6 +242,29 @@ TEST_F(Rdma, OnlyTheOwnersSocketSaysWhatIsUsed)
 	ASSERT_EQ(other.bind(endpoint(a1, 4007)), 0);
 	arrive_using(static_cast<uint32_t>(once), 4007);
 	EXPECT_EQ(regions().live.size(), 1);
+}
+
+/* An adapter gives a key out again as soon as it may: the new region is not taken for the old. */
+TEST_F(Rdma, AKeyThatIsGivenOutAgain)
+{
+	for (unsigned int round = 0; round < 200; round++) {
+		uint64_t cookie = region(kReadWrite | kUseOnce);
+		auto key = static_cast<uint32_t>(cookie);
+
+		(void)path();
+		sim::options().preempt_per_1000 = 300;
+		sim::spawn("arrive", [&] { arrive_using(key); });
+		sim::spawn("again", [&] {
+			(void)rds_mr_free(s->core(), cookie, 0);
+			regions().next_key = key;
+			cookie = region();
+		});
+		sim::run_ready();
+		sim::options().preempt_per_1000 = 0;
+		ASSERT_EQ(rds_mr_free(s->core(), cookie, 0), 0) << "round " << round;
+		while (s->recv())
+			;
+	}
 }
 
 TEST_F(Rdma, AMessageTellsOfARegion)

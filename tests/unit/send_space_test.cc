@@ -62,6 +62,21 @@ TEST_F(SendSpace, MemoryAloneFillsIt)
 	EXPECT_EQ(woken(), 1u);
 }
 
+/* The limit is a number of 32 bits, and memory may be kMemFactor times as much. */
+TEST_F(SendSpace, MemoryMayBeMoreThan32Bits)
+{
+	constexpr uint32_t kStep = 1u << 30;
+	unsigned int n = 0;
+
+	s->sock().sndbuf = 1u << 30;
+	while (n < 20 && take(0, kStep))
+		n++;
+	EXPECT_EQ(n, rds::kMemFactor);
+	while (n--)
+		give(0, kStep);
+	EXPECT_TRUE(space.empty());
+}
+
 TEST_F(SendSpace, NothingIsTakenByARefusal)
 {
 	ASSERT_TRUE(take(1000, 1100));
@@ -87,7 +102,8 @@ TEST_F(SendSpace, NothingIsTakenByARefusalForAMoment)
 	});
 
 	while (!done) {
-		most = std::max({most, space.bytes(), space.mem().used() - 100});
+		most = std::max({most, space.bytes(),
+					 static_cast<uint32_t>(space.mem().used()) - 100});
 		seen = true;
 	}
 	refused.join();

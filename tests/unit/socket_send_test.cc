@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fixture.h"
+#include "net/rds/net.h"
 
 namespace
 {
@@ -38,6 +39,22 @@ TEST_F(SocketSend, NeedsABoundSocket)
 	Socket t(*net);
 
 	EXPECT_EQ(t.send(to, pattern(10)), -107);
+}
+
+/* Pages that were lent count nothing; a copy of them does. */
+TEST_F(SocketSend, ACopyInsteadOfThePagesIsCharged)
+{
+	ASSERT_EQ(s->send(to, pattern(5000)), 0);
+
+	uint64_t copied = s->core()->snd_space.mem().used();
+
+	rds_socket_cancel(s->core(), nullptr);
+	ASSERT_EQ(s->core()->snd_space.mem().used(), 0u);
+	ASSERT_EQ(s->send_zcopy(to, pattern(5000), 7), 0);
+	EXPECT_GE(s->core()->snd_space.mem().used() + 256, copied);
+	EXPECT_GE(s->sock().charged, s->core()->snd_space.mem().used());
+	rds_socket_cancel(s->core(), nullptr);
+	EXPECT_EQ(s->core()->snd_space.mem().used(), 0u);
 }
 
 TEST_F(SocketSend, ConnectsAndSendsInOrder)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fixture.h"
+#include "net/rds/net.h"
 
 namespace
 {
@@ -199,6 +200,31 @@ TEST_F(SocketNames, ReleaseGivesThePortBack)
 	Socket t(*net);
 
 	EXPECT_EQ(t.bind(endpoint(a1, 4000)), 0);
+}
+
+/* A message may come as soon as it is found, and its reader asks the transport. */
+TEST_F(SocketNames, WhoIsFoundHasATransport)
+{
+	for (unsigned int round = 0; round < 50; round++) {
+		Socket s(*net), other(*net);
+		bool done = false;
+
+		sim::options().preempt_per_1000 = 500;
+		sim::spawn("bind", [&] {
+			EXPECT_EQ(s.bind(endpoint(a1, 4000)), 0);
+			EXPECT_EQ(other.bind(endpoint(a1, 4000)), -98);
+			done = true;
+		});
+		while (!done && sim::step()) {
+			rds::RcuReader rcu;
+			rds::Socket *found = net->core()->bind.find(a1, 0, 4000, net->core()->seed);
+
+			ASSERT_TRUE(!found || found->trans) << "round " << round;
+		}
+		sim::options().preempt_per_1000 = 0;
+		EXPECT_EQ(fake::users(*net), 1);
+		EXPECT_EQ(rds_socket_transport(other.core()), -1);
+	}
 }
 
 TEST_F(SocketNames, OptionsReadBack)

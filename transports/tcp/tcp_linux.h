@@ -85,7 +85,7 @@ struct rds_tcp_net {
 
 	/* The listener; NULL before start and after stop.  Changed under @tuning. */
 	struct socket *listener;
-	struct work_struct accept_work;
+	struct delayed_work accept_work;
 	void (*plain_data_ready)(struct sock *sk); /* a TCP socket's own callback */
 	struct list_head all;	/* on the list of namespaces; rds_tcp_nets_lock */
 

@@ -9,6 +9,8 @@
 
 /* Connections that wait for accept_work; as mainline's. */
 #define RDS_TCP_BACKLOG 64
+/* Accepting has failed, for want of memory: the next try. */
+#define RDS_TCP_ACCEPT_PAUSE msecs_to_jiffies(10)
 
 /*
  * The listener's children begin with this callback too, but without its user data (NOCOPY): they
@@ -23,7 +25,7 @@ static void rds_tcp_listen_data_ready(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	tn = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
 	if (tn)
-		queue_work(rds_tcp_wq, &tn->accept_work);
+		mod_delayed_work(rds_tcp_wq, &tn->accept_work, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -94,10 +96,12 @@ static bool rds_tcp_receive_call(struct rds_tcp_net *tn, struct socket *sock)
 
 static void rds_tcp_accept_work(struct work_struct *work)
 {
-	struct rds_tcp_net *tn = container_of(work, struct rds_tcp_net, accept_work);
+	struct rds_tcp_net *tn = container_of(to_delayed_work(work), struct rds_tcp_net,
+					      accept_work);
 	struct socket *sock;
+	int err;
 
-	while (!kernel_accept(tn->listener, &sock, O_NONBLOCK)) {
+	while (!(err = kernel_accept(tn->listener, &sock, O_NONBLOCK))) {
 		/* Not the listener's any more; nobody hears of what comes until a path adopts it.
 		 * */
 		lock_sock(sock->sk);
@@ -111,6 +115,9 @@ static void rds_tcp_accept_work(struct work_struct *work)
 		}
 		cond_resched();
 	}
+	/* Nobody would tell us again of those that wait already, and their peers count on us. */
+	if (err != -EAGAIN)
+		queue_delayed_work(rds_tcp_wq, &tn->accept_work, RDS_TCP_ACCEPT_PAUSE);
 }
 
 static int rds_tcp_listen_on(struct net *net, int family, struct socket **res)
@@ -146,7 +153,7 @@ int rds_tcp_listen_start(struct rds_tcp_net *tn)
 	struct sock *sk;
 	int err;
 
-	INIT_WORK(&tn->accept_work, rds_tcp_accept_work);
+	INIT_DELAYED_WORK(&tn->accept_work, rds_tcp_accept_work);
 	if (rds_tcp_listen_on(tn->net, AF_INET6, &sock) &&
 	    rds_tcp_listen_on(tn->net, AF_INET, &sock)) {
 		pr_warn("rds_tcp: port %d is taken\n", RDS_TCP_PORT);
@@ -182,7 +189,7 @@ void rds_tcp_listen_stop(struct rds_tcp_net *tn)
 	write_lock_bh(&sock->sk->sk_callback_lock);
 	rcu_assign_sk_user_data(sock->sk, NULL);
 	write_unlock_bh(&sock->sk->sk_callback_lock);
-	cancel_work_sync(&tn->accept_work);
+	cancel_delayed_work_sync(&tn->accept_work);
 	down_read(&tn->tuning);
 	tn->listener = NULL;
 	up_read(&tn->tuning);

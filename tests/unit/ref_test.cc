@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "net/rds/ref.h"
+
+namespace
+{
+
+/* Of two who each say something and then look, one sees the other: every processor lets a load pass
+ * an earlier store to another place. */
+TEST(AnnounceThenLook, OneOfBothSeesTheOther)
+{
+	constexpr uint32_t kRounds = 200000;
+	rds::Atomic<uint32_t> said[2], round[2], saw[2];
+	uint32_t blind = 0;
+
+	auto side = [&](unsigned int me, auto between) {
+		for (uint32_t i = 1; i <= kRounds; i++) {
+			round[me].store_release(i);
+			for (uint32_t n = 0; round[1 - me].load_acquire() < i; n++)
+				if (n > 1000)
+					std::this_thread::yield();
+			saw[me].store(rds::announce_then_look([&] { said[me].store(i); },
+							      [&] { return said[1 - me].load(); }));
+			between(i);
+		}
+	};
+	rds::Atomic<uint32_t> done;
+	std::thread other([&] {
+		side(1, [&](uint32_t i) {
+			done.store_release(i);
+		});
+	});
+
+	side(0, [&](uint32_t i) {
+		for (uint32_t n = 0; done.load_acquire() < i; n++)
+			if (n > 1000)
+				std::this_thread::yield();
+		blind += saw[0].load() < i && saw[1].load() < i;
+	});
+	other.join();
+	EXPECT_EQ(blind, 0u);
+}
+
+} // namespace
