@@ -5,6 +5,7 @@ from suite import test
 from traffic import (A, A6, B, B6, Flows, counters, exact, mebibytes, modules_go, ping,
                      slow_reader, stress)
 
+SMP = 2  # completions, worker and process of one host at the same time
 IB = True
 KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]  # kcsan has no InfiniBand
 
