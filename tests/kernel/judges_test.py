@@ -14,7 +14,7 @@ import unittest
 import judges
 import run
 import suite
-from judges import UNREAD, UNTOLD
+from judges import BEGUN, UNREAD, UNTOLD
 
 COUNTS = ("lost", "lost_bytes", "duplicates", "reordered", "corrupted", "strangers", "late",
           "unnoticed", "timed_out", "unacknowledged", "before_first")
@@ -80,8 +80,9 @@ class Judges(unittest.TestCase):
 
     def test_with_mainline_as_much_as_a_buffer_holds(self):
         for judge, ends in ((judges.to_mainline, TO), (judges.from_mainline, FROM)):
-            judge(found(ends, lost=40, lost_bytes=2 * UNREAD), 2)
-            self.refused(judge, found(ends, lost=40, lost_bytes=2 * UNREAD + 1), 2)
+            most = 2 * (UNREAD + BEGUN)
+            judge(found(ends, lost=40, lost_bytes=most), 2)
+            self.refused(judge, found(ends, lost=40, lost_bytes=most + 1), 2)
             self.refused(judge, found(ends, lost=1, lost_bytes=40), 0)
             for what in (*ALWAYS, "unacknowledged"):
                 self.refused(judge, found(ends, **{what: 1}), 2)

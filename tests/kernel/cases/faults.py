@@ -18,6 +18,7 @@ RDS_TCP = "'( sport = :16385 or dport = :16385 )'"
 @test(vms=2)
 def link_goes_down(t):
     """Six times the link is down until TCP has sent again in vain: nothing lost, all in order."""
+    t.a.check("modprobe tcp_diag")  # slow, not to be done under load
     flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
     for machine in (t.a, t.b) * (ROUNDS // 2):
         flows.wait_progress()
@@ -135,8 +136,8 @@ def both_ways_cut(t, cut):
 
 
 def with_mainline(t, cut):
-    """Each way has its judge, for it matters who reads what TCP has acknowledged (docs/wire.md). A
-    socket killed is no RST to us: what our TCP had is read. And since 7.0 mainline reads it, too."""
+    """Each way has its judge: it matters who reads what TCP has acknowledged (docs/wire.md). Where
+    sockets are killed we read what our TCP had; since 7.0 mainline reads it, too."""
     with small_windows(t):
         accounts, deaths = both_ways_cut(t, cut)
     mainline = t.vms[t.test.modules.index("mainline")].kernel.version

@@ -47,9 +47,10 @@ def load_and_unload(t):
     grown = [after - size for size, after in zip(sizes, sizes[1:])]
     t.note(f"kernel memory after each {ROUNDS // PARTS} rounds: "
            f"{', '.join(f'{n:+d}' for n in grown)} kB")
-    # A page lost in each round would be seen in each part, what is set aside once is in one of them.
+    # A page lost in each round would be seen in each part, what is set aside once in one of them.
     # Debug kernels keep what was freed.
-    assert t.a.kernel.debug or min(grown) < 4 * (ROUNDS // PARTS), f"kernel memory grew by {grown} kB"
+    assert t.a.kernel.debug or min(grown) < 4 * (ROUNDS // PARTS), \
+        f"kernel memory grew by {grown} kB"
 
 
 @test()
