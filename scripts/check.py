@@ -29,7 +29,7 @@ LOGS = TOP / "build/logs"
 LIMIT = 900  # s for one check: it hangs
 # What ctest knows and needs no more than a moment: laws of the design, documents, judges of the VM
 # suite, seeds that failed once, the fuzzers' corpora.
-QUICK = r"^(seam\.|tidy$|docs\.|abi_|kernel\.(planted|judges)$" \
+QUICK = r"^(seam\.|tidy$|docs\.|abi_|kernel\.(planted|judges|flows)$" \
     r"|sim\.(mutants$|same_history$|seed_)|fuzz\..*\.corpus$)"
 SMOKE = "kunit interop.ours_with_ours sockets.errnos faults.sockets_are_killed frames.malformed"
 SMOKE_TARGETS = "rds-info rds-ping rds-stress rds_flows rds_errno rds_peer"

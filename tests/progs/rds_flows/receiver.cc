@@ -205,10 +205,14 @@ void Receiver::settle()
 void Receiver::sweep()
 {
 	settle();
+
+	const uint64_t late = totals_.late;
+
 	for (uint32_t flow = 0; flow < options_.flows; ++flow) {
 		while (const uint64_t count = readFlow(flow))
 			totals_.unnoticed += count;
 	}
+	totals_.late = late; /* these may have been there all the time */
 }
 
 bool Receiver::complete() const
