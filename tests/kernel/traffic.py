@@ -186,7 +186,8 @@ def mebibytes(t):
         t.note(f"1 MiB both ways: {stress(t, t.a, t.b, B, '-T 2 -t 1 -d 2 -q 1m -a 1m')} messages")
 
 
-# A host that was away is called again after TCP's last pause, which rds_tcp_user_timeout_ms bounds.
+# s. A host that was away is called again after TCP's last pause, which is about as long as it was
+# away; ours gives up and calls anew after rds_tcp_user_timeout_ms, 30 s.
 AWAY = 60
 
 

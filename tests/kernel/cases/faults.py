@@ -151,25 +151,25 @@ def with_mainline(t, cut):
             t.note(f"from mainline: {from_mainline(found, resets, gap)}")
 
 
-@test(vms=2, modules=("ours", "mainline"), timeout=240)
+@test(vms=2, modules=("ours", "mainline"), only="ours", timeout=240)
 def killed_with_mainline_larger(t):
     """`ss -K` on either host, the one with the larger address has mainline's modules."""
     with_mainline(t, kill_sockets)
 
 
-@test(vms=2, modules=("mainline", "ours"), timeout=240)
+@test(vms=2, modules=("mainline", "ours"), only="ours", timeout=240)
 def killed_with_mainline_smaller(t):
     """The same, and mainline has the smaller address."""
     with_mainline(t, kill_sockets)
 
 
-@test(vms=2, modules=("ours", "mainline"), timeout=240)
+@test(vms=2, modules=("ours", "mainline"), only="ours", timeout=240)
 def reset_with_mainline_larger(t):
     """RSTs on either host, the one with the larger address has mainline's modules."""
     with_mainline(t, inject_resets)
 
 
-@test(vms=2, modules=("mainline", "ours"), timeout=240)
+@test(vms=2, modules=("mainline", "ours"), only="ours", timeout=240)
 def reset_with_mainline_smaller(t):
     """The same, and mainline has the smaller address."""
     with_mainline(t, inject_resets)

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """Two hosts: ours with ours and with mainline, whoever has the smaller address, IPv4 and IPv6."""
-import re
-
 from suite import test
 from traffic import (A, A6, B, B6, Flows, exact, helper, large_buffers, load_again, mebibytes,
                      paths, ping, soon, stress)
