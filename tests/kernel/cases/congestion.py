@@ -4,7 +4,7 @@ from suite import test
 from traffic import A, A6, B, B6, crowded_ports, slow_reader
 
 
-@test(vms=2, timeout=240)
+@test(vms=2, timeout=300)
 def ours_with_ours(t):
     """Both directions and families: ENOBUFS, monitor, blocked senders, SO_SNDTIMEO, recovery."""
     slow_reader(t, t.a, A, t.b, B, t.flavour(0))

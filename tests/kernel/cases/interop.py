@@ -30,19 +30,19 @@ def together(t):
     flows(t)
 
 
-@test(vms=2)
+@test(vms=2, timeout=180)
 def ours_with_ours(t):
     """Ours and ours: pings and exact flows of mixed sizes, both ways, both families."""
     together(t)
 
 
-@test(vms=2, modules=("ours", "mainline"))
+@test(vms=2, modules=("ours", "mainline"), timeout=180)
 def ours_is_the_smaller(t):
     """The same with mainline's modules on the host with the larger address."""
     together(t)
 
 
-@test(vms=2, modules=("mainline", "ours"))
+@test(vms=2, modules=("mainline", "ours"), timeout=180)
 def mainline_is_the_smaller(t):
     """The same with mainline's modules on the host with the smaller address."""
     together(t)
