@@ -29,7 +29,7 @@ LOGS = TOP / "build/logs"
 LIMIT = 900  # s for one check: it hangs
 # What ctest knows and needs no more than a moment: laws of the design, documents, judges of the VM
 # suite, seeds that failed once, the fuzzers' corpora.
-QUICK = r"^(seam\.|tidy$|docs\.|abi_|kernel\.(planted|judges|flows)$" \
+QUICK = r"^(seam\.|tidy$|docs\.|abi_|kernel\.(planted|judges)$" \
     r"|sim\.(mutants$|same_history$|seed_)|fuzz\..*\.corpus$)"
 SMOKE = "kunit interop.ours_with_ours sockets.errnos faults.sockets_are_killed frames.malformed"
 SMOKE_TARGETS = "rds-info rds-ping rds-stress rds_flows rds_errno rds_peer"
@@ -68,6 +68,7 @@ def checks(seed):
         Check("sim asan", f"{tests}/sim/sim_run --seed {seed} --seeds 200"),
         Check("sim fast", f"{tests}/sim/sim_fast --seed {seed} --seeds 1500"),
         Check("quick", f"cd build && ctest --output-on-failure -R '{QUICK}'"),
+        Check("flows", r"cd build && ctest --output-on-failure -R '^kernel\.flows$'"),
         Check("scenario", f"{tests}/sim/scenario_test"),
         Check("corners", f"{tests}/sim/corners/corners_test"),
         Check("unit", f"{tests}/unit/unit_core"),
