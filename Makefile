@@ -40,7 +40,7 @@ locked := mkdir -p $(logs) && flock build/.lock
 again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
-.PHONY: all modules modules-now user tests deps test test-user test-vm test-uml test-debug \
+.PHONY: all modules modules-now user tests deps check flaky test test-user test-vm test-uml test-debug \
 	test-kcsan test-all test-kernels fuzz coverage coverage-glue demo bench resets ordering scale soak mutation tidy install \
 	uninstall clean help need-headers need-cmake
 
@@ -93,6 +93,21 @@ test: deps ## what every change must pass; last line: N passed, N failed, N skip
 	echo "warnings in the build, see $(logs)/build.log" >&2; exit 1; }
 	@$(again) test-user; $(again) test-vm; $(again) test-uml; \
 	scripts/summary.py $(addprefix $(logs)/test-,user.log vm.log uml.log)
+
+# No fuzzer looks for new inputs here, no model is checked, no guest boots that is not User-Mode Linux:
+# `make test` does all of that.
+check_targets := unit_core unit_tcp unit_ib contract_test scenario_test corners_test sim_run sim_fast \
+	pthread_tsan fuzzers rds_flows rds_on_udp
+
+check: need-cmake ## the part of test that finds most, before every commit; CHECKS='unit ...', SEED=N
+	@$(call configure,-DRDS_TESTS=ON)
+	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) $(check_targets) >$(logs)/check-build.log 2>&1 || { \
+	tail -n 30 $(logs)/check-build.log >&2; exit 1; }
+	@scripts/check.py $(CHECKS)
+
+flaky: ## tests N=20 times beside changing loads: CASES='faults.* ...' of the VM suite, or CTEST=REGEX
+	@$(if $(CTEST),,KERNEL=$(test_kernel)) scripts/flaky.py --times $(or $(N),20) $(if $(CTEST),--ctest '$(CTEST)') \
+	$(foreach case,$(CASES),'$(case)')
 
 test-user: ## unit, contract, simulator, threads, fuzzers, seam, ABI, docs (ctest)
 	@mkdir -p $(logs)

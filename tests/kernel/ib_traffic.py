@@ -2,7 +2,8 @@
 """What tests over InfiniBand have in common, ours with ours and with mainline."""
 import json
 
-from traffic import A, A6, B, B6, Flows, counters, exact, ping, stress_says
+from judges import all_but_told, exact
+from traffic import A, A6, B, B6, Flows, counters, ping, stress_says
 
 MIXED = "--flows 16"  # lengths from 0 to 64 KiB
 LOAD = "--flows 16 --max-payload 8192"
@@ -25,14 +26,6 @@ def pings(t):
     for source, target in ((A, B), (A6, B6)):
         ping(t, t.a, source, target)
         ping(t, t.b, target, source)
-
-
-def all_but_told(found):
-    """Exact, but for the last acknowledgements: mainline's says what it has when it is asked to,
-    which is every few messages, or when it has something to say."""
-    said = exact({**found, "clean": not any(
-        found[what] for what in ("lost", "duplicates", "reordered", "corrupted", "strangers"))})
-    return f"{said}, {found['unacknowledged']} not acknowledged yet"
 
 
 def flows(t, messages=12):

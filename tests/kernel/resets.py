@@ -65,7 +65,7 @@ END
 def measure(t, cut, options):
     """One row's figures."""
     flows = Flows(t, t.a, X, t.a, Y, options.load, prefixes=(IN_X, IN_Y), timeout=10000,
-                  send_options=f"--blocking --drain 30 --seconds {options.seconds}")
+                  forever=False, send_options=f"--blocking --drain 30 --seconds {options.seconds}")
     cutting = t.a.spawn(disturber(cut, options))
     found = flows.result(timeout=1800)
     cuts = cutting.wait_output(r"^cuts (\d+)$", 300)[1]

@@ -10,7 +10,10 @@
     run.py --list
 
 Files run side by side, two guests for each CPU: of two that talk one often waits. The last line is
-`N passed, N failed, N skipped`; the exit status is 0 only if nothing failed and something ran.
+`N passed, N failed, N skipped`; the exit status is 0 only if nothing failed and something ran. What
+was wanted and is left out (not for this kernel, too long for every day, not for these modules) is
+skipped, with its name in the log. A guest that dies while it boots is booted again and told; more
+than MAX_BOOT_RETRIES in a run are a failure.
 """
 import argparse
 import fnmatch
@@ -25,6 +28,10 @@ import traceback
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import guest  # noqa: E402
 import suite  # noqa: E402
+import vm  # noqa: E402
+
+# The emulator's fault, which nothing of ours can cause; but a kernel that dies often is a finding.
+MAX_BOOT_RETRIES = 1
 
 
 class Report:
@@ -39,8 +46,18 @@ class Report:
             print(text if seconds is None else f"{text:<58} {seconds:6.1f} s", flush=True)
 
     def skip(self, one, why):
-        self.skipped += 1
+        with self.lock:
+            self.skipped += 1
         self.line(f"skip  {one.name}: {why}")
+
+    def boots(self, retried):
+        """Consoles of guests that were booted more than once."""
+        if retried:
+            self.line(f"{len(retried)} boots tried again: {', '.join(map(str, retried))}")
+        if len(retried) > MAX_BOOT_RETRIES:
+            self.line(f"FAIL  boots: {len(retried)} guests died while they booted,"
+                      f" {MAX_BOOT_RETRIES} may")
+            self.failed += 1
 
     def result(self, one, seconds, errors, notes, log):
         text = [f"{'FAIL ' if errors else 'ok   '} {one.name:<52} {seconds:6.1f} s"]
@@ -97,27 +114,40 @@ def parse(argv):
 
 
 def select(options):
-    """[(module, tests)] of what the command line names."""
-    chosen, unused = [], set(options.names)
+    """[(module, tests)] of what the command line names, and [(test, why)] of what it names and
+    cannot be, or only with more words."""
+    chosen, skipped, unused = [], [], set(options.names)
     for path in sorted((suite.HERE / "cases").glob("*.py")):
         module, tests = suite.load_file(path)
-        if not set(options.kernels) <= set(getattr(module, "KERNELS", options.kernels)):
-            continue
-        left_out = getattr(module, "EXTRA", False) and not options.all
         keep = []
         for one in tests:
             hits = {n for n in options.names if n == one.file or fnmatch.fnmatch(one.name, n)}
             unused -= hits
-            if one.vms < len(options.kernels):
+            if options.names and not hits:
                 continue
-            if hits or not (options.names or left_out):
+            why = why_not(options, module, one, bool(hits))
+            if why:
+                skipped.append((one, why))
+            else:
                 keep.append(one)
         if keep:
             chosen.append((module, keep * options.repeat))
     if unused:
         sys.exit(f"run.py: no test is called {', '.join(sorted(unused))}")
     # Long files first: the last one to end decides.
-    return sorted(chosen, key=lambda c: -sum(t.timeout * t.vms for t in c[1]))
+    return sorted(chosen, key=lambda c: -sum(t.timeout * t.vms for t in c[1])), skipped
+
+
+def why_not(options, module, one, named):
+    """Why a test cannot be run, or is not unless it is named; None if nothing speaks against it."""
+    kernels = getattr(module, "KERNELS", options.kernels)
+    if not set(options.kernels) <= set(kernels):
+        return f"only on {', '.join(kernels)}"
+    if one.vms < len(options.kernels):
+        return "has one guest, for two kernels"
+    if getattr(module, "EXTRA", False) and not (options.all or named):
+        return "takes long, only with --all or by name"
+    return None
 
 
 def run_files(options, chosen, report):
@@ -158,13 +188,15 @@ def main(argv=None):
     options = parse(argv)
     options.stop, options.live = False, []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    chosen = select(options)
+    chosen, skipped = select(options)
     if options.list:
         for _, tests in chosen:
             for one in tests:
                 print(f"{one.name:<40} {(one.function.__doc__ or '').strip()}")
         return 0
     report, began = Report(), time.monotonic()
+    for one, why in skipped:
+        report.skip(one, why)
     try:
         kernels = [guest.kernel(name) for name in options.kernels]
         dirs = {options.modules_dir or kern.modules_dir for kern in kernels}
@@ -181,6 +213,7 @@ def main(argv=None):
     except KeyboardInterrupt:
         report.line("interrupted")
         report.failed += 1
+    report.boots(vm.boot_retries)
     report.line(f"{time.monotonic() - began:.0f} s in all, logs: build/logs/vm-{options.kernel}")
     print(report.summary())
     return 1 if report.failed or not report.passed else 0

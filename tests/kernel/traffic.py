@@ -3,8 +3,10 @@
 import contextlib
 import json
 import re
+import time
 
 import suite
+from judges import GAP_SLACK, LONGEST_GAP, UNREAD, exact, from_first
 from tap import tap
 
 A, B = "10.9.0.1", "10.9.0.2"
@@ -33,87 +35,83 @@ def ping(t, machine, source, target, count=3, prefix="", options=""):
 class Flows:
     """rds_flows from one host (or namespace) to another. `options` are for both ends.
 
-    Without `messages` it goes on until stop(). wait_progress() waits for deliveries.
+    Without `messages` it goes on until stop(). wait_progress() waits for deliveries. An end with
+    our modules waits for ever: what is not woken stands still, and wait_progress() or result()
+    tells. With forever=False its waits end by themselves, as mainline's do always.
     """
 
     def __init__(self, t, sender, source, receiver, target, options="", messages=0,
-                 send_options="", prefixes=("", ""), start=True, timeout=100):
+                 send_options="", prefixes=("", ""), start=True, timeout=100, forever=True,
+                 receive_options=""):
         self.t, self.sender, self.receiver = t, sender, receiver
-        self.source, self.target = source, target
+        self.source, self.target, self.forever = source, target, forever
         self.options = f"--timeout {int(t.seconds(timeout))} {options}"
         # Nice, or a guest with one CPU has none left for the test's own commands.
         self.prefixes, self.nice = prefixes, "nice -n 15"
         how = f"--messages {messages}" if messages else "--messages 0 --until-eof"
         self.send_options = f"{how} {send_options}"
-        self.receive()
+        self.receive(receive_options)
         if start:
             self.send()
+
+    def patience(self, machine):
+        return "--forever" if self.forever and machine.modules == "ours" else ""
 
     def receive(self, extra=""):
         """Starts the receiving end (anew)."""
         self.sink = self.receiver.spawn(
             f"{self.prefixes[1]} {self.nice} {self.t.prog('rds_flows')} receive"
-            f" --bind {self.target} --report-only {self.options} {extra}")
+            f" --bind {self.target} --report-only {self.patience(self.receiver)} {self.options}"
+            f" {extra}")
         self.sink.wait_output("^ready$")
 
     def send(self):
         self.source_end = self.sender.spawn(
             f"{self.prefixes[0]} {self.nice} {self.t.prog('rds_flows')} send --bind {self.source}"
-            f" --to {self.target} --report-only {self.options} {self.send_options}",
-            stdin=True)
+            f" --to {self.target} --report-only {self.patience(self.sender)} {self.options}"
+            f" {self.send_options}", stdin=True)
         self.source_end.wait_output("^sending$")
 
     def delivered(self):
         return counters(self.t, self.receiver, self.prefixes[1])["recv_delivered"]
 
-    def wait_progress(self, messages=50, timeout=30):
-        """Until so many more messages were delivered."""
-        wanted = self.delivered() + messages
-        for _ in range(1000):
-            now = self.delivered()
-            if now >= wanted:
-                return
-            if self.source_end.done:
-                break
-        raise AssertionError(f"the traffic has stopped, {wanted - now} messages short:\n"
-                             + self.source_end.output)
+    def wait_progress(self, messages=50, timeout=None):
+        """Until so many more messages were delivered, within `timeout` seconds."""
+        # rdma_cm may take a minute to end a connection before the next can be made.
+        limit = self.t.seconds(timeout or (100 if self.receiver.ib else 30))
+        wanted, end = self.delivered() + messages, time.monotonic() + limit
+        while (now := self.delivered()) < wanted:
+            if self.source_end.done or time.monotonic() > end:
+                raise AssertionError(f"the traffic has stopped, {wanted - now} messages short:\n"
+                                     + self.source_end.output)
 
     def stop(self):
         self.source_end.write("", close=True)
         return self.result()
 
     def result(self, timeout=90):
-        """The receiver's account when everything sent has arrived or is known to be lost."""
+        """The receiver's account when everything sent has arrived or is known to be lost, and for
+        a while nothing has come for the second time."""
         said = self.source_end.check(timeout)
         found = json.loads([line for line in said.splitlines() if line.startswith("{")][-1])
         self.sink.check(30)
-        return found
+        return {**found, "ends": [self.sender.modules, self.receiver.modules]}
 
 
-def tell(found):
-    """The account in a few words."""
-    return (f"{found['sent']} sent: {found['lost']} lost, {found['duplicates']} duplicates, "
-            f"{found['reordered']} out of order, {found['corrupted']} corrupted")
+def soon(t, gap=LONGEST_GAP):
+    """For how long a receiver may have seen nothing when connections were cut."""
+    return t.seconds(gap * GAP_SLACK)
 
 
-def exact(found):
-    """Every message exactly once, in order, unchanged, and acknowledged."""
-    assert found["clean"] and found["delivered"] == found["sent"] > 0, found
-    return tell(found)
-
-
-def ordered(found):
-    """Nothing out of order or changed; losses are told, not judged."""
-    assert found["delivered"] > 0, found
-    assert found["reordered"] == found["corrupted"] == found["strangers"] == 0, found
-    return tell(found)
-
-
-def from_first(found):
-    """The same, to a receiver that came later: from its first message on nothing is missing."""
-    ordered(found)
-    assert found["lost"] == found["duplicates"] == 0, found
-    return f"{tell(found)}, {found['before_first']} before the first that came"
+@contextlib.contextmanager
+def small_windows(t):
+    """TCP holds no more than UNREAD bytes that nobody has read, on either host."""
+    rmem = "/proc/sys/net/ipv4/tcp_rmem"
+    before = [machine.check(f"cat {rmem}; echo 4096 {UNREAD} {UNREAD} >{rmem}").strip()
+              for machine in (t.a, t.b)]
+    yield
+    for machine, values in zip((t.a, t.b), before):
+        machine.check(f"echo {values} >{rmem}")
 
 
 def stress_says(t, active, passive, target, options, prefixes=("", "")):
@@ -152,6 +150,17 @@ def slow_reader(t, sender, source, reader, target, flavour):
     waiting.check(30)
 
 
+def crowded_ports(t, sender, source, reader, target):
+    """Sockets that a single message fills are congested all the time. Whoever waits for them, in
+    poll() or in sendmsg(), waits without a time limit where it has our modules: each is woken."""
+    for how in ("", "--blocking") if sender.modules == "ours" else ("",):
+        found = Flows(t, sender, source, reader, target, "--flows 8 --length 12000", messages=60,
+                      send_options=how, receive_options="--receive-buffer 4096").result()
+        said = exact(found)
+        assert how or found["congested"] > 0, f"no port was ever congested: {found}"
+        t.note(f"{how or 'poll'}: {said}, {found['congested']} refused")
+
+
 @contextlib.contextmanager
 def large_buffers(t):
     """What a socket may hold is 8 MiB for the time being."""
@@ -177,10 +186,15 @@ def mebibytes(t):
         t.note(f"1 MiB both ways: {stress(t, t.a, t.b, B, '-T 2 -t 1 -d 2 -q 1m -a 1m')} messages")
 
 
+# s. A host that was away is called again after TCP's last pause, which is about as long as it was
+# away; ours gives up and calls anew after rds_tcp_user_timeout_ms, 30 s.
+AWAY = 60
+
+
 def goes_on(flows):
     """A new receiver comes, and misses nothing."""
     flows.receive("--from-first")
-    flows.wait_progress()
+    flows.wait_progress(timeout=AWAY if not flows.receiver.ib else None)
     return from_first(flows.stop())
 
 

@@ -51,6 +51,9 @@ RUN, RUN_STDIN, INPUT, INPUT_END, KILL, SYNC = range(1, 7)
 HELLO, _BEAT, OUT, EXIT, LOG = range(16, 21)
 SYNC_NAME = "(sync)"
 
+# Consoles of guests that died while they booted, and were booted once more (run.py counts them).
+boot_retries = []
+
 
 class VMError(Exception):
     pass
@@ -185,6 +188,7 @@ class VM:
         except GuestDead:
             if attempts == 1 or self.machine is None:  # or it was switched off
                 raise
+            boot_retries.append(self.console)
             print(f"vm: {self.name} died while it booted, once more ({self.console})",
                   file=sys.stderr)
             self.close()

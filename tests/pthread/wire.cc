@@ -435,6 +435,10 @@ void stop()
 		net.more.notify_one();
 	}
 	net.thread.join();
+
+	/* The last to write here may have been a worker of the core, in connect(): under the lock. */
+	std::lock_guard g(net.lock);
+
 	net.hosts.clear();
 	net.lines.clear();
 }

@@ -5,13 +5,14 @@ from suite import test
 from traffic import (A, A6, B, B6, Flows, counters, exact, mebibytes, modules_go, ping,
                      slow_reader, stress)
 
+SMP = 2  # completions, worker and process of one host at the same time
 IB = True
 KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]  # kcsan has no InfiniBand
 
 ROUNDS = 4
 
 
-@test(vms=2)
+@test(vms=2, timeout=180)
 def ours_with_ours(t):
     """Pings and exact flows of mixed sizes, both ways and families; rds-info shows the adapters."""
     pings(t)
@@ -39,7 +40,7 @@ def a_mebibyte(t):
     mebibytes(t)
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", timeout=180)
 def credits(t):
     """Both count buffers, of which there are few: none is missed, and messages are exact."""
     for machine in (t.a, t.b):
@@ -65,7 +66,7 @@ def types_of_service(t):
     stress(t, t.a, t.b, B, "-T 1 -t 1 -d 2 -q 1k -Q 3")
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", timeout=180)
 def rings_of_any_size(t):
     """Ring sizes have mainline's range; rings are as large as the adapter can, 4 at least, and for
     what is sent as large as the largest operation wants."""

@@ -12,14 +12,14 @@ KERNELS = ["6.1", "6.12"]
 SIZES = ((1, 4095), (4096, 100), (1 << 20, 0), (1 << 20, 4095))  # RDMA: bytes, and where in a page
 
 
-@test(vms=2, modules=("ours", "mainline"))
+@test(vms=2, modules=("ours", "mainline"), timeout=180)
 def ours_is_the_smaller(t):
     """Pings and exact flows of mixed sizes, both ways and families; mainline is the larger."""
     pings(t)
     flows(t)
 
 
-@test(vms=2, modules=("mainline", "ours"))
+@test(vms=2, modules=("mainline", "ours"), timeout=180)
 def mainline_is_the_smaller(t):
     """The same with mainline's modules on the host with the smaller address."""
     pings(t)

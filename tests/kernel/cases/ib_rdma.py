@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """RDMA and atomic operations between two hosts of ours (soft-RoCE)."""
-from ib_rdma_traffic import Owner, Storm, nothing_pinned, regions_used, tell
+from ib_rdma_traffic import Owner, Storm, nothing_pinned, regions_used
 from ib_traffic import cut, queue_pairs
 from suite import test
 from traffic import A, A6, B, B6, counters, load_again
@@ -43,8 +43,7 @@ def connections_cut(t):
         storm.wait_progress()
         cut(t, machine, (t.a, t.b))
     storm.wait_progress()
-    found = storm.stop()
-    t.note(tell(found))
+    found = storm.stop(faults=4)
     assert found["dropped"] + found["other_error"] > 0, found
     for machine in (t.a, t.b):
         nothing_pinned(t, machine)
@@ -56,8 +55,7 @@ def freed_in_use(t):
     storm = Storm(t, t.a, A, t.b, B, "--free-every 40")
     for _ in range(5):
         storm.wait_progress()
-    found = storm.stop()
-    t.note(tell(found))
+    found = storm.stop(faults=1)
     assert found["remote_error"] > 0, found
     for machine in (t.a, t.b):
         nothing_pinned(t, machine)
@@ -73,7 +71,7 @@ def adapter_goes(t):
         assert not queue_pairs(t, machine)
         machine.plug()
     storm.wait_progress()
-    t.note(tell(storm.stop()))
+    storm.stop(faults=4)
     # And for good: what was registered is let go, though its owner still holds it.
     owner = Owner(t, t.b, B, A)
     client = t.a.spawn(f"{t.prog('rds_rdma')} storm {owner.where}", stdin=True)

@@ -9,7 +9,7 @@ ADAPTER = "siw"
 KERNELS = ["uml"]
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", timeout=180)
 def ours_with_ours(t):
     """Pings and exact flows; buffers are counted without being asked to, for nobody asks again."""
     pings(t)
@@ -19,7 +19,7 @@ def ours_with_ours(t):
         assert machine.check("cat /proc/sys/net/rds/ib/flow_control").strip() == "0"
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", timeout=180)
 def few_buffers(t):
     """Sixteen buffers, fast senders: who has no credit waits, and nothing is lost."""
     for machine in (t.a, t.b):

@@ -8,6 +8,11 @@ from traffic import A, B, counters, paths, stress
 
 # One task that floods another: what one path has no room for spreads.
 FLOOD = "-t 1 -d 4096 -q 4k --send-buffer 4m --recv-buffer 8m"
+SMP = 2  # workers of several paths at the same time
+
+# One message of a thousand at least takes another path than the one before it: a flood is tens of
+# thousands, and what one connection has no room for goes elsewhere in batches.
+AWAY = 1000
 ORDERS = ("unordered", "half:64", "ordered:512")
 
 
@@ -38,7 +43,7 @@ def flood(t, order, options=""):
     after = counters(t, t.a)
     away, waits = (after[n] - before[n] for n in ("send_order_away", "send_order_wait"))
     t.note(f"{order}: {verified} messages, {away} away, {waits} waited")
-    return away, waits
+    return verified, away, waits
 
 
 @test(vms=2, only="ours")
@@ -48,8 +53,8 @@ def one_bad_path_of_eight(t):
     flood(t, "ordered", "-T 2")
     with rough_path(t.a, 3, "delay 10ms 5ms loss 1%"):
         for order in ORDERS:
-            away, waits = flood(t, order, "-T 5")
-            assert away > 20, away
+            verified, away, waits = flood(t, order, "-T 5")
+            assert away > 20 + verified // AWAY, f"{away} of {verified}"
             assert waits if order == "half:64" else order != "unordered" or not waits, waits
     assert sum(p["state"] == "up" for p in paths(t, t.a)) == 8, paths(t, t.a)
 
@@ -61,18 +66,19 @@ def paths_die(t):
         machine.check("modprobe tcp_diag")
     small_pipes(t)
     for order in ORDERS:
-        killer = t.b.spawn("while sleep 0.1; do for i in 0 1 2 3 4 5 6 7; do"
+        before = sum(p["resets"] for p in paths(t, t.a))
+        killer = t.b.spawn("renice -n 19 $$ >/dev/null; while :; do for i in 0 1 2 3 4 5 6 7; do"
                            " p=$(ss -Htn state established '( sport = :16385 )' |"
                            " awk -v i=$i '{ n = split($4, a, \":\"); if (a[n] % 8 == i)"
                            " { print a[n]; exit } }');"
                            " [ -n \"$p\" ] && ss -HtnK \"( dport = :$p )\" >/dev/null; done; done")
-        away, _ = flood(t, order, "-T 8")
+        verified, away, _ = flood(t, order, "-T 8")
         killer.kill()
         killer.wait()
-        assert away > 20, away
-    resets = sum(p["resets"] for p in paths(t, t.a))
-    t.note(f"{resets} resets")
-    assert resets > 1, resets
+        assert away > 20 + verified // AWAY, f"{away} of {verified}"
+        resets = sum(p["resets"] for p in paths(t, t.a)) - before
+        t.note(f"{resets} resets")
+        assert resets >= 4, f"{resets} resets: not even half of the paths died"
 
 
 @test(vms=2, only="ours")
@@ -105,6 +111,8 @@ def how_much_is_held(t):
     for _ in range(300):
         if counters(t, t.a)["send_order_away"] > 500:
             break
+    else:
+        raise AssertionError(f"never 500 messages away: {counters(t, t.a)['send_order_away']}")
     for one in (sending, asking):
         one.write("", close=True)
     sending.check(30)

@@ -6,7 +6,7 @@ import time
 import parity
 import suite
 from suite import test
-from traffic import A, B, Flows
+from traffic import AWAY, A, B, Flows
 from vm import VMError
 
 KERNELS = parity.KERNELS
@@ -58,7 +58,7 @@ def restart(t, ours):
             t.b.load(suite.where(t.options, kind))
             began = time.monotonic()
             flows.receive("--from-first")
-            flows.wait_progress()
+            flows.wait_progress(timeout=AWAY)
             side.less("the stream is back after", round(time.monotonic() - began, 1), "s")
             return flows.stop()
         account(side, stream)

@@ -12,7 +12,7 @@ import re
 
 from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
-from traffic import Flows, exact, ordered, ping
+from traffic import Flows, exact, ping, soon
 
 KERNELS = ["kcsan"]
 PARAMETERS = "/sys/module/kcsan/parameters"
@@ -109,7 +109,7 @@ def broken_connections(t):
         flows.wait_progress(200)
         t.a.check(f"{IN_Y} sh -c 'echo {20000 + number} >/proc/sys/net/rds/tcp/rds_tcp_sndbuf'")
     for flows in both:
-        t.note(ordered(flows.stop()))
+        t.note(exact(flows.stop(), gap=soon(t)))
     for other in others:
         other.kill()
         other.wait()

@@ -16,7 +16,11 @@ from traffic import A, A6, B, B6, PYTHON, helper, load_again, ping
 SMP = 2
 SEED = int(os.environ.get("SEED") or random.randrange(1, 1 << 31))
 CALLS, STREAMS = 40000, 500
-SLACK = 1000  # beyond what comes and goes; kmemleak of the debug kernels sees single objects
+# Beyond what comes and goes: less than one object for every second of the streams, or for every
+# three hundredth call. Kmemleak of the debug kernels sees single objects.
+SLACK = STREAMS // 2
+# Of random calls so many succeed at least, or they would be refused at the door and show nothing.
+SUCCEED = 0.01
 
 
 # The first socket of a host that wants time stamps, and the end of the last, patch the kernel's
@@ -79,28 +83,39 @@ def random_calls(t):
         before = objects(t, t.b)
         succeeded = chaos(t, CALLS, SEED)
     t.note(f"{2 * CALLS} calls, {succeeded} of them succeeded")
+    assert succeeded > SUCCEED * 2 * CALLS, succeeded
     ping(t, t.a, A, B)
     ping(t, t.b, B6, A6)
     nothing_is_left(t, t.b, before)
+
+
+def damage(t, streams, seed):
+    """Damaged streams from the one host, while programs of the other read and misbehave; what
+    became of the connections, and how many messages came."""
+    sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
+    sink.wait_output("^ready$")
+    calls = t.b.spawn(f"nice {t.prog('rds_chaos')} --seed {seed} --calls {20 * streams}"
+                      f" --limit {t.seconds(100)} --local {B} --remote {A}")
+    said = t.a.check(f"{t.prog('rds_peer')} --connect {B} --chaos {streams} --seed {seed}"
+                     " --wait 500", 120)
+    calls.check(110)
+    sink.write("", close=True)
+    return json.loads(said.splitlines()[-1]), len(sink.check().splitlines()) - 1
 
 
 @test(vms=2, modules=("none", "ours"), timeout=240, only="ours")
 def damaged_streams(t):
     """A peer damages, replays and cuts off what it sends, while programs read and misbehave."""
     t.note(f"SEED={SEED}")
-    before = objects(t, t.b)
     with stamped(t.b):
-        sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
-        sink.wait_output("^ready$")
-        calls = t.b.spawn(f"nice {t.prog('rds_chaos')} --seed {SEED} --calls {CALLS // 4}"
-                          f" --limit {t.seconds(100)} --local {B} --remote {A}")
-        said = t.a.check(f"{t.prog('rds_peer')} --connect {B} --chaos {STREAMS} --seed {SEED}"
-                         " --wait 500", 120)
-        done = json.loads(said.splitlines()[-1])
-        calls.check(110)
-        sink.write("", close=True)
-    messages = len(sink.check().splitlines()) - 1
+        damage(t, STREAMS // 10, SEED + 1)  # what is set aside once is
+        before = objects(t, t.b)
+        done, messages = damage(t, STREAMS, SEED)
     t.note(f"{done['connections']} connections, {done['bytes']} bytes, {messages} messages in them"
            f" for who listens, ended: {done['ended']}")
-    assert messages > 0 and done["ended"].get("reset", 0) + done["ended"].get("closed", 0) > 0
+    assert messages > 0 and done["connections"] == STREAMS, done
+    # Damage is often such that the host must end the connection, but of four connections one is
+    # looked at afterwards, for 20 ms (rds_peer/chaos.cc).
+    ended = done["ended"].get("reset", 0) + done["ended"].get("closed", 0)
+    assert ended >= STREAMS // 50, f"only {ended} of {STREAMS} connections were ended"
     nothing_is_left(t, t.b, before)

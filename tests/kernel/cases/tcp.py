@@ -197,7 +197,7 @@ def settings_under_load(t):
             user.wait_output("^ready$")
         users += [t.a.spawn(f"exec nice -n 15 {prefix} sh -c 'while :; do {loop} done'")
                   for prefix in (IN_X, IN_Y)]
-        users += [t.a.spawn(f"exec nice -n 15 {IN_X} sh -c 'while sleep 0.1; do"
+        users += [t.a.spawn(f"exec nice -n 19 {IN_X} sh -c 'while :; do"
                             " cat /proc/net/rds/* >/dev/null; done'")]
         for number in range(6):
             t.a.check(f"{(IN_X, IN_Y)[number % 2]} ss -HtnK {RDS_TCP}")

@@ -12,8 +12,13 @@
  *	receiver -> sender	the result as JSON
  *
  * Before DONE the sender waits until nothing is queued in its kernel any more, so that what has
- * not arrived soon after is lost and not merely late. The connections are opened anew, with
- * patience, because links are cut and hosts restarted while the program runs.
+ * not arrived soon after is lost and not merely late. The receiver reads on for a while all the
+ * same: a message that comes twice may come last. The connections are opened anew, with patience,
+ * because links are cut and hosts restarted while the program runs.
+ *
+ * With --forever no wait for RDS has a time limit, so that a wake-up that is missed stays missed:
+ * sends block without SO_SNDTIMEO, or poll() waits for room or for a change of congestion, and the
+ * receiver's epoll waits for what comes.
  */
 #pragma once
 
@@ -38,6 +43,7 @@ struct FlowOptions {
 	uint32_t maxPayload = 65536;
 	uint32_t length = 0;		   /* of every message; 0: mixed */
 	std::chrono::seconds timeout{120}; /* of the whole run */
+	bool forever = false;		   /* waits for RDS have no time limit */
 
 	/* The sender's. */
 	uint64_t messages = 100; /* of each flow; 0: no limit but the time */
@@ -48,8 +54,9 @@ struct FlowOptions {
 	std::chrono::seconds drain{30}; /* how long to wait for acknowledgements */
 
 	/* The receiver's. */
-	bool fromFirst = false;	 /* count from the first message seen, not from 0 */
-	bool reportOnly = false; /* exit status 0 whatever was lost */
+	bool fromFirst = false;	    /* count from the first message seen, not from 0 */
+	bool reportOnly = false;    /* exit status 0 whatever was lost */
+	uint32_t receiveBuffer = 0; /* SO_RCVBUF of its sockets; 0: as it is */
 };
 
 /* In front of every payload. */

@@ -25,6 +25,7 @@ void addCommon(CommandLine &line, FlowOptions &options, Texts &texts)
 		    "of every message in bytes, in place of many lengths");
 	line.option("--timeout", texts.timeout, "seconds for the whole run");
 	line.flag("--report-only", options.reportOnly, "exit with 0 whatever was lost");
+	line.flag("--forever", options.forever, "no wait for RDS has a time limit");
 }
 
 } // namespace
@@ -47,6 +48,7 @@ int main(int argc, char **argv)
 	send.option("--rate", options.rate, "messages per second, all flows together");
 	send.option("--drain", texts.drain, "seconds to wait for acknowledgements at the end");
 	send.flag("--blocking", options.blocking, "blocking sockets, a thread per flow");
+	receive.option("--receive-buffer", options.receiveBuffer, "SO_RCVBUF of each socket");
 	receive.flag("--from-first", options.fromFirst,
 		     "count a flow from its first message here (after a restart of this host)");
 	return line.run(argc, argv, [&] {

@@ -26,11 +26,13 @@ std::atomic<bool> inputEnded = false;
 class Sender
 {
 public:
-	explicit Sender(const FlowOptions &options) : options_(options), sent_(options.flows)
+	explicit Sender(const FlowOptions &options)
+		: options_(options), sent_(options.flows), waits_(options.flows)
 	{
 		for (uint32_t flow = 0; flow < options.flows; ++flow) {
 			sockets_.push_back(bindRds(options.self));
-			setTimeout(sockets_.back(), SO_SNDTIMEO, std::chrono::seconds(2));
+			if (!options.forever)
+				setTimeout(sockets_.back(), SO_SNDTIMEO, std::chrono::seconds(2));
 		}
 	}
 	int run();
@@ -49,6 +51,7 @@ private:
 	const FlowOptions &options_;
 	std::vector<Fd> sockets_;
 	std::vector<std::atomic<uint64_t>> sent_; /* messages taken by the kernel, per flow */
+	std::vector<short> waits_; /* for which event of poll(), per flow that has to wait */
 	std::atomic<uint64_t> total_ = 0;
 	std::atomic<uint64_t> noRoom_ = 0, congested_ = 0, timedOut_ = 0;
 	std::atomic<int> error_ = 0;
@@ -91,6 +94,7 @@ bool Sender::trySend(uint32_t flow, int flags)
 	const long result =
 		sendBytes(sockets_[flow], bytes.data(), bytes.size(), {.flags = flags, .to = &to});
 
+	waits_[flow] = POLLOUT;
 	switch (-result) {
 	case EAGAIN:
 	case ENOMEM:
@@ -98,6 +102,8 @@ bool Sender::trySend(uint32_t flow, int flags)
 		return false;
 	case ENOBUFS:
 		++congested_;
+		/* The socket's own queue has room, so POLLOUT would be there at once. */
+		waits_[flow] = POLLIN;
 		return false;
 	case ETIMEDOUT:
 		++timedOut_;
@@ -127,11 +133,17 @@ void Sender::pace(uint64_t count) const
 void Sender::waitForRoom()
 {
 	std::vector<pollfd> entries;
+	constexpr short either = POLLIN | POLLOUT;
 
-	for (const Fd &fd : sockets_)
-		entries.push_back({fd, POLLIN | POLLOUT, 0});
-	/* POLLOUT says nothing about congestion: without the limit this could spin or hang. */
-	poll(entries.data(), entries.size(), 20);
+	for (uint32_t flow = 0; flow < options_.flows; ++flow) {
+		if (more(sent_[flow]))
+			entries.push_back(
+				{sockets_[flow], options_.forever ? waits_[flow] : either, 0});
+	}
+	if (entries.empty())
+		return;
+	poll(entries.data(), entries.size(), options_.forever ? -1 : 20);
+	/* A message may be larger than the room that POLLOUT told of: do not spin. */
 	std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
@@ -178,7 +190,9 @@ size_t Sender::queued() const
 
 	for (const Fd &fd : sockets_)
 		mine[localAddress(fd).port()] = true;
-	for (int code : {RDS6_INFO_SEND_MESSAGES, RDS6_INFO_RETRANS_MESSAGES}) {
+	/* A message may go from one queue to the other, or back, between two looks. */
+	for (int code :
+	     {RDS6_INFO_SEND_MESSAGES, RDS6_INFO_RETRANS_MESSAGES, RDS6_INFO_SEND_MESSAGES}) {
 		for (const auto &entry : readInfo(sockets_[0], code).as<rds6_info_message>())
 			count += mine.count(ntohs(entry.lport));
 	}
