@@ -64,6 +64,29 @@ TEST(Corners, PollingSendersWakeUp)
 	everywhere(20, [](World &w) { sleepers(w, Way::kPolling); });
 }
 
+/* One way only: what they wait for is the port, and nothing else wakes them. */
+TEST(Corners, PollingSendersToAPortThatFillsAndClears)
+{
+	for (Way way : { Way::kBlocking, Way::kPolling, Way::kEdge })
+		everywhere(10, [way](World &w) {
+			check::Order order;
+			auto to = w.socket_b(200);
+			std::vector<std::unique_ptr<host::Socket>> from;
+
+			to->sock().rcvbuf = 1000;
+			w.run("receive", [&] { receive(w, *to, order, 90); });
+			for (uint16_t i = 0; i < 3; i++) {
+				from.push_back(w.socket_a(static_cast<uint16_t>(100 + i)));
+				w.run("send", [&, i] {
+					send(w, *from[i], w.at_b(200), i, order, 30, 200, 400, way);
+				});
+			}
+			w.finish();
+			EXPECT_EQ(order.complaint(), "");
+			EXPECT_TRUE(order.complete());
+		});
+}
+
 /* They are told once, and look once. */
 TEST(Corners, SendersWithAnEdgeWakeUp)
 {
