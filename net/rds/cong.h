@@ -67,6 +67,7 @@ class CongMap final
 	HashNode node;
 	const struct rds_addr addr;
 	List<CongWaiter, &CongWaiter::map_link> waiters; /* CongTable::lock */
+	Atomic<uint32_t> told_by; /* connections that are up, whose peer says what is set */
 	Atomic<uint32_t> held; /* ports that messages wait for, over all paths (path_hold.cc) */
 
     private:

@@ -414,6 +414,7 @@ void rds_path::come_up()
 	cong_due_ = true; /* nobody has the token yet */
 	disarm();	  /* the connect's: up, it would mean "no answer" */
 	enter(PathState::kUp, RDS_DROP_NONE);
+	hear_of_ports();
 	rds::full_fence(); /* before our map's version is looked at: kick_laddr() */
 	if (!say_hello()) {
 		conn.trans.close(priv);
@@ -456,12 +457,22 @@ void rds_path::go_down(unsigned int why)
 		conn.net.conns.hurry();
 }
 
+void rds_path::hear_of_ports()
+{
+	tells_ = !index;
+	if (tells_)
+		conn.fcong->told_by.fetch_add(1);
+}
+
 /* Senders that wait for a port of the peer's would wait for ever: nothing queued, nobody connects,
- * and only a connection brings the news. */
+ * and only a connection brings the news.  Unless there is another one to the same peer. */
 void rds_path::forget_connection()
 {
 	arriving.store(0);
-	if (!index && !(conn.trans.caps & RDS_CAP_SHARED_CONG))
+	if (tells_)
+		conn.fcong->told_by.fetch_sub(1);
+	tells_ = false;
+	if (!index && !(conn.trans.caps & RDS_CAP_SHARED_CONG) && !conn.fcong->told_by.load_seq())
 		rds::CongTable::lost_peer(conn.net, *conn.fcong);
 }
 

@@ -349,6 +349,7 @@ struct rds_path final {
 	void fresh_stream();
 	void come_up();
 	void go_down(unsigned int why);
+	void hear_of_ports();
 	void forget_connection();
 	void disarm();
 	void arm(uint64_t ns);
@@ -435,6 +436,7 @@ struct rds_path final {
 	uint32_t backoff_ms_ = 0; /* worker */
 	bool retry_armed_ = false; /* worker */
 	bool passive_open_ = false; /* the peer opened this one; worker, before it is open_ */
+	bool tells_ = false;	    /* counted in fcong's told_by; worker */
 	bool asking_ = false;	    /* another one waits for the answer; worker */
 	uint64_t answered_ns_ = 0;  /* when it answered last, 0: never; worker */
 

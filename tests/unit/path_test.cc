@@ -437,6 +437,33 @@ TEST_F(PathStates, AWishToEndDoesNotHideThatItBroke)
 	EXPECT_EQ(net->stat(RDS_S_conn_drain_timeout), 0u);
 }
 
+/* The peer's ports are the same over all connections to it. */
+TEST_F(PathStates, WhatThePeerSaysOfItsPortsIsForgottenWithTheLastConnection)
+{
+	Socket other(*net);
+	host::Bytes map(rds::kCongMapBytes);
+
+	map[to.port / 8] = 1 << to.port % 8;
+	bring_up();
+	ASSERT_EQ(other.bind(endpoint(a2, 4000)), 0);
+	ASSERT_EQ(other.send(to, pattern(10)), 0);
+	sim::run_ready();
+
+	fake::Wire &one = *fake::wires()[0], &two = *fake::wires()[1];
+
+	rds_path_connected(two.path);
+	sim::run_ready();
+	ASSERT_EQ(fake::arrive(one.path, 0, 0, 0, map, rds::wire::kCongBitmap), 0);
+	ASSERT_TRUE(rds_socket_congested(s->core(), &to));
+	rds_path_drop(two.path, RDS_DROP_ERROR);
+	sim::run_ready();
+	ASSERT_NE(two.path->state(), PathState::kUp);
+	EXPECT_TRUE(rds_socket_congested(s->core(), &to));
+	rds_path_drop(one.path, RDS_DROP_ERROR);
+	sim::run_ready();
+	EXPECT_FALSE(rds_socket_congested(s->core(), &to));
+}
+
 TEST_F(PathStates, ForgetsTheBackoffOnceThePeerWasHeard)
 {
 	bring_up();

@@ -128,6 +128,8 @@ MUTANTS = [
     Mutant("map-no-memory", "no memory for a map: not tried again", XMIT,
            "rds_timer_arm(&map_timer_, rds::kRetryNs);", ""),
     # ---- states ----
+    Mutant("ports-forgotten", "one of several connections ends, and what its peer said counts no more",
+           PATH, "&& !conn.fcong->told_by.load_seq())", ")"),
     Mutant("map-rearm", "the map is not sent again after a reset", PATH,
            "cong_due_ = true; /* nobody has the token yet */", ""),
     Mutant("quiesce", "the connection is closed under its sender", PATH,
