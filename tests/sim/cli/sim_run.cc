@@ -15,6 +15,7 @@
  * The first failing seed ends the run: its plan is made as small as it goes and printed with the
  * command that plays it again.  The same seed is the same history; its digest is printed.
  */
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -130,6 +131,7 @@ void add(cli::Shared *sh, const story::Result &r)
 	sh->ops_done += r.ops_done;
 	sh->overtaken += r.overtaken;
 	sh->edges |= r.edges;
+	sh->recovered[std::min<uint64_t>(r.recovery_ns / 1000000, cli::kRecoveries - 1)]++;
 	sh->history = sim::mix(sh->history ^ r.history);
 	sh->peak_bytes = r.peak_bytes > sh->peak_bytes ? r.peak_bytes : sh->peak_bytes;
 }
@@ -144,19 +146,33 @@ double used(int who)
 	       static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
+/* So long, in ms of virtual time, did at most @per_1000 stories take to recover. */
+unsigned int recovery(const cli::Shared *sh, unsigned int per_1000)
+{
+	uint64_t seen = 0;
+
+	for (unsigned int ms = 0; ms < cli::kRecoveries; ms++) {
+		seen += sh->recovered[ms];
+		if (seen * 1000 >= sh->seeds * per_1000)
+			return ms;
+	}
+	return cli::kRecoveries;
+}
+
 void print_sums(const cli::Shared *sh, double seconds, uint64_t violations)
 {
 	printf("%llu seeds, %llu messages sent, %llu received (%.0f a second), %llu lost, %llu "
 	       "cuts, "
 	       "%llu operations, %llu told that they are done, %llu overtaken, "
-	       "%llu allocations failed, %.0f virtual hours, peak %zu kB, %llu violations\n",
+	       "%llu allocations failed, %.0f virtual hours, peak %zu kB, at peace all is well "
+	       "after %u ms (99 %%), %u ms (all), %llu violations\n",
 	       static_cast<ull>(sh->seeds), static_cast<ull>(sh->sent),
 	       static_cast<ull>(sh->received), static_cast<double>(sh->received) / seconds,
 	       static_cast<ull>(sh->lost), static_cast<ull>(sh->cuts),
 	       static_cast<ull>(sh->ops), static_cast<ull>(sh->ops_done),
 	       static_cast<ull>(sh->overtaken),
 	       static_cast<ull>(sh->failed_allocs), static_cast<double>(sh->virtual_ns) / 3.6e12,
-	       sh->peak_bytes / 1024, static_cast<ull>(violations));
+	       sh->peak_bytes / 1024, recovery(sh, 990), recovery(sh, 1000), static_cast<ull>(violations));
 	fflush(stdout);
 }
 

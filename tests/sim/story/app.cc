@@ -88,7 +88,8 @@ void App::set_habits(const Habits &h)
 	habits_.stamps = born.stamps;
 	habits_.tos = born.tos;
 	habits_.recverr = born.recverr;
-	watch_.memory.allow_socket(h.sndbuf, h.rcvbuf);
+	most_sent_ = std::max(most_sent_, h.sndbuf);
+	most_held_ = std::max(most_held_, h.rcvbuf);
 	socket_.sock().sndbuf = h.sndbuf;
 	socket_.sock().rcvbuf = h.rcvbuf;
 	socket_.sock().stamps = habits_.stamps;
@@ -267,6 +268,7 @@ int App::push(Task &t)
 
 	if (!ret) {
 		t.job.count--;
+		n_sent_++;
 		watch_.sent++;
 		if (!t.flow->begun)
 			check_connection(t);
@@ -312,6 +314,7 @@ int App::speak(const struct rds_endpoint &to, const host::Bytes &data)
 	sleep_for_news([&] { return ret == kEagain ? RDS_WAKE_WRITE : RDS_WAKE_CONG; },
 		       [&] {
 			       ret = socket_.send(to, data);
+			       n_sent_ += !ret;
 			       return ret != kEagain && ret != kEnobufs;
 		       });
 	return ret;
@@ -355,6 +358,7 @@ bool App::read_one()
 		to.fault_at = faulty ? info.len / 2 : SIZE_MAX;
 		if (!rds_recv_copy(s, m, info.len, &to)) {
 			rds_recv_pop(s, m);
+			n_read_++;
 			check_stamp(info);
 			if (info.cookie)
 				learn(info);
@@ -524,8 +528,8 @@ void App::check_rest()
 	if (!rds_socket_writable(s))
 		watch_.complain("memory: " + who() +
 				" has nothing under way and still owes bytes for it");
-	socket_.sock().sndbuf = 1 << 20;
-	socket_.sock().rcvbuf = 1 << 20;
+	most_sent_ = most_held_ = 0;
+	set_habits(habits_);
 }
 
 } // namespace story

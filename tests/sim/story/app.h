@@ -85,6 +85,19 @@ public:
 	}
 	const unsigned int slot;
 	const struct rds_endpoint at;
+	void allow(check::Memory::Limit &limit) const
+	{
+		limit.add_socket(most_sent_, most_held_);
+	}
+	/* Sends that succeeded, and messages that were read. */
+	uint64_t n_sent() const
+	{
+		return n_sent_;
+	}
+	uint64_t n_read() const
+	{
+		return n_read_;
+	}
 	uint32_t instance() const
 	{
 		return instance_;
@@ -162,6 +175,8 @@ private:
 	unsigned int seen_ = 0; /* poll bits not dealt with */
 	uint32_t zcopy_sent_ = 0, zcopy_back_ = 0;
 	uint32_t resized_ = 0;
+	uint32_t most_sent_ = 0, most_held_ = 0; /* its largest buffers: what is there stays */
+	uint64_t n_sent_ = 0, n_read_ = 0;
 	uint32_t nudges_ = 0;	/* something else than the core has news */
 	bool kicked_ = false; /* the event loop is to look at everything again */
 	bool stop_ = false, stuck_ = false, failed_ = false;

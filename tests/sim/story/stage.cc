@@ -163,6 +163,23 @@ void Stage::excuse_absent()
 			watch.excuse_to(slot);
 }
 
+void Stage::look_at_memory()
+{
+	/* 16 bytes name a message. */
+	check::Memory::Limit limit(setup_.max_bytes + 16);
+
+	for (auto &n : nodes)
+		if (n)
+			n->allow(limit);
+	watch.memory.look(host::usage().bytes, limit);
+}
+
+bool Stage::served()
+{
+	return std::all_of(nodes.begin(), nodes.end(),
+			   [](const auto &n) { return !n || n->served(); });
+}
+
 bool Stage::idle()
 {
 	for (auto &n : nodes)
@@ -192,10 +209,13 @@ void Stage::print_counters()
 
 void Stage::end()
 {
+	watch.at_rest = true;
 	for (auto &n : nodes)
 		if (n)
 			n->leave();
 	nodes.clear();
+	/* An operation that goes without a message is queued all the same. */
+	watch.counters.rest(setup_.kinds.empty() && !setup_.rdma, !watch.reborn, setup_.strict);
 	stop_transports();
 	rds_core_exit();
 	sim::run_ready();

@@ -33,6 +33,8 @@ public:
 	void calm();
 	void excuse_absent();
 	bool idle();
+	bool served();
+	void look_at_memory();
 	std::string show();
 	void print_counters();
 	/* Everything goes; false when something is left. */
