@@ -36,6 +36,8 @@ struct Options {
 	unsigned int preempt_per_1000 = 0;
 	/* Chance of every allocation to fail. */
 	unsigned int fail_per_1000 = 0;
+	/* Chance of a signal whenever somebody waits where one may end it. */
+	unsigned int signals_per_1000 = 0;
 };
 
 /* A fresh world.  The old one must be clean(). */

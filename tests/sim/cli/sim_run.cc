@@ -9,6 +9,7 @@
  *	--keep 3,7,12	only these steps; --without 2	without these hosts
  *	--rdma		over queue pairs and with operations, whatever the seed says
  *	--hints		over several paths and with ordering hints, the same
+ *	--brief		nothing takes long: microseconds between steps
  *	--strict	what is known to be wrong with the core is a failure, too (seeds.txt)
  *	--no-shrink	a failing seed is not made smaller; --verbose	a line for each seed
  *
@@ -91,6 +92,8 @@ bool parse(int argc, char **argv, Args &a)
 			a.wish.rdma = true;
 		else if (!strcmp(argv[i], "--hints"))
 			a.wish.hints = true;
+		else if (!strcmp(argv[i], "--brief"))
+			a.wish.brief = true;
 		else if (!strcmp(argv[i], "--strict"))
 			a.wish.strict = true;
 		else if (i + 1 >= argc || !parse_value(argv[i], argv[i + 1], a))
@@ -236,6 +239,8 @@ std::string command(const Args &a, uint64_t seed, const story::Plan &p)
 		out += " --rdma";
 	if (a.wish.hints)
 		out += " --hints";
+	if (a.wish.brief)
+		out += " --brief";
 	if (a.wish.strict)
 		out += " --strict";
 	if (a.wish.hosts)
@@ -292,7 +297,7 @@ int main(int argc, char **argv)
 
 	if (!parse(argc, argv, a)) {
 		fprintf(stderr,
-			"usage: %s --seed S [--seeds N] [--steps N] [--nodes K] [--rdma] [--hints] [--strict] [--soak] "
+			"usage: %s --seed S [--seeds N] [--steps N] [--nodes K] [--rdma] [--hints] [--brief] [--strict] [--soak] "
 			"[--replay] "
 			"[--keep LIST] [--without LIST] [--no-shrink] [--verbose]\n",
 			argv[0]);

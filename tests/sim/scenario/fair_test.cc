@@ -32,15 +32,17 @@ protected:
 		plan_.there.assign(2, true);
 		begin(s);
 		stage_ = std::make_unique<Stage>(plan_);
-		stage_->watch.on_received = [this](uint32_t flow, uint32_t number) {
-			unsigned int from = stage_->watch.flows[flow].from / kSlots;
+		stage_->watch.on_received = [this, st = stage_.get()](uint32_t flow,
+								       uint32_t number) {
+			unsigned int from = st->watch.flows[flow].from / kSlots;
 
 			fair_[from].received(flow, number + 1 == count_);
 		};
 		for (unsigned int slot = 0; slot < 2 * kSlots; slot++) {
 			Habits h;
 
-			h.sndbuf = h.rcvbuf = 8 * 1000;
+			h.sndbuf = 8 * 1000;
+			h.rcvbuf = room_;
 			h.event_loop = slot % 2;
 			h.edge = slot % 3 == 0;
 			stage_->nodes[slot / kSlots]->core()->open(slot % kSlots, h);
@@ -63,6 +65,7 @@ protected:
 		return r;
 	}
 
+	uint32_t room_ = 1 << 20; /* so much that no port is full */
 	const uint32_t count_ = 200;
 	const unsigned int flows_ = 2 * kSlots;
 	Plan plan_;
