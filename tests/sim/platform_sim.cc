@@ -287,6 +287,8 @@ void rds_mutex_lock(struct rds_mutex *m)
 
 int rds_mutex_lock_interruptible(struct rds_mutex *m)
 {
+	if (chance(options().signals_per_1000))
+		return -4;
 	mutex_lock(m);
 	return 0;
 }

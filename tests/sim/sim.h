@@ -40,6 +40,8 @@ struct Options {
 	unsigned int fail_per_1000 = 0;
 	/* What processors do with stores, in a build that hooks the atomics. */
 	Memory memory = Memory::kBySeed;
+	/* Chance of a signal whenever somebody waits where one may end it. */
+	unsigned int signals_per_1000 = 0;
 };
 
 /* A fresh world.  The old one must be clean(). */

@@ -11,34 +11,56 @@ namespace
 {
 
 /* docs: a sender's messages hold at most 8 times its payload limit, a receiver's 32 times; one more
- * message of the largest size may overshoot. */
+ * message each may overshoot. */
 constexpr size_t kSendFactor = 8;
 constexpr size_t kRecvFactor = 32;
-constexpr size_t kOvershoot = 2 * (1 << 20);
+/* A message's own part, and its part of a transport's. */
+constexpr size_t kMessage = 1024;
 /* A full receiver takes so much more of what was sent before it was known to be full. */
 constexpr size_t kSpill = host::kSpillBytes;
-/* A host's tables; a connection's two ends, with a congestion map coming and one going. */
+/* What waits for a grace period. */
+constexpr size_t kGrace = 32 * 1024;
+/* A host's tables. */
 constexpr size_t kHost = 64 * 1024;
-constexpr size_t kConnection = 128 * 1024;
+/* One end of a connection: congestion maps of either side, one of them going. */
+constexpr size_t kConnection = 32 * 1024;
+constexpr size_t kPath = 4 * 1024;
+/* Some connections of a stranger, each in the midst of a message: twice what came of it. */
+constexpr size_t kStranger = 4 * (kConnection + 2 * 32 * 1024);
 
 } // namespace
 
-void Memory::allow_socket(size_t sndbuf, size_t rcvbuf)
+Memory::Limit::Limit(size_t message) : message_(message), bytes_(kGrace)
 {
-	limit_ += kSendFactor * sndbuf + kRecvFactor * rcvbuf + kSpill + kOvershoot;
 }
 
-void Memory::allow_hosts(unsigned int n)
+void Memory::Limit::add_host()
 {
-	limit_ += n * kHost + size_t{n} * n * kConnection;
+	bytes_ += kHost;
 }
 
-void Memory::look(size_t bytes_in_use)
+void Memory::Limit::add_socket(size_t sndbuf, size_t rcvbuf)
+{
+	bytes_ += kSendFactor * sndbuf + kRecvFactor * rcvbuf + kSpill +
+		  2 * (2 * message_ + kMessage);
+}
+
+void Memory::Limit::add_connection(size_t paths)
+{
+	bytes_ += kConnection + paths * (kPath + 2 * message_ + kMessage);
+}
+
+void Memory::Limit::add_stranger()
+{
+	bytes_ += kStranger;
+}
+
+void Memory::look(size_t bytes_in_use, const Limit &limit)
 {
 	peak_ = std::max(peak_, bytes_in_use);
-	if (bytes_in_use > limit_ && complaint_.empty())
+	if (bytes_in_use > limit.bytes() && complaint_.empty())
 		complaint_ = "memory: " + std::to_string(bytes_in_use) + " bytes in use, " +
-			     std::to_string(limit_) + " would be enough";
+			     std::to_string(limit.bytes()) + " would be enough";
 }
 
 } // namespace check

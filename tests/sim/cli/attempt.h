@@ -11,6 +11,8 @@
 namespace cli
 {
 
+constexpr unsigned int kRecoveries = 1 << 14;
+
 /* Written by the child, read by both. */
 struct Shared {
 	uint64_t seed; /* under way */
@@ -20,6 +22,7 @@ struct Shared {
 		ops_done, overtaken;
 	size_t peak_bytes;
 	unsigned int edges;
+	uint32_t recovered[kRecoveries]; /* seeds, by ms of recovery */
 };
 
 Shared *make_shared();

@@ -294,6 +294,33 @@ TEST_P(Scenario, EveryTenthAllocationFails)
 	EXPECT_EQ(end(800).lost, 0u);
 }
 
+/* The first allocation fails, in the next story the second, until there are no more. */
+TEST_P(Scenario, EachAllocationFailsOnce)
+{
+	unsigned int n = 0;
+
+	for (bool failed = true; failed && !HasFailure();) {
+		start();
+		sim::fail_nth(++n);
+		talk(2);
+		sim::run_for(100 * kMs);
+		failed = sim::failed_allocs();
+		EXPECT_EQ(end(16).lost, 0u) << "allocation " << n;
+	}
+	EXPECT_GT(n, 30u);
+}
+
+/* Nothing at all for so long that every time limit has passed. */
+TEST_P(Scenario, AFamine)
+{
+	start();
+	talk(50);
+	sim::run_for(kMs);
+	sim::options().fail_per_1000 = 1000;
+	sim::run_for(60 * 1000 * kMs);
+	EXPECT_EQ(end(400).lost, 0u);
+}
+
 TEST_P(Scenario, TheClockJumps)
 {
 	start();

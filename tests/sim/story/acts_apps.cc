@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What applications do. */
+#include <algorithm>
+
 #include "stage.h"
 
 namespace story
@@ -13,7 +15,7 @@ Habits Stage::habits(sim::Rng &r) const
 	h.rcvbuf = 500 + static_cast<uint32_t>(r.below(setup_.max_buffer));
 	h.event_loop = r.chance(400);
 	h.monitor = r.chance(300);
-	h.pause_ns = r.chance(150) ? 1 + r.below(200 * 1000) : 0;
+	h.pause_ns = r.chance(150) ? 1 + r.below(std::max<uint64_t>(200 * 1000, setup_.pace_ns)) : 0;
 	h.faulty_reads = r.chance(100);
 	h.stamps = r.chance(300);
 	h.tos = static_cast<uint8_t>(r.chance(400) ? r.below(4) : 0);

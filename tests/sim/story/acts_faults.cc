@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What goes wrong. */
+#include <algorithm>
+
 #include "stage.h"
 
 namespace story
@@ -39,7 +41,7 @@ void Stage::go_down(sim::Rng &r, bool crash)
 {
 	unsigned int id = static_cast<unsigned int>(r.below(setup_.hosts));
 	Node *n = nodes[id].get();
-	uint64_t pause = r.chance(500) ? r.below(kMs) : r.below(10000 * kMs);
+	uint64_t pause = r.chance(500) ? r.below(kMs) : r.below(setup_.pace_ns ? 10 * setup_.pace_ns : 10000 * kMs);
 
 	if (!n || !n->up())
 		return;
@@ -59,6 +61,50 @@ void Stage::unplug(sim::Rng &r)
 		return;
 	carrier_.unplug(id, true);
 	later_.push_back(Later{sim::now_ns() + r.below(3000 * kMs), id, true});
+}
+
+/* Cut and whole again, until peace or the end of it. */
+void Stage::flap_on(std::shared_ptr<Flap> f)
+{
+	if (peace_)
+		return;
+	f->down = !f->down && sim::now_ns() < f->until;
+	network::cut(f->from, f->to, f->down);
+	network::cut(f->to, f->from, f->down);
+	if (!f->down && sim::now_ns() >= f->until)
+		return;
+	sim::after(
+		f->every, "flap",
+		[this, f, life = std::weak_ptr<char>(life_)] {
+			if (!life.expired())
+				flap_on(f);
+		},
+		sim::Context::kHardirq);
+}
+
+void Stage::flap(sim::Rng &r)
+{
+	Flap f = {};
+
+	f.from = static_cast<unsigned int>(r.below(setup_.hosts));
+	f.to = static_cast<unsigned int>(r.below(setup_.hosts));
+	f.every = setup_.pace_ns / 50 + r.below(setup_.pace_ns);
+	f.until = sim::now_ns() + r.below(20 * setup_.pace_ns);
+	sim::say("link %u - %u flaps every %llu us", f.from, f.to,
+		 static_cast<unsigned long long>(f.every / 1000));
+	flap_on(std::make_shared<Flap>(f));
+}
+
+/* No allocation succeeds for 1 to 60 s, or for some steps of a story that is over before. */
+void Stage::famine(sim::Rng &r)
+{
+	uint64_t ns = std::min(1000 * kMs + r.below(59000 * kMs), r.below(10 * setup_.pace_ns));
+
+	sim::say("no memory for %llu us", static_cast<unsigned long long>(ns / 1000));
+	sim::options().fail_per_1000 = 1000;
+	sim::after(
+		ns, "memory",
+		[] { sim::options().fail_per_1000 = 0; }, sim::Context::kHardirq);
 }
 
 void Stage::tune(sim::Rng &r)
@@ -174,6 +220,12 @@ void Stage::fault_act(const Step &s)
 	case Act::kReset:
 		if (Node *n = nodes[r.below(nodes.size())].get(); n && n->up())
 			reset(*n, r.chance(800));
+		break;
+	case Act::kFlap:
+		flap(r);
+		break;
+	case Act::kFamine:
+		famine(r);
 		break;
 	case Act::kUnplug:
 		unplug(r);

@@ -11,6 +11,8 @@ namespace
 {
 
 constexpr int kEagain = -11, kEnomem = -12, kEnobufs = -105;
+/* How long a program waits that was told that there is no memory. */
+constexpr uint64_t kHungry = 1000 * 1000;
 constexpr uint64_t kSecond = 1000 * 1000 * 1000ull;
 
 /* Of a message that is tried again the same. */
@@ -88,7 +90,8 @@ void App::set_habits(const Habits &h)
 	habits_.stamps = born.stamps;
 	habits_.tos = born.tos;
 	habits_.recverr = born.recverr;
-	watch_.memory.allow_socket(h.sndbuf, h.rcvbuf);
+	most_sent_ = std::max(most_sent_, h.sndbuf);
+	most_held_ = std::max(most_held_, h.rcvbuf);
 	socket_.sock().sndbuf = h.sndbuf;
 	socket_.sock().rcvbuf = h.rcvbuf;
 	socket_.sock().stamps = habits_.stamps;
@@ -121,11 +124,36 @@ void App::sleep_for_news(Kinds kinds, Ready ready)
 	uint32_t nudged = nudges_ - 1;
 
 	sim::wait_on(socket_.core(), [&] {
+		/* A signal ends the wait, and the call is made again. */
+		if (sim::chance(sim::options().signals_per_1000))
+			nudged = nudges_ - 1;
 		if (nudged == nudges_ && !seen.came(socket_.sock(), kinds()))
 			return stop_;
 		nudged = nudges_;
 		seen = host::News(socket_.sock());
 		return ready() || stop_;
+	});
+}
+
+void App::calm()
+{
+	stuck_ = false;
+	habits_.pause_ns = 0;
+	nudge();
+	sim::wake(&habits_);
+}
+
+/* Between two messages that are read: peace ends it. */
+void App::pause()
+{
+	const void *channel = &habits_;
+	const uint64_t until = sim::now_ns() + habits_.pause_ns;
+
+	sim::after(
+		habits_.pause_ns, "pause", [channel] { sim::wake(channel); },
+		sim::Context::kHardirq);
+	sim::wait_on(channel, [this, until] {
+		return stop_ || !habits_.pause_ns || sim::now_ns() >= until;
 	});
 }
 
@@ -174,6 +202,7 @@ void App::stop()
 {
 	stop_ = true;
 	nudge();
+	sim::wake(&habits_);
 	sim::run_until([this] { return !running_; }, 600 * kSecond);
 	if (running_)
 		watch_.complain("a task of " + who() + " does not end");
@@ -267,6 +296,7 @@ int App::push(Task &t)
 
 	if (!ret) {
 		t.job.count--;
+		n_sent_++;
 		watch_.sent++;
 		if (!t.flow->begun)
 			check_connection(t);
@@ -312,6 +342,7 @@ int App::speak(const struct rds_endpoint &to, const host::Bytes &data)
 	sleep_for_news([&] { return ret == kEagain ? RDS_WAKE_WRITE : RDS_WAKE_CONG; },
 		       [&] {
 			       ret = socket_.send(to, data);
+			       n_sent_ += !ret;
 			       return ret != kEagain && ret != kEnobufs;
 		       });
 	return ret;
@@ -321,7 +352,7 @@ void App::sender(Task *t)
 {
 	while (t->job.count && !stop_)
 		if ((habits_.edge ? push_edge(*t) : push(*t)) && push_waiting(*t))
-			sim::yield();
+			sim::sleep_for(kHungry); /* no memory */
 	t->flow->busy = false;
 	std::erase_if(tasks_, [t](const auto &o) { return o.get() == t; });
 	running_--;
@@ -343,8 +374,9 @@ bool App::read_one()
 	struct rds_uio to;
 	bool faulty = habits_.faulty_reads && rng_.chance(50);
 
-	if (rds_recv_lock(s))
-		return false;
+	/* A signal: recvmsg is restarted. */
+	while (rds_recv_lock(s))
+		;
 
 	struct rds_msg *m = rds_recv_head(s, &info);
 
@@ -355,6 +387,7 @@ bool App::read_one()
 		to.fault_at = faulty ? info.len / 2 : SIZE_MAX;
 		if (!rds_recv_copy(s, m, info.len, &to)) {
 			rds_recv_pop(s, m);
+			n_read_++;
 			check_stamp(info);
 			if (info.cookie)
 				learn(info);
@@ -405,7 +438,7 @@ void App::read_loop()
 		notices();
 		while (!stop_ && !stuck_ && read_one())
 			if (habits_.pause_ns)
-				sim::sleep_for(habits_.pause_ns);
+				pause();
 	}
 	running_--;
 }
@@ -459,6 +492,8 @@ void App::work(Task &t)
 		if (ret == kEagain || ret == kEnobufs)
 			t.stopped_by = ret;
 		else if (ret)
+			hungry_ = true;
+		if (hungry_)
 			return;
 	}
 }
@@ -468,12 +503,13 @@ void App::event_loop()
 	while (!stop_) {
 		bool more = false;
 
+		hungry_ = false;
 		seen_ |= rds_socket_poll(socket_.core());
 		if (seen_ & RDS_POLL_IN && !stuck_) {
 			notices();
 			while (!stop_ && read_one())
 				if (habits_.pause_ns)
-					sim::sleep_for(habits_.pause_ns);
+					pause();
 		}
 		for (size_t i = 0; i < tasks_.size(); i++) {
 			Task &t = *tasks_[i];
@@ -491,7 +527,10 @@ void App::event_loop()
 		});
 		seen_ = 0;
 		if (more) {
-			sim::yield();
+			if (hungry_)
+				sim::sleep_for(kHungry);
+			else
+				sim::yield();
 			continue;
 		}
 
@@ -524,8 +563,8 @@ void App::check_rest()
 	if (!rds_socket_writable(s))
 		watch_.complain("memory: " + who() +
 				" has nothing under way and still owes bytes for it");
-	socket_.sock().sndbuf = 1 << 20;
-	socket_.sock().rcvbuf = 1 << 20;
+	most_sent_ = most_held_ = 0;
+	set_habits(habits_);
 }
 
 } // namespace story

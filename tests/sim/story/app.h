@@ -59,6 +59,8 @@ public:
 	bool send(Job job);
 	void cancel(const struct rds_endpoint *to, unsigned int to_slot);
 	void set_stuck(bool on);
+	/* Reads, and without pauses. */
+	void calm();
 	void set_habits(const Habits &h);
 
 	/* Lets the socket in slot @to, at @at, operate on memory of ours (app_rdma.cc). */
@@ -85,6 +87,19 @@ public:
 	}
 	const unsigned int slot;
 	const struct rds_endpoint at;
+	void allow(check::Memory::Limit &limit) const
+	{
+		limit.add_socket(most_sent_, most_held_);
+	}
+	/* Sends that succeeded, and messages that were read. */
+	uint64_t n_sent() const
+	{
+		return n_sent_;
+	}
+	uint64_t n_read() const
+	{
+		return n_read_;
+	}
 	uint32_t instance() const
 	{
 		return instance_;
@@ -111,6 +126,7 @@ private:
 	template <typename Kinds, typename Ready>
 	void sleep_for_news(Kinds kinds, Ready ready);
 	void nudge();
+	void pause();
 	void drain();
 	void read_loop();
 	void event_loop();
@@ -162,7 +178,10 @@ private:
 	unsigned int seen_ = 0; /* poll bits not dealt with */
 	uint32_t zcopy_sent_ = 0, zcopy_back_ = 0;
 	uint32_t resized_ = 0;
+	uint32_t most_sent_ = 0, most_held_ = 0; /* its largest buffers: what is there stays */
+	uint64_t n_sent_ = 0, n_read_ = 0;
 	uint32_t nudges_ = 0;	/* something else than the core has news */
+	bool hungry_ = false; /* a send found no memory */
 	bool kicked_ = false; /* the event loop is to look at everything again */
 	bool stop_ = false, stuck_ = false, failed_ = false;
 };

@@ -138,8 +138,12 @@ int App::send_tagged(Flow &f, const struct rds_endpoint &to, size_t bytes,
 	const uint32_t number = f.sent;
 	host::Bytes data;
 
-	if (!bytes)
-		return socket_.send_rdma(to, {}, op, cookie);
+	if (!bytes) {
+		int err = socket_.send_rdma(to, {}, op, cookie);
+
+		n_sent_ += !err;
+		return err;
+	}
 	traffic::fill(data, f.id, number, bytes);
 	/* It goes the way of its operation, which watch_.rdma judges. */
 	watch_.order.sent(f.id, number);
@@ -156,6 +160,7 @@ int App::send_tagged(Flow &f, const struct rds_endpoint &to, size_t bytes,
 		watch_.tokens.erase({f.id, number});
 	} else {
 		f.sent++;
+		n_sent_++;
 	}
 	return err;
 }

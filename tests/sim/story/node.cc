@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "node.h"
 
+#include <algorithm>
+
 namespace story
 {
 
@@ -68,6 +70,9 @@ void CoreNode::close(unsigned int slot)
 	a->stop();
 	watch_.excuse_from(a->slot);
 	watch_.rdma.closed(a->instance());
+	n_sent_ += a->n_sent();
+	n_read_ += a->n_read();
+	unread_ = unread_ || !watch_.at_rest;
 	apps_[slot].reset();
 	watch_.excuse_to(slot_of(slot));
 }
@@ -80,6 +85,9 @@ void CoreNode::shut_down()
 		c->stop_listening(*net_);
 		rds_transport_net_exit(net_->core(), c->ops());
 	}
+	watch_.counters.life(*net_, n_sent_, n_read_, unread_);
+	n_sent_ = n_read_ = 0;
+	unread_ = false;
 	net_.reset();
 }
 
@@ -104,27 +112,50 @@ void CoreNode::leave()
 	network::power(id, false);
 }
 
+void CoreNode::allow(check::Memory::Limit &limit)
+{
+	auto add = [](void *arg, const struct rds_path_info *i) {
+		if (!i->index)
+			static_cast<check::Memory::Limit *>(arg)->add_connection(8);
+	};
+
+	if (!net_)
+		return;
+	limit.add_host();
+	for (auto &a : apps_)
+		if (a)
+			a->allow(limit);
+	rds_info_paths(net_->core(), add, &limit);
+}
+
+bool CoreNode::all_quiet() const
+{
+	return std::all_of(apps_.begin(), apps_.end(),
+			   [](const auto &a) { return !a || a->idle(); });
+}
+
 bool CoreNode::idle()
 {
-	if (!net_)
-		return true;
-	for (auto &a : apps_)
-		if (a && !a->idle())
-			return false;
-	return !unacked();
+	return !net_ || (all_quiet() && !unacked());
+}
+
+bool CoreNode::served()
+{
+	return !net_ || (all_quiet() && !unacked(false));
 }
 
 /* Liars need not take their pongs. */
-unsigned int CoreNode::unacked()
+unsigned int CoreNode::unacked(bool answers)
 {
 	struct Count {
 		const Watch &watch;
+		bool answers;
 		unsigned int n;
-	} count = {watch_, 0};
+	} count = {watch_, answers, 0};
 	auto add = [](void *arg, const struct rds_msg_info *m) {
 		auto *c = static_cast<Count *>(arg);
 
-		c->n += !c->watch.is_liar(m->faddr);
+		c->n += !c->watch.is_liar(m->faddr) && (c->answers || m->lport);
 	};
 
 	rds_info_messages(net_->core(), RDS_QUEUE_SEND, add, &count);

@@ -65,8 +65,17 @@ public:
 	struct rds_endpoint at(unsigned int slot) const;
 
 	/* ---- the end ---- */
-	/* Nothing to send and nothing under way. */
+	/* Nothing to send and nothing under way ... */
 	virtual bool idle() = 0;
+	/* ... that an application would miss: a probe's answer waits for whoever asked. */
+	virtual bool served()
+	{
+		return idle();
+	}
+	/* What the core may use for it. */
+	virtual void allow(check::Memory::Limit &)
+	{
+	}
 	/* For the one who looks into it: what holds it up. */
 	virtual std::string show() = 0;
 	/* At rest: applications end, and what is to be seen then is looked at; from then on they
@@ -113,6 +122,8 @@ public:
 	void set_stuck(unsigned int slot, bool on) override;
 	void set_habits(unsigned int slot, const Habits &h) override;
 	bool idle() override;
+	bool served() override;
+	void allow(check::Memory::Limit &limit) override;
 	std::string show() override;
 	void settle() override;
 	std::vector<Voice> voices() override;
@@ -131,8 +142,12 @@ public:
 
 private:
 	void shut_down();
-	unsigned int unacked();
+	bool all_quiet() const;
+	unsigned int unacked(bool answers = true);
 
+	/* Of sockets that were closed in this life. */
+	uint64_t n_sent_ = 0, n_read_ = 0;
+	bool unread_ = false;
 	const std::vector<const Carrier *> &carriers_;
 	std::unique_ptr<host::Net> net_;
 	std::vector<std::unique_ptr<App>> apps_;

@@ -30,6 +30,7 @@ constexpr Usage kUsage[] = {
 	{Act::kJump, "jump", 3, 200},	     {Act::kDate, "date", 3, 200},
 	{Act::kUnplug, "unplug", 4, 0},	     {Act::kExpose, "expose", 16, 0},
 	{Act::kOperate, "operate", 40, 0},   {Act::kUnmap, "unmap", 6, 0},
+	{Act::kFlap, "flap", 3, 0},	     {Act::kFamine, "famine", 2, 0},
 };
 static_assert(sizeof(kUsage) / sizeof(kUsage[0]) == static_cast<size_t>(Act::kCount));
 
@@ -209,13 +210,43 @@ std::string Plan::words() const
 			  ", preempt " + std::to_string(setup.preempt_per_1000) + ", windows " +
 			  std::to_string(setup.net.send_window) + "/" +
 			  std::to_string(setup.net.recv_window) + ", messages to " +
-			  std::to_string(setup.max_bytes) + ";";
+			  std::to_string(setup.max_bytes) + ", pace " +
+			  std::to_string(setup.pace_ns / 1000) + " us, signals " +
+			  std::to_string(setup.signals_per_1000) + ";";
 
 	for (const Usage &k : kUsage)
 		if (k.used_per_1000 < 1000 && setup.acts >> static_cast<unsigned int>(k.act) & 1)
 			out += std::string(" ") + k.name;
 	return out;
 }
+
+namespace
+{
+
+/* Steps follow each other within microseconds in a third of all stories, within milliseconds to a
+ * second in another, within seconds to minutes in the rest; faults last as long.  With that all that
+ * waits for time has it: growing pauses, keepalives, time-outs. */
+void choose_pace(Setup &s, unsigned int steps)
+{
+	constexpr unsigned int kBits[][2] = {{10, 19}, {20, 29}, {30, 34}};
+	sim::Rng r(s.seed, ~5u);
+	/* Liars talk without a pause: of them a minute is a million connections. */
+	const unsigned int *bits = kBits[s.any(Kind::kLiar) ? 0 : r.below(3)];
+
+	s.pace_ns = scale_free(r, bits[0], bits[1]);
+	if (bits != kBits[0]) {
+		/* Time goes by without it; and all that is due at once is a task at once. */
+		s.acts &= ~(1u << static_cast<unsigned int>(Act::kJump));
+		/* The longer a plan, the more of it fits into the same time. */
+		s.pace_ns = s.pace_ns * 60 / std::max(60u, steps);
+	}
+	s.signals_per_1000 = r.chance(300) ? 1 + static_cast<unsigned int>(r.below(100)) : 0;
+	for (Act a : {Act::kFlap, Act::kFamine})
+		if (r.chance(300))
+			s.acts |= 1u << static_cast<unsigned int>(a);
+}
+
+} // namespace
 
 Plan make_plan(uint64_t seed, unsigned int steps, const Wish &wish)
 {
@@ -232,6 +263,11 @@ Plan make_plan(uint64_t seed, unsigned int steps, const Wish &wish)
 	p.setup.strict = wish.strict;
 
 	uint64_t pace = scale_free(r, 12, 20);
+
+	if (!wish.brief) {
+		choose_pace(p.setup, steps);
+		pace = p.setup.pace_ns;
+	}
 
 	for (unsigned int i = 0; i < steps; i++) {
 		sim::Rng own(seed, i + 1);

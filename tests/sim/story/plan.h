@@ -46,6 +46,8 @@ enum class Act : uint8_t {
 	kExpose,  /* a socket lets another one operate on its memory (queue pairs) */
 	kOperate, /* and that one does */
 	kUnmap,	  /* and may no longer */
+	kFlap,	  /* a link goes and comes back all the time, for a while */
+	kFamine,  /* there is no memory at all, for a while */
 	kCount,
 };
 const char *name_of(Act a);
@@ -65,6 +67,8 @@ struct Setup {
 	unsigned int hosts = 2;
 	unsigned int slots = 2; /* of each host */
 	unsigned int preempt_per_1000 = 0;
+	unsigned int signals_per_1000 = 0; /* of waits that a signal ends */
+	uint64_t pace_ns = 0; /* about the time between two steps, and that faults last; 0: little */
 	stream::Params net;
 	bool verbs = false; /* queue pairs, and not byte streams, ... */
 	bool rdma = false;  /* ... and operations on others' memory over them */
@@ -98,6 +102,7 @@ struct Wish {
 	unsigned int hosts = 0; /* so many; 0: as the seed has it */
 	bool rdma = false;	/* over queue pairs, with operations */
 	bool hints = false;	/* over several paths, with ordering hints */
+	bool brief = false;	/* with little time between steps, and none of what takes long */
 	bool strict = false;	/* judged without excuses for what is known to be wrong */
 };
 

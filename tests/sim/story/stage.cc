@@ -139,7 +139,9 @@ void Stage::act_later()
 void Stage::calm()
 {
 	sim::say("peace");
+	peace_ = true;
 	sim::options().fail_per_1000 = 0;
+	sim::options().signals_per_1000 = 0;
 	sim::fail_nth(0);
 	for (const Carrier *c : carriers_)
 		c->calm();
@@ -149,7 +151,7 @@ void Stage::calm()
 	act_later();
 	for (unsigned int slot = 0; slot < watch.n_slots; slot++)
 		if (App *a = app(slot))
-			a->set_stuck(false);
+			a->calm();
 	for (auto &n : nodes)
 		if (n)
 			n->calm();
@@ -161,6 +163,31 @@ void Stage::excuse_absent()
 	for (unsigned int slot = 0; slot < watch.n_slots; slot++)
 		if (!has(slot))
 			watch.excuse_to(slot);
+}
+
+void Stage::look_at_memory()
+{
+	/* 16 bytes name a message. */
+	check::Memory::Limit limit(setup_.max_bytes + 16);
+
+	for (auto &n : nodes)
+		if (n)
+			n->allow(limit);
+	watch.memory.look(host::usage().bytes, limit);
+}
+
+uint64_t Stage::longest_way_ns() const
+{
+	constexpr uint64_t kRoundNs = 500 * 1000;
+	size_t window = std::min(setup_.net.send_window, setup_.net.recv_window);
+
+	return setup_.max_bytes / window * kRoundNs * setup_.max_count * watch.n_slots;
+}
+
+bool Stage::served()
+{
+	return std::all_of(nodes.begin(), nodes.end(),
+			   [](const auto &n) { return !n || n->served(); });
 }
 
 bool Stage::idle()
@@ -192,10 +219,13 @@ void Stage::print_counters()
 
 void Stage::end()
 {
+	watch.at_rest = true;
 	for (auto &n : nodes)
 		if (n)
 			n->leave();
 	nodes.clear();
+	/* An operation that goes without a message is queued all the same. */
+	watch.counters.rest(setup_.kinds.empty() && !setup_.rdma, !watch.reborn, setup_.strict);
 	stop_transports();
 	rds_core_exit();
 	sim::run_ready();

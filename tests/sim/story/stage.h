@@ -33,6 +33,10 @@ public:
 	void calm();
 	void excuse_absent();
 	bool idle();
+	bool served();
+	void look_at_memory();
+	/* So long take messages of many windows each, one window at a time. */
+	uint64_t longest_way_ns() const;
 	std::string show();
 	void print_counters();
 	/* Everything goes; false when something is left. */
@@ -50,6 +54,12 @@ private:
 		uint64_t at;
 		unsigned int host; /* boots */
 		bool device;	   /* its device is back, instead */
+	};
+	/* A link that goes and comes. */
+	struct Flap {
+		unsigned int from, to;
+		uint64_t every, until;
+		bool down = false;
 	};
 
 	/* Those of ours that are up; nullptr for others. */
@@ -83,6 +93,9 @@ private:
 	void isolate(sim::Rng &r);
 	void go_down(sim::Rng &r, bool crash);
 	void unplug(sim::Rng &r);
+	void flap(sim::Rng &r);
+	void flap_on(std::shared_ptr<Flap> f);
+	void famine(sim::Rng &r);
 	void tune(sim::Rng &r);
 	void tune_paths(sim::Rng &r);
 	void set_date(uint64_t date);
@@ -99,6 +112,9 @@ private:
 	const struct rds_transport *loop_ = nullptr;
 	std::vector<Later> later_;
 	bool refusing_ = false;
+	bool peace_ = false;
+	/* What is to happen in a story that may have ended by then looks at this first. */
+	std::shared_ptr<char> life_ = std::make_shared<char>();
 };
 
 } // namespace story

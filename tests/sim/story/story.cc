@@ -14,6 +14,9 @@ constexpr uint64_t kMs = 1000 * 1000;
 /* Everything that is still to come has come by then: back-off, time-outs, keepalive, all of them
  * many times. */
 constexpr uint64_t kPatienceNs = 600 * 1000 * kMs;
+/* What was cut has come together again by then: twice the longest back-off that stories set, and the
+ * two keepalives after which a dead connection is known to be dead. */
+constexpr uint64_t kRecoveryNs = (2 * 2000 + 2 * 5000 + 1000) * kMs;
 
 /* Lets the world go on until @done, which is asked from time to time only. */
 template <typename F>
@@ -30,16 +33,27 @@ bool wait_for(F done)
 	return done();
 }
 
-void rest(Stage &st)
+/* How long it took until everybody was served. */
+uint64_t rest(Stage &st)
 {
-	auto idle = [&] { return st.idle(); };
+	uint64_t began = sim::now_ns(), took = 0;
+	auto idle = [&] {
+		st.look_at_memory();
+		return st.idle();
+	};
+	if (wait_for([&] { return st.served(); }))
+		took = sim::now_ns() - began;
+
 	/* Twice: what is acknowledged may still be in a window, or in a reader's hands. */
 	bool done = wait_for(idle);
-
 	sim::run_for(50 * kMs);
 	done = done && wait_for(idle);
+	if (took > kRecoveryNs + st.longest_way_ns())
+		st.watch.complain("liveness: it took " + std::to_string(took / kMs) +
+				  " ms of peace until everybody was served");
 	if (!done)
 		st.watch.complain("rest: something waits for ever:" + st.show());
+	return took;
 }
 
 std::vector<Voice> all_voices(Stage &st)
@@ -127,7 +141,7 @@ void take_steps(Stage &st, const Plan &plan)
 		st.act_later();
 		st.act(s);
 		sim::run_for(s.pause_ns);
-		st.watch.memory.look(host::usage().bytes);
+		st.look_at_memory();
 		if (!st.watch.verdict().empty())
 			return;
 	}
@@ -141,6 +155,7 @@ void begin(const Setup &s)
 
 	opt.seed = s.seed;
 	opt.preempt_per_1000 = s.preempt_per_1000;
+	opt.signals_per_1000 = s.signals_per_1000;
 	sim::reset(opt);
 	stream::reset(s.net);
 	verbs::reset(s.ib);
@@ -153,7 +168,7 @@ Result finish(std::unique_ptr<Stage> stage)
 	Result r;
 
 	st.calm();
-	rest(st);
+	r.recovery_ns = rest(st);
 	r.lost = st.watch.order.lost();
 	r.received = st.watch.order.received_count();
 	st.excuse_absent();

@@ -28,6 +28,7 @@ struct Result {
 	unsigned int edges = 0; /* of the state table, as a mask */
 	uint64_t history = 0;	/* digest of everything that happened */
 	uint64_t virtual_ns = 0;
+	uint64_t recovery_ns = 0; /* from peace until all was at rest */
 };
 
 Result play(const Plan &plan);

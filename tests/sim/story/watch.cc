@@ -11,7 +11,6 @@ namespace story
 Watch::Watch(unsigned int n_hosts, unsigned int slots_per_host)
 	: slots_per_host(slots_per_host), n_slots(n_hosts * slots_per_host)
 {
-	memory.allow_hosts(n_hosts);
 	for (unsigned int from = 0; from < n_slots; from++)
 		for (unsigned int to = 0; to < n_slots; to++)
 			flows.push_back(Flow{from, to});
@@ -33,6 +32,8 @@ unsigned int Watch::slot_at(const struct rds_endpoint &at) const
 
 void Watch::booted(unsigned int host)
 {
+	/* The first time is before there are flows of sockets. */
+	reborn = reborn || next_instance > 1;
 	loss.booted(host);
 	for (uint32_t i = 0; i < flows.size(); i++)
 		if (host_of(flows[i].to) == host)
@@ -104,6 +105,8 @@ void Watch::received(unsigned int slot, uint32_t instance, const struct rds_endp
 		complain("content: socket " + std::to_string(instance) + " in slot " +
 			 std::to_string(slot) + " got a message for another, or of another");
 	order.received(name->flow, name->number, instance);
+	if (on_received)
+		on_received(name->flow, name->number);
 	loss.received(name->flow, name->number);
 	if (auto it = tokens.find({name->flow, name->number}); it != tokens.end()) {
 		sim::say("message %u of flow %u came, behind operation %llx", name->number, name->flow,
@@ -129,7 +132,7 @@ std::string Watch::verdict() const
 {
 	for (const std::string *s :
 	     {&complaint_, &order.complaint(), &last.complaint(), &loss.complaint(),
-	      &memory.complaint(), &rdma.complaint(), &check::states_complaint()})
+	      &memory.complaint(), &counters.complaint(), &rdma.complaint(), &check::states_complaint()})
 		if (!s->empty())
 			return *s;
 	return "";

@@ -9,6 +9,7 @@
 #define RDS_TESTS_WATCH_H
 
 #include "area.h"
+#include "check_counters.h"
 #include "check_date.h"
 #include "check_loss.h"
 #include "check_memory.h"
@@ -54,6 +55,9 @@ struct Watch {
 	void add_liar(unsigned int host);
 	bool is_liar(const struct rds_addr &a) const;
 
+	/* Told of every numbered message that comes. */
+	std::function<void(uint32_t flow, uint32_t number)> on_received;
+
 	void complain(const std::string &what);
 	/* At rest: what operations have done to memory. */
 	void rest_rdma();
@@ -65,12 +69,15 @@ struct Watch {
 	check::Order last; /* at peace: flows from flows.size() on */
 	check::Loss loss;
 	check::Memory memory;
+	check::Counters counters;
 	check::Date date;
 	check::Rdma rdma;
 	Areas areas;
 	std::map<std::pair<uint32_t, uint32_t>, uint64_t> tokens; /* by flow and number */
 	uint32_t next_instance = 1;
 	uint64_t sent = 0, cancels = 0;
+	bool at_rest = false; /* what was sent has come, and was read */
+	bool reborn = false; /* a host booted again, or its modules */
 
 	struct Flow {
 		unsigned int from, to; /* slots */
