@@ -185,7 +185,9 @@ unsigned int events_for(Way way, int ret)
 {
 	if (way == Way::kEdge)
 		return EPOLLIN | EPOLLWRBAND | EPOLLOUT;
-	return ret == -ENOBUFS ? EPOLLIN | EPOLLWRBAND : EPOLLOUT;
+	if (ret == -ENOBUFS)
+		return EPOLLIN | EPOLLWRBAND;
+	return EPOLLOUT;
 }
 
 } // namespace
