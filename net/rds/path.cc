@@ -239,6 +239,8 @@ uint32_t rds_path::step_up(uint32_t ev)
 		send_probe(); /* if the peer has no such connection, this finds it out */
 	if (ev & rds::kEvRecvRetry)
 		conn.trans.recv_retry(priv);
+	if (ev & rds::kEvSend && hello_due_)
+		greet();
 	if (ev & (rds::kEvSend | rds::kEvKnocked | rds::kEvHeard) && take_token())
 		transmit();
 	/* Connected, drained, want: late. */
@@ -398,7 +400,7 @@ void rds_path::fresh_stream()
 	drop_reason_.store(RDS_DROP_NONE);
 	heard.store(0);
 	spoken_.store(0);
-	passive_open_ = asking_ = false;
+	passive_open_ = asking_ = hello_due_ = false;
 	answered_ns_ = 0;
 	arriving.store(0);
 	peer_.store(static_cast<uint32_t>(acks ? rds::Peer::kUnknown : rds::Peer::kPlain));
@@ -416,19 +418,7 @@ void rds_path::come_up()
 	enter(PathState::kUp, RDS_DROP_NONE);
 	hear_of_ports();
 	rds::full_fence(); /* before our map's version is looked at: kick_laddr() */
-	if (!say_hello()) {
-		conn.trans.close(priv);
-		go_down(RDS_DROP_SEND);
-		return;
-	}
-	if (conn.trans.caps & RDS_CAP_PROBE)
-		send_probe();
-	{
-		rds::Guard g(lock);
-		open_ = true;
-	}
-	if (take_token())
-		transmit();
+	greet();
 }
 
 /* The transport's side is closed.  What was not acknowledged goes out again, once we are up. */

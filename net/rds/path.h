@@ -371,6 +371,7 @@ struct rds_path final {
 	/* path_ack.cc */
 	static void ack_fn(struct rds_timer *t);
 	bool say_hello() RDS_EXCLUDES(lock);
+	void greet() RDS_EXCLUDES(lock);
 	bool meet(const rds::wire::Header &h, const rds::wire::Fields &f);
 	void peer_has(uint64_t seq) RDS_EXCLUDES(lock);
 	void want_ack(bool now);
@@ -402,7 +403,7 @@ struct rds_path final {
 	bool step_aside_locked(rds::Message *m) RDS_REQUIRES(lock);
 	bool join_held_locked(rds::Message *m) RDS_REQUIRES(lock);
 	void return_held_locked(bool all, rds::HeldPorts::Ports &gone) RDS_REQUIRES(lock);
-	void cancel_held_locked(const rds::Socket &s, int to_port, rds::MsgList &done)
+	uint32_t cancel_held_locked(const rds::Socket &s, int to_port, rds::MsgList &done)
 		RDS_REQUIRES(lock);
 	static void destroy_ports(rds::HeldPorts::Ports &gone);
 
@@ -431,10 +432,11 @@ struct rds_path final {
 	/* One for each, for whoever arms a timer again puts off what it was armed for. */
 	struct rds_timer flush_; /* end of a hold window */
 	struct rds_timer pause_; /* end of a receive pause */
-	struct rds_timer map_timer_; /* another try to get memory for a congestion map */
+	struct rds_timer map_timer_; /* another try to get memory for hello or a congestion map */
 	struct rds_timer ack_timer_; /* what was received is to be acknowledged by then */
 	uint32_t backoff_ms_ = 0; /* worker */
 	bool retry_armed_ = false; /* worker */
+	bool hello_due_ = false; /* up, and not open_ before there is memory for it; worker */
 	bool passive_open_ = false; /* the peer opened this one; worker, before it is open_ */
 	bool tells_ = false;	    /* counted in fcong's told_by; worker */
 	bool asking_ = false;	    /* another one waits for the answer; worker */

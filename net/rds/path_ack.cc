@@ -52,6 +52,28 @@ bool rds_path::say_hello()
 	return true;
 }
 
+/*
+ * Opens the way for messages.  Without memory for hello they wait, and it is tried again; the peer's
+ * are read meanwhile: one of mainline's sends nothing again that our host's TCP has acknowledged.
+ * Worker.
+ */
+void rds_path::greet()
+{
+	hello_due_ = !say_hello();
+	if (hello_due_) {
+		rds_timer_arm(&map_timer_, rds::kRetryNs);
+		return;
+	}
+	if (conn.trans.caps & RDS_CAP_PROBE)
+		send_probe();
+	{
+		rds::Guard g(lock);
+		open_ = true;
+	}
+	if (take_token())
+		transmit();
+}
+
 /* The first header of a connection: what it says of the peer, and what follows from that. */
 bool rds_path::meet(const rds::wire::Header &h, const rds::wire::Fields &f)
 {

@@ -102,8 +102,10 @@ void rds_path::destroy_ports(rds::HeldPorts::Ports &gone)
 }
 
 /* Takes off what @s sent to @to_port (< 0: to any).  The port stays held until it is clear. */
-void rds_path::cancel_held_locked(const rds::Socket &s, int to_port, rds::MsgList &done)
+uint32_t rds_path::cancel_held_locked(const rds::Socket &s, int to_port, rds::MsgList &done)
 {
+	uint32_t count = 0;
+
 	full_ports_.for_each([&](rds::HeldPort &h) {
 		rds::Message *next;
 
@@ -113,8 +115,10 @@ void rds_path::cancel_held_locked(const rds::Socket &s, int to_port, rds::MsgLis
 				continue;
 			h.msgs.remove(m);
 			done.push_back(m);
+			count++;
 		}
 	});
+	return count;
 }
 
 bool rds_path::holds(uint16_t port)

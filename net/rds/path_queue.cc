@@ -315,7 +315,7 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 			}
 		}
 		if (RDS_UNLIKELY(!full_ports_.empty()))
-			cancel_held_locked(s, to_port, done);
+			count += cancel_held_locked(s, to_port, done);
 	}
 	conn.net.count(RDS_S_send_cancelled, count);
 	finish(done, rds::kRdmaCanceled);

@@ -304,6 +304,7 @@ TEST_F(PathHold, CancelAndCloseFindThem)
 	EXPECT_EQ(queued(RDS_QUEUE_SEND), 2u);
 	s.reset();
 	EXPECT_EQ(queued(RDS_QUEUE_SEND), 1u);
+	EXPECT_EQ(net->stat(RDS_S_send_cancelled), 2u);
 	peer_map({});
 	EXPECT_EQ(said(), "9:1 5:4 ");
 }

@@ -23,9 +23,8 @@ public:
 	/* A life of @net is over: its applications made @sent sends that succeeded, read @read messages,
 	 * and may have closed with some @unread. */
 	void life(const host::Net &net, uint64_t sent, uint64_t read, bool unread);
-	/* All lives are over.  @alone: no host spoke to others than ours; @once: none booted again.
-	 * @strict: what is known to be wrong (tests/sim/seeds.txt) is wrong here, too. */
-	void rest(bool alone, bool once, bool strict);
+	/* All lives are over.  @alone: no host spoke to others than ours; @once: none booted again. */
+	void rest(bool alone, bool once);
 	const std::string &complaint() const
 	{
 		return complaint_;

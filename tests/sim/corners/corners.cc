@@ -195,7 +195,7 @@ unsigned int events_for(Way way, int ret)
 bool send(World &w, host::Socket &from, const struct rds_endpoint &to, uint32_t flow,
 	  check::Order &order, uint32_t count, size_t min, size_t max, Way way)
 {
-	glue::Poll poll(from, way == Way::kEdge ? EPOLLET : 0);
+	glue::Poll poll(from, way == Way::kEdge ? unsigned{EPOLLET} : 0u);
 
 	for (uint32_t i = 0; i < count;) {
 		auto data = traffic::make(flow, i, min + sim::random_below(max - min + 1));

@@ -537,7 +537,7 @@ MUTANTS = [
     Mutant("hold-untold", "what waits for a port is not told that it cleared", CONG,
            "if (map.held.load()) net.conns.port_cleared(map);", ""),
     Mutant("hold-cancel", "what waits for a port is not taken back", QUEUE,
-           "if (RDS_UNLIKELY(!full_ports_.empty())) cancel_held_locked(s, to_port, done);", ""),
+           "if (RDS_UNLIKELY(!full_ports_.empty())) count += cancel_held_locked(s, to_port, done);", ""),
     Mutant("hold-reset", "what waits for a port stays there when the connection ends", QUEUE,
            "if (RDS_UNLIKELY(!full_ports_.empty())) return_held_locked(true, gone);", ""),
     Mutant("takeover", "whoever has the peer's address takes a connection's place", TAKEOVER,

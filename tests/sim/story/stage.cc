@@ -225,7 +225,7 @@ void Stage::end()
 			n->leave();
 	nodes.clear();
 	/* An operation that goes without a message is queued all the same. */
-	watch.counters.rest(setup_.kinds.empty() && !setup_.rdma, !watch.reborn, setup_.strict);
+	watch.counters.rest(setup_.kinds.empty() && !setup_.rdma, !watch.reborn);
 	stop_transports();
 	rds_core_exit();
 	sim::run_ready();
