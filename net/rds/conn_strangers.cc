@@ -172,7 +172,7 @@ Status ConnTable::leave_tomb(Conn &c, bool &owed)
 		first_seq_.store(next);
 	if (owed)
 		return tombs.remember(c.tomb_key(), which, counts, net_->seed);
-	tombs.forget(c.tomb_key(), net_->seed);
+	tombs.forget(c.tomb_key(), which, net_->seed);
 	return Status();
 }
 

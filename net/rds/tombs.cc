@@ -145,7 +145,7 @@ bool Tombs::knows(const TombKey &key, uint32_t seed)
 	return touch(key, hash_key(key, seed)) != nullptr;
 }
 
-void Tombs::forget(const TombKey &key, uint32_t seed)
+void Tombs::forget(const TombKey &key, uint32_t which, uint32_t seed)
 {
 	Tomb *t;
 
@@ -156,7 +156,11 @@ void Tombs::forget(const TombKey &key, uint32_t seed)
 
 		t = touch(key, hash_key(key, seed));
 		if (t)
+			t->which &= ~which;
+		if (t && !t->which)
 			take_out(t);
+		else
+			t = nullptr;
 	}
 	destroy(t);
 }

@@ -11,7 +11,7 @@
  * There are kMaxTombstones at most in a namespace; the one that was written or asked for least
  * recently makes room.  A tombstone stays in its place while its successor lives, for paths of that
  * which are made later; it is written again when the successor ends, and taken away when both ends
- * part in order (conn_idle.cc).
+ * of all paths that it knows part in order (conn_idle.cc).
  */
 #ifndef RDS_TOMBS_H
 #define RDS_TOMBS_H
@@ -67,7 +67,8 @@ class Tombs final
 	bool recall(const TombKey &key, unsigned int index, TombCount &count, uint32_t seed)
 		RDS_EXCLUDES(lock_);
 	bool knows(const TombKey &key, uint32_t seed) RDS_EXCLUDES(lock_);
-	void forget(const TombKey &key, uint32_t seed) RDS_EXCLUDES(lock_);
+	/* Of those paths; the tombstone goes when nothing is known of others. */
+	void forget(const TombKey &key, uint32_t which, uint32_t seed) RDS_EXCLUDES(lock_);
 	/* A snapshot. */
 	uint32_t count() const
 	{

@@ -60,6 +60,18 @@ TEST_F(TombsTest, KeepsTheNumbersOfEachPath)
 	EXPECT_EQ(recall(key(9)), 20u) << "the last word counts";
 }
 
+/* A path that parts says nothing of one that its connection never had. */
+TEST_F(TombsTest, ForgetsPathByPath)
+{
+	ASSERT_TRUE(remember(key(9), 0, 17, 77));
+	ASSERT_TRUE(remember(key(9), 1, 4, 77));
+	tombs.forget(key(9), 1u << 0 | 1u << 2, kSeed);
+	EXPECT_EQ(recall(key(9), 0), 0u);
+	EXPECT_EQ(recall(key(9), 1), 4u);
+	tombs.forget(key(9), 1u << 1, kSeed);
+	EXPECT_EQ(tombs.count(), 0u);
+}
+
 TEST_F(TombsTest, IsOfOneConnection)
 {
 	TombKey k = key(9);
@@ -87,10 +99,10 @@ TEST_F(TombsTest, IsOfOneConnection)
 		}
 		EXPECT_FALSE(tombs.knows(other, kSeed)) << field;
 		EXPECT_EQ(recall(other), 0u) << field;
-		tombs.forget(other, kSeed);
+		tombs.forget(other, ~0u, kSeed);
 	}
 	EXPECT_TRUE(tombs.knows(k, kSeed));
-	tombs.forget(k, kSeed);
+	tombs.forget(k, ~0u, kSeed);
 	EXPECT_FALSE(tombs.knows(k, kSeed));
 	EXPECT_EQ(tombs.count(), 0u);
 }
@@ -108,7 +120,7 @@ TEST_F(TombsTest, TheLeastRecentlyUsedMakesRoom)
 	EXPECT_EQ(recall(key(2)), 3u);
 	EXPECT_EQ(recall(key(rds::kMaxTombstones)), 5u);
 	for (unsigned int n = 0; n <= rds::kMaxTombstones; n++)
-		tombs.forget(key(n), kSeed);
+		tombs.forget(key(n), ~0u, kSeed);
 	EXPECT_EQ(tombs.count(), 0u);
 }
 
