@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
 
 def limited(cpu):
     resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 2))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))  # of LSan, not AS
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -9,8 +9,8 @@
     --write                       the table in docs/testing.md, too
 
 A mutant is asked of the unit tests that reach it, then of the corner tests that reach it, then of
-the simulator. The exit status is 1 when nobody noticed a mutant of changed lines, and equivalent.txt
-gives no reason for it.
+the simulator. The exit status is 1 when nobody noticed a mutant of changed lines, and
+equivalent.txt gives no reason for it.
 """
 import argparse
 import concurrent.futures
@@ -169,7 +169,8 @@ def main():
     rows = try_all(court, mutants, ids, listed)
     print(f"{len(rows)} tried in {time.monotonic() - begin:.0f} s\n" + table.summary(rows))
     current = {s.key for s in gen.find_all(gen.whole_core(), ROOT, WORK / "sites")}
-    known = table.remember(WORK / "verdicts.json", rows, current, git("rev-parse", "--short", "HEAD"))
+    commit = git("rev-parse", "--short", "HEAD")
+    known = table.remember(WORK / "verdicts.json", rows, current, commit)
     if args.write:
         table.write(ROOT / "docs/testing.md", known)
     holes = [r for r in rows if table.is_hole(r)]

@@ -2,7 +2,8 @@
 """Where a file can be broken, and how: the mutants that its syntax tree offers.
 
 Only what runs is broken: the bodies of functions. What the compiler must know (constexpr, static
-assertions, labels of a switch, arguments of templates, bounds of arrays) and default arguments stay.
+assertions, labels of a switch, arguments of templates, bounds of arrays) and default arguments
+stay.
 """
 import re
 from typing import NamedTuple
