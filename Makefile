@@ -41,7 +41,7 @@ again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
 .PHONY: all modules modules-now user tests deps check flaky test test-user test-vm test-uml test-debug \
-	test-kcsan test-all test-kernels fuzz coverage coverage-glue demo bench resets ordering scale soak mutation tidy install \
+	test-kcsan test-all test-kernels fuzz coverage coverage-glue demo bench resets ordering scale soak mutation mutants tidy install \
 	uninstall clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
@@ -213,6 +213,9 @@ soak: need-cmake ## random stories in the simulator until stopped; SEED=N begins
 
 mutation: need-cmake ## breaks the core in many ways; the simulator must see it; into docs/testing.md
 	@tests/sim/mutate/mutate.py --write
+
+mutants: need-cmake ## breaks what changed since BASE=REV in every small way; a test must see it
+	@tests/mutate/run.py $(if $(BASE),--base $(BASE)) $(if $(SAMPLE),--sample $(SAMPLE) --seed $(or $(SEED),1))
 
 tidy: ## columns, function and file length, licence lines
 	@scripts/tidy.sh

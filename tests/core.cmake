@@ -18,6 +18,10 @@ if(RDS_COVERAGE)
 	set(RDS_SIM_SANITIZE -O1 -g1 -fprofile-instr-generate -fcoverage-mapping)
 elseif(RDS_FUZZ)
 	list(APPEND RDS_SIM_SANITIZE -fsanitize=fuzzer-no-link)
+elseif(RDS_MUTANTS)
+	set(RDS_SIM_SANITIZE -O1 -g0 -w -fsanitize=leak)
+	add_library(mutant_host OBJECT ${CMAKE_SOURCE_DIR}/tests/mutate/host.cc)
+	link_libraries(mutant_host)
 endif()
 # Between any two atomics another task may run, and stores are seen late (tests/sim/between).
 set(RDS_SIM_BETWEEN ${RDS_SIM_SANITIZE} -DRDS_SIM_HOOKED

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <unordered_map>
+
 #include "fixture.h"
 #include "net/rds/net.h"
 
@@ -33,6 +35,34 @@ TEST_F(Bind, FindsByAddressScopeAndPort)
 	s.close();
 	EXPECT_EQ(find(a1, 7), nullptr);
 	EXPECT_EQ(find(a1, 7, 3), t.core());
+}
+
+/* Two of one hash: who is meant is looked at in full. */
+TEST_F(Bind, EndpointsOfOneHashAreTwo)
+{
+	uint32_t salt = net->core()->seed ^ (7u << 16 | 7);
+	std::unordered_map<uint32_t, struct rds_addr> known;
+	struct rds_addr a = a1;
+	struct rds_endpoint one, other;
+	rds::Socket s(net->core()), t(net->core());
+
+	for (uint32_t i = 0; i < 1000000; i++) {
+		a.w[1] = i * 0x9e3779b97f4a7c15ull;
+
+		auto met = known.emplace(rds::hash_addr(a, salt), a);
+
+		if (!met.second)
+			break;
+	}
+	one = endpoint(known.at(rds::hash_addr(a, salt)), 7);
+	other = endpoint(a, 7);
+	ASSERT_FALSE(rds::same_addr(one.addr, other.addr));
+	ASSERT_TRUE(net->core()->bind.add(s, one, net->core()->seed).ok());
+	ASSERT_TRUE(net->core()->bind.add(t, other, net->core()->seed).ok());
+	EXPECT_EQ(find(one.addr, 7), &s);
+	EXPECT_EQ(find(other.addr, 7), &t);
+	net->core()->bind.remove(s);
+	net->core()->bind.remove(t);
 }
 
 /* Every port of an address, so that picking one has to look at all; then there is none. */

@@ -55,7 +55,9 @@ TEST_F(MemAccount, KeepsAStepAndTakesTheRestBack)
 	EXPECT_FALSE(account().overpaid());
 	account().sub(kPayStep);
 	EXPECT_FALSE(account().overpaid()) << "the next message is near";
-	account().sub(2 * kPayStep);
+	account().sub(kPayStep);
+	EXPECT_TRUE(account().overpaid()) << "two steps are one too many";
+	account().sub(kPayStep);
 	ASSERT_TRUE(account().overpaid());
 	account().take_back(s->core());
 	EXPECT_EQ(charged(), kPayStep);

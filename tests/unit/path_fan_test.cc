@@ -53,6 +53,18 @@ TEST_F(PathFan, TheHelloOfAPathSaysWhichItIs)
 	}
 }
 
+/* Of four the last has number three. */
+TEST_F(PathFan, APathBeyondThePeersLastIsDropped)
+{
+	fan_out();
+	send(port_for(4));
+	up(*wires()[1]);
+	ASSERT_EQ(wires()[1]->path->index, 4);
+	EXPECT_NE(hello(*wires()[1], 4, 4), RDS_RECV_SKIP);
+	EXPECT_NE(wires()[0]->path->state(), rds::PathState::kUp) << "it asks again";
+	EXPECT_EQ(net->stat(RDS_S_conn_wrong_path), 1u);
+}
+
 TEST_F(PathFan, APathIsMadeWhenItIsUsed)
 {
 	send(5000);

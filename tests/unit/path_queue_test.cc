@@ -211,6 +211,19 @@ TEST_F(PathQueue, HoldsAStreamBackForAMoment)
 	EXPECT_EQ(fake::frames(wire().sent).size(), 202u);
 }
 
+TEST_F(PathQueue, HoldsAStreamBackAfterAReset)
+{
+	fake::set_caps(RDS_CAP_COALESCE);
+	send(0);
+	bring_up();
+	reconnect();
+	for (unsigned int i = 0; i < 200; i++) {
+		send(i);
+		sim::run_for(2000);
+	}
+	EXPECT_GT(net->stat(RDS_S_send_held), 100u);
+}
+
 TEST_F(PathQueue, AReceiversPauseHoldsNothingBack)
 {
 	unsigned int n = 0;

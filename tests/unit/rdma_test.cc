@@ -121,6 +121,14 @@ TEST_F(Rdma, WhatCannotBeARegion)
 	EXPECT_EQ(rds_mr_free(s->core(), 0, 0), kEinval);
 }
 
+TEST_F(Rdma, ARegionMayHaveManyPages)
+{
+	uint64_t cookie = 0;
+
+	EXPECT_EQ(get(0, cookie, 8192), 0);
+	EXPECT_EQ(rds_mr_free(s->core(), cookie, 0), 0);
+}
+
 TEST_F(Rdma, WhatTheTransportRefusesIsPinnedNoMore)
 {
 	uint64_t cookie;
@@ -232,6 +240,24 @@ TEST_F(Rdma, WhatIsRefusedHasUsedNothing)
 	s->core()->rcv_mem.sub(rds::kHardMemFactor);
 	EXPECT_EQ(fake::arrive(path(), h, pattern(10)), 0);
 	EXPECT_TRUE(regions().live.empty());
+}
+
+TEST_F(Rdma, BeyondTheLimitThereIsRoomToTheLastByte)
+{
+	rds::Socket &core = *s->core();
+
+	ASSERT_EQ(fake::arrive(path(), 1, 5000, 4000, pattern(10)), 0);
+
+	uint64_t charge = core.rcv_mem.used();
+	uint32_t &spill = rds_net_tunables(net->core())->recv_spill_bytes;
+
+	s->sock().rcvbuf = 0;
+	core.rcv_mem.add(rds::kHardMemFactor);
+	spill = static_cast<uint32_t>(2 * charge + rds::kHardMemFactor - 1);
+	EXPECT_EQ(fake::arrive(path(), 2, 5000, 4000, pattern(10)), -11);
+	spill++;
+	EXPECT_EQ(fake::arrive(path(), 2, 5000, 4000, pattern(10)), 0);
+	core.rcv_mem.sub(rds::kHardMemFactor);
 }
 
 TEST_F(Rdma, OnlyTheOwnersSocketSaysWhatIsUsed)

@@ -273,6 +273,19 @@ TEST_F(RecvQuery, TheLongestUnheardIsForgotten)
 	expect(1, 1001);
 }
 
+TEST_F(RecvQuery, WhoIsHeardIsNotForgottenForOthers)
+{
+	struct rds_endpoint peer = endpoint(remote, 5000);
+
+	for (uint32_t i = 0; i < 2 * rds::kFlowRows * rds::kFlowWays; i++) {
+		number(i + 1, 1, 5000);
+		number(1, 1, static_cast<uint16_t>(6000 + i));
+		ASSERT_EQ(query(&peer).span, i + 1);
+	}
+	while (s->recv())
+		;
+}
+
 TEST_F(RecvQuery, WithoutMemoryTheSpanIsUnknown)
 {
 	Header h = numbered(1, 1);

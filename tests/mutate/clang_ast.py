@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What clang knows about one file: its syntax tree, as JSON, without what it includes.
+
+clang writes where a thing is only as far as that differs from what it wrote before; resolve() says
+it in full. Offsets are of bytes, so sources are bytes here.
+"""
+import json
+import re
+import subprocess
+
+FLAGS = ["-std=gnu++20", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-w", "-x", "c++"]
+INCLUDES = [".", "tests/sim/include", "net/rds", "include/uapi"]
+FILE = re.compile(r'\s*"file": "(.*)"')
+
+
+class Broken(Exception):
+    """A file that clang cannot read."""
+
+
+def flags(root):
+    return FLAGS + [f"-I{root / d}" for d in INCLUDES]
+
+
+def chunks(lines):
+    """(the file that was named last, the lines) of each declaration of the outermost level."""
+    now, chunk, began, included = None, None, None, False
+    for line in lines:
+        m = FILE.match(line)
+        if m and not included:
+            now = m[1]
+        included = '"includedFrom": {' in line
+        if line.startswith("    {"):
+            chunk, began = [], now
+        if chunk is not None:
+            chunk.append(line)
+            if line.startswith("    }"):
+                yield began, chunk
+                chunk = None
+
+
+def resolve(thing, now):
+    """Gives every place in @thing its file ("_f"), in the order in which clang wrote them."""
+    if isinstance(thing, list):
+        for one in thing:
+            now = resolve(one, now)
+        return now
+    if "offset" in thing:
+        thing["_f"] = now = thing.get("file", now)
+        return now
+    for key, value in thing.items():
+        if key != "includedFrom" and isinstance(value, (dict, list)):
+            now = resolve(value, now)
+    return now
+
+
+def tree(file, root):
+    """The declarations of @file (a path below @root) itself."""
+    cmd = ["nice", "clang++-14", *flags(root), "-Xclang", "-ast-dump=json", "-fsyntax-only", file]
+    p = subprocess.run(cmd, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if p.returncode:
+        raise Broken(f"{file}: clang cannot read it:\n{p.stderr[-2000:]}")
+    name = f'"file": "{file}"'
+    found = []
+    for began, lines in chunks(p.stdout.splitlines()):
+        if began == file or any(name in line for line in lines):
+            node = json.loads("\n".join(lines).rstrip(","))
+            resolve(node, began)
+            found.append(node)
+    return found
+
+
+def closing(src, at):
+    """Behind the parenthesis that closes the one at @at."""
+    depth = 0
+    for i in range(at, len(src)):
+        depth += {b"(": 1, b")": -1}.get(src[i:i + 1], 0)
+        if not depth:
+            return i + 1
+    return len(src)
+
+
+def place(loc, file, src):
+    """(begin, end, written here) of the token at @loc; a macro is its call. None: elsewhere."""
+    if "spellingLoc" in loc:
+        if loc["expansionLoc"].get("isMacroArgExpansion"):
+            loc = loc["spellingLoc"]
+        else:
+            loc = loc["expansionLoc"]
+            if loc.get("_f") != file:
+                return None
+            end = loc["offset"] + loc["tokLen"]
+            call = re.compile(rb"\s*\(").match(src, end)
+            return loc["offset"], closing(src, call.end() - 1) if call else end, False
+    if loc.get("_f") != file or "offset" not in loc:
+        return None
+    return loc["offset"], loc["offset"] + loc["tokLen"], True
+
+
+def extent(node, file, src):
+    """(begin, end, written here) of @node in @file."""
+    ends = node.get("range", {})
+    if not ends.get("begin") or not ends.get("end"):
+        return None
+    first, last = place(ends["begin"], file, src), place(ends["end"], file, src)
+    if not first or not last or last[1] <= first[0]:
+        return None
+    return first[0], last[1], first[2] and last[2]
+
+
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|//[^\n]*|/\*.*?\*/', re.S)
+
+
+def plain(text):
+    """@text in one line, without comments."""
+    text = TOKEN.sub(lambda m: " " if m[0].startswith("/") else m[0], text)
+    return " ".join(text.split())

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Who notices a mutant: unit tests, corner tests, stories of the simulator, in this order."""
+import concurrent.futures
+import os
+import re
+import resource
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+TARGETS = ["unit_core", "unit_tcp", "unit_ib", "corners_test", "sim_run"]
+UNIT = ["tests/unit/unit_core", "tests/unit/unit_tcp", "tests/unit/unit_ib"]
+CORNERS = ["tests/sim/corners/corners_test"]
+SIM = "tests/sim/sim_run"
+CPU = {"unit": 10, "corners": 10, "sim": 5}  # seconds
+WALL = 20  # times that, on a machine that is busy
+MEMORY = 4 << 30
+SEEDS = 400
+FIRST_SEED = 1
+PATIENCE = 2.5  # times what the unbroken core takes for the seeds
+
+
+class Verdict(NamedTuple):
+    by: str  # unit, corners, sim; empty: nobody
+    who: str
+    units: int  # unit tests that reach it
+    reached: bool  # by anything at all
+
+
+def limited(cpu):
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 2))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))  # of LSan, not AS
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def execute(program, args, cpu, **env):
+    """(exit status, output); a run that hangs without using the processor is killed, too."""
+    cmd = ["nice", "-n", "5", str(program), *args]
+    p = subprocess.Popen(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                         errors="replace", env={**os.environ, **env},
+                         preexec_fn=lambda: limited(cpu))
+    try:
+        out, _ = p.communicate(timeout=cpu * WALL)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        p.communicate()
+        return -signal.SIGKILL, "hangs"
+    return p.returncode, out
+
+
+def cases(program):
+    """The test cases of @program."""
+    status, out = execute(program, ["--gtest_list_tests"], 60)
+    if status:
+        raise RuntimeError(f"{program} does not list its tests: {out[-500:]}")
+    found, suite = [], ""
+    for line in out.splitlines():
+        name = line.split("#")[0].strip()
+        if line.startswith(" "):
+            found.append(suite + name)
+        elif name.endswith("."):
+            suite = name
+    return [f for f in found if ".DISABLED_" not in f]
+
+
+def seen_by(program, args, cpu):
+    """Ids that a run of the unbroken core reaches."""
+    with tempfile.NamedTemporaryFile("r") as f:
+        status, out = execute(program, args, cpu, RDS_MUTANT="0", RDS_MUTANT_SEEN=f.name)
+        if status:
+            raise RuntimeError(f"the unbroken core fails in {program.name} {' '.join(args)}: "
+                               f"{status} {out[-1500:]}")
+        return {int(x) for x in Path(f.name).read_text().split()}
+
+
+class Court:
+    def __init__(self, build):
+        self.build = build
+        self.reach = {}  # (program, case) -> ids
+        jobs = [(p, c) for p in UNIT + CORNERS for c in cases(build / p)]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            found = pool.map(lambda j: seen_by(build / j[0], [f"--gtest_filter={j[1]}"], 120), jobs)
+            self.reach = dict(zip(jobs, found))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.seeds = ["--seed", str(FIRST_SEED), "--seeds", str(SEEDS), "--no-shrink"]
+        self.sim = seen_by(build / SIM, self.seeds, 300)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        self.sim_cpu = max(CPU["sim"], int(PATIENCE * took) + 1)
+        self.cases = len(jobs) + SEEDS
+
+    def ask(self, i):
+        """The verdict on mutant @i."""
+        units = sum(i in self.reach[p, c] for p, c in self.reach if p in UNIT)
+        reached = i in self.sim or any(i in ids for ids in self.reach.values())
+        for by, programs in ("unit", UNIT), ("corners", CORNERS):
+            for program in programs:
+                who = self.gtest(program, i, CPU[by])
+                if who:
+                    return Verdict(by, who, units, reached)
+        if i in self.sim:
+            status, out = execute(self.build / SIM, self.seeds, self.sim_cpu, RDS_MUTANT=str(i))
+            if status:
+                seed = re.search(r"\bseed (\d+)", out)
+                return Verdict("sim", f"seed {seed[1]}" if seed else self.died(status), units, True)
+        return Verdict("", "", units, reached)
+
+    def gtest(self, program, i, cpu):
+        """The case that fails, or what became of the process; None when all is well."""
+        want = [c for (p, c), ids in self.reach.items() if p == program and i in ids]
+        if not want:
+            return None
+        args = ["--gtest_fail_fast", f"--gtest_filter={':'.join(want)}"]
+        status, out = execute(self.build / program, args, cpu, RDS_MUTANT=str(i))
+        if not status:
+            return None
+        said = re.findall(r"\[  FAILED  \] ([\w/.]+)", out) or \
+            re.findall(r"\[ RUN      \] (\S+)", out)[-1:]
+        return said[0] if said else self.died(status)
+
+    @staticmethod
+    def died(status):
+        return "does not end" if -status in (signal.SIGXCPU, signal.SIGKILL) else f"status {status}"

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the runs said: a summary, verdicts.json, and the table in docs/testing.md."""
+import json
+
+KINDS = {"operator": "another operator", "not": "a condition turned round",
+         "drop": "a statement left out", "at once": "a function that returns at once",
+         "constant": "a constant off by one", "wake": "the other wakeup"}
+BEGIN, END = "<!-- mutants:begin (written by run.py --write) -->", "<!-- mutants:end -->"
+
+
+def is_hole(row):
+    """Nobody noticed, and nobody says why that is right."""
+    return not row["by"] and not row["reason"] and not row["fence"]
+
+
+def line(row):
+    why = row["reason"] or ("a fence: for sim_between" if row["fence"] else
+                            f"{row['units']} unit tests reach it" if row["reached"] else
+                            "nothing reaches it")
+    return f"{row['id']}\t{row['file']}:{row['line']} {row['function']}: {row['text']} ({why})"
+
+
+def counts(rows):
+    """(tried, by unit tests, by corner tests, by stories, explained, survived)"""
+    by = [sum(r["by"] == b for r in rows) for b in ("unit", "corners", "sim")]
+    holes = sum(is_hole(r) for r in rows)
+    return [len(rows), *by, len(rows) - sum(by) - holes, holes]
+
+
+def rate(rows):
+    """Per cent of those that can be noticed."""
+    tried, unit, corners, sim, explained, _ = counts(rows)
+    return 100 * (unit + corners + sim) / max(1, tried - explained)
+
+
+def summary(rows):
+    tried, unit, corners, sim, explained, holes = counts(rows)
+    unseen = sum(not r["reached"] for r in rows)
+    return (f"{tried} mutants: {unit} noticed by unit tests, {corners} by corner tests, {sim} by "
+            f"stories; {explained} explained, {holes} survived ({unseen} reached by nothing): "
+            f"{rate(rows):.1f} %")
+
+
+def key(row):
+    return row["file"], row["function"], row["text"]
+
+
+def remember(path, rows, current, commit):
+    """Adds @rows to what earlier runs said of mutants that are still there."""
+    known = json.loads(path.read_text()) if path.exists() else []
+    tried = {key(r) for r in rows}
+    known = [r for r in known if key(r) in current and key(r) not in tried]
+    known += [{**r, "commit": commit} for r in rows]
+    path.write_text(json.dumps(known, indent=1))
+    return known
+
+
+def write(doc, rows):
+    text = doc.read_text()
+    heads = ["tried", "unit tests", "corner tests", "stories", "explained", "survived"]
+    lines = [BEGIN, "", f"Commits {', '.join(sorted({r['commit'] for r in rows}))}: "
+             f"{rate(rows):.1f} % noticed.", "", f"| mutant | {' | '.join(heads)} |",
+             "|---|" + "--:|" * len(heads)]
+    for kind, what in KINDS.items():
+        own = [r for r in rows if r["kind"] == kind]
+        if own:
+            lines.append(f"| {what} | {' | '.join(map(str, counts(own)))} |")
+    lines += [f"| all | {' | '.join(map(str, counts(rows)))} |", "", END]
+    doc.write_text(text[:text.index(BEGIN)] + "\n".join(lines) + text[text.index(END) + len(END):])
