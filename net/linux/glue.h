@@ -82,8 +82,8 @@ int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
 int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags);
 
 /* ---- wait.c ---- */
-/* Sends @m when there is room and the port takes messages: as rds_socket_send(), or -ETIMEDOUT after
- * @timeo jiffies, -ERESTARTSYS for a signal. */
+/* Sends @m when there is room and the port takes messages: as rds_socket_send(), or -ETIMEDOUT
+ * after @timeo jiffies, -ERESTARTSYS for a signal. */
 int rds_wait_and_send(struct sock *sk, const struct rds_endpoint *to, struct rds_msg *m, int more,
 		      long timeo);
 /* 0 when there is something to read; -ETIMEDOUT, -ERESTARTSYS.  *@timeo is what is left of it. */

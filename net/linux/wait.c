@@ -2,10 +2,10 @@
 /*
  * wait.c: system calls that wait for a socket, and the core's word that wakes them.
  *
- * Who waits (1) is on the socket's wait queue, (2) looks at the socket, (3) sleeps.  Who changes the
- * socket (1) stores the change, (2) looks for sleepers.  Between (1) and (2) each passes a full
- * barrier, so one of them sees the other and no wakeup is lost.  tests/sim/glue runs this file as it
- * is, under every schedule.
+ * A waiter (1) enters the socket's wait queue, (2) looks at the socket, (3) sleeps.  A waker
+ * (1) stores the change, (2) looks for sleepers.  Between (1) and (2) each passes a full barrier,
+ * so one of them sees the other and no wakeup is lost.  tests/sim/glue runs this file as it is,
+ * under every schedule.
  */
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
@@ -20,9 +20,9 @@ static void begin_wait(struct sock *sk, struct wait_queue_entry *wait)
 }
 
 /*
- * Sleeps once: 0, or the errno that ends the call.  A signal restarts the call where its handler has
- * SA_RESTART, with the whole time again, even if there is a time limit: so does mainline, and who
- * has met no EINTR there must meet none here.
+ * Sleeps once: 0, or the errno that ends the call.  A signal restarts the call where its handler
+ * has SA_RESTART, with the whole time again, even if there is a time limit: so does mainline, and a
+ * program that has met no EINTR there must meet none here.
  */
 static int sleep_once(struct wait_queue_entry *wait, long *timeo)
 {

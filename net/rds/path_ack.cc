@@ -53,9 +53,9 @@ bool rds_path::say_hello()
 }
 
 /*
- * Opens the way for messages.  Without memory for hello they wait, and it is tried again; the peer's
- * are read meanwhile: one of mainline's sends nothing again that our host's TCP has acknowledged.
- * Worker.
+ * Opens the way for messages.  Without memory for hello they wait, and it is tried again; the
+ * peer's are read meanwhile: one of mainline's sends nothing again that our host's TCP has
+ * acknowledged.  Worker.
  */
 void rds_path::greet()
 {

@@ -108,9 +108,9 @@ class AtomicEnum final
 	Atomic<uint8_t> v_;
 };
 
-/* For fields that C shares (sysctls, structures of a transport) and somebody may look at while they
- * are written: one load, one store.  Their owner reads plainly what it wrote, so they order nothing:
- * no pair of "I say, then I look" is made of them. */
+/* For fields that C shares (sysctls, structures of a transport) and that others look at while they
+ * are written: one load, one store.  Their owner reads plainly what it wrote, so they order
+ * nothing: no pair of "I say, then I look" is made of them. */
 template <typename T>
 RDS_INLINE T read_once(const T &v)
 {

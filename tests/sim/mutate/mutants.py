@@ -155,8 +155,10 @@ MUTANTS = [
            "if (older) conn.trans.discard(older);", "(void)older;"),
     Mutant("recv-retry", "receiving never goes on after a pause", PATH,
            "if (ev & rds::kEvRecvRetry) conn.trans.recv_retry(priv);"
-           " if (ev & (rds::kEvSend | rds::kEvKnocked | rds::kEvHeard)",
-           "if (ev & (rds::kEvSend | rds::kEvKnocked | rds::kEvHeard)"),
+           " if (ev & rds::kEvSend && hello_due_)",
+           "if (ev & rds::kEvSend && hello_due_)"),
+    Mutant("hello-close", "without memory for hello nobody tries again", PATH,
+           "if (ev & rds::kEvSend && hello_due_) greet();", ""),
     Mutant("recv-timer", "the pause of a receiver gets no timer", PATH,
            "rds_timer_arm(&pause_, rds::kRetryNs);", ""),
     Mutant("pause-flush", "every flush ends a receiver's pause", PATH,
