@@ -403,6 +403,7 @@ struct rds_path final {
 	bool step_aside_locked(rds::Message *m) RDS_REQUIRES(lock);
 	bool join_held_locked(rds::Message *m) RDS_REQUIRES(lock);
 	void return_held_locked(bool all, rds::HeldPorts::Ports &gone) RDS_REQUIRES(lock);
+	void return_held() RDS_EXCLUDES(lock);
 	uint32_t cancel_held_locked(const rds::Socket &s, int to_port, rds::MsgList &done)
 		RDS_REQUIRES(lock);
 	static void destroy_ports(rds::HeldPorts::Ports &gone);

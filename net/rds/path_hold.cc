@@ -95,6 +95,18 @@ void rds_path::return_held_locked(bool all, rds::HeldPorts::Ports &gone)
 	}
 }
 
+/* Token holder. */
+void rds_path::return_held()
+{
+	rds::HeldPorts::Ports gone;
+	{
+		rds::Guard g(lock);
+
+		return_held_locked(false, gone);
+	}
+	destroy_ports(gone);
+}
+
 void rds_path::destroy_ports(rds::HeldPorts::Ports &gone)
 {
 	while (rds::HeldPort *h = gone.pop_front())

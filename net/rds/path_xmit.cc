@@ -75,16 +75,21 @@ bool rds_path::mark_batch(Batch &b)
 	b.n = 0;
 	b.off = cursor_;
 	b.bytes = 0;
-	for (; m && b.n < rds::kXmitBatch; m = b.n ? queue_.next(b.msgs[b.n - 1]) : unsent_) {
+	while (m && b.n < rds::kXmitBatch) {
 		if (RDS_UNLIKELY(gated) && m->sock)
 			break; /* the kernel's own overtake nobody's message */
 		if (RDS_UNLIKELY(mute) && rds::wire::get64(m->hdr.sequence))
 			break; /* not hello */
-		if (RDS_UNLIKELY(full) && step_aside_locked(m))
+		if (RDS_UNLIKELY(full) && conn.fcong->test(rds::wire::get16(m->hdr.dport)) &&
+		    step_aside_locked(m)) {
+			/* Others behind it may have gone with it. */
+			m = b.n ? queue_.next(b.msgs[b.n - 1]) : unsent_;
 			continue;
+		}
 		m->flags |= rds::kMsgInXmit;
 		b.msgs[b.n++] = m;
 		b.bytes += rds::wire::kHeaderBytes + m->len;
+		m = queue_.next(m);
 	}
 	if (!b.n)
 		return false;
@@ -98,30 +103,23 @@ bool rds_path::mark_batch(Batch &b)
 /* Marks the next messages that may go; false when there are none: then the token is given back. */
 bool rds_path::collect(Batch &b)
 {
-	rds::HeldPorts::Ports gone;
-	bool found, done;
-
 	for (;;) {
 		queue_cong_update();
+		if (RDS_UNLIKELY(port_cleared_.load()))
+			return_held();
 		{
 			rds::Guard g(lock);
 
 			held_ = false;
-			if (RDS_UNLIKELY(port_cleared_.load()))
-				return_held_locked(false, gone);
-			found = open_ && mark_batch(b);
-			/* What was asked for after the look at the map above: look again
-			 * (take_token). */
-			done = !found && (!open_ || (!room_came_ && !ack_due_.load() &&
-						     !port_cleared_.load()));
-			if (done)
+			if (open_ && unsent_ && mark_batch(b))
+				return true;
+			/* What was asked for after the looks above: look again (take_token). */
+			if (!open_ || (!room_came_ && !ack_due_.load() && !port_cleared_.load())) {
 				release_token();
-			else if (!found)
-				room_came_ = false;
+				return false;
+			}
+			room_came_ = false;
 		}
-		destroy_ports(gone);
-		if (found || done)
-			return found;
 		queue_ack();
 	}
 }

@@ -112,14 +112,8 @@ bool has_receiver(Path &p, const wire::Fields &f)
  * As Socket::deliver().  What @m says of the socket's memory: what a peer wrote there is looked for
  * before its program can know; but it is told once, and only of a message that was taken.
  */
-Deliver hand_over(Path &p, Socket &s, Message *m)
+__attribute__((noinline)) Deliver hand_over_rdma(Path &p, Socket &s, Message *m, bool spill)
 {
-	/* On loopback the bit is seen at once. */
-	const bool spill = !(p.conn.trans.caps & RDS_CAP_SHARED_CONG);
-
-	if (RDS_LIKELY(!m->hdr.ext[0]) || !(p.conn.trans.caps & RDS_CAP_RDMA))
-		return s.deliver(m, p.arriving, spill);
-
 	/* Once it was taken, a reader may free it. */
 	const wire::Header said = m->hdr;
 
@@ -151,7 +145,12 @@ int deliver(Path &p, Message *m, const wire::Fields &f)
 		m->trace_ns[0] = p.trace_head_ns;
 		m->trace_ns[1] = p.trace_whole_ns ? p.trace_whole_ns : p.trace_head_ns;
 	}
-	switch (hand_over(p, *s, m)) {
+	/* On loopback the bit is seen at once. */
+	const bool spill = !(p.conn.trans.caps & RDS_CAP_SHARED_CONG);
+	const bool says = RDS_UNLIKELY(m->hdr.ext[0]) && p.conn.trans.caps & RDS_CAP_RDMA;
+
+	switch (RDS_UNLIKELY(says) ? hand_over_rdma(p, *s, m, spill) :
+				     s->deliver(m, p.arriving, spill)) {
 	case Deliver::kTaken:
 		if (RDS_UNLIKELY(!p.reached.load()))
 			p.reached.store(1);
