@@ -120,6 +120,7 @@ void run_work(Work *w)
 	w->runner = &current();
 	current().work = w;
 	w->fn(reinterpret_cast<struct rds_work *>(w));
+	barrier(); /* whoever runs it next sees what this run stored */
 	current().work = nullptr;
 	w->runner = nullptr;
 	w->ended = w->started;
@@ -267,6 +268,8 @@ void rds_rcu_sync(void)
 {
 	preempt_point();
 	might_sleep();
+
+	barrier(); /* a reader that begins from here on sees what we stored */
 
 	uint64_t now = plat.rcu_serial;
 

@@ -97,7 +97,8 @@ private:
 	struct rds_module loop_module_;
 };
 
-/* Runs @story in a world of each kind and each of @seeds seeds, until one fails. */
+/* Runs @story in a world of each kind and each of @seeds seeds, until one fails.  CORNERS_FROM in
+ * the environment is the first of them. */
 void everywhere(uint64_t seeds, const std::function<void(World &)> &story,
 		const Tune &tune = nullptr);
 
