@@ -12,8 +12,8 @@ SMP = 2  # workers of several paths at the same time
 
 # One message of a thousand at least takes another path than the one before it: a flood is tens of
 # thousands, and what one connection has no room for goes elsewhere in batches.
-FLOODS = 10  # of paths_die, of 4 s each: two are enough on a quiet machine
 AWAY = 1000
+FLOODS = 10  # of paths_die, of 4 s each: two are enough on a quiet machine
 ORDERS = ("unordered", "half:64", "ordered:512")
 
 
