@@ -116,7 +116,10 @@ void Loss::excuse_known(unsigned int self, unsigned int peer, tube::Left left)
 
 void Loss::closed(unsigned int self, unsigned int peer, tube::Left left)
 {
-	if ((left == tube::Left::kAtReset && how(peer) != Plain::kNo) ||
+	/* An orderly end waits for 5 s (decisions/010); with no memory to read into that is too short. */
+	bool expected = left == tube::Left::kAtReset || left == tube::Left::kOutOfTime;
+
+	if ((expected && how(peer) != Plain::kNo) ||
 	    (left != tube::Left::kNothing && how(self) != Plain::kNo))
 		excuse_hosts(peer, self);
 	if (how(peer) == Plain::kForgetsLives && reborn(self))

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "sim.h"
+#include "net/rds/limits.h"
 #include "transports/tcp/tcp_duel.h"
 #include "transports/tcp/tcp_frame.h"
 
@@ -44,6 +45,7 @@ struct Wire final : tube::User {
 		return tube->end[side];
 	}
 
+	uint64_t drains_since_ns = 0;
 	struct rds_path *const path;
 	struct rds_tcp_frame frame;
 	Ref tube; /* changed by the path's worker alone */
@@ -79,12 +81,14 @@ size_t some_of(size_t n)
 	return sim::chance(500) ? n : 1 + sim::random_below(n);
 }
 
-void tell_closed(const Ref &p, unsigned int side, bool used, bool more = false)
+void tell_closed(const Ref &p, unsigned int side, bool used, bool more = false, bool late = false)
 {
 	tube::Left left = p->end[side].left(more);
 
 	if (left == tube::Left::kUnread && !used)
 		left = tube::Left::kUnheard;
+	if (left == tube::Left::kUnread && late)
+		left = tube::Left::kOutOfTime;
 	if (on_closed)
 		on_closed(p->addr[side], p->addr[!side], left);
 }
@@ -303,6 +307,7 @@ void shutdown(void *tp)
 		return;
 	}
 	w->phase = Phase::kDraining;
+	w->drains_since_ns = sim::now_ns();
 	tube::finish(w->tube, w->side);
 	w->arrived(RDS_MAY_SLEEP);
 }
@@ -317,7 +322,9 @@ void close(void *tp)
 
 	Locked l(w->end());
 
-	tell_closed(p, w->side, w->phase != Phase::kConnecting, w->paused);
+	tell_closed(p, w->side, w->phase != Phase::kConnecting, w->paused,
+		    w->phase == Phase::kDraining &&
+			    sim::now_ns() - w->drains_since_ns >= rds::kDrainTimeoutNs);
 	tube::close(p, w->side);
 	w->tube = nullptr;
 	w->phase = Phase::kIdle;
