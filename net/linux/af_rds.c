@@ -9,7 +9,7 @@
 #include "glue.h"
 
 /*
- * What the kernel's socket layer accounts for all RDS sockets, in pages: /proc/net/protocols.  The
+ * The kernel's socket layer accounts memory of all RDS sockets, in pages: /proc/net/protocols.  The
  * limits (low, pressure, high) are set with the module: beyond the second nothing is reserved by
  * SO_RESERVE_MEM, beyond the third nothing is queued to be sent.  What one socket may always have,
  * in bytes (least, default, most), is read by the socket layer without a NULL check.

@@ -88,7 +88,7 @@ int rds_wait_and_send(struct sock *sk, const struct rds_endpoint *to, struct rds
 		      long timeo);
 /* 0 when there is something to read; -ETIMEDOUT, -ERESTARTSYS.  *@timeo is what is left of it. */
 int rds_wait_to_recv(struct sock *sk, long *timeo);
-/* What poll(2) says of the socket, errors excepted. */
+/* The events that poll(2) reports of the socket, errors excepted. */
 struct file;
 struct poll_table_struct;
 __poll_t rds_poll_socket(struct file *file, struct socket *sock, struct poll_table_struct *wait);

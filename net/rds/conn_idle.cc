@@ -55,7 +55,7 @@ bool at_rest(Conn &c, uint64_t now)
 	return now - c.idle_since_ns >= limit;
 }
 
-/* What @c is in need of; and notes when it was used last. */
+/* The care that @c needs; notes when it was used last. */
 Care care_for(Conn &c, uint64_t now)
 {
 	bool idle = at_rest(c, now), resting = true, mute = false;

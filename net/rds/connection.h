@@ -142,7 +142,7 @@ struct rds_conn final {
 		if (RDS_UNLIKELY(gated.load()))
 			open_gate();
 	}
-	/* What is on the others goes to path 0: what they sent meanwhile would go out twice. */
+	/* The queues of the others go to path 0: messages sent meanwhile would go out twice. */
 	RDS_INLINE bool is_folding() const
 	{
 		return fold_wanted.load_acquire() || folding.load_acquire();

@@ -60,7 +60,7 @@ class MemAccount final
 	{
 		return (n + kPayStep - 1) & ~uint64_t{kPayStep - 1};
 	}
-	/* What the platform pays or takes back at a time, which has 32 bits. */
+	/* The platform pays and takes back 32 bits at a time. */
 	static uint32_t at_once(uint64_t n)
 	{
 		return n < kMostAtOnce ? static_cast<uint32_t>(n) : kMostAtOnce;

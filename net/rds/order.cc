@@ -231,7 +231,7 @@ Result<Queued> Flows::enqueue(Conn &c, Message *m, bool more, Path *&path)
 
 	Flow *f = find(c, port);
 
-	/* What waits for the port has no number yet: no flow could begin behind it. */
+	/* Messages that wait for the port have no number yet: no flow could begin behind them. */
 	if (!f && is_unordered(*m) && spreads(c) && settled_.load_acquire() && !home->holds(port))
 		f = begin(c, port, *home);
 	if (!f)

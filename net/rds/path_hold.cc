@@ -81,7 +81,7 @@ bool rds_path::join_held_locked(rds::Message *m)
 	return h;
 }
 
-/* What waits for ports that are not full any more (@all: or still are) is queued again. */
+/* Messages for ports that are not full any more (@all: or still are) are queued again. */
 void rds_path::return_held_locked(bool all, rds::HeldPorts::Ports &gone)
 {
 	port_cleared_.store(0);

@@ -113,7 +113,7 @@ bool rds_path::collect(Batch &b)
 			held_ = false;
 			if (open_ && unsent_ && mark_batch(b))
 				return true;
-			/* What was asked for after the looks above: look again (take_token). */
+			/* A request that came after the looks above: look again (take_token). */
 			if (!open_ || (!room_came_ && !ack_due_.load() && !port_cleared_.load())) {
 				release_token();
 				return false;

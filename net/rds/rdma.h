@@ -160,7 +160,7 @@ RDS_INLINE bool op_decided(const Message &m)
 /* After a reset: nothing of @m is to be sent again. */
 bool op_spent(const Message &m);
 
-/* What a message says of the memory of @s, to which it is about to be delivered ... */
+/* The memory of @s that a message names: the message is about to be delivered to @s ... */
 void rdma_sync(struct rds_socket &s, const wire::Header &h);
 /* ... and was. */
 void rdma_arrived(struct rds_socket &s, const wire::Header &h);
