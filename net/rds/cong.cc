@@ -43,13 +43,24 @@ Status CongMap::ensure_bits(enum rds_ctx ctx)
 	return Status();
 }
 
+/* A word of the map has changed. */
+void CongMap::note_word(uint64_t was, uint64_t is)
+{
+	if (!was && is)
+		used_words_.fetch_add(1);
+	else if (was && !is)
+		used_words_.fetch_sub(1);
+}
+
 bool CongMap::set(uint16_t port)
 {
 	Atomic<uint64_t> *w = bits_.load_acquire();
 	uint64_t bit = 1ull << (port % 64);
+	uint64_t was = w ? w[port / 64].fetch_or(bit) : bit;
 
-	if (!w || w[port / 64].fetch_or(bit) & bit)
+	if (was & bit)
 		return false;
+	note_word(was, was | bit);
 	version_.fetch_add(1);
 	return true;
 }
@@ -58,9 +69,11 @@ bool CongMap::clear(uint16_t port)
 {
 	Atomic<uint64_t> *w = bits_.load_acquire();
 	uint64_t bit = 1ull << (port % 64);
+	uint64_t was = w ? w[port / 64].fetch_and(~bit) : 0;
 
-	if (!w || !(w[port / 64].fetch_and(~bit) & bit))
+	if (!(was & bit))
 		return false;
+	note_word(was, was & ~bit);
 	version_.fetch_add(1);
 	return true;
 }
@@ -89,8 +102,10 @@ Status CongMap::replace(uint64_t *words)
 	}
 	for (uint32_t i = 0; i < kCongMapWords; i++) {
 		uint64_t now = le64(words[i]);
+		uint64_t was = w[i].exchange(now);
 
-		words[i] = w[i].exchange(now) & ~now;
+		note_word(was, now);
+		words[i] = was & ~now;
 	}
 	version_.fetch_add(1);
 	return Status();
@@ -101,9 +116,12 @@ uint64_t CongMap::clear_all()
 	Atomic<uint64_t> *w = bits_.load_acquire();
 	uint64_t ports = 0;
 
-	for (uint32_t i = 0; w && i < kCongMapWords; i++)
-		if (w[i].load())
-			ports |= w[i].exchange(0);
+	for (uint32_t i = 0; w && i < kCongMapWords; i++) {
+		uint64_t was = w[i].load() ? w[i].exchange(0) : 0;
+
+		note_word(was, 0);
+		ports |= was;
+	}
 	return ports;
 }
 
@@ -151,7 +169,7 @@ void CongTable::local_changed(Net &net, CongMap &map, uint16_t port, bool set)
 	net.conns.kick_laddr(map.addr);
 	if (set)
 		return;
-	net.cong.wake_waiters(net, map, Cleared{ nullptr, port });
+	net.cong.wake_waiters(net, map, Cleared{nullptr, port});
 	net.cong.wake_monitors(1ull << (port % 64));
 }
 
@@ -173,7 +191,7 @@ Status CongTable::received(Net &net, CongMap &map, Message &m)
 		net.count(RDS_S_cong_update_received);
 		rds_trace_cong(&map.addr, 0, RDS_CONG_MAP);
 		if (mask) {
-			net.cong.wake_waiters(net, map, Cleared{ words, 0 });
+			net.cong.wake_waiters(net, map, Cleared{words, 0});
 			net.cong.wake_monitors(mask);
 		}
 	}
@@ -188,7 +206,7 @@ void CongTable::lost_peer(Net &net, CongMap &map)
 	if (!ports)
 		return;
 	rds_trace_cong(&map.addr, 0, RDS_CONG_FORGOTTEN);
-	net.cong.wake_waiters(net, map, Cleared{ nullptr, 0, true });
+	net.cong.wake_waiters(net, map, Cleared{nullptr, 0, true});
 	net.cong.wake_monitors(ports);
 }
 
@@ -313,8 +331,7 @@ void CongTable::wake_waiters(Net &net, CongMap &map, const Cleared &c)
 		}
 		net.count(RDS_S_cong_wakeups, n);
 		for (unsigned int i = 0; i < n; i++) {
-			rds_socket_wake(w[i]->sock,
-					RDS_WAKE_CONG | RDS_WAKE_WRITE | RDS_WAKE_READ);
+			rds_socket_wake(w[i]->sock, RDS_WAKE_CONG | RDS_WAKE_WRITE | RDS_WAKE_READ);
 			destroy(w[i]);
 		}
 	} while (n == kWakeBatch);

@@ -26,7 +26,7 @@ namespace rds
 
 class CongMap final
 {
-    public:
+public:
 	explicit CongMap(const struct rds_addr &a) : addr(a)
 	{
 	}
@@ -41,10 +41,10 @@ class CongMap final
 
 		return w && (w[port / 64].load() >> (port % 64) & 1);
 	}
-	/* Could any bit be set? */
-	RDS_INLINE bool any_ever() const
+	/* Is any bit set?  A little late where one changes just now. */
+	RDS_INLINE bool any() const
 	{
-		return bits_.load();
+		return used_words_.load();
 	}
 	/* Makes room for bits; without it set() does nothing.  -ENOMEM. */
 	Status ensure_bits(enum rds_ctx ctx);
@@ -68,16 +68,19 @@ class CongMap final
 	const struct rds_addr addr;
 	List<CongWaiter, &CongWaiter::map_link> waiters; /* CongTable::lock */
 	Atomic<uint32_t> told_by; /* connections that are up, whose peer says what is set */
-	Atomic<uint32_t> held; /* ports that messages wait for, over all paths (path_hold.cc) */
+	Atomic<uint32_t> held;	  /* ports that messages wait for, over all paths (path_hold.cc) */
 
-    private:
+private:
+	void note_word(uint64_t was, uint64_t is);
+
 	Atomic<Atomic<uint64_t> *> bits_; /* kCongMapWords of them, or nullptr: none set ever */
 	Atomic<uint32_t> version_;
+	Atomic<uint32_t> used_words_; /* that have a bit set */
 };
 
 class CongTable final
 {
-    public:
+public:
 	Status init()
 	{
 		return table_.init();
@@ -106,7 +109,7 @@ class CongTable final
 
 	Spinlock<RDS_RANK_CONG> lock;
 
-    private:
+private:
 	struct Cleared;
 	void wake_waiters(Net &net, CongMap &map, const Cleared &c) RDS_EXCLUDES(lock);
 	void wake_monitors(uint64_t mask) RDS_EXCLUDES(lock);

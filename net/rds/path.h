@@ -60,20 +60,20 @@ enum class PathState : uint32_t { kDown = 0, kConnecting, kDisconnecting, kUp, k
 
 /* Bits of events_; several may be pending, none is lost, each is idempotent. */
 enum PathEvent : uint32_t {
-	kEvDie = 1 << 0,	/* namespace or transport goes */
-	kEvDrop = 1 << 1,	/* the connection is to end, see drop_reason_ */
-	kEvConnected = 1 << 2,	/* our connect succeeded */
-	kEvDrained = 1 << 3,	/* the peer has ended too */
-	kEvTimer = 1 << 4,	/* back-off, connect timeout or drain timeout */
-	kEvAccepted = 1 << 5,	/* accepted_ holds a handle */
-	kEvWant = 1 << 6,	/* somebody queued a message while down */
-	kEvKnocked = 1 << 7,	/* the peer wants to be called */
-	kEvRecvRetry = 1 << 8,	/* receiving stopped for memory or a full socket */
-	kEvSend = 1 << 9,	/* something to transmit, from a context that may not */
-	kEvFold = 1 << 10,	/* all that is queued is to go to path 0 (path_fan.cc) */
-	kEvIdle = 1 << 11,	/* to end in order if there is nothing to say (conn_idle.cc) */
-	kEvRetire = 1 << 12,	/* to take nothing more, if neither end is owed anything */
-	kEvHeard = 1 << 13,	/* the peer's first frame came, or the first since it was asked */
+	kEvDie = 1 << 0,       /* namespace or transport goes */
+	kEvDrop = 1 << 1,      /* the connection is to end, see drop_reason_ */
+	kEvConnected = 1 << 2, /* our connect succeeded */
+	kEvDrained = 1 << 3,   /* the peer has ended too */
+	kEvTimer = 1 << 4,     /* back-off, connect timeout or drain timeout */
+	kEvAccepted = 1 << 5,  /* accepted_ holds a handle */
+	kEvWant = 1 << 6,      /* somebody queued a message while down */
+	kEvKnocked = 1 << 7,   /* the peer wants to be called */
+	kEvRecvRetry = 1 << 8, /* receiving stopped for memory or a full socket */
+	kEvSend = 1 << 9,      /* something to transmit, from a context that may not */
+	kEvFold = 1 << 10,     /* all that is queued is to go to path 0 (path_fan.cc) */
+	kEvIdle = 1 << 11,     /* to end in order if there is nothing to say (conn_idle.cc) */
+	kEvRetire = 1 << 12,   /* to take nothing more, if neither end is owed anything */
+	kEvHeard = 1 << 13,    /* the peer's first frame came, or the first since it was asked */
 };
 
 /* A legal change of state, and what causes it. */
@@ -82,14 +82,14 @@ struct PathEdge {
 	const char *cause;
 };
 inline constexpr PathEdge kPathEdges[] = {
-	{ PathState::kDown, PathState::kConnecting, "want, knock or back-off timer" },
-	{ PathState::kDown, PathState::kUp, "accepted" },
-	{ PathState::kConnecting, PathState::kUp, "connected, or accepted instead" },
-	{ PathState::kConnecting, PathState::kDown, "connect failed, timed out or was a knock" },
-	{ PathState::kUp, PathState::kDisconnecting, "drop: end in order" },
-	{ PathState::kUp, PathState::kDown, "drop: connection already dead, or left by the peer" },
-	{ PathState::kDisconnecting, PathState::kDown, "drained, timed out or died" },
-	{ PathState::kDown, PathState::kDead, "die" },
+	{PathState::kDown, PathState::kConnecting, "want, knock or back-off timer"},
+	{PathState::kDown, PathState::kUp, "accepted"},
+	{PathState::kConnecting, PathState::kUp, "connected, or accepted instead"},
+	{PathState::kConnecting, PathState::kDown, "connect failed, timed out or was a knock"},
+	{PathState::kUp, PathState::kDisconnecting, "drop: end in order"},
+	{PathState::kUp, PathState::kDown, "drop: connection already dead, or left by the peer"},
+	{PathState::kDisconnecting, PathState::kDown, "drained, timed out or died"},
+	{PathState::kDown, PathState::kDead, "die"},
 };
 
 /* What a connection's first frame said of the peer. */
@@ -142,8 +142,7 @@ struct rds_path final {
 	/* All at the head of the queue that has nothing more to wait for leaves it. */
 	void let_go() RDS_EXCLUDES(lock);
 	/* The last act of messages that left the queue, or never came on it. */
-	void finish(rds::MsgList &done,
-		    int unbegun = rds::kRdmaDropped);
+	void finish(rds::MsgList &done, int unbegun = rds::kRdmaDropped);
 	void writable() RDS_EXCLUDES(lock);
 
 	/* -- transmitting (path_xmit.cc).  Process -- */
@@ -298,18 +297,18 @@ struct rds_path final {
 		return sending_flag_.load();
 	}
 	rds::Atomic<uint32_t> attempts;	   /* connects begun */
-	rds::Atomic<uint32_t> calls; /* of them since the peer knocked, or was up for long */
-	rds::Atomic<uint64_t> up_ns; /* when it came up last */
+	rds::Atomic<uint32_t> calls;	   /* of them since the peer knocked, or was up for long */
+	rds::Atomic<uint64_t> up_ns;	   /* when it came up last */
 	rds::Atomic<uint32_t> resets;	   /* times it went down, or began to, from up */
 	rds::Atomic<uint32_t> last_reason; /* rds_drop_reason of the last end or failed connect */
-	rds::Atomic<uint32_t> pongs; /* queued and not sent */
+	rds::Atomic<uint32_t> pongs;	   /* queued and not sent */
 	/* Something came on this connection, and since it was asked last; until we go down. */
 	rds::Atomic<uint32_t> heard;
 	/* Both ends have ended the last connection in order: neither is owed anything, and nobody
 	 * calls before somebody has something to say. */
 	rds::Atomic<uint32_t> parted;
 
-    private:
+private:
 	/* What is with the transport: messages marked kMsgInXmit. */
 	struct Batch {
 		rds::Message *msgs[rds::kXmitBatch];
@@ -391,8 +390,7 @@ struct rds_path final {
 	bool stream_locked() RDS_REQUIRES(lock);
 	bool hold_locked(bool more) RDS_REQUIRES(lock);
 	void unlink_locked(rds::Message *m) RDS_REQUIRES(lock);
-	void collect_acked(rds::MsgList &done)
-		RDS_REQUIRES(lock);
+	void collect_acked(rds::MsgList &done) RDS_REQUIRES(lock);
 	void reset_queue(bool purge) RDS_EXCLUDES(lock);
 	void rewind_locked() RDS_REQUIRES(lock);
 
@@ -413,10 +411,10 @@ struct rds_path final {
 	void take_token_locked() RDS_REQUIRES(lock);
 	bool collect(Batch &b) RDS_EXCLUDES(lock);
 	bool mark_batch(Batch &b) RDS_REQUIRES(lock);
+	rds::Message *mark_some_locked(Batch &b, bool gated, bool mute) RDS_REQUIRES(lock);
+	static void add(Batch &b, rds::Message *m);
 	bool settle(Batch &b, long n) RDS_EXCLUDES(lock);
-	void settle_batch(Batch &b, uint64_t bytes,
-			  rds::MsgList &done)
-		RDS_REQUIRES(lock);
+	void settle_batch(Batch &b, uint64_t bytes, rds::MsgList &done) RDS_REQUIRES(lock);
 	void note_op(rds::Message &m) RDS_REQUIRES(lock);
 	void release_token() RDS_REQUIRES(lock);
 	void queue_cong_update() RDS_EXCLUDES(lock);
@@ -425,23 +423,23 @@ struct rds_path final {
 	rds::Atomic<uint32_t> events_;
 	rds::Atomic<uint32_t> drop_reason_;
 	rds::Atomic<void *> accepted_;
-	rds::Atomic<uint32_t> spoken_; /* the peer has said something on this connection */
-	rds::Atomic<uint32_t> wanted_; /* kEvWant posted, or a retry is armed */
+	rds::Atomic<uint32_t> spoken_;	  /* the peer has said something on this connection */
+	rds::Atomic<uint32_t> wanted_;	  /* kEvWant posted, or a retry is armed */
 	rds::Atomic<uint64_t> called_ns_; /* when call() did something last */
 	struct rds_work work_;
 	struct rds_timer timer_; /* back-off, connect timeout, drain timeout: by state */
 	/* One for each, for whoever arms a timer again puts off what it was armed for. */
-	struct rds_timer flush_; /* end of a hold window */
-	struct rds_timer pause_; /* end of a receive pause */
+	struct rds_timer flush_;     /* end of a hold window */
+	struct rds_timer pause_;     /* end of a receive pause */
 	struct rds_timer map_timer_; /* another try to get memory for hello or a congestion map */
 	struct rds_timer ack_timer_; /* what was received is to be acknowledged by then */
-	uint32_t backoff_ms_ = 0; /* worker */
-	bool retry_armed_ = false; /* worker */
-	bool hello_due_ = false; /* up, and not open_ before there is memory for it; worker */
-	bool passive_open_ = false; /* the peer opened this one; worker, before it is open_ */
-	bool tells_ = false;	    /* counted in fcong's told_by; worker */
-	bool asking_ = false;	    /* another one waits for the answer; worker */
-	uint64_t answered_ns_ = 0;  /* when it answered last, 0: never; worker */
+	uint32_t backoff_ms_ = 0;    /* worker */
+	bool retry_armed_ = false;   /* worker */
+	bool hello_due_ = false;     /* up, and not open_ before there is memory for it; worker */
+	bool passive_open_ = false;  /* the peer opened this one; worker, before it is open_ */
+	bool tells_ = false;	     /* counted in fcong's told_by; worker */
+	bool asking_ = false;	     /* another one waits for the answer; worker */
+	uint64_t answered_ns_ = 0;   /* when it answered last, 0: never; worker */
 
 	rds::Atomic<uint32_t> peer_;	  /* a Peer; written while nobody or one receives */
 	rds::Atomic<uint32_t> peer_gen_;  /* of next_rx_seq's count, 0: none; receiving */
@@ -450,42 +448,42 @@ struct rds_path final {
 	/* next_rx_seq, of which only what came on this connection counts with a peer without
 	 * generation: restarted, it would take the rest for news of what it sends. */
 	rds::Atomic<uint64_t> have_;
-	rds::Atomic<uint64_t> told_;	  /* have_ as the peer knows it; token holder */
-	uint64_t first_rx_ = 0;		  /* next_rx_seq when it was made */
-	const uint64_t first_seq_;	  /* its first number */
+	rds::Atomic<uint64_t> told_; /* have_ as the peer knows it; token holder */
+	uint64_t first_rx_ = 0;	     /* next_rx_seq when it was made */
+	const uint64_t first_seq_;   /* its first number */
 
-    public:
+public:
 	rds::Spinlock<RDS_RANK_PATH> lock; /* RDS_RANK_LANE of all but path 0 */
 
-    private:
+private:
 	rds::MsgList queue_ RDS_GUARDED_BY(lock);
 	rds::Message *unsent_ RDS_GUARDED_BY(lock) = nullptr;
-	uint32_t cursor_ RDS_GUARDED_BY(lock) = 0;	  /* bytes of *unsent_ accepted */
-	uint32_t unsent_bytes_ RDS_GUARDED_BY(lock) = 0;  /* header and payload, from unsent_ on */
-	uint64_t tx_off_ RDS_GUARDED_BY(lock) = 0;	  /* bytes accepted since up */
-	uint64_t acked_off_ RDS_GUARDED_BY(lock) = 0;	  /* bytes acknowledged since up */
-	rds::Atomic<uint64_t> delivered_;  /* last number that the peer's RDS has; under lock */
-	uint64_t sent_seq_ RDS_GUARDED_BY(lock) = 0;	  /* last number begun since up */
-	uint64_t sent_before_ RDS_GUARDED_BY(lock) = 0;	  /* last number begun before that */
-	uint64_t asked_ RDS_GUARDED_BY(lock) = 0;	  /* last number that asked for an ack */
-	int64_t quiet_packets_ RDS_GUARDED_BY(lock) = 0;  /* may still go without asking for ... */
-	int64_t quiet_bytes_ RDS_GUARDED_BY(lock) = 0;	  /* ... an ack, see max_unacked_packets */
-	bool open_ RDS_GUARDED_BY(lock) = false;	  /* up: the token may be taken */
-	bool sending_ RDS_GUARDED_BY(lock) = false;	  /* the token is out */
-	bool blocked_ RDS_GUARDED_BY(lock) = false;	  /* the transport has no room */
-	bool room_came_ RDS_GUARDED_BY(lock) = false;	  /* room or a wish came meanwhile */
-	bool held_ RDS_GUARDED_BY(lock) = false;	  /* flush_ is armed */
-	bool stream_ RDS_GUARDED_BY(lock) = false;	  /* the last window was busy */
-	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock);  /* empty while the path is down */
-	rds::Atomic<uint32_t> port_cleared_;		  /* one of them may be clear by now */
+	uint32_t cursor_ RDS_GUARDED_BY(lock) = 0;	 /* bytes of *unsent_ accepted */
+	uint32_t unsent_bytes_ RDS_GUARDED_BY(lock) = 0; /* header and payload, from unsent_ on */
+	uint64_t tx_off_ RDS_GUARDED_BY(lock) = 0;	 /* bytes accepted since up */
+	uint64_t acked_off_ RDS_GUARDED_BY(lock) = 0;	 /* bytes acknowledged since up */
+	rds::Atomic<uint64_t> delivered_; /* last number that the peer's RDS has; under lock */
+	uint64_t sent_seq_ RDS_GUARDED_BY(lock) = 0;	 /* last number begun since up */
+	uint64_t sent_before_ RDS_GUARDED_BY(lock) = 0;	 /* last number begun before that */
+	uint64_t asked_ RDS_GUARDED_BY(lock) = 0;	 /* last number that asked for an ack */
+	int64_t quiet_packets_ RDS_GUARDED_BY(lock) = 0; /* may still go without asking for ... */
+	int64_t quiet_bytes_ RDS_GUARDED_BY(lock) = 0;	 /* ... an ack, see max_unacked_packets */
+	bool open_ RDS_GUARDED_BY(lock) = false;	 /* up: the token may be taken */
+	bool sending_ RDS_GUARDED_BY(lock) = false;	 /* the token is out */
+	bool blocked_ RDS_GUARDED_BY(lock) = false;	 /* the transport has no room */
+	bool room_came_ RDS_GUARDED_BY(lock) = false;	 /* room or a wish came meanwhile */
+	bool held_ RDS_GUARDED_BY(lock) = false;	 /* flush_ is armed */
+	bool stream_ RDS_GUARDED_BY(lock) = false;	 /* the last window was busy */
+	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock); /* empty while the path is down */
+	rds::Atomic<uint32_t> port_cleared_;		 /* one of them may be clear by now */
 	rds::PathEnd end_ RDS_GUARDED_BY(lock) = rds::PathEnd::kNone;
 	uint32_t window_count_ RDS_GUARDED_BY(lock) = 0;
 	uint64_t window_ns_ RDS_GUARDED_BY(lock) = 0;
-	uint64_t window_rx_ RDS_GUARDED_BY(lock) = 0;	  /* next_rx_seq when it began */
-	rds::Atomic<uint64_t> tx_seq_;		/* next number; written under lock */
-	rds::Atomic<uint32_t> sending_flag_;	/* sending_, for rds-info */
-	bool cong_due_ = true;			/* token holder */
-	uint32_t cong_sent_ = 0;		/* version of the map sent last; token holder */
+	uint64_t window_rx_ RDS_GUARDED_BY(lock) = 0; /* next_rx_seq when it began */
+	rds::Atomic<uint64_t> tx_seq_;		      /* next number; written under lock */
+	rds::Atomic<uint32_t> sending_flag_;	      /* sending_, for rds-info */
+	bool cong_due_ = true;			      /* token holder */
+	uint32_t cong_sent_ = 0; /* version of the map sent last; token holder */
 };
 
 template <typename F>

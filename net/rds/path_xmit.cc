@@ -46,7 +46,7 @@ void rds_path::transmit()
 	Batch b;
 
 	while (collect(b)) {
-		struct rds_xmit x = { b.msgs, b.n, b.off, b.more };
+		struct rds_xmit x = {b.msgs, b.n, b.off, b.more};
 
 		if (!settle(b, conn.trans.xmit(priv, &x)))
 			return;
@@ -65,32 +65,48 @@ void rds_path::transmit()
 	}
 }
 
+inline void rds_path::add(Batch &b, rds::Message *m)
+{
+	m->flags |= rds::kMsgInXmit;
+	b.msgs[b.n++] = m;
+	b.bytes += rds::wire::kHeaderBytes + m->len;
+}
+
+/* Not all that is queued may go.  The message at which the batch ends. */
+__attribute__((noinline)) rds::Message *rds_path::mark_some_locked(Batch &b, bool gated, bool mute)
+{
+	rds::Message *m = unsent_;
+
+	while (m && b.n < rds::kXmitBatch) {
+		if (gated && m->sock)
+			break; /* the kernel's own overtake nobody's message */
+		if (mute && rds::wire::get64(m->hdr.sequence))
+			break; /* not hello */
+		if (conn.fcong->test(rds::wire::get16(m->hdr.dport)) && step_aside_locked(m)) {
+			/* Others behind it may have gone with it. */
+			m = b.n ? queue_.next(b.msgs[b.n - 1]) : unsent_;
+			continue;
+		}
+		add(b, m);
+		m = queue_.next(m);
+	}
+	return m;
+}
+
 bool rds_path::mark_batch(Batch &b)
 {
 	bool gated = index && (conn.gated.load_acquire() || conn.is_folding());
 	bool mute = is_silent();
-	bool full = conn.fcong->any_ever();
 	rds::Message *m = unsent_;
 
 	b.n = 0;
 	b.off = cursor_;
 	b.bytes = 0;
-	while (m && b.n < rds::kXmitBatch) {
-		if (RDS_UNLIKELY(gated) && m->sock)
-			break; /* the kernel's own overtake nobody's message */
-		if (RDS_UNLIKELY(mute) && rds::wire::get64(m->hdr.sequence))
-			break; /* not hello */
-		if (RDS_UNLIKELY(full) && conn.fcong->test(rds::wire::get16(m->hdr.dport)) &&
-		    step_aside_locked(m)) {
-			/* Others behind it may have gone with it. */
-			m = b.n ? queue_.next(b.msgs[b.n - 1]) : unsent_;
-			continue;
-		}
-		m->flags |= rds::kMsgInXmit;
-		b.msgs[b.n++] = m;
-		b.bytes += rds::wire::kHeaderBytes + m->len;
-		m = queue_.next(m);
-	}
+	if (RDS_UNLIKELY(gated || mute || conn.fcong->any()))
+		m = mark_some_locked(b, gated, mute);
+	else
+		for (; m && b.n < rds::kXmitBatch; m = queue_.next(m))
+			add(b, m);
 	if (!b.n)
 		return false;
 	b.bytes -= b.off;
@@ -203,8 +219,8 @@ void rds_path::settle_batch(Batch &b, uint64_t bytes, rds::MsgList &done)
 				cursor_ = before + static_cast<uint32_t>(bytes);
 			bytes = 0;
 		}
-		bool going = m->flags & rds::kMsgCancelled ||
-			     (m->flags & rds::kMsgOnce && m->end_off);
+		bool going =
+			m->flags & rds::kMsgCancelled || (m->flags & rds::kMsgOnce && m->end_off);
 
 		if (going && !(m == unsent_ && cursor_)) {
 			unlink_locked(m);

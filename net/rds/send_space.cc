@@ -14,7 +14,7 @@ bool SendSpace::has_room(struct rds_socket *s) const
 {
 	uint32_t bytes = bytes_.load_seq();
 
-	return below(bytes, mem_.used_seq(), s);
+	return below(bytes, mem_.used_seq(), rds_socket_sndbuf(s));
 }
 
 bool SendSpace::wait_for_room(struct rds_socket *s)

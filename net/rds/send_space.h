@@ -21,7 +21,7 @@ namespace rds
 
 class SendSpace final
 {
-    public:
+public:
 	/* For a message of @s.  False: the queue is full, and RDS_WAKE_WRITE follows. */
 	RDS_INLINE bool take(struct rds_socket *s, uint32_t bytes, uint32_t mem)
 	{
@@ -62,20 +62,17 @@ class SendSpace final
 		return mem_;
 	}
 
-    private:
-	/* The limit is asked for after the amounts were read. */
-	RDS_INLINE static bool below(uint32_t bytes, uint64_t mem, struct rds_socket *s)
+private:
+	RDS_INLINE static bool below(uint32_t bytes, uint64_t mem, uint32_t limit)
 	{
-		uint32_t limit = rds_socket_sndbuf(s);
-
 		return bytes < limit && mem / kMemFactor < limit;
 	}
 	RDS_INLINE bool try_take(struct rds_socket *s, uint32_t bytes, uint32_t mem)
 	{
-		uint32_t now = bytes_.load();
+		uint32_t limit = rds_socket_sndbuf(s), now = bytes_.load();
 
 		do
-			if (RDS_UNLIKELY(!below(now, mem_.used(), s)))
+			if (RDS_UNLIKELY(!below(now, mem_.used(), limit)))
 				return false;
 		while (RDS_UNLIKELY(!bytes_.compare_exchange(now, now + bytes)));
 		/* Senders that pass together may each overshoot in memory: what their messages

@@ -89,6 +89,45 @@ TEST_F(Cong, ReplaceTellsWhatCleared)
 	EXPECT_EQ(words[30 / 8], 0);
 }
 
+/* any() is asked for every batch, test() only where it says yes: whatever changes a bit changes
+ * both. */
+TEST_F(Cong, AnyIsWhetherABitIsSet)
+{
+	CongMap &m = map(remote);
+	host::Bytes words(8192);
+	auto agrees = [&] {
+		bool some = false;
+
+		for (uint32_t port = 0; port < 65536; port++)
+			some |= m.test(port);
+		return some == m.any();
+	};
+
+	EXPECT_FALSE(m.any());
+	m.set(7);
+	m.set(7);
+	m.set(8);
+	m.set(4001);
+	EXPECT_TRUE(m.any());
+	m.clear(7);
+	m.clear(7);
+	m.clear(4001);
+	EXPECT_TRUE(m.any());
+	m.clear(8);
+	EXPECT_FALSE(m.any());
+	for (uint32_t round = 0; round < 20; round++) {
+		words[round % 3 * 8] = round % 4 ? round : 0;
+
+		host::Bytes sent = words; /* replace() leaves in it what cleared */
+
+		ASSERT_TRUE(m.replace(reinterpret_cast<uint64_t *>(sent.data())).ok());
+		ASSERT_TRUE(agrees()) << round;
+	}
+	m.clear_all();
+	EXPECT_FALSE(m.any());
+	EXPECT_TRUE(agrees());
+}
+
 TEST_F(Cong, OneMapAnAddress)
 {
 	EXPECT_EQ(&map(remote), &map(remote));

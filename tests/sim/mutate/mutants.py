@@ -233,15 +233,18 @@ MUTANTS = [
            "if (closing || !call_off()) return rds::Status::fail(rds::err::kEnetunreach);", ""),
     # ---- congestion ----
     Mutant("version-clear", "clearing a bit does not raise the map's version", CONG,
-           "if (!w || !(w[port / 64].fetch_and(~bit) & bit)) return false;"
-           " version_.fetch_add(1);",
-           "if (!w || !(w[port / 64].fetch_and(~bit) & bit)) return false;"),
+           "note_word(was, was & ~bit); version_.fetch_add(1);",
+           "note_word(was, was & ~bit);"),
+    Mutant("any-clear", "a bit that clears leaves its word counted", CONG,
+           "note_word(was, was & ~bit);", ""),
+    Mutant("any-replace", "the peer's map is not counted", CONG,
+           "note_word(was, now);", ""),
     Mutant("map-or", "bits that the peer cleared stay set", CONG,
-           "w[i].exchange(now) & ~now", "w[i].fetch_or(now) & ~now"),
+           "w[i].exchange(now)", "w[i].fetch_or(now)"),
     Mutant("wake-remote", "a port that clears at the peer wakes nobody", CONG,
-           "net.cong.wake_waiters(net, map, Cleared{ words, 0 });", ""),
+           "net.cong.wake_waiters(net, map, Cleared{words, 0});", ""),
     Mutant("wake-local", "a port of ours that clears wakes nobody", CONG,
-           "net.cong.wake_waiters(net, map, Cleared{ nullptr, port });", ""),
+           "net.cong.wake_waiters(net, map, Cleared{nullptr, port});", ""),
     Mutant("wait-look", "who begins to wait does not look again", CONG,
            "return map.test(port) ? Status::fail(err::kEnobufs) : Status();",
            "return Status::fail(err::kEnobufs);"),
@@ -256,8 +259,8 @@ MUTANTS = [
            "destroy(spare);", ""),
     # ---- sockets, sending ----
     Mutant("full-keeps", "a send refused for room keeps its bytes", SPACE,
-           "if (RDS_UNLIKELY(!below(now, mem_.used(), s))) return false;",
-           "if (RDS_UNLIKELY(!below(now, mem_.used(), s))) { bytes_.fetch_add(bytes);"
+           "if (RDS_UNLIKELY(!below(now, mem_.used(), limit))) return false;",
+           "if (RDS_UNLIKELY(!below(now, mem_.used(), limit))) { bytes_.fetch_add(bytes);"
            " return false; }"),
     Mutant("moved-keeps", "a message that found no path keeps its bytes", SEND,
            "snd_space.give(this, len, charge);", "snd_space.give(this, 0, charge);"),
@@ -403,8 +406,8 @@ MUTANTS = [
     Mutant("tomb-path", "the tombstone's numbers are another path's", CONN,
            "c.tomb_key(), index, count,", "c.tomb_key(), index ^ 1, count,"),
     Mutant("tomb-gen", "the tombstone has no generation", STRANGERS,
-           "return { next_rx_seq.load(), peer_gen_.load() };",
-           "return { next_rx_seq.load(), 0 };"),
+           "return {next_rx_seq.load(), peer_gen_.load()};",
+           "return {next_rx_seq.load(), 0};"),
     Mutant("tomb-visit", "a visit without a word wipes the tombstone out", STRANGERS,
            "first_rx_ = count.next_rx_seq; reached.store(1);", "first_rx_ = count.next_rx_seq;"),
     # ---- hash tables ----
