@@ -31,5 +31,9 @@ complain 'kernel versions outside compat.h:' "$(printf '%s\n' "${product[@]}" | 
 	xargs grep -nE 'LINUX_VERSION_CODE|KERNEL_VERSION *\(' 2>/dev/null)"
 complain 'test conditionals in product code:' "$(printf '%s\n' "${product[@]}" |
 	xargs grep -nE '#if(def|ndef)? .*(TEST|GTEST|SIM\b|FUZZ)' 2>/dev/null)"
+# The UAPI header and the tracepoints have the look that the kernel's have.
+complain 'not as clang-format has it:' "$(only '\.(c|cc|h)$' | grep -vE '^include/uapi/|/trace\.h$' |
+	xargs clang-format-14 --dry-run 2>&1 | grep -oE '^[^ ]+:[0-9]+:[0-9]+' | cut -d: -f1,2 |
+	sort -u | sed 's/^/  /' | head -20)"
 [ $bad = 0 ] && echo "tidy: ${#tracked[@]} files keep the rules"
 exit $bad

@@ -17,7 +17,7 @@
 static atomic_long_t rds_mem_pages;
 static DEFINE_PER_CPU(int, rds_mem_reserve);
 static long rds_mem_limits[3];
-static int rds_mem_socket[3] = { PAGE_SIZE, PAGE_SIZE, PAGE_SIZE };
+static int rds_mem_socket[3] = {PAGE_SIZE, PAGE_SIZE, PAGE_SIZE};
 
 struct proto rds_proto = {
 	.name = "RDS",
@@ -134,26 +134,24 @@ static int rds_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 	}
 }
 
-static const struct proto_ops rds_proto_ops = {
-	.family = AF_RDS,
-	.owner = THIS_MODULE,
-	.release = rds_release,
-	.bind = rds_bind,
-	.connect = rds_connect,
-	.socketpair = sock_no_socketpair,
-	.accept = sock_no_accept,
-	.getname = rds_getname,
-	.poll = rds_poll,
-	.ioctl = rds_ioctl,
-	.listen = sock_no_listen,
-	.shutdown = sock_no_shutdown,
-	.setsockopt = rds_setsockopt,
-	.getsockopt = rds_getsockopt,
-	.sendmsg = rds_sendmsg,
-	.recvmsg = rds_recvmsg,
-	.mmap = sock_no_mmap,
-	RDS_NO_SENDPAGE
-};
+static const struct proto_ops rds_proto_ops = {.family = AF_RDS,
+					       .owner = THIS_MODULE,
+					       .release = rds_release,
+					       .bind = rds_bind,
+					       .connect = rds_connect,
+					       .socketpair = sock_no_socketpair,
+					       .accept = sock_no_accept,
+					       .getname = rds_getname,
+					       .poll = rds_poll,
+					       .ioctl = rds_ioctl,
+					       .listen = sock_no_listen,
+					       .shutdown = sock_no_shutdown,
+					       .setsockopt = rds_setsockopt,
+					       .getsockopt = rds_getsockopt,
+					       .sendmsg = rds_sendmsg,
+					       .recvmsg = rds_recvmsg,
+					       .mmap = sock_no_mmap,
+					       RDS_NO_SENDPAGE};
 
 static int rds_create(struct net *net, struct socket *sock, int protocol, int kern)
 {

@@ -27,7 +27,8 @@ int rds_cmsg_check_rdma(struct msghdr *msg)
 	struct cmsghdr *c;
 	u64 total = 0;
 
-	for_each_cmsghdr(c, msg) {
+	for_each_cmsghdr(c, msg)
+	{
 		if (!CMSG_OK(msg, c))
 			return -EINVAL;
 		if (c->cmsg_level != SOL_RDS || c->cmsg_type != RDS_CMSG_RDMA_ARGS)
@@ -166,15 +167,15 @@ static int group_of(int type)
 	}
 }
 
-int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy,
-		   struct rds_send_cmsgs *out)
+int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy, struct rds_send_cmsgs *out)
 {
 	bool rdma = rds_socket_caps(s) & RDS_CAP_RDMA;
 	bool cookie = false, operation = false, fence = false;
 	struct cmsghdr *c;
 	int groups = 0, group, err;
 
-	for_each_cmsghdr(c, msg) {
+	for_each_cmsghdr(c, msg)
+	{
 		if (!CMSG_OK(msg, c))
 			return -EINVAL;
 		if (c->cmsg_level != SOL_RDS)
@@ -219,13 +220,13 @@ static int put_timestamp(struct sock *sk, struct msghdr *msg, u64 ns)
 	struct timespec64 ts = ns_to_timespec64(ns);
 
 	if (sock_flag(sk, SOCK_TSTAMP_NEW)) {
-		struct __kernel_sock_timeval tv = { .tv_sec = ts.tv_sec,
-						    .tv_usec = ts.tv_nsec / NSEC_PER_USEC };
+		struct __kernel_sock_timeval tv = {.tv_sec = ts.tv_sec,
+						   .tv_usec = ts.tv_nsec / NSEC_PER_USEC};
 
 		return put_cmsg(msg, SOL_SOCKET, SO_TIMESTAMP_NEW, sizeof(tv), &tv);
 	} else {
-		struct __kernel_old_timeval tv = { .tv_sec = ts.tv_sec,
-						   .tv_usec = ts.tv_nsec / NSEC_PER_USEC };
+		struct __kernel_old_timeval tv = {.tv_sec = ts.tv_sec,
+						  .tv_usec = ts.tv_nsec / NSEC_PER_USEC};
 
 		return put_cmsg(msg, SOL_SOCKET, SO_TIMESTAMP_OLD, sizeof(tv), &tv);
 	}

@@ -11,7 +11,7 @@
 
 int rds_register_mr(struct rds_socket *s, const struct rds_get_mr_args *args, u64 *cookie)
 {
-	struct rds_iov vec = { .addr = args->vec.addr, .bytes = args->vec.bytes };
+	struct rds_iov vec = {.addr = args->vec.addr, .bytes = args->vec.bytes};
 	u64 made;
 	int err = rds_mr_get(s, &vec, args->flags, &made);
 
@@ -53,7 +53,7 @@ static int apply_rdma(struct rds_socket *s, struct rds_msg *m, const struct rds_
 static int apply_atomic(struct rds_socket *s, struct rds_msg *m, int type,
 			const struct rds_atomic_args *args)
 {
-	struct rds_iov vec = { .addr = args->local_addr, .bytes = sizeof(u64) };
+	struct rds_iov vec = {.addr = args->local_addr, .bytes = sizeof(u64)};
 	struct rds_op_args a = {
 		.cookie = args->cookie,
 		.remote_addr = args->remote_addr,

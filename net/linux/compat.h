@@ -24,7 +24,7 @@
 /* 6.6: tables are registered with their size; before, they end with an empty entry.  Tables here
  * always have one, and its being counted or not is settled in this function. */
 static inline struct ctl_table_header *rds_register_sysctl(struct net *net, const char *path,
-							    struct ctl_table *table, size_t n)
+							   struct ctl_table *table, size_t n)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
 	return register_net_sysctl_sz(net, path, table, n);

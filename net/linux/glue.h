@@ -18,8 +18,8 @@
  * softirqs look at sockets that are being closed.
  */
 struct rds_sock {
-	struct sock sk; /* first */
-	struct list_head net_link; /* on rds_linux_net.socks */
+	struct sock sk;		      /* first */
+	struct list_head net_link;    /* on rds_linux_net.socks */
 	struct rds_rx_trace_so trace; /* SO_RDS_MSG_RXPATH_LATENCY, as it was set */
 } __aligned(8);
 
@@ -66,12 +66,12 @@ void rds_family_unregister(void);
 /* What is wrong with a sockaddr; each call has its own errno for it. */
 enum rds_name_fault {
 	RDS_NAME_GOOD,
-	RDS_NAME_SHORT,	   /* too short for its family, or for any */
-	RDS_NAME_FAMILY,   /* neither IPv4 nor IPv6 */
-	RDS_NAME_ANY,	   /* 0.0.0.0 */
-	RDS_NAME_GROUP,	   /* IPv4 broadcast or multicast */
+	RDS_NAME_SHORT,	      /* too short for its family, or for any */
+	RDS_NAME_FAMILY,      /* neither IPv4 nor IPv6 */
+	RDS_NAME_ANY,	      /* 0.0.0.0 */
+	RDS_NAME_GROUP,	      /* IPv4 broadcast or multicast */
 	RDS_NAME_NOT_UNICAST, /* IPv6, v4-mapped ones that are no host included */
-	RDS_NAME_NO_SCOPE, /* link-local without an interface */
+	RDS_NAME_NO_SCOPE,    /* link-local without an interface */
 };
 enum rds_name_fault rds_parse_name(const void *name, int len, struct rds_endpoint *ep);
 /* Writes a sockaddr_in or sockaddr_in6 to @to (at least 28 bytes) and returns its length. */
@@ -100,7 +100,7 @@ void rds_wake_sleepers(struct sock *sk, unsigned int what);
 struct rds_send_cmsgs {
 	bool has_cookie;
 	u32 cookie; /* RDS_CMSG_ZCOPY_COOKIE */
-	int late; /* errno that the send ends with once its data was read, or 0 */
+	int late;   /* errno that the send ends with once its data was read, or 0 */
 	/* Of a socket with RDMA: what goes with the message, and a region that it tells of. */
 	const struct cmsghdr *op, *map, *dest;
 	u64 mapped; /* cookie of the region that @map made: gone if nothing is sent */

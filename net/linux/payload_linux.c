@@ -187,8 +187,8 @@ static int pin_all(struct rds_payload *p, struct iov_iter *iter)
 	while (p->have < p->len) {
 		struct page *pages[16];
 		size_t off;
-		ssize_t got = iov_iter_get_pages2(iter, pages, p->len - p->have,
-						  ARRAY_SIZE(pages), &off);
+		ssize_t got =
+			iov_iter_get_pages2(iter, pages, p->len - p->have, ARRAY_SIZE(pages), &off);
 
 		if (got <= 0)
 			return -EFAULT;

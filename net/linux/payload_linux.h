@@ -30,11 +30,11 @@ enum rds_payload_kind {
 };
 
 struct rds_payload {
-	u32 len;  /* bytes of the message */
-	u32 have; /* bytes that are here already */
-	u8 kind;  /* enum rds_payload_kind */
-	u8 own_bv; /* @bv was allocated by itself */
-	u16 segs; /* entries of @bv in use */
+	u32 len;      /* bytes of the message */
+	u32 have;     /* bytes that are here already */
+	u8 kind;      /* enum rds_payload_kind */
+	u8 own_bv;    /* @bv was allocated by itself */
+	u16 segs;     /* entries of @bv in use */
 	u32 truesize; /* memory beyond the trailer */
 	/* FLAT payloads begin here. */
 	union {

@@ -20,7 +20,7 @@ struct pool {
 	struct page *page[POOL_PAGES];
 };
 
-#define POOL_INIT(i) [i] = { .lock = __SPIN_LOCK_UNLOCKED(pools[i].lock) }
+#define POOL_INIT(i) [i] = {.lock = __SPIN_LOCK_UNLOCKED(pools[i].lock)}
 
 static struct pool pools[RDS_POOL_MAX_ORDER + 1] = {
 	POOL_INIT(0),

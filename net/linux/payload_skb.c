@@ -38,7 +38,7 @@ bool rds_skb_worth_keeping(const struct rds_src *src, u32 len)
 
 static void add(struct rds_payload *p, struct sk_buff *skb, u32 off, u32 n, bool own)
 {
-	*piece_of(skb) = (struct piece){ .off = off, .len = n, .own = own };
+	*piece_of(skb) = (struct piece){.off = off, .len = n, .own = own};
 	skb->next = NULL;
 	if (p->tail)
 		p->tail->next = skb;

@@ -54,13 +54,12 @@ void rds_free(void *p)
 /* One lockdep class for each rank, so that the documented order is the checked one. */
 static struct lock_class_key rds_lock_keys[RDS_RANK_COUNT];
 static const char *const rds_lock_names[RDS_RANK_COUNT] = {
-	[RDS_RANK_BIND] = "rds:bind",	    [RDS_RANK_NETS] = "rds:nets",
-	[RDS_RANK_REGISTRY] = "rds:registry",
-	[RDS_RANK_READER] = "rds:reader",   [RDS_RANK_TABLE] = "rds:table",
-	[RDS_RANK_CONG] = "rds:cong",	    [RDS_RANK_ORDER] = "rds:order",
-	[RDS_RANK_LANE] = "rds:lane",	    [RDS_RANK_PATH] = "rds:path",
-	[RDS_RANK_RECV] = "rds:recv",
-	[RDS_RANK_SOCKET] = "rds:socket",   [RDS_RANK_RDMA] = "rds:rdma",
+	[RDS_RANK_BIND] = "rds:bind",	      [RDS_RANK_NETS] = "rds:nets",
+	[RDS_RANK_REGISTRY] = "rds:registry", [RDS_RANK_READER] = "rds:reader",
+	[RDS_RANK_TABLE] = "rds:table",	      [RDS_RANK_CONG] = "rds:cong",
+	[RDS_RANK_ORDER] = "rds:order",	      [RDS_RANK_LANE] = "rds:lane",
+	[RDS_RANK_PATH] = "rds:path",	      [RDS_RANK_RECV] = "rds:recv",
+	[RDS_RANK_SOCKET] = "rds:socket",     [RDS_RANK_RDMA] = "rds:rdma",
 	[RDS_RANK_TOMBS] = "rds:tombs",
 };
 
@@ -325,8 +324,7 @@ void rds_bug(const char *what)
 	WARN(1, "rds: %s\n", what);
 }
 
-void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int to,
-		     unsigned int why)
+void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int to, unsigned int why)
 {
 	trace_rds_path_state(p, from, to, why);
 }

@@ -67,7 +67,7 @@ static void put_socket(void *arg, const struct rds_sock *rs)
 static int show_sockets(struct seq_file *m, void *v)
 {
 	struct net *net = seq_file_single_net(m);
-	struct socket_rows rows = { .m = m };
+	struct socket_rows rows = {.m = m};
 
 	seq_printf(m, "%-15s %5s %-15s %5s %10s %10s %8s %10s %10s\n", "BoundAddr", "BPort",
 		   "ConnAddr", "CPort", "SndBuf", "RcvBuf", "Inode", "NBufs", "Span");

@@ -15,7 +15,7 @@
 
 struct rds_info_buf {
 	u8 *at;
-	size_t room; /* bytes left at @at */
+	size_t room;  /* bytes left at @at */
 	size_t total; /* bytes that all elements need */
 	unsigned int each;
 };
@@ -52,7 +52,7 @@ int rds_info_register(int optname, unsigned int each, bool whole,
 	src = &sources[optname - RDS_INFO_FIRST];
 	down_write(&sources_sem);
 	if (!src->fn) {
-		*src = (struct info_source){ .each = each, .whole = whole, .fn = fn };
+		*src = (struct info_source){.each = each, .whole = whole, .fn = fn};
 		err = 0;
 	}
 	up_write(&sources_sem);
@@ -71,7 +71,7 @@ EXPORT_SYMBOL_GPL(rds_info_unregister);
 /* Walks the list: its size, and into @room bytes at @at as much as fits. */
 static size_t collect(const struct info_source *src, struct net *net, void *at, size_t room)
 {
-	struct rds_info_buf b = { .at = at, .room = room, .each = src->each };
+	struct rds_info_buf b = {.at = at, .room = room, .each = src->each};
 
 	src->fn(net, &b);
 	return b.total;

@@ -25,7 +25,7 @@ static void counters(struct net *net, struct rds_info_buf *b)
 		u64 sum = 0;
 		int cpu;
 
-		for_each_possible_cpu(cpu)
+		for_each_possible_cpu (cpu)
 			sum += READ_ONCE(per_cpu_ptr(stats, cpu)->v[id]);
 		add_counter(b, rds_stat_name(id), sum);
 	}
@@ -163,7 +163,7 @@ void rds_each_socket(struct net *net, void (*fn)(void *arg, const struct rds_soc
 	struct rds_sock *rs;
 
 	spin_lock(&rn->socks_lock);
-	list_for_each_entry(rs, &rn->socks, net_link)
+	list_for_each_entry (rs, &rn->socks, net_link)
 		fn(arg, rs);
 	spin_unlock(&rn->socks_lock);
 }
@@ -185,17 +185,17 @@ static const struct {
 	bool whole;
 	void (*fn)(struct net *net, struct rds_info_buf *b);
 } core_sources[] = {
-	{ RDS_INFO_COUNTERS, sizeof(struct rds_info_counter), true, counters },
-	{ RDS_INFO_CONNECTIONS, sizeof(struct rds_info_connection), false, conns },
-	{ RDS_INFO_SEND_MESSAGES, sizeof(struct rds_info_message), false, send_msgs },
-	{ RDS_INFO_RETRANS_MESSAGES, sizeof(struct rds_info_message), false, retrans_msgs },
-	{ RDS_INFO_RECV_MESSAGES, sizeof(struct rds_info_message), false, recv_msgs },
-	{ RDS_INFO_SOCKETS, sizeof(struct rds_info_socket), true, sockets },
-	{ RDS6_INFO_CONNECTIONS, sizeof(struct rds6_info_connection), false, conns6 },
-	{ RDS6_INFO_SEND_MESSAGES, sizeof(struct rds6_info_message), false, send_msgs6 },
-	{ RDS6_INFO_RETRANS_MESSAGES, sizeof(struct rds6_info_message), false, retrans_msgs6 },
-	{ RDS6_INFO_RECV_MESSAGES, sizeof(struct rds6_info_message), false, recv_msgs6 },
-	{ RDS6_INFO_SOCKETS, sizeof(struct rds6_info_socket), true, sockets6 },
+	{RDS_INFO_COUNTERS, sizeof(struct rds_info_counter), true, counters},
+	{RDS_INFO_CONNECTIONS, sizeof(struct rds_info_connection), false, conns},
+	{RDS_INFO_SEND_MESSAGES, sizeof(struct rds_info_message), false, send_msgs},
+	{RDS_INFO_RETRANS_MESSAGES, sizeof(struct rds_info_message), false, retrans_msgs},
+	{RDS_INFO_RECV_MESSAGES, sizeof(struct rds_info_message), false, recv_msgs},
+	{RDS_INFO_SOCKETS, sizeof(struct rds_info_socket), true, sockets},
+	{RDS6_INFO_CONNECTIONS, sizeof(struct rds6_info_connection), false, conns6},
+	{RDS6_INFO_SEND_MESSAGES, sizeof(struct rds6_info_message), false, send_msgs6},
+	{RDS6_INFO_RETRANS_MESSAGES, sizeof(struct rds6_info_message), false, retrans_msgs6},
+	{RDS6_INFO_RECV_MESSAGES, sizeof(struct rds6_info_message), false, recv_msgs6},
+	{RDS6_INFO_SOCKETS, sizeof(struct rds6_info_socket), true, sockets6},
 };
 
 /* Never fails after the first: the codes are ours alone. */

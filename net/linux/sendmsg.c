@@ -12,12 +12,12 @@
 /* Beyond mainline's (DONTWAIT, CMSG_COMPAT, ZEROCOPY): flags that cost nobody anything.  NOSIGNAL:
  * there never is one.  EOR: every message is a record (write(2) sets it).  MORE, BATCH: the caller
  * sends again at once (sendmmsg(2) sets BATCH), so there is no need to push this one. */
-#define RDS_SEND_FLAGS (MSG_DONTWAIT | MSG_CMSG_COMPAT | MSG_ZEROCOPY | MSG_NOSIGNAL | MSG_EOR |   \
-			MSG_MORE | MSG_BATCH)
+#define RDS_SEND_FLAGS                                                                             \
+	(MSG_DONTWAIT | MSG_CMSG_COMPAT | MSG_ZEROCOPY | MSG_NOSIGNAL | MSG_EOR | MSG_MORE |       \
+	 MSG_BATCH)
 
 /* Where to: the name of this call, or the connected peer.  Checks it against the bound address. */
-static int find_destination(struct rds_socket *s, const struct msghdr *msg,
-			    struct rds_endpoint *to)
+static int find_destination(struct rds_socket *s, const struct msghdr *msg, struct rds_endpoint *to)
 {
 	struct rds_endpoint bound;
 

@@ -194,8 +194,7 @@ static int put_value(const void *value, int size, char __user *optval, int __use
 	return 0;
 }
 
-static int get_cong_monitor(struct rds_socket *s, char __user *optval, int __user *optlen,
-			    int len)
+static int get_cong_monitor(struct rds_socket *s, char __user *optval, int __user *optlen, int len)
 {
 	u64 mask;
 	int on;

@@ -16,11 +16,26 @@ static const unsigned int delay_least = 1, delay_most = 3600000;
 static const unsigned int pf_rds = PF_RDS, sol_rds = SOL_RDS;
 
 /* What an entry is about; the table of a namespace is a copy with .data filled in. */
-enum { ENTRY_MIN, ENTRY_MIN_ALIAS, ENTRY_MAX, ENTRY_MAX_ALIAS, ENTRY_PACKETS, ENTRY_BYTES,
-       ENTRY_PING, ENTRY_PASSIVE, ENTRY_IDLE, ENTRY_PF, ENTRY_SOL, ENTRY_END };
+enum {
+	ENTRY_MIN,
+	ENTRY_MIN_ALIAS,
+	ENTRY_MAX,
+	ENTRY_MAX_ALIAS,
+	ENTRY_PACKETS,
+	ENTRY_BYTES,
+	ENTRY_PING,
+	ENTRY_PASSIVE,
+	ENTRY_IDLE,
+	ENTRY_PF,
+	ENTRY_SOL,
+	ENTRY_END
+};
 
-#define RDS_ENTRY(name, handler) { .procname = name, .maxlen = sizeof(unsigned int),             \
-				   .mode = 0644, .proc_handler = handler }
+#define RDS_ENTRY(name, handler)                                                                   \
+	{                                                                                          \
+		.procname = name, .maxlen = sizeof(unsigned int), .mode = 0644,                    \
+		.proc_handler = handler                                                            \
+	}
 
 static const struct ctl_table rds_sysctl_template[ENTRY_END + 1] = {
 	[ENTRY_MIN] = RDS_ENTRY("reconnect_min_delay_ms", proc_douintvec_minmax),
@@ -32,10 +47,16 @@ static const struct ctl_table rds_sysctl_template[ENTRY_END + 1] = {
 	[ENTRY_PING] = RDS_ENTRY("ping_enable", proc_douintvec),
 	[ENTRY_PASSIVE] = RDS_ENTRY("max_passive_connections", proc_douintvec),
 	[ENTRY_IDLE] = RDS_ENTRY("idle_timeout_ms", proc_douintvec),
-	[ENTRY_PF] = { .procname = "pf_rds", .data = (void *)&pf_rds, .maxlen = sizeof(int),
-		       .mode = 0444, .proc_handler = proc_douintvec },
-	[ENTRY_SOL] = { .procname = "sol_rds", .data = (void *)&sol_rds, .maxlen = sizeof(int),
-			.mode = 0444, .proc_handler = proc_douintvec },
+	[ENTRY_PF] = {.procname = "pf_rds",
+		      .data = (void *)&pf_rds,
+		      .maxlen = sizeof(int),
+		      .mode = 0444,
+		      .proc_handler = proc_douintvec},
+	[ENTRY_SOL] = {.procname = "sol_rds",
+		       .data = (void *)&sol_rds,
+		       .maxlen = sizeof(int),
+		       .mode = 0444,
+		       .proc_handler = proc_douintvec},
 };
 
 static void fill(struct ctl_table *t, struct rds_tunables *tun)

@@ -17,7 +17,7 @@ using Socket = ::rds_socket;
 
 class BindTable final
 {
-    public:
+public:
 	Status init()
 	{
 		return table_.init();
@@ -43,7 +43,7 @@ class BindTable final
 		return table_.count();
 	}
 
-    private:
+private:
 	bool claim(Socket &s, const struct rds_endpoint &ep, uint32_t seed);
 
 	HashTable<Socket, &Socket::bind_node> table_;

@@ -47,14 +47,14 @@ Rank rank_of(const Conn &c, uint64_t now)
 	if (!c.passive.load() || c.asked || now < c.not_before_ns)
 		return Rank::kLast;
 	if (!c.has_reached())
-		return is_down(c)		    ? Rank::kStrangerDown :
-		       silent >= kStrangerSilentNs ? Rank::kStrangerSilent :
-						     Rank::kLast;
+		return is_down(c)		     ? Rank::kStrangerDown
+		       : silent >= kStrangerSilentNs ? Rank::kStrangerSilent
+						     : Rank::kLast;
 	if (silent < kStrangerSilentNs)
 		return Rank::kLast;
-	return is_down(c)	       ? Rank::kKnownDown :
-	       silent >= kKnownSilentNs ? Rank::kKnownSilent :
-					  Rank::kLast;
+	return is_down(c)		  ? Rank::kKnownDown
+	       : silent >= kKnownSilentNs ? Rank::kKnownSilent
+					  : Rank::kLast;
 }
 
 } // namespace
@@ -198,7 +198,7 @@ void rds_path::begin_with(const rds::TombCount &count)
 
 rds::TombCount rds_path::count() const
 {
-	return { next_rx_seq.load(), peer_gen_.load() };
+	return {next_rx_seq.load(), peer_gen_.load()};
 }
 
 bool rds_path::is_resting() const

@@ -87,9 +87,8 @@ Conn *ConnTable::find(const struct rds_transport &t, const struct rds_addr &ladd
 	});
 }
 
-Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t,
-			      const struct rds_addr &laddr, const struct rds_addr &faddr,
-			      uint32_t scope, uint8_t tos, For whom)
+Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
+			      const struct rds_addr &faddr, uint32_t scope, uint8_t tos, For whom)
 {
 	{
 		RcuReader rcu;

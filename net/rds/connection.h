@@ -49,8 +49,8 @@ struct rds_conn final {
 		 const struct rds_addr &faddr, uint32_t scope, uint8_t tos)
 		: refs(1), net(net), trans(t), laddr(laddr), faddr(faddr), scope(scope),
 		  gen(rds_random() | 1), max_paths(t.max_paths), tos(tos),
-		  by_sport(laddr.w[0] != faddr.w[0] ? laddr.w[0] < faddr.w[0] :
-						      laddr.w[1] < faddr.w[1]),
+		  by_sport(laddr.w[0] != faddr.w[0] ? laddr.w[0] < faddr.w[0]
+						    : laddr.w[1] < faddr.w[1]),
 		  agreed(1), n_paths(1)
 	{
 	}
@@ -85,7 +85,7 @@ struct rds_conn final {
 	uint64_t idle_mark = 0, silent_since_ns = 0; /* when a number was last sent or received */
 	uint64_t idle_since_ns = 0; /* the same, or when it was last not ready to end */
 	uint64_t not_before_ns = 0; /* when it is worth another look */
-	bool idle_asked = false; /* those of its paths that are up, to end in order */
+	bool idle_asked = false;    /* those of its paths that are up, to end in order */
 	/* Evicted: it has been asked to end, or may in the midst of a call. */
 	rds::Atomic<uint8_t> urged;
 
@@ -167,11 +167,11 @@ struct rds_conn final {
 	}
 	rds::TombKey tomb_key() const
 	{
-		return { laddr, faddr, scope, tos, static_cast<uint8_t>(trans.type) };
+		return {laddr, faddr, scope, tos, static_cast<uint8_t>(trans.type)};
 	}
 	void put();
 
-    private:
+private:
 	bool agree(uint32_t n, bool orders);
 	void open_gate();
 };
@@ -182,13 +182,12 @@ using Conn = ::rds_conn;
 
 class ConnTable final
 {
-    public:
+public:
 	Status init(Net &net);
 	/* The connection that a socket or peer of transport @t uses for the pair: over @t itself,
 	 * or over loopback when @t prefers that for local addresses.  RCU reader. */
 	Conn *find(const struct rds_transport &t, const struct rds_addr &laddr,
-		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
-		   uint32_t seed) const;
+		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos, uint32_t seed) const;
 	/* Who needs a connection: a socket that sends, or a peer that calls.  Of those that only
 	 * peers want there may be max_passive; beyond, the sweep makes room (conn_strangers.cc),
 	 * and kPassiveRoom times as many are the end. */
@@ -236,7 +235,7 @@ class ConnTable final
 	Mutex<RDS_RANK_TABLE> paths_lock;
 	Tombs tombs;
 
-    private:
+private:
 	static void sweep_timer_fn(struct rds_timer *t);
 	static void sweep_fn(struct rds_work *w);
 	void sweep();
@@ -253,16 +252,15 @@ class ConnTable final
 	void urge(Conn &c);
 	Status leave_tomb(Conn &c, bool &owed);
 	Status admit_passive(Conn &c);
-	Result<Conn *> make(Net &net, const struct rds_transport &t,
-			    const struct rds_addr &laddr, const struct rds_addr &faddr,
-			    uint32_t scope, uint8_t tos, For whom);
+	Result<Conn *> make(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
+			    const struct rds_addr &faddr, uint32_t scope, uint8_t tos, For whom);
 	unsigned int pick_victims(const struct rds_transport *t, Conn **out);
 	void kill_batch(Conn **victims, unsigned int n);
 	bool any_alive(const struct rds_transport *t) const;
 
 	HashTable<Conn, &Conn::node> table_;
 	Atomic<uint64_t> gen_;
-	Atomic<uint64_t> first_seq_{ 1 };
+	Atomic<uint64_t> first_seq_{1};
 	Net *net_ = nullptr;
 	struct rds_work sweep_work_;
 	struct rds_timer sweep_timer_;

@@ -48,7 +48,7 @@ class HashTable final
 		Atomic<HashNode *> head[];
 	};
 
-    public:
+public:
 	HashTable() = default;
 	HashTable(const HashTable &) = delete;
 	HashTable &operator=(const HashTable &) = delete;
@@ -153,7 +153,7 @@ class HashTable final
 		return t_.load()->mask + 1;
 	}
 
-    private:
+private:
 	static Buckets *make(uint32_t n, uint32_t link)
 	{
 		size_t bytes = sizeof(Buckets) + n * sizeof(Atomic<HashNode *>);

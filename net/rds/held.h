@@ -30,7 +30,7 @@ struct HeldPort {
 
 class HeldPorts final
 {
-    public:
+public:
 	using Ports = List<HeldPort, &HeldPort::link>;
 
 	HeldPorts() = default;
@@ -57,7 +57,7 @@ class HeldPorts final
 	template <typename F>
 	void for_each(F fn) const;
 
-    private:
+private:
 	static constexpr unsigned int kBuckets = 64;
 	struct Table {
 		uint64_t is_held[65536 / 64];

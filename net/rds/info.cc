@@ -21,35 +21,35 @@ constexpr const char *kReasonNames[] = {
 #undef RDS_REASON_NAME
 };
 /* In the order of PathState. */
-constexpr const char *kStateNames[] = { "down", "connecting", "disconnecting", "up", "dead" };
+constexpr const char *kStateNames[] = {"down", "connecting", "disconnecting", "up", "dead"};
 static_assert(static_cast<unsigned int>(PathState::kDead) == 4);
 static_assert(sizeof(kStatNames) / sizeof(kStatNames[0]) == RDS_STAT_COUNT);
 
 struct rds_msg_info describe(const Message &m, const struct rds_addr &local, uint16_t lport,
 			     const struct rds_addr &foreign, uint16_t fport)
 {
-	return { .laddr = local,
-		 .faddr = foreign,
-		 .seq = wire::get64(m.hdr.sequence),
-		 .len = m.len,
-		 .lport = lport,
-		 .fport = fport,
-		 .tos = m.tos };
+	return {.laddr = local,
+		.faddr = foreign,
+		.seq = wire::get64(m.hdr.sequence),
+		.len = m.len,
+		.lport = lport,
+		.fport = fport,
+		.tos = m.tos};
 }
 
 struct rds_path_info describe(const Path &p)
 {
-	return { .laddr = p.conn.laddr,
-		 .faddr = p.conn.faddr,
-		 .next_tx_seq = p.next_tx_seq(),
-		 .next_rx_seq = p.next_rx_seq.load(),
-		 .transport = p.conn.trans.name,
-		 .state = kStateNames[static_cast<unsigned int>(p.state())],
-		 .last_reason = kReasonNames[p.last_reason.load()],
-		 .attempts = p.attempts.load(),
-		 .resets = p.resets.load(),
-		 .index = p.index,
-		 .tos = p.conn.tos };
+	return {.laddr = p.conn.laddr,
+		.faddr = p.conn.faddr,
+		.next_tx_seq = p.next_tx_seq(),
+		.next_rx_seq = p.next_rx_seq.load(),
+		.transport = p.conn.trans.name,
+		.state = kStateNames[static_cast<unsigned int>(p.state())],
+		.last_reason = kReasonNames[p.last_reason.load()],
+		.attempts = p.attempts.load(),
+		.resets = p.resets.load(),
+		.index = p.index,
+		.tos = p.conn.tos};
 }
 
 /* Messages that their order keeps from any path: they have no number yet. */
@@ -88,13 +88,13 @@ void rds_info_conns(struct rds_net *net, void (*fn)(void *arg, const struct rds_
 		unsigned int flags = (p.sending() ? 1u : 0) |
 				     (st == PathState::kConnecting ? 2u : 0) |
 				     (st == PathState::kUp ? 4u : 0);
-		struct rds_conn_info i = { .laddr = c.laddr,
-					   .faddr = c.faddr,
-					   .next_tx_seq = p.next_tx_seq(),
-					   .next_rx_seq = p.next_rx_seq.load(),
-					   .transport = c.trans.name,
-					   .flags = static_cast<unsigned char>(flags),
-					   .tos = c.tos };
+		struct rds_conn_info i = {.laddr = c.laddr,
+					  .faddr = c.faddr,
+					  .next_tx_seq = p.next_tx_seq(),
+					  .next_rx_seq = p.next_rx_seq.load(),
+					  .transport = c.trans.name,
+					  .flags = static_cast<unsigned char>(flags),
+					  .tos = c.tos};
 
 		fn(arg, &i);
 	});
@@ -144,13 +144,13 @@ void rds_info_messages(struct rds_net *net, enum rds_info_queue q,
 	});
 }
 
-void rds_info_sockets(struct rds_net *net,
-		      void (*fn)(void *arg, const struct rds_socket_info *i), void *arg)
+void rds_info_sockets(struct rds_net *net, void (*fn)(void *arg, const struct rds_socket_info *i),
+		      void *arg)
 {
 	RcuReader rcu;
 
 	net->bind.for_each([&](Socket &s) {
-		struct rds_socket_info i = { .s = &s, .bound = s.bound, .peer = {} };
+		struct rds_socket_info i = {.s = &s, .bound = s.bound, .peer = {}};
 
 		(void)s.get_peer(i.peer);
 		fn(arg, &i);

@@ -24,7 +24,7 @@ struct ListNode {
 template <typename T, ListNode T::*M>
 class List final
 {
-    public:
+public:
 	List()
 	{
 		reset();
@@ -88,7 +88,7 @@ class List final
 		other.reset();
 	}
 
-    private:
+private:
 	static RDS_INLINE T *item(ListNode *n)
 	{
 		return container_of(n, M);

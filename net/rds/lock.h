@@ -17,7 +17,7 @@ namespace rds
 template <enum rds_lock_rank Rank>
 class RDS_CAPABILITY("spinlock") Spinlock final
 {
-    public:
+public:
 	/* @rank: for the few of a type that are taken outside of others of it. */
 	explicit Spinlock(enum rds_lock_rank rank = Rank)
 	{
@@ -34,14 +34,14 @@ class RDS_CAPABILITY("spinlock") Spinlock final
 		rds_spin_unlock(&l_);
 	}
 
-    private:
+private:
 	struct rds_spinlock l_;
 };
 
 template <enum rds_lock_rank Rank>
 class RDS_CAPABILITY("mutex") Mutex final
 {
-    public:
+public:
 	Mutex()
 	{
 		rds_mutex_init(&m_, Rank);
@@ -65,14 +65,14 @@ class RDS_CAPABILITY("mutex") Mutex final
 		rds_mutex_unlock(&m_);
 	}
 
-    private:
+private:
 	struct rds_mutex m_;
 };
 
 template <typename L>
 class RDS_SCOPED_CAPABILITY Guard final
 {
-    public:
+public:
 	RDS_INLINE explicit Guard(L &l) RDS_ACQUIRE(l) : l_(l)
 	{
 		l_.lock();
@@ -84,7 +84,7 @@ class RDS_SCOPED_CAPABILITY Guard final
 	Guard(const Guard &) = delete;
 	Guard &operator=(const Guard &) = delete;
 
-    private:
+private:
 	L &l_;
 };
 

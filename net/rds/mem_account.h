@@ -19,7 +19,7 @@ namespace rds
 
 class MemAccount final
 {
-    public:
+public:
 	RDS_INLINE uint64_t used() const
 	{
 		return used_.load();
@@ -55,7 +55,7 @@ class MemAccount final
 	/* At the end of @s, when nobody else can have it: takes everything back. */
 	void close(struct rds_socket *s);
 
-    private:
+private:
 	static uint64_t in_steps(uint64_t n)
 	{
 		return (n + kPayStep - 1) & ~uint64_t{kPayStep - 1};

@@ -30,11 +30,11 @@ enum MsgFlag : uint16_t {
 	kMsgPong = 1 << 3,	/* counted in the path's pongs */
 	kMsgPinned = 1 << 4,	/* payload is the caller's own pages */
 	/* Of its sender, constant while it is queued (order.h). */
-	kMsgHalf = 1 << 5,	/* half-ordered */
+	kMsgHalf = 1 << 5, /* half-ordered */
 	kMsgUnordered = 1 << 6,
-	kMsgAway = 1 << 7,	/* not on the path that its ports choose */
-	kMsgWaiting = 1 << 8,	/* on no path yet */
-	kMsgInFlow = 1 << 9,	/* order.on counts it */
+	kMsgAway = 1 << 7,    /* not on the path that its ports choose */
+	kMsgWaiting = 1 << 8, /* on no path yet */
+	kMsgInFlow = 1 << 9,  /* order.on counts it */
 };
 
 /* RDS_RDMA_* of the UAPI that operations end with; the glue asserts that they agree. */
@@ -68,11 +68,11 @@ struct alignas(8) rds_msg final {
 	rds::ListNode path_link; /* on its path's queue, in sequence order */
 	rds::ListNode recv_link; /* on the receiving socket's queue; on its flow's list (order.h) */
 	rds::RefCount refs;
-	uint32_t len;		 /* payload bytes */
-	uint32_t charge;	 /* bytes of memory it holds, for both queues' limits */
-	uint16_t flags = 0;	 /* MsgFlag */
+	uint32_t len;	    /* payload bytes */
+	uint32_t charge;    /* bytes of memory it holds, for both queues' limits */
+	uint16_t flags = 0; /* MsgFlag */
 	uint8_t tos = 0;
-	bool fresh = false;	 /* made by rds_recv_begin(), not looked at yet: the receiver's */
+	bool fresh = false;   /* made by rds_recv_begin(), not looked at yet: the receiver's */
 	uint64_t end_off = 0; /* byte of the transport's stream behind it, once all is accepted */
 	/* Sender; nullptr for the kernel's own and for cancelled ones.  Guarded by the path's lock
 	 * while queued; valid inside an RCU section, see path.h "Completion". */
@@ -86,7 +86,7 @@ struct alignas(8) rds_msg final {
 	};
 	uint32_t scope = 0;
 	rds::MsgHas has = rds::MsgHas::kNothing;
-	uint64_t stamp_ns = 0; /* arrival, time of day */
+	uint64_t stamp_ns = 0;	   /* arrival, time of day */
 	uint64_t trace_ns[3] = {}; /* RXPATH_LATENCY: header, whole, delivered */
 	union {
 		rds::ZcopyNote *note = nullptr;
@@ -136,7 +136,7 @@ void message_put(Message *m);
 /* As message_put() for many: their memory is given back together. */
 class MessageBin final
 {
-    public:
+public:
 	MessageBin() = default;
 	MessageBin(const MessageBin &) = delete;
 	MessageBin &operator=(const MessageBin &) = delete;
@@ -146,7 +146,7 @@ class MessageBin final
 	}
 	void put(Message *m);
 
-    private:
+private:
 	void empty();
 
 	static constexpr unsigned int kMany = 32;

@@ -14,8 +14,7 @@
 #include "rds_core.h"
 
 struct rds_net final {
-	rds_net(struct rds_os_net *os, struct rds_stats *st)
-		: os(os), stats(st), seed(rds_random())
+	rds_net(struct rds_os_net *os, struct rds_stats *st) : os(os), stats(st), seed(rds_random())
 	{
 	}
 
@@ -33,8 +32,8 @@ struct rds_net final {
 		.recv_spill_bytes = rds::kRecvSpillBytes,
 	};
 	rds::Atomic<uint32_t> passive; /* connections with rds_conn.passive */
-	rds::Atomic<uint32_t> dying; /* no new connections */
-	rds::ListNode all_link;	     /* on the list of namespaces (transport.cc) */
+	rds::Atomic<uint32_t> dying;   /* no new connections */
+	rds::ListNode all_link;	       /* on the list of namespaces (transport.cc) */
 
 	rds::BindTable bind;
 	rds::ConnTable conns;

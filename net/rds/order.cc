@@ -92,7 +92,7 @@ Flow::Messages &list_of(Flow &f, const Message &m)
 
 void note_low(Flow &f)
 {
-	const Message *oldest[] = { f.home.front(), f.away.front(), f.waiting.front() };
+	const Message *oldest[] = {f.home.front(), f.away.front(), f.waiting.front()};
 	uint32_t low = f.next;
 
 	for (const Message *m : oldest)
@@ -129,8 +129,8 @@ Status Flows::expect(rds_socket &s, uint32_t order)
 	if (order > static_cast<uint32_t>(Order::kUnordered))
 		return Status::fail(err::kEinval);
 	/* Half-ordered alone has nothing to do with anybody. */
-	return order != static_cast<uint32_t>(Order::kUnordered) || s.send_flows.load() ? Status() :
-										     make(s);
+	return order != static_cast<uint32_t>(Order::kUnordered) || s.send_flows.load() ? Status()
+											: make(s);
 }
 
 Status Flows::make(rds_socket &s)

@@ -79,7 +79,7 @@ struct Flow final {
 
 class Flows final
 {
-    public:
+public:
 	/* Messages of @s are going to be sent in @order (RDS_ORDER_*).  -EINVAL: there is no such;
 	 * -ENOMEM.  Process. */
 	static Status expect(struct rds_socket &s, uint32_t order);
@@ -101,7 +101,7 @@ class Flows final
 	template <typename F>
 	void for_each_waiting(F fn) RDS_EXCLUDES(lock_);
 
-    private:
+private:
 	static constexpr unsigned int kBuckets = 16;
 	static constexpr unsigned int kFewFlows = 64;
 	using Bucket = List<Flow, &Flow::link>;

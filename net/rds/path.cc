@@ -310,8 +310,8 @@ bool rds_path::led()
 {
 	rds_path &p = conn.first();
 
-	if (!index || (p.state() == PathState::kUp && p.peer() == rds::Peer::kAcks &&
-		       !conn.is_folding()))
+	if (!index ||
+	    (p.state() == PathState::kUp && p.peer() == rds::Peer::kAcks && !conn.is_folding()))
 		return true;
 	p.post(rds::kEvWant);
 	return false;
@@ -503,8 +503,7 @@ void rds_path::schedule_retry(unsigned int why)
 	unwanted = conn.passive.load() &&
 		   (why == RDS_DROP_EVICTED ||
 		    (calls.load() >= rds::kStrangerCalls && !conn.has_reached()));
-	if (!waiting &&
-	    (index || unwanted || parted.load() || !conn.trans.initiates(priv))) {
+	if (!waiting && (index || unwanted || parted.load() || !conn.trans.initiates(priv))) {
 		/* A peer that has not heard of the end waits for acks: one call tells it. */
 		if (why == RDS_DROP_ERROR && peer() == rds::Peer::kAcks)
 			arm(rds::kOwedPauseNs);

@@ -44,9 +44,9 @@ bool rds_path::say_hello()
 
 	if (!m)
 		return false;
-	rds::wire::encode_hello(m->hdr, { conn.gen,
-					     rds::wire::kCapDeliveryAck | rds::wire::kCapOrder,
-					     static_cast<uint16_t>(conn.max_paths), index });
+	rds::wire::encode_hello(m->hdr,
+				{conn.gen, rds::wire::kCapDeliveryAck | rds::wire::kCapOrder,
+				 static_cast<uint16_t>(conn.max_paths), index});
 	m->flags = rds::kMsgOnce;
 	queue_first(m);
 	return true;

@@ -170,9 +170,9 @@ void rds_path::collect_acked(rds::MsgList &done)
 		if (m == unsent_)
 			return;
 
-		bool gone = who == rds::Peer::kAcks  ? rds::wire::get64(m->hdr.sequence) <= last :
-			    who == rds::Peer::kPlain ? m->end_off <= acked_off_ :
-						       false;
+		bool gone = who == rds::Peer::kAcks    ? rds::wire::get64(m->hdr.sequence) <= last
+			    : who == rds::Peer::kPlain ? m->end_off <= acked_off_
+						       : false;
 
 		/* An operation without message is nothing that a peer could acknowledge. */
 		if (RDS_UNLIKELY(m->rdma())) {

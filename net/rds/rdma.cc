@@ -55,8 +55,7 @@ Status register_region(rds_socket &s, const struct rds_iov &vec, uint64_t flags,
 	if (!st.ok())
 		return st;
 	st = Status(s.trans->mr_get(s.net->os, &s.bound.addr, s.bound.scope, pages,
-				    (flags & rds::kRdmaReadWrite) != 0, &mr.key, &at,
-				    &mr.handle));
+				    (flags & rds::kRdmaReadWrite) != 0, &mr.key, &at, &mr.handle));
 	if (!st.ok())
 		rds_pages_unpin(pages);
 	return st;

@@ -55,8 +55,7 @@ struct OpNotice {
 /* A memory region. */
 struct Mr final {
 	Mr(const struct rds_transport &t, uint64_t flags)
-		: refs(1), trans(t), once(flags & kRdmaUseOnce),
-		  invalidate(flags & kRdmaInvalidate)
+		: refs(1), trans(t), once(flags & kRdmaUseOnce), invalidate(flags & kRdmaInvalidate)
 	{
 	}
 
@@ -69,8 +68,9 @@ struct Mr final {
 	const bool invalidate;
 };
 
-class RdmaSide final {
-    public:
+class RdmaSide final
+{
+public:
 	static RdmaSide *make(struct rds_socket &s);
 	~RdmaSide();
 	void get()
@@ -102,7 +102,7 @@ class RdmaSide final {
 	unsigned int peek(struct rds_notice *to, unsigned int max) RDS_EXCLUDES(lock_);
 	void drop(unsigned int n) RDS_EXCLUDES(lock_);
 
-    private:
+private:
 	static constexpr unsigned int kFirstBuckets = 16;
 	static constexpr unsigned int kMostBuckets = 4096; /* 64 KiB */
 	using Bucket = List<Mr, &Mr::link>;
@@ -132,12 +132,12 @@ struct MsgRdma final {
 	bool has_op = false;
 
 	struct rds_op op = {};
-	RdmaSide *side = nullptr;    /* whom the notification is for; referenced */
-	OpNotice *notice = nullptr;  /* nullptr: nobody wants to know, or it was told */
+	RdmaSide *side = nullptr;   /* whom the notification is for; referenced */
+	OpNotice *notice = nullptr; /* nullptr: nobody wants to know, or it was told */
 	bool only_errors = false;
-	bool begun = false;	     /* xmit has taken it; the path's lock */
-	bool delivered = false;	     /* its message was acknowledged; the path's lock */
-	Atomic<uint32_t> outcome;    /* 0: not decided; else 1 + RdmaStatus */
+	bool begun = false;	  /* xmit has taken it; the path's lock */
+	bool delivered = false;	  /* its message was acknowledged; the path's lock */
+	Atomic<uint32_t> outcome; /* 0: not decided; else 1 + RdmaStatus */
 };
 
 /* The last reference of its message goes. */

@@ -62,9 +62,9 @@ Status choose_atomic(const rds_socket &s, const struct rds_op_args &a, struct rd
 	op.compare_add_mask = a.masked ? a.compare_add_mask : plain;
 	op.swap_mask = a.masked ? a.swap_mask : all;
 	op.masked = masks || !(can & RDS_ATOMICS_PLAIN);
-	return can & (op.masked ? RDS_ATOMICS_MASKED : RDS_ATOMICS_PLAIN) ?
-		       Status() :
-		       Status::fail(err::kEopnotsupp);
+	return can & (op.masked ? RDS_ATOMICS_MASKED : RDS_ATOMICS_PLAIN)
+		       ? Status()
+		       : Status::fail(err::kEopnotsupp);
 }
 
 Status fill_op(rds_socket &s, const Message &m, const struct rds_op_args &a, struct rds_op &op)
@@ -219,8 +219,8 @@ uint64_t rdma_cookie(const wire::Header &h)
 
 	while (r.next(e))
 		if (e.type == wire::Ext::kRdmaDest)
-			return wire::get32(e.data) |
-			       static_cast<uint64_t>(wire::get32(e.data + 4)) << 32;
+			return wire::get32(e.data) | static_cast<uint64_t>(wire::get32(e.data + 4))
+							     << 32;
 	return 0;
 }
 

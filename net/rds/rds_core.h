@@ -111,10 +111,10 @@ void rds_socket_cancel(struct rds_socket *s, const struct rds_endpoint *to);
 /* -- RDMA (transports with RDS_CAP_RDMA) -- */
 /* What goes with a message to the peer's memory.  Flags and statuses are the UAPI's RDS_RDMA_*. */
 struct rds_op_args {
-	unsigned char kind;   /* enum rds_op_kind */
-	unsigned char masked; /* an atomic with masks */
-	uint64_t cookie;      /* names the peer's memory, and ... */
-	uint64_t remote_addr; /* ... where to begin in it, */
+	unsigned char kind;    /* enum rds_op_kind */
+	unsigned char masked;  /* an atomic with masks */
+	uint64_t cookie;       /* names the peer's memory, and ... */
+	uint64_t remote_addr;  /* ... where to begin in it, */
 	uint64_t remote_bytes; /* up to there; 8 of atomics */
 	const struct rds_iov *local;
 	unsigned int n_local;
@@ -151,7 +151,7 @@ struct rds_recv_info {
 	struct rds_endpoint from;
 	uint64_t cookie; /* of the sender's memory, 0: none came with it */
 	uint32_t len;
-	uint64_t stamp_ns; /* arrival, time of day; 0 when not asked for */
+	uint64_t stamp_ns;    /* arrival, time of day; 0 when not asked for */
 	uint64_t trace_ns[3]; /* header, whole, delivered (rds_now_ns); 0 when not asked for */
 };
 /* One reader at a time: 0 or -EINTR.  Between lock and unlock the head stays the head. */
@@ -243,8 +243,8 @@ void rds_info_paths(struct rds_net *net, void (*fn)(void *arg, const struct rds_
 		    void *arg);
 void rds_info_messages(struct rds_net *net, enum rds_info_queue q,
 		       void (*fn)(void *arg, const struct rds_msg_info *i), void *arg);
-void rds_info_sockets(struct rds_net *net,
-		      void (*fn)(void *arg, const struct rds_socket_info *i), void *arg);
+void rds_info_sockets(struct rds_net *net, void (*fn)(void *arg, const struct rds_socket_info *i),
+		      void *arg);
 
 #ifdef __cplusplus
 }

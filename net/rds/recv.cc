@@ -58,8 +58,7 @@ int check_header(Path &p, const wire::Fields &f)
 
 	if (f.len > kMaxMessageBytes) {
 		note_drop(p, f, RDS_S_recv_drop_bad_length);
-		rds_log("message longer than the limit: path reset", &p.conn.laddr,
-			&p.conn.faddr);
+		rds_log("message longer than the limit: path reset", &p.conn.laddr, &p.conn.faddr);
 		p.drop(RDS_DROP_PROTOCOL);
 		return -err::kEproto;
 	}
@@ -149,8 +148,8 @@ int deliver(Path &p, Message *m, const wire::Fields &f)
 	const bool spill = !(p.conn.trans.caps & RDS_CAP_SHARED_CONG);
 	const bool says = RDS_UNLIKELY(m->hdr.ext[0]) && p.conn.trans.caps & RDS_CAP_RDMA;
 
-	switch (RDS_UNLIKELY(says) ? hand_over_rdma(p, *s, m, spill) :
-				     s->deliver(m, p.arriving, spill)) {
+	switch (RDS_UNLIKELY(says) ? hand_over_rdma(p, *s, m, spill)
+				   : s->deliver(m, p.arriving, spill)) {
 	case Deliver::kTaken:
 		if (RDS_UNLIKELY(!p.reached.load()))
 			p.reached.store(1);

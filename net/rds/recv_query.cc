@@ -13,7 +13,7 @@ bool place_of(const wire::Header &h, Place &place)
 
 	while (r.next(e)) {
 		if (e.type == wire::Ext::kOrder) {
-			place = { .number = wire::get32(e.data), .low = wire::get32(e.data + 4) };
+			place = {.number = wire::get32(e.data), .low = wire::get32(e.data + 4)};
 			return true;
 		}
 	}
@@ -55,8 +55,7 @@ bool RecvFlow::is_new(uint32_t number) const
 {
 	uint32_t ahead = number - now.contig;
 
-	return ahead - 1 < kOrderWindow &&
-	       !(bits_[number % kOrderWindow / 64] & bit(number));
+	return ahead - 1 < kOrderWindow && !(bits_[number % kOrderWindow / 64] & bit(number));
 }
 
 /* Another count, of which all up to @below is nothing to us. */
@@ -229,8 +228,9 @@ void remember(struct rds_recv_look &look, Path &p)
 }
 
 /* Adds up what is held of one peer, or of all. */
-class HeldCount final {
-    public:
+class HeldCount final
+{
+public:
 	explicit HeldCount(const struct rds_endpoint *peer) : peer_(peer)
 	{
 	}
@@ -244,11 +244,10 @@ class HeldCount final {
 	void arriving(const Path &p, uint64_t word);
 	struct rds_recv_counts sum() const;
 
-    private:
+private:
 	bool wants(const struct rds_endpoint &from) const
 	{
-		return !peer_ || (same_addr(from.addr, peer_->addr) &&
-				  from.scope == peer_->scope &&
+		return !peer_ || (same_addr(from.addr, peer_->addr) && from.scope == peer_->scope &&
 				  (!peer_->port || from.port == peer_->port));
 	}
 
@@ -261,7 +260,7 @@ class HeldCount final {
 
 void HeldCount::queued(const Message &m)
 {
-	struct rds_endpoint from = { m.saddr, m.scope, wire::get16(m.hdr.sport) };
+	struct rds_endpoint from = {m.saddr, m.scope, wire::get16(m.hdr.sport)};
 	Place place;
 
 	if (!wants(from))
@@ -283,7 +282,7 @@ void HeldCount::queued(const Message &m)
 /* Of a flow that nothing has been delivered of yet, no gap is known. */
 void HeldCount::arriving(const Path &p, uint64_t word)
 {
-	struct rds_endpoint from = { p.conn.faddr, p.conn.scope, port_of(word, 16) };
+	struct rds_endpoint from = {p.conn.faddr, p.conn.scope, port_of(word, 16)};
 
 	if (!wants(from))
 		return;
@@ -308,7 +307,7 @@ struct rds_recv_counts HeldCount::sum() const
 		});
 	if (unknown_ || span > RDS_RECV_UNKNOWN)
 		span = RDS_RECV_UNKNOWN;
-	return { .held = held_, .span = static_cast<uint32_t>(span) };
+	return {.held = held_, .span = static_cast<uint32_t>(span)};
 }
 
 } // namespace
@@ -319,7 +318,7 @@ using namespace rds;
 /* @m has been queued. */
 void rds_socket::note_place(const Message &m)
 {
-	struct rds_endpoint from = { m.saddr, m.scope, wire::get16(m.hdr.sport) };
+	struct rds_endpoint from = {m.saddr, m.scope, wire::get16(m.hdr.sport)};
 	Place place;
 
 	if (!place_of(m.hdr, place))
@@ -394,7 +393,7 @@ void rds_socket_recv_counts(struct rds_socket *s, const struct rds_recv_look *lo
 	if (!s->is_bound())
 		return;
 	if (!s->reader.try_lock()) {
-		*out = { .held = RDS_RECV_UNKNOWN, .span = RDS_RECV_UNKNOWN };
+		*out = {.held = RDS_RECV_UNKNOWN, .span = RDS_RECV_UNKNOWN};
 		return;
 	}
 	*out = s->count_held(*look, nullptr);

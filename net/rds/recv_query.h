@@ -58,8 +58,9 @@ struct FlowState {
 
 /* One numbered flow.  Its memory stays while the socket lives: who is forgotten makes room for
  * another in the same place. */
-class RecvFlow final {
-    public:
+class RecvFlow final
+{
+public:
 	RDS_INLINE static bool same(const struct rds_endpoint &a, const struct rds_endpoint &b)
 	{
 		return a.addr.w[0] == b.addr.w[0] && a.addr.w[1] == b.addr.w[1] &&
@@ -89,7 +90,7 @@ class RecvFlow final {
 	}
 	FlowState then;
 
-    private:
+private:
 	bool is_new(uint32_t number) const;
 	void restart(uint32_t below);
 	void settle(uint32_t upto);
@@ -108,8 +109,9 @@ class RecvFlow final {
 };
 
 /* All numbered flows of a socket. */
-class RecvFlows final {
-    public:
+class RecvFlows final
+{
+public:
 	explicit RecvFlows(uint32_t seed) : seed_(seed)
 	{
 	}
@@ -128,7 +130,7 @@ class RecvFlows final {
 				fn(*f);
 	}
 
-    private:
+private:
 	unsigned int row(const struct rds_endpoint &peer) const;
 	RecvFlow *get(const struct rds_endpoint &peer);
 

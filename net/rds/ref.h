@@ -22,7 +22,7 @@ namespace rds
 template <typename T>
 class Atomic final
 {
-    public:
+public:
 	constexpr Atomic() = default;
 	constexpr explicit Atomic(T v) : v_(v)
 	{
@@ -73,11 +73,11 @@ class Atomic final
 	}
 	RDS_INLINE bool compare_exchange(T &expected, T desired)
 	{
-		return __atomic_compare_exchange_n(&v_, &expected, desired, false,
-						   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+		return __atomic_compare_exchange_n(&v_, &expected, desired, false, __ATOMIC_SEQ_CST,
+						   __ATOMIC_RELAXED);
 	}
 
-    private:
+private:
 	T v_{};
 };
 
@@ -85,7 +85,7 @@ class Atomic final
 template <typename E>
 class AtomicEnum final
 {
-    public:
+public:
 	RDS_INLINE E load() const
 	{
 		return static_cast<E>(v_.load());
@@ -104,7 +104,7 @@ class AtomicEnum final
 		return done;
 	}
 
-    private:
+private:
 	Atomic<uint8_t> v_;
 };
 
@@ -146,7 +146,7 @@ RDS_INLINE auto announce_then_look(Say say, Look look)
 /* Intrusive count.  get_unless_zero() is for objects found under RCU. */
 class RefCount final
 {
-    public:
+public:
 	explicit RefCount(uint32_t n) : n_(n)
 	{
 	}
@@ -173,14 +173,14 @@ class RefCount final
 		return n_.load_acquire() == 1;
 	}
 
-    private:
+private:
 	Atomic<uint32_t> n_;
 };
 
 /* An RCU reader for the length of a scope. */
 class RcuReader final
 {
-    public:
+public:
 	RDS_INLINE RcuReader()
 	{
 		rds_rcu_read_lock();

@@ -37,7 +37,7 @@ inline constexpr int kEnoioctlcmd = 515;
 
 class [[nodiscard]] Status final
 {
-    public:
+public:
 	constexpr Status() = default;
 	/* @negative_errno: 0 or what the C side returned. */
 	constexpr explicit Status(int negative_errno) : v_(negative_errno)
@@ -61,14 +61,14 @@ class [[nodiscard]] Status final
 		return v_ == -positive_errno;
 	}
 
-    private:
+private:
 	int v_ = 0;
 };
 
 template <typename T>
 class [[nodiscard]] Result final
 {
-    public:
+public:
 	constexpr Result(T value) : value_(value)
 	{
 	}
@@ -88,7 +88,7 @@ class [[nodiscard]] Result final
 		return value_;
 	}
 
-    private:
+private:
 	T value_{};
 	Status status_{};
 };

@@ -51,7 +51,7 @@ RDS_INLINE bool same_addr(const struct rds_addr &a, const struct rds_addr &b)
 enum class Deliver {
 	kTaken, /* queued; the socket owns the message now */
 	kClosed,
-	kFull,  /* over the hard limit: try again later */
+	kFull, /* over the hard limit: try again later */
 };
 } // namespace rds
 
@@ -122,10 +122,10 @@ struct rds_socket final {
 
 	/* Connection of the last send, good while the table's generation is the same. */
 	rds::Atomic<struct rds_conn *> conn_cache;
-	rds::Atomic<uint64_t> conn_gen{ ~0ull };
+	rds::Atomic<uint64_t> conn_gen{~0ull};
 	rds::SendSpace snd_space;
 	rds::Atomic<rds::Flows *> send_flows; /* made with the first hint; ours until destroyed */
-	rds::Atomic<uint32_t> order;	   /* an rds::Order, of messages that say nothing else */
+	rds::Atomic<uint32_t> order;	      /* an rds::Order, of messages that say nothing else */
 
 	rds::Spinlock<RDS_RANK_RECV> recv_lock;
 	rds::List<rds::Message, &rds::Message::recv_link> arrived RDS_GUARDED_BY(recv_lock);
@@ -156,7 +156,7 @@ struct rds_socket final {
 	rds::Atomic<uint32_t> recverr;
 	rds::Atomic<uint32_t> tracing;
 
-    private:
+private:
 	rds::Status attach(const struct rds_endpoint &want);
 	void choose(const struct rds_transport *t);
 	void give_transport_back();

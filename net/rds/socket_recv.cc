@@ -235,9 +235,9 @@ struct rds_msg *rds_recv_head(struct rds_socket *s, struct rds_recv_info *info) 
 		info->from.port = rds::wire::get16(m->hdr.sport);
 		info->len = m->len;
 		/* Of a transport without RDMA it would be a key that means nothing here. */
-		info->cookie = RDS_UNLIKELY(m->hdr.ext[0]) && s->trans->caps & RDS_CAP_RDMA ?
-				       rds::rdma_cookie(m->hdr) :
-				       0;
+		info->cookie = RDS_UNLIKELY(m->hdr.ext[0]) && s->trans->caps & RDS_CAP_RDMA
+				       ? rds::rdma_cookie(m->hdr)
+				       : 0;
 		info->stamp_ns = m->stamp_ns;
 		__builtin_memcpy(info->trace_ns, m->trace_ns, sizeof(info->trace_ns));
 	}

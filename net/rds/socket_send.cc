@@ -69,8 +69,8 @@ bool rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, rds::P
 }
 
 /* The same, of a message that is accounted for. */
-bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
-			  rds::Path *&token, Status &st)
+bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more, rds::Path *&token,
+			  Status &st)
 {
 	m->sock = this;
 	m->tos = tos;
@@ -82,8 +82,8 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 	uint32_t len = m->len, charge = m->charge;
 	rds::Path *at = &path;
 	rds::Flows *in = send_flows.load_acquire();
-	auto queued = RDS_UNLIKELY(in) ? in->enqueue(path.conn, m, more, at) :
-					 path.enqueue(m, more, true);
+	auto queued = RDS_UNLIKELY(in) ? in->enqueue(path.conn, m, more, at)
+				       : path.enqueue(m, more, true);
 	bool moved = queued.ok() && queued.value() == rds::Queued::kMoved;
 
 	st = queued.status();
@@ -261,8 +261,8 @@ extern "C" {
 int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int zcopy,
 		   uint32_t cookie, struct rds_msg **out)
 {
-	Message *m = zcopy ? rds::message_alloc(len, RDS_MAY_SLEEP) :
-			     rds::message_create(len, RDS_MAY_SLEEP);
+	Message *m = zcopy ? rds::message_alloc(len, RDS_MAY_SLEEP)
+			   : rds::message_create(len, RDS_MAY_SLEEP);
 
 	if (!m) {
 		s->net->count(RDS_S_send_no_memory);

@@ -46,44 +46,44 @@
 	X(recv_bytes_freed_fromsock)                                                               \
 	X(send_stuck_rm)                                                                           \
 	/* Ours. */                                                                                \
-	X(recv_drop_bad_length)	  /* h_len above the limit: the path was reset */                 \
-	X(recv_drop_bad_cong)	  /* congestion update that is not 8192 bytes long */             \
-	X(recv_drop_bad_port)	  /* source or destination port 0 where that means nothing */     \
-	X(recv_bad_flags)	  /* header flags nobody defined; the message was taken */        \
-	X(recv_bad_exthdr)	  /* extension header cut short or of an impossible type */       \
-	X(recv_foreign_exthdr)	  /* extension header that belongs to another transport */        \
-	X(recv_sock_full)	  /* receiver over its hard limit: reading of the path paused */  \
-	X(recv_no_memory)	  /* allocation failed on receive: retried */                     \
-	X(recv_pong_dropped)	  /* too many unanswered pings queued on one path */              \
-	X(send_no_memory)	  /* allocation failed on send */                                 \
-	X(send_cancelled)	  /* taken back by RDS_CANCEL_SENT_TO or close */                 \
-	X(send_retransmitted)	  /* queued again after a reset */                                \
-	X(send_held)		  /* waited for company instead of a segment of its own */        \
-	X(conn_knock)		  /* the peer asked us to connect */                              \
-	X(conn_replaced)	  /* accepted while up: the peer had given the old one up */      \
-	X(conn_takeover_refused)  /* accepted while up, and the old one answered: refused */      \
-	X(conn_drain_timeout)	  /* closed without having seen the peer's end */                 \
-	X(cong_wakeups)		  /* sockets woken because a port they waited for cleared */ \
-	X(send_ack_only)	  /* bare acks: nothing was there to carry one */                 \
-	X(recv_ack_only)	  /* bare acks received */                                        \
-	X(recv_bad_ack)		  /* acknowledges what was never sent: ignored */                 \
-	X(conn_passive_refused)	  /* a peer called, and max_passive_connections were there */     \
-	X(conn_fan_out)		  /* path 0 was full: messages spread over several */             \
-	X(conn_fold)		  /* the peer is another now: all were brought together */        \
-	X(conn_wrong_path)	  /* a connection was taken for another path's: ended */          \
-	X(conn_idle)		  /* nothing to say for idle_timeout_ms: ended in order */        \
-	X(conn_collected)	  /* and its memory given back */                                 \
-	X(send_order_away)	  /* un-ordered, sent on another path than its ports' */          \
-	X(send_order_wait)	  /* kept back until what is on other paths was delivered */      \
-	X(conn_stranger_gone)	  /* of a peer that brought nothing for a socket: forgotten */    \
-	X(conn_evicted)		  /* one of too many that only peers want, or mute */             \
-	X(conn_tombstone)	  /* collected, and only its numbers are remembered */
+	X(recv_drop_bad_length)	 /* h_len above the limit: the path was reset */                   \
+	X(recv_drop_bad_cong)	 /* congestion update that is not 8192 bytes long */               \
+	X(recv_drop_bad_port)	 /* source or destination port 0 where that means nothing */       \
+	X(recv_bad_flags)	 /* header flags nobody defined; the message was taken */          \
+	X(recv_bad_exthdr)	 /* extension header cut short or of an impossible type */         \
+	X(recv_foreign_exthdr)	 /* extension header that belongs to another transport */          \
+	X(recv_sock_full)	 /* receiver over its hard limit: reading of the path paused */    \
+	X(recv_no_memory)	 /* allocation failed on receive: retried */                       \
+	X(recv_pong_dropped)	 /* too many unanswered pings queued on one path */                \
+	X(send_no_memory)	 /* allocation failed on send */                                   \
+	X(send_cancelled)	 /* taken back by RDS_CANCEL_SENT_TO or close */                   \
+	X(send_retransmitted)	 /* queued again after a reset */                                  \
+	X(send_held)		 /* waited for company instead of a segment of its own */          \
+	X(conn_knock)		 /* the peer asked us to connect */                                \
+	X(conn_replaced)	 /* accepted while up: the peer had given the old one up */        \
+	X(conn_takeover_refused) /* accepted while up, and the old one answered: refused */        \
+	X(conn_drain_timeout)	 /* closed without having seen the peer's end */                   \
+	X(cong_wakeups)		 /* sockets woken because a port they waited for cleared */        \
+	X(send_ack_only)	 /* bare acks: nothing was there to carry one */                   \
+	X(recv_ack_only)	 /* bare acks received */                                          \
+	X(recv_bad_ack)		 /* acknowledges what was never sent: ignored */                   \
+	X(conn_passive_refused)	 /* a peer called, and max_passive_connections were there */       \
+	X(conn_fan_out)		 /* path 0 was full: messages spread over several */               \
+	X(conn_fold)		 /* the peer is another now: all were brought together */          \
+	X(conn_wrong_path)	 /* a connection was taken for another path's: ended */            \
+	X(conn_idle)		 /* nothing to say for idle_timeout_ms: ended in order */          \
+	X(conn_collected)	 /* and its memory given back */                                   \
+	X(send_order_away)	 /* un-ordered, sent on another path than its ports' */            \
+	X(send_order_wait)	 /* kept back until what is on other paths was delivered */        \
+	X(conn_stranger_gone)	 /* of a peer that brought nothing for a socket: forgotten */      \
+	X(conn_evicted)		 /* one of too many that only peers want, or mute */               \
+	X(conn_tombstone)	 /* collected, and only its numbers are remembered */
 
 enum rds_stat {
 #define RDS_STAT_ENUM(name) RDS_S_##name,
 	RDS_STATS(RDS_STAT_ENUM)
 #undef RDS_STAT_ENUM
-	RDS_STAT_COUNT,
+		RDS_STAT_COUNT,
 };
 
 #endif

@@ -131,7 +131,7 @@ bool Tombs::recall(const TombKey &key, unsigned int index, TombCount &count, uin
 
 	if (!t || !(t->which >> index & 1))
 		return false;
-	count = { t->next_rx_seq[index], t->gen[index] };
+	count = {t->next_rx_seq[index], t->gen[index]};
 	return true;
 }
 

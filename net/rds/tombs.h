@@ -53,7 +53,7 @@ struct Tomb {
 
 class Tombs final
 {
-    public:
+public:
 	Tombs() = default;
 	Tombs(const Tombs &) = delete;
 	Tombs &operator=(const Tombs &) = delete;
@@ -75,7 +75,7 @@ class Tombs final
 		return count_.load();
 	}
 
-    private:
+private:
 	bool make_buckets() RDS_EXCLUDES(lock_);
 	Tomb *touch(const TombKey &key, uint32_t hash) RDS_REQUIRES(lock_);
 	void enter(Tomb *t) RDS_REQUIRES(lock_);
@@ -84,7 +84,7 @@ class Tombs final
 	Spinlock<RDS_RANK_TOMBS> lock_;
 	Atomic<Tomb **> buckets_; /* kTombBuckets of them, made with the first tombstone */
 	List<Tomb, &Tomb::age> ages_ RDS_GUARDED_BY(lock_); /* the oldest first */
-	Atomic<uint32_t> count_; /* written under lock_ */
+	Atomic<uint32_t> count_;			    /* written under lock_ */
 };
 
 } // namespace rds

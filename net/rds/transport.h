@@ -58,7 +58,7 @@ struct rds_op {
 	unsigned char alone;  /* nothing but the operation is to be sent */
 	uint32_t rkey;	      /* of the peer's memory, and where in it: */
 	uint64_t raddr;
-	uint32_t bytes;	      /* 1 .. 1 MiB; 8 of atomics */
+	uint32_t bytes;		 /* 1 .. 1 MiB; 8 of atomics */
 	struct rds_pages *pages; /* our memory: source of a write, target of everything else */
 	/* Atomics: what to compare with or to add, what to swap in, and the masks of both. */
 	uint64_t compare_add, swap, compare_add_mask, swap_mask;
@@ -71,8 +71,8 @@ enum rds_atomics { RDS_ATOMICS_PLAIN = 1, RDS_ATOMICS_MASKED = 2 };
  * then all of msgs[1], ... */
 struct rds_xmit {
 	struct rds_msg *const *msgs;
-	unsigned int n;	 /* at least 1 */
-	uint32_t off;	 /* bytes of msgs[0] that were accepted earlier */
+	unsigned int n;	    /* at least 1 */
+	uint32_t off;	    /* bytes of msgs[0] that were accepted earlier */
 	unsigned char more; /* another call follows at once: no need to push */
 };
 
@@ -164,17 +164,17 @@ struct rds_transport {
 #define RDS_DROP_REASONS(X, LAST)                                                                  \
 	X(NONE, "-")                                                                               \
 	X(PEER_CLOSED, "peer closed")                                                              \
-	X(ERROR, "error")	      /* reset, timeout, unreachable */                            \
+	X(ERROR, "error") /* reset, timeout, unreachable */                                        \
 	X(CONNECT, "connect failed")                                                               \
-	X(KNOCKED, "knocked")	      /* our knock was accepted; now the peer calls us */          \
-	X(REPLACED, "replaced")	      /* the peer opened a new one */                              \
-	X(PROTOCOL, "protocol")	      /* the peer sent what no RDS sends */                        \
-	X(SEND, "send failed")	      /* xmit failed */                                            \
-	X(PATHS, "paths changed")     /* the peer has another number of paths */                   \
-	X(ADMIN, "admin")	      /* a sysctl asked for it */                                  \
-	X(IDLE, "idle")		      /* nothing went over it for idle_timeout_ms */               \
-	X(EVICTED, "evicted")	      /* a stranger said nothing, or room was needed */            \
-	LAST(DESTROY, "destroy")      /* its namespace or transport goes */
+	X(KNOCKED, "knocked")	  /* our knock was accepted; now the peer calls us */              \
+	X(REPLACED, "replaced")	  /* the peer opened a new one */                                  \
+	X(PROTOCOL, "protocol")	  /* the peer sent what no RDS sends */                            \
+	X(SEND, "send failed")	  /* xmit failed */                                                \
+	X(PATHS, "paths changed") /* the peer has another number of paths */                       \
+	X(ADMIN, "admin")	  /* a sysctl asked for it */                                      \
+	X(IDLE, "idle")		  /* nothing went over it for idle_timeout_ms */                   \
+	X(EVICTED, "evicted")	  /* a stranger said nothing, or room was needed */                \
+	LAST(DESTROY, "destroy")  /* its namespace or transport goes */
 
 enum rds_drop_reason {
 #define RDS_DROP_ENUM(name, text) RDS_DROP_##name,

@@ -23,7 +23,7 @@ struct Registry {
 
 constinit Registry *registry = nullptr;
 
-constexpr const char *kModules[kTransCount] = { "rds_rdma", nullptr, "rds_tcp", "rds_loop" };
+constexpr const char *kModules[kTransCount] = {"rds_rdma", nullptr, "rds_tcp", "rds_loop"};
 
 const struct rds_transport *lookup(unsigned int type)
 {
@@ -67,9 +67,8 @@ bool transport_serves(struct rds_os_net *os, const struct rds_transport &t,
 	return t.laddr_check(os, &addr, scope) == 0;
 }
 
-Result<const struct rds_transport *> transport_for_laddr(struct rds_os_net *os,
-							 const struct rds_addr &addr,
-							 uint32_t scope)
+Result<const struct rds_transport *>
+transport_for_laddr(struct rds_os_net *os, const struct rds_addr &addr, uint32_t scope)
 {
 	if (is_loopback(addr)) {
 		const struct rds_transport *t = lookup_or_load(kTransLoop);
@@ -111,9 +110,9 @@ Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
 		local = is_loopback(faddr) || same_addr(laddr, faddr) ||
 			transport_serves(os, t, faddr, scope);
 	if (!local)
-		return rds_module_get(t.owner) ? Result<const struct rds_transport *>(
-							 Status::fail(err::kEnetdown)) :
-						 &t;
+		return rds_module_get(t.owner)
+			       ? Result<const struct rds_transport *>(Status::fail(err::kEnetdown))
+			       : &t;
 
 	const struct rds_transport *loop = lookup_or_load(kTransLoop);
 

@@ -19,9 +19,8 @@ enum TransportType : unsigned int { kTransIb, kTransGap, kTransTcp, kTransLoop, 
 
 /* The one that serves the local address @addr: loopback addresses loop, others in order of type.
  * -EADDRNOTAVAIL. */
-Result<const struct rds_transport *> transport_for_laddr(struct rds_os_net *os,
-							 const struct rds_addr &addr,
-							 uint32_t scope);
+Result<const struct rds_transport *>
+transport_for_laddr(struct rds_os_net *os, const struct rds_addr &addr, uint32_t scope);
 /* The one of @type, loaded if need be.  -ENOPROTOOPT. */
 Result<const struct rds_transport *> transport_by_type(unsigned int type);
 /* Does @t serve the local address?  Takes no reference. */

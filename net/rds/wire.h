@@ -19,25 +19,25 @@ enum Flag : uint8_t {
 	kCongBitmap = 0x01,
 	kAckRequired = 0x02,
 	kRetransmitted = 0x04,
-	kHbPing = 0x08,	       /* UEK's heartbeat, IB only */
+	kHbPing = 0x08, /* UEK's heartbeat, IB only */
 	kHbPong = 0x10,
-	kMoreExthdrs = 0x20,   /* 7.x: more than one extension header follows */
+	kMoreExthdrs = 0x20, /* 7.x: more than one extension header follows */
 	kKnownFlags = 0x3f,
 };
 
 enum class Ext : uint8_t {
 	kNone = 0,
-	kVersion = 1,	 /* be32 */
-	kRdma = 2,	 /* be32 rkey */
-	kRdmaDest = 3,	 /* be32 rkey, be32 offset */
-	kRdmaBytes = 4,	 /* be32 bytes, u8 flags, 3 pad */
-	kNpaths = 5,	 /* be16 */
-	kGenNum = 6,	 /* be32 */
-	kCapBits = 7,	 /* be32 */
-	kSportIdx = 8,	 /* the path's index; 7.x: 1 dummy byte */
-	kCsum = 9,	 /* be32, u8, 3 pad */
-	kOrder = 15,	 /* be32 number, be32 low: of the sender's flow, see order.h */
-	kLimit = 16,	 /* types from here on end the parsing */
+	kVersion = 1,	/* be32 */
+	kRdma = 2,	/* be32 rkey */
+	kRdmaDest = 3,	/* be32 rkey, be32 offset */
+	kRdmaBytes = 4, /* be32 bytes, u8 flags, 3 pad */
+	kNpaths = 5,	/* be16 */
+	kGenNum = 6,	/* be32 */
+	kCapBits = 7,	/* be32 */
+	kSportIdx = 8,	/* the path's index; 7.x: 1 dummy byte */
+	kCsum = 9,	/* be32, u8, 3 pad */
+	kOrder = 15,	/* be32 number, be32 low: of the sender's flow, see order.h */
+	kLimit = 16,	/* types from here on end the parsing */
 };
 
 inline constexpr unsigned int kHeaderBytes = 48;
@@ -125,13 +125,13 @@ struct Fields {
 
 RDS_INLINE Fields decode(const Header &h)
 {
-	return Fields{ .seq = get64(h.sequence),
-		       .ack = get64(h.ack),
-		       .len = get32(h.len),
-		       .sport = get16(h.sport),
-		       .dport = get16(h.dport),
-		       .flags = h.flags,
-		       .credit = h.credit };
+	return Fields{.seq = get64(h.sequence),
+		      .ack = get64(h.ack),
+		      .len = get32(h.len),
+		      .sport = get16(h.sport),
+		      .dport = get16(h.dport),
+		      .flags = h.flags,
+		      .credit = h.credit};
 }
 
 /* Sequence and ack are stamped later (path.cc); the rest of the header becomes 0. */
@@ -160,7 +160,7 @@ struct ExtView {
  */
 class ExtReader final
 {
-    public:
+public:
 	explicit ExtReader(const Header &h) : p_(h.ext), left_(kExtBytes)
 	{
 	}
@@ -171,7 +171,7 @@ class ExtReader final
 		return bad_;
 	}
 
-    private:
+private:
 	const uint8_t *p_;
 	unsigned int left_;
 	bool bad_ = false;
@@ -201,7 +201,7 @@ Hello decode_hello(const Header &h);
 /* Appends extension headers; false (and nothing written) when there is no room. */
 class ExtWriter final
 {
-    public:
+public:
 	explicit ExtWriter(Header &h) : p_(h.ext), left_(kExtBytes)
 	{
 	}
@@ -213,7 +213,7 @@ class ExtWriter final
 	bool order(uint32_t number, uint32_t low);
 	bool cap_bits(uint32_t caps); /* must be the last one, see Cap */
 
-    private:
+private:
 	uint8_t *start(Ext type);
 
 	uint8_t *p_;

@@ -23,8 +23,9 @@
 #include "perf.h"
 
 static const struct family fams[] = {
-	{"rds-lo", RDS, LO, 1},	    {"rds-self", RDS, SELF, 0}, {"rds-veth", RDS, VETH, 0},
-	{"tcp-veth", TCP, VETH, 0}, {"unix-lo", UNIX, LO, 0},	    {"rds-ib", RDS, PEER, 0},
+	{"rds-lo", RDS, LO, 1},	       {"rds-self", RDS, SELF, 0},
+	{"rds-veth", RDS, VETH, 0},    {"tcp-veth", TCP, VETH, 0},
+	{"unix-lo", UNIX, LO, 0},      {"rds-ib", RDS, PEER, 0},
 	{"rds-ib-self", RDS, NEAR, 0}, {"rds-ib-through", RDS, THROUGH, 0},
 };
 
@@ -267,7 +268,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (argc < 2 || strcmp(argv[1], "suite")) {
-		fprintf(stderr, "usage: rdsperf suite [-o OFFSET] [-i a|b|s|t] [FAM[:TEST[:SIZE]]]... | list\n");
+		fprintf(stderr, "usage: rdsperf suite [-o OFFSET] [-i a|b|s|t] "
+				"[FAM[:TEST[:SIZE]]]... | list\n");
 		return 2;
 	}
 	argv += 2;

@@ -32,9 +32,9 @@ static const char *address(char role)
 
 static int rxe_add(const char *dev)
 {
-	struct request b = {.h = {.nlmsg_len = NLMSG_LENGTH(0),
-				  .nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV,
-								 RDMA_NLDEV_CMD_NEWLINK)}};
+	struct request b = {
+		.h = {.nlmsg_len = NLMSG_LENGTH(0),
+		      .nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_NEWLINK)}};
 
 	attr(&b, RDMA_NLDEV_ATTR_DEV_NAME, "rxe0", 5);
 	attr(&b, RDMA_NLDEV_ATTR_LINK_TYPE, "rxe", 4);

@@ -34,12 +34,12 @@
 
 enum kind { RDS, TCP, UNIX };
 enum topo {
-	LO,   /* 127.0.0.1 */
-	SELF, /* the node's own interface address */
-	VETH, /* two network namespaces joined by a veth pair */
-	NEAR, /* two addresses of one machine's soft-RoCE */
+	LO,	 /* 127.0.0.1 */
+	SELF,	 /* the node's own interface address */
+	VETH,	 /* two network namespaces joined by a veth pair */
+	NEAR,	 /* two addresses of one machine's soft-RoCE */
 	THROUGH, /* the same, with modules that take no shorter way (counted.py) */
-	PEER, /* two machines, each of which runs one end and counts for itself */
+	PEER,	 /* two machines, each of which runs one end and counts for itself */
 };
 
 struct family {
@@ -80,9 +80,10 @@ struct perf_case {
 	const struct test *test;
 	size_t size;
 	int nsend;
-	int window;	    /* messages per credit */
-	int lat;	    /* ping-pong: every message is echoed */
-	int r2s[2], s2r[2]; /* pipes by which the two tell each other to go on; PEER: one TCP socket */
+	int window; /* messages per credit */
+	int lat;    /* ping-pong: every message is echoed */
+	int r2s[2],
+		s2r[2]; /* pipes by which the two tell each other to go on; PEER: one TCP socket */
 };
 
 /* One end of a connection, or a datagram socket. */
@@ -135,7 +136,8 @@ int large_buffers(void);
 /* namespaces A and B, va 10.9.0.1 <-> vb 10.9.0.2; 0 or -1 */
 int net_setup(void);
 
-/* peer.c: soft-RoCE; @role: this is machine 'a' (10.9.0.1) or 'b' (10.9.0.2), or both ('s'); 0, -1 */
+/* peer.c: soft-RoCE; @role: this is machine 'a' (10.9.0.1) or 'b' (10.9.0.2), or both ('s'); 0, -1
+ */
 int ib_setup(char role);
 /* A TCP connection to the other machine, one for each case, or -1. */
 int peer_meet(void);

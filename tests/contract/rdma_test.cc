@@ -221,9 +221,9 @@ TEST_P(Rdma, WritesAMebibyte)
 	fill(source, 3);
 	pieces = {source.iov()};
 	ASSERT_EQ(told(send(a, [&] { return !memcmp(source.data(), target.data(), kMost); })),
-		  GetParam().verbs.send_ring * GetParam().verbs.sges < kMost / host::kPageBytes ?
-			  RDS_RDMA_OTHER_ERROR :
-			  RDS_RDMA_SUCCESS);
+		  GetParam().verbs.send_ring * GetParam().verbs.sges < kMost / host::kPageBytes
+			  ? RDS_RDMA_OTHER_ERROR
+			  : RDS_RDMA_SUCCESS);
 	EXPECT_TRUE(come_to_rest());
 }
 
@@ -302,9 +302,11 @@ TEST_P(Rdma, AddsWhereverTheOldValueGoes)
 	struct rds_op_args a = args(RDS_OP_FADD, cookie, 800, 8);
 
 	pieces = {ours.iov(4096 - 24 - 4, 8)};
-	EXPECT_EQ(told(send(a, [&] {
-			  return !memcmp(ours.data() + 4096 - 24 - 4, theirs.data() + 800, 8);
-		  })),
+	EXPECT_EQ(told(send(a,
+			    [&] {
+				    return !memcmp(ours.data() + 4096 - 24 - 4, theirs.data() + 800,
+						   8);
+			    })),
 		  RDS_RDMA_SUCCESS);
 }
 
@@ -314,9 +316,9 @@ TEST_P(Rdma, AloneNobodyIsToldOverThere)
 	std::vector<uint64_t> all;
 
 	for (uint32_t i = 0; i < 30; i++)
-		all.push_back(send(args(RDS_OP_WRITE, cookie, i * 1000, 1000,
-					kNotify | RDS_RDMA_SILENT),
-				   same(i * 1000, 1000), 0));
+		all.push_back(
+			send(args(RDS_OP_WRITE, cookie, i * 1000, 1000, kNotify | RDS_RDMA_SILENT),
+			     same(i * 1000, 1000), 0));
 	for (uint64_t t : all)
 		EXPECT_EQ(told(t), RDS_RDMA_SUCCESS);
 	EXPECT_TRUE(come_to_rest());
@@ -417,9 +419,9 @@ TEST_P(Rdma, WhatTheMemoryDoesNotAllowIsRefused)
 		args(RDS_OP_CSWP, cookie, 4, 8),
 		args(RDS_OP_READ, cookie - (8ull << 32), 0, 16),
 	};
-	const struct rds_iov locals[] = {ours.iov(0, 10), ours.iov(0, 10), ours.iov(0, 10),
-					 ours.iov(0, 1), ours.iov(0, 5001), ours.iov(0, 50000),
-					 ours.iov(0, 10), ours.iov(0, 8), ours.iov(0, 8),
+	const struct rds_iov locals[] = {ours.iov(0, 10), ours.iov(0, 10),   ours.iov(0, 10),
+					 ours.iov(0, 1),  ours.iov(0, 5001), ours.iov(0, 50000),
+					 ours.iov(0, 10), ours.iov(0, 8),    ours.iov(0, 8),
 					 ours.iov(0, 16)};
 	const host::Bytes before(theirs.data(), theirs.data() + theirs.size());
 	uint32_t good = 0;
@@ -434,9 +436,9 @@ TEST_P(Rdma, WhatTheMemoryDoesNotAllowIsRefused)
 		for (int k = 0; k < 3; k++, good++) {
 			by_number.push_back(seen.sends({.owner = 1, .there = nullptr}));
 			EXPECT_EQ(from->send(at_b(200),
-					     traffic::make(1, static_cast<uint32_t>(
-								      by_number.size() - 1),
-							   20)),
+					     traffic::make(
+						     1, static_cast<uint32_t>(by_number.size() - 1),
+						     20)),
 				  0);
 		}
 		ASSERT_TRUE(come_to_rest());
@@ -710,8 +712,8 @@ TEST_P(RdmaDeath, OfThePrograms)
 			from.reset();
 		if (who != 0)
 			to.reset();
-		EXPECT_TRUE(sim::run_until([&] { return !traffic::unacked(net_a()); },
-					   60 * kSecond));
+		EXPECT_TRUE(
+			sim::run_until([&] { return !traffic::unacked(net_a()); }, 60 * kSecond));
 		from.reset();
 		to.reset();
 		from = socket_a(100);

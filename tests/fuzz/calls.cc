@@ -64,8 +64,8 @@ struct App {
 
 /* Messages of one socket to one other. */
 struct Flow {
-	const App *from;   /* nullptr: closed since */
-	const App *to;	   /* nullptr: nobody was there, or closed since */
+	const App *from; /* nullptr: closed since */
+	const App *to;	 /* nullptr: nobody was there, or closed since */
 	struct rds_endpoint source, target;
 	uint32_t sent = 0;
 	uint32_t got = 0;
@@ -252,8 +252,8 @@ void Harness::bind(App &a)
 	int ret = a.s->bind(ep);
 	int want = 0;
 
-	if (a.bound || ep.port == 1 || (a.peer && a.peer->scope && ep.scope &&
-					a.peer->scope != ep.scope))
+	if (a.bound || ep.port == 1 ||
+	    (a.peer && a.peer->scope && ep.scope && a.peer->scope != ep.scope))
 		want = -err::kEinval;
 	else if (a.transport != kNoTransport && !nets_[a.net]->is_local(ep.addr))
 		want = -err::kEnoprotoopt;
@@ -290,9 +290,9 @@ void Harness::set_transport(App &a)
 {
 	auto type = in_.ConsumeIntegralInRange<unsigned int>(0, 5);
 	int ret = rds_socket_set_transport(a.s->core(), type);
-	int want = a.transport != kNoTransport ? -err::kEopnotsupp :
-		   type == kTcp		       ? 0 :
-						 -err::kEnoprotoopt;
+	int want = a.transport != kNoTransport ? -err::kEopnotsupp
+		   : type == kTcp	       ? 0
+					       : -err::kEnoprotoopt;
 
 	must(ret == want, "errno of SO_RDS_TRANSPORT");
 	if (!ret)
@@ -374,8 +374,7 @@ void Harness::send(App &a)
 		flows_[flow].sent++;
 	else if (named)
 		order_.not_sent(flow, flows_[flow].sent);
-	a.tried = a.tried ||
-		  (a.bound && (!ret || ret == -err::kEagain || ret == -err::kEnobufs));
+	a.tried = a.tried || (a.bound && (!ret || ret == -err::kEagain || ret == -err::kEnobufs));
 	a.perhaps_tried = a.perhaps_tried || ret == -err::kEnomem;
 	if (!a.bound)
 		must(ret == -err::kEnotconn || (ret == -err::kEnomem && failed(before)) ||
@@ -452,8 +451,7 @@ void Harness::poll(App &a)
 	unsigned int got = rds_socket_poll(a.s->core());
 	uint32_t one;
 
-	must(!(got & RDS_POLL_IN) ==
-		     !(a.s->readable() || rds_socket_zcopy(a.s->core(), &one, 1)),
+	must(!(got & RDS_POLL_IN) == !(a.s->readable() || rds_socket_zcopy(a.s->core(), &one, 1)),
 	     "POLLIN is what can be read");
 	must(!(got & RDS_POLL_OUT) == !rds_socket_writable(a.s->core()), "POLLOUT is room");
 }
@@ -475,8 +473,8 @@ void Harness::cancel(App &a)
 		a.s->sock().sndbuf = sndbuf;
 	}
 	for (Flow &f : flows_)
-		if (f.from == &a && (all || (same(f.target.addr, to.addr) &&
-					     f.target.port == to.port)))
+		if (f.from == &a &&
+		    (all || (same(f.target.addr, to.addr) && f.target.port == to.port)))
 			f.may_lose = true;
 }
 
@@ -582,9 +580,8 @@ void Harness::step()
 void Harness::finish()
 {
 	auto due = [&] {
-		return std::any_of(flows_.begin(), flows_.end(), [](const Flow &f) {
-			return !f.may_lose && f.got < f.sent;
-		});
+		return std::any_of(flows_.begin(), flows_.end(),
+				   [](const Flow &f) { return !f.may_lose && f.got < f.sent; });
 	};
 
 	fuzz::World::calm();

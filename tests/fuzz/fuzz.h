@@ -4,7 +4,8 @@
  *
  * An input is two things: bytes that the code under test reads (taken from its front, as libFuzzer
  * mutates them best) and decisions of the harness (taken from its back by FuzzedDataProvider).  It
- * must not matter what was run before: everything, the scheduler's seed too, follows from the input.
+ * must not matter what was run before: everything, the scheduler's seed too, follows from the
+ * input.
  */
 #ifndef RDS_TESTS_FUZZ_H
 #define RDS_TESTS_FUZZ_H

@@ -91,7 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				rds_ib_link_retry(&end.link);
 			if (!end.buffers.empty())
 				end.arrive(h, std::string(n, 'x'));
-			must(!ended || path.taken.size() == taken, "nothing is taken after the end");
+			must(!ended || path.taken.size() == taken,
+			     "nothing is taken after the end");
 			must(end.drops.size() <= 1, "a connection ends once");
 		}
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Control messages and socket options: net/linux/cmsg*.c and sockopt.c, unchanged, on a scripted core
- * and on user memory that may end anywhere.  Nothing beyond a buffer is read or written (that is
- * AddressSanitizer's part), every answer is the one that a second, plainer reading of rds(7) gives,
- * and a call that fails changes nothing.
+ * Control messages and socket options: net/linux/cmsg*.c and sockopt.c, unchanged, on a scripted
+ * core and on user memory that may end anywhere.  Nothing beyond a buffer is read or written (that
+ * is AddressSanitizer's part), every answer is the one that a second, plainer reading of rds(7)
+ * gives, and a call that fails changes nothing.
  */
 #include <cstring>
 
@@ -50,10 +50,24 @@ private:
 	struct socket sock_ = {};
 };
 
-constexpr int kNames[] = {RDS_CANCEL_SENT_TO, RDS_GET_MR, RDS_FREE_MR, 4, RDS_RECVERR,
-			  RDS_CONG_MONITOR, RDS_GET_MR_FOR_DEST, SO_RDS_TRANSPORT, 9,
-			  SO_RDS_MSG_RXPATH_LATENCY, SO_TIMESTAMP_OLD, SO_TIMESTAMP_NEW,
-			  RDS_INFO_COUNTERS, RDS_INFO_LAST, RDS_RECV_QUERY, RDS_ORDER, 0, -1};
+constexpr int kNames[] = {RDS_CANCEL_SENT_TO,
+			  RDS_GET_MR,
+			  RDS_FREE_MR,
+			  4,
+			  RDS_RECVERR,
+			  RDS_CONG_MONITOR,
+			  RDS_GET_MR_FOR_DEST,
+			  SO_RDS_TRANSPORT,
+			  9,
+			  SO_RDS_MSG_RXPATH_LATENCY,
+			  SO_TIMESTAMP_OLD,
+			  SO_TIMESTAMP_NEW,
+			  RDS_INFO_COUNTERS,
+			  RDS_INFO_LAST,
+			  RDS_RECV_QUERY,
+			  RDS_ORDER,
+			  0,
+			  -1};
 constexpr unsigned int kLengths[] = {0, 1, 3, 4, 5, 7, 8, 15, 16, 27, 28, 32, 128, 144, 0xffffffff};
 
 int Harness::model_int(int &to, const unsigned char *p, size_t room, unsigned int len)
@@ -184,8 +198,8 @@ void Harness::set_option()
 {
 	int name = in_.PickValueInArray(kNames);
 	int level = in_.ConsumeIntegralInRange<int>(0, 15) ? SOL_RDS : SOL_SOCKET;
-	unsigned int len = in_.ConsumeBool() ? in_.PickValueInArray(kLengths) :
-					       in_.ConsumeIntegral<uint8_t>();
+	unsigned int len =
+		in_.ConsumeBool() ? in_.PickValueInArray(kLengths) : in_.ConsumeIntegral<uint8_t>();
 
 	user = std::make_unique<std::vector<char>>(
 		in_.ConsumeBytes<char>(in_.ConsumeIntegralInRange<size_t>(0, 200)));
@@ -205,10 +219,10 @@ void Harness::set_option()
 	if (level != SOL_RDS) {
 		must(ret == -ENOPROTOOPT, "another level");
 	} else if (name == SO_RDS_TRANSPORT) {
-		int want = before.core.transport >= 0 ? -EOPNOTSUPP :
-			   len != 4		      ? -EINVAL :
-			   user->size() < 4	      ? -EFAULT :
-							0;
+		int want = before.core.transport >= 0 ? -EOPNOTSUPP
+			   : len != 4		      ? -EINVAL
+			   : user->size() < 4	      ? -EFAULT
+						      : 0;
 
 		if (!want) {
 			memcpy(&type, user->data(), 4);
@@ -225,8 +239,8 @@ void Harness::set_option()
 void Harness::get_option()
 {
 	int name = in_.PickValueInArray(kNames);
-	int len = in_.ConsumeBool() ? static_cast<int>(in_.PickValueInArray(kLengths)) :
-				      in_.ConsumeIntegral<int>();
+	int len = in_.ConsumeBool() ? static_cast<int>(in_.PickValueInArray(kLengths))
+				    : in_.ConsumeIntegral<int>();
 	size_t room = in_.ConsumeIntegralInRange<size_t>(0, 32);
 	bool there = in_.ConsumeIntegralInRange<int>(0, 7);
 
@@ -238,8 +252,8 @@ void Harness::get_option()
 	int ret = rds_getsockopt(&sock_, SOL_RDS, name, user->data() + (there ? 4 : 3),
 				 reinterpret_cast<int *>(user->data()));
 	int now = 0;
-	bool known = name == RDS_RECVERR || name == RDS_CONG_MONITOR ||
-		     name == SO_RDS_TRANSPORT || name == RDS_ORDER;
+	bool known = name == RDS_RECVERR || name == RDS_CONG_MONITOR || name == SO_RDS_TRANSPORT ||
+		     name == RDS_ORDER;
 	int want = name == RDS_CONG_MONITOR && len >= 8 ? 8 : 4;
 
 	if (!there) {
@@ -254,10 +268,10 @@ void Harness::get_option()
 		must(ret == (len < 144 ? -EINVAL : -EFAULT), "no room for a query");
 		return;
 	}
-	must(ret == (!known				   ? -ENOPROTOOPT :
-		     len < 4				   ? -EINVAL :
-		     room < static_cast<size_t>(want)	   ? -EFAULT :
-							     0),
+	must(ret == (!known				? -ENOPROTOOPT
+		     : len < 4				? -EINVAL
+		     : room < static_cast<size_t>(want) ? -EFAULT
+							: 0),
 	     "errno of getsockopt");
 	memcpy(&now, user->data(), 4);
 	must(now == (ret ? len : want), "the length it has become");
@@ -279,8 +293,8 @@ void Harness::recv_query()
 {
 	struct rds_recv_query q = {}, now;
 	size_t room = in_.ConsumeBool() ? sizeof(q) : in_.ConsumeIntegralInRange<size_t>(0, 160);
-	int len = in_.ConsumeBool() ? static_cast<int>(sizeof(q)) :
-				      in_.ConsumeIntegralInRange<int>(-1, 200);
+	int len = in_.ConsumeBool() ? static_cast<int>(sizeof(q))
+				    : in_.ConsumeIntegralInRange<int>(-1, 200);
 
 	q.peer.ss_family = in_.ConsumeIntegralInRange<uint16_t>(0, 11);
 	q.want = in_.ConsumeIntegralInRange<uint32_t>(0, 4);
@@ -296,9 +310,9 @@ void Harness::recv_query()
 	auto before = *user;
 	int ret = rds_getsockopt(&sock_, SOL_RDS, RDS_RECV_QUERY, user->data() + 4,
 				 reinterpret_cast<int *>(user->data()));
-	int want = len < static_cast<int>(sizeof(q)) ? -EINVAL :
-		   room < sizeof(q)		     ? -EFAULT :
-						       query_model(q, b_.core.bound);
+	int want = len < static_cast<int>(sizeof(q)) ? -EINVAL
+		   : room < sizeof(q)		     ? -EFAULT
+						     : query_model(q, b_.core.bound);
 
 	must(ret == want, "errno of RDS_RECV_QUERY");
 	must(b_.core.asked == !ret && (!ret || before == *user), "what fails changes nothing");
@@ -377,8 +391,7 @@ void Harness::send_cmsgs()
 	user = std::make_unique<std::vector<char>>(in_.ConsumeIntegralInRange<size_t>(0, 64), '\1');
 	msg.msg_flags = in_.ConsumeBool() ? MSG_ZEROCOPY : 0;
 
-	auto control =
-		in_.ConsumeBytes<char>(in_.ConsumeIntegralInRange<size_t>(0, 400));
+	auto control = in_.ConsumeBytes<char>(in_.ConsumeIntegralInRange<size_t>(0, 400));
 
 	for (size_t at = 0; at + 8 <= control.size(); at += 8) {
 		uint64_t v;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * raw.h: a transport with one path whose peer is raw bytes: what tcp_recv_linux.c does between a TCP
- * socket and tcp_frame.cc, without a socket.
+ * raw.h: a transport with one path whose peer is raw bytes: what tcp_recv_linux.c does between a
+ * TCP socket and tcp_frame.cc, without a socket.
  *
- * The peer writes with feed(); what the core will not take yet stays unread, as in a receive window.
+ * The peer writes with feed(); what the core will not take yet stays unread, as in a receive
+ * window.
  */
 #ifndef RDS_TESTS_RAW_H
 #define RDS_TESTS_RAW_H

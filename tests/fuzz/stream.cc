@@ -185,7 +185,7 @@ void Harness::read(size_t i)
 /* Every receiver is at its hard limit or one message above, and one is under way. */
 void Harness::check_memory() const
 {
-	constexpr size_t kLeast = 128; /* a message costs more than that */
+	constexpr size_t kLeast = 128;			    /* a message costs more than that */
 	constexpr size_t kMost = wire::kHeaderBytes + 1024; /* beside its payload, less */
 	constexpr size_t kLimit = size_t{kHardMemFactor} * (kRcvbuf + 1) + host::kSpillBytes;
 	size_t queued = 0;

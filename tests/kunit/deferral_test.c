@@ -198,18 +198,16 @@ static void chance_sets_and_clears_every_bit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ones & zeroes, U32_MAX);
 }
 
-static struct kunit_case cases[] = {
-	KUNIT_CASE(deferred_until_readers_leave),
-	KUNIT_CASE(work_runs_in_process_context),
-	KUNIT_CASE(work_queued_while_it_runs_runs_once_more),
-	KUNIT_CASE(work_cancelled_is_over),
-	KUNIT_CASE(timer_fires_once),
-	KUNIT_CASE(timer_armed_again_forgets_the_first),
-	KUNIT_CASE(timer_cancelled_does_not_fire),
-	KUNIT_CASE(clock_never_goes_back),
-	KUNIT_CASE(chance_sets_and_clears_every_bit),
-	{}
-};
+static struct kunit_case cases[] = {KUNIT_CASE(deferred_until_readers_leave),
+				    KUNIT_CASE(work_runs_in_process_context),
+				    KUNIT_CASE(work_queued_while_it_runs_runs_once_more),
+				    KUNIT_CASE(work_cancelled_is_over),
+				    KUNIT_CASE(timer_fires_once),
+				    KUNIT_CASE(timer_armed_again_forgets_the_first),
+				    KUNIT_CASE(timer_cancelled_does_not_fire),
+				    KUNIT_CASE(clock_never_goes_back),
+				    KUNIT_CASE(chance_sets_and_clears_every_bit),
+				    {}};
 
-static struct kunit_suite suite = { .name = "rds_deferral", .test_cases = cases };
+static struct kunit_suite suite = {.name = "rds_deferral", .test_cases = cases};
 kunit_test_suite(suite);

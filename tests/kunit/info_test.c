@@ -22,10 +22,7 @@ static void codes_out_of_range(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(one_source_for_a_code),
-	KUNIT_CASE(codes_out_of_range),
-	{}
-};
+	KUNIT_CASE(one_source_for_a_code), KUNIT_CASE(codes_out_of_range), {}};
 
-static struct kunit_suite suite = { .name = "rds_info", .test_cases = cases };
+static struct kunit_suite suite = {.name = "rds_info", .test_cases = cases};
 kunit_test_suite(suite);

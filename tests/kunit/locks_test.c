@@ -11,7 +11,7 @@
 
 static void memory_of_all_sizes(struct kunit *test)
 {
-	static const size_t sizes[] = { 1, 8, 4096, 8192, 8193, 1 << 20, 16 << 20 };
+	static const size_t sizes[] = {1, 8, 4096, 8192, 8193, 1 << 20, 16 << 20};
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -133,7 +133,8 @@ static void every_cpu_counts_for_itself(struct kunit *test)
 	counters = alloc_percpu(struct rds_stats);
 	KUNIT_ASSERT_NOT_NULL(test, counters);
 	on_each_cpu(count_here, NULL, 1);
-	for_each_online_cpu(cpu) {
+	for_each_online_cpu(cpu)
+	{
 		KUNIT_EXPECT_EQ(test, per_cpu_ptr(counters, cpu)->v[3], 5);
 		for (i = 0; i < RDS_STAT_COUNT; i++)
 			*(i == 3 ? &sum : &others) += per_cpu_ptr(counters, cpu)->v[i];
@@ -154,19 +155,13 @@ static void a_reference_holds_a_module(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(memory_of_all_sizes),
-	KUNIT_CASE(memory_without_sleeping),
-	KUNIT_CASE(memory_that_there_is_not),
-	KUNIT_CASE(spin_lock_keeps_softirqs_off),
-	KUNIT_CASE(mutex_is_held_by_one),
-	KUNIT_CASE(mutex_gives_way_to_signals),
-	KUNIT_CASE(ranks_are_lock_classes),
-	KUNIT_CASE(every_cpu_counts_for_itself),
-	KUNIT_CASE(a_reference_holds_a_module),
-	{}
-};
+	KUNIT_CASE(memory_of_all_sizes),	KUNIT_CASE(memory_without_sleeping),
+	KUNIT_CASE(memory_that_there_is_not),	KUNIT_CASE(spin_lock_keeps_softirqs_off),
+	KUNIT_CASE(mutex_is_held_by_one),	KUNIT_CASE(mutex_gives_way_to_signals),
+	KUNIT_CASE(ranks_are_lock_classes),	KUNIT_CASE(every_cpu_counts_for_itself),
+	KUNIT_CASE(a_reference_holds_a_module), {}};
 
-static struct kunit_suite suite = { .name = "rds_locks", .test_cases = cases };
+static struct kunit_suite suite = {.name = "rds_locks", .test_cases = cases};
 kunit_test_suite(suite);
 
 MODULE_DESCRIPTION("KUnit suites of PF_RDS");

@@ -5,9 +5,25 @@
 
 #include "kunit_rds.h"
 
-const u32 rds_test_lengths[] = { 1, 2, 47, 3583, RDS_PAYLOAD_FLAT_MAX, RDS_PAYLOAD_FLAT_MAX + 1,
-				 4095, 4096, 4097, 8191, 8192, 32767, 32768, 32769, 65536, 100000,
-				 131073, 1048575, 1 << 20 };
+const u32 rds_test_lengths[] = {1,
+				2,
+				47,
+				3583,
+				RDS_PAYLOAD_FLAT_MAX,
+				RDS_PAYLOAD_FLAT_MAX + 1,
+				4095,
+				4096,
+				4097,
+				8191,
+				8192,
+				32767,
+				32768,
+				32769,
+				65536,
+				100000,
+				131073,
+				1048575,
+				1 << 20};
 const size_t rds_test_lengths_n = ARRAY_SIZE(rds_test_lengths);
 
 static void free_big(struct kunit_resource *res)
@@ -46,8 +62,7 @@ struct rds_payload *rds_test_payload(struct kunit *test, u32 len)
 	return p;
 }
 
-bool rds_test_same(struct kunit *test, const struct rds_payload *p, const u8 *bytes, u32 off,
-		   u32 n)
+bool rds_test_same(struct kunit *test, const struct rds_payload *p, const u8 *bytes, u32 off, u32 n)
 {
 	u8 *copy = test_memory(test, n);
 
@@ -75,7 +90,7 @@ static void footprint(struct kunit *test)
 
 static void check_parts(struct kunit *test, const struct rds_payload *p, const u8 *bytes, u32 len)
 {
-	u32 cuts[] = { 0, 1, len / 3, len / 2, len - 1, min(len, 4095U), min(len, 32768U) };
+	u32 cuts[] = {0, 1, len / 3, len / 2, len - 1, min(len, 4095U), min(len, 32768U)};
 	int i;
 
 	KUNIT_EXPECT_TRUE(test, rds_test_same(test, p, bytes, 0, len));
@@ -145,7 +160,7 @@ static const struct hunger {
 	const char *name;
 	u32 len;
 	int err;
-} hungers[] = { { "a mebibyte", 1 << 20, 0 }, { "a page", 4096, -ENOMEM } };
+} hungers[] = {{"a mebibyte", 1 << 20, 0}, {"a page", 4096, -ENOMEM}};
 
 static void describe(const struct hunger *h, char *to)
 {
@@ -185,8 +200,8 @@ static void every_allocation_fails_once(struct kunit *test)
 	/* Nothing is given back before the end: the pool has to stay empty. */
 	for (n = 0; n < 70; n++) {
 		kept[n] = rds_test_payload(test, h->len);
-		KUNIT_ASSERT_EQ(test, rds_payload_init(kept[n], h->len, NULL, h->len, RDS_MAY_SLEEP),
-				0);
+		KUNIT_ASSERT_EQ(test,
+				rds_payload_init(kept[n], h->len, NULL, h->len, RDS_MAY_SLEEP), 0);
 	}
 	for (i = 1; reached && n < ARRAY_SIZE(kept); i++, n++) {
 		kept[n] = without(test, h, i, &reached);
@@ -211,8 +226,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(memory_is_accounted),
 	KUNIT_CASE(only_pinned_ones_are_unpinned),
 	KUNIT_CASE_PARAM(every_allocation_fails_once, hunger_gen_params),
-	{}
-};
+	{}};
 
-static struct kunit_suite suite = { .name = "rds_payload", .test_cases = cases };
+static struct kunit_suite suite = {.name = "rds_payload", .test_cases = cases};
 kunit_test_suite(suite);

@@ -108,14 +108,14 @@ static const struct {
 	const char *name;
 	void (*fn)(void);
 } bugs[] = {
-	{ "use_after_free", use_after_free },
-	{ "out_of_bounds", out_of_bounds },
-	{ "lock_order", lock_order },
-	{ "leak", leak },
-	{ "shift", shift },
-	{ "sleep_in_atomic", sleep_in_atomic },
-	{ "sleep_in_rcu", sleep_in_rcu },
-	{ "race", race },
+	{"use_after_free", use_after_free},
+	{"out_of_bounds", out_of_bounds},
+	{"lock_order", lock_order},
+	{"leak", leak},
+	{"shift", shift},
+	{"sleep_in_atomic", sleep_in_atomic},
+	{"sleep_in_rcu", sleep_in_rcu},
+	{"race", race},
 };
 
 static int __init rds_bugs_init(void)

@@ -14,9 +14,9 @@ struct pair {
 
 static struct sockaddr_in at_port(int port)
 {
-	return (struct sockaddr_in){ .sin_family = AF_INET,
-				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-				     .sin_port = htons(port) };
+	return (struct sockaddr_in){.sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				    .sin_port = htons(port)};
 }
 
 static struct socket *open_at(struct kunit *test, int port)
@@ -59,7 +59,7 @@ static int vectors(struct kvec *vec, int most, u8 *bytes, u32 len, u32 cut)
 
 	for (at = 0; at < len && i < most; at += n) {
 		n = min(len - at, cut);
-		vec[i++] = (struct kvec){ .iov_base = bytes + at, .iov_len = n };
+		vec[i++] = (struct kvec){.iov_base = bytes + at, .iov_len = n};
 	}
 	return i;
 }
@@ -68,7 +68,7 @@ static int send_in_pieces(struct kunit *test, u8 *bytes, u32 len, u32 cut)
 {
 	struct pair *p = test->priv;
 	struct sockaddr_in to = at_port(PORT_B);
-	struct msghdr msg = { .msg_name = &to, .msg_namelen = sizeof(to) };
+	struct msghdr msg = {.msg_name = &to, .msg_namelen = sizeof(to)};
 	static struct kvec vec[1024];
 
 	return kernel_sendmsg(p->a, &msg, vec, vectors(vec, ARRAY_SIZE(vec), bytes, len, cut), len);
@@ -80,13 +80,14 @@ static int receive_in_pieces(struct kunit *test, u8 *bytes, u32 len, u32 cut, st
 	struct pair *p = test->priv;
 	static struct kvec vec[1024];
 
-	return kernel_recvmsg(p->b, msg, vec, vectors(vec, ARRAY_SIZE(vec), bytes, len, cut), len, 0);
+	return kernel_recvmsg(p->b, msg, vec, vectors(vec, ARRAY_SIZE(vec), bytes, len, cut), len,
+			      0);
 }
 
 static void nothing_there(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct kvec vec = { .iov_base = &vec, .iov_len = 1 };
+	struct kvec vec = {.iov_base = &vec, .iov_len = 1};
 	struct msghdr msg = {};
 
 	KUNIT_EXPECT_EQ(test, kernel_recvmsg(p->b, &msg, &vec, 1, 1, MSG_DONTWAIT), -EAGAIN);
@@ -94,7 +95,7 @@ static void nothing_there(struct kunit *test)
 
 static void vectors_cut_at_odd_places(struct kunit *test)
 {
-	static const u32 cuts[] = { 1, 13, 1023, 4099, 70001, 1 << 20 };
+	static const u32 cuts[] = {1, 13, 1023, 4099, 70001, 1 << 20};
 	u8 *bytes = rds_test_bytes(test, 1 << 20), *got = rds_test_bytes(test, 1 << 20);
 	int i, s, r;
 
@@ -104,12 +105,15 @@ static void vectors_cut_at_odd_places(struct kunit *test)
 				u32 len = rds_test_lengths[i];
 				struct msghdr msg = {};
 
-				/* SO_SNDBUF is the limit of one message, and 1024 that of vectors. */
+				/* SO_SNDBUF is the limit of one message, and 1024 that of vectors.
+				 */
 				if (len > 65536 || len / min(cuts[s], cuts[r]) >= 1024)
 					continue;
 				memset(got, 0, len);
-				KUNIT_ASSERT_EQ(test, send_in_pieces(test, bytes, len, cuts[s]), (int)len);
-				KUNIT_ASSERT_EQ(test, receive_in_pieces(test, got, len, cuts[r], &msg),
+				KUNIT_ASSERT_EQ(test, send_in_pieces(test, bytes, len, cuts[s]),
+						(int)len);
+				KUNIT_ASSERT_EQ(test,
+						receive_in_pieces(test, got, len, cuts[r], &msg),
 						(int)len);
 				KUNIT_ASSERT_EQ(test, memcmp(got, bytes, len), 0);
 			}
@@ -139,7 +143,7 @@ static void control_messages_fit_or_are_cut(struct kunit *test)
 	sock_enable_timestamps(p->b->sk);
 	for (room = 0; room <= whole; room++) {
 		u8 *control = kunit_kzalloc(test, room + 1, GFP_KERNEL);
-		struct msghdr msg = { .msg_control = control, .msg_controllen = room };
+		struct msghdr msg = {.msg_control = control, .msg_controllen = room};
 
 		KUNIT_ASSERT_NOT_NULL(test, control);
 		KUNIT_ASSERT_EQ(test, send_in_pieces(test, &byte, 1, 1), 1);
@@ -153,7 +157,7 @@ static void control_messages_fit_or_are_cut(struct kunit *test)
 static void the_sender_is_named(struct kunit *test)
 {
 	struct sockaddr_storage from = {};
-	struct msghdr msg = { .msg_name = &from, .msg_namelen = sizeof(from) };
+	struct msghdr msg = {.msg_name = &from, .msg_namelen = sizeof(from)};
 	const struct sockaddr_in *sin = (void *)&from;
 	u8 byte = 1;
 
@@ -186,15 +190,13 @@ static void sockets_hold_the_module(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, module_refcount(rds), before);
 }
 
-static struct kunit_case cases[] = {
-	KUNIT_CASE(vectors_cut_at_odd_places),
-	KUNIT_CASE(a_short_buffer_cuts_the_message),
-	KUNIT_CASE(nothing_there),
-	KUNIT_CASE(control_messages_fit_or_are_cut),
-	KUNIT_CASE(the_sender_is_named),
-	KUNIT_CASE(sockets_hold_the_module),
-	{}
-};
+static struct kunit_case cases[] = {KUNIT_CASE(vectors_cut_at_odd_places),
+				    KUNIT_CASE(a_short_buffer_cuts_the_message),
+				    KUNIT_CASE(nothing_there),
+				    KUNIT_CASE(control_messages_fit_or_are_cut),
+				    KUNIT_CASE(the_sender_is_named),
+				    KUNIT_CASE(sockets_hold_the_module),
+				    {}};
 
 static struct kunit_suite suite = {
 	.name = "rds_socket",

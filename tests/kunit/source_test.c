@@ -68,7 +68,7 @@ static struct rds_payload *gather(struct kunit *test, const u8 *bytes, u32 len, 
 
 static void cut_at_odd_places(struct kunit *test)
 {
-	static const u32 cuts[] = { 137, 1448, 4096, 65000 };
+	static const u32 cuts[] = {137, 1448, 4096, 65000};
 	u8 *bytes = rds_test_bytes(test, 1 << 20);
 	int i, c, paged;
 
@@ -82,7 +82,8 @@ static void cut_at_odd_places(struct kunit *test)
 					continue;
 				p = gather(test, bytes, len, cuts[c], paged);
 				KUNIT_EXPECT_TRUE(test, rds_test_same(test, p, bytes, 0, len));
-				KUNIT_EXPECT_TRUE(test, rds_test_same(test, p, bytes, len / 3, len / 2));
+				KUNIT_EXPECT_TRUE(test,
+						  rds_test_same(test, p, bytes, len / 3, len / 2));
 				rds_payload_destroy(p);
 			}
 }
@@ -100,7 +101,7 @@ static void byte_by_byte(struct kunit *test)
  * most, however they were cut up. */
 static void costs_what_came(struct kunit *test)
 {
-	static const u32 cuts[] = { 1, 100, 512, 1448, 4096 };
+	static const u32 cuts[] = {1, 100, 512, 1448, 4096};
 	u8 *bytes = rds_test_bytes(test, 4096);
 	struct rds_payload *p = rds_test_payload(test, 1 << 20);
 	int i, c;
@@ -111,8 +112,9 @@ static void costs_what_came(struct kunit *test)
 		for (i = 0; i < 10000 && p->have + cuts[c] <= p->len; i++) {
 			struct sk_buff *skb = some_skb(test, bytes, cuts[c], false);
 
-			KUNIT_ASSERT_EQ(test, rds_payload_append(p, rds_src(skb), FRONT, cuts[c],
-								 RDS_ATOMIC), 0);
+			KUNIT_ASSERT_EQ(
+				test,
+				rds_payload_append(p, rds_src(skb), FRONT, cuts[c], RDS_ATOMIC), 0);
 			kfree_skb(skb);
 		}
 		KUNIT_EXPECT_LE(test, rds_payload_truesize(p), 2 * p->have + 8192);
@@ -169,8 +171,8 @@ static bool append_without(struct kunit *test, struct rds_payload *p, struct sk_
 	KUNIT_EXPECT_EQ(test, p->have, err ? have : have + n);
 	*failed += !!err;
 	if (err)
-		KUNIT_EXPECT_EQ(test, rds_payload_append(p, rds_src(skb), FRONT + have, n,
-							 RDS_ATOMIC), 0);
+		KUNIT_EXPECT_EQ(
+			test, rds_payload_append(p, rds_src(skb), FRONT + have, n, RDS_ATOMIC), 0);
 	return reached;
 }
 #endif
@@ -198,15 +200,13 @@ static void append_fails_without_memory(struct kunit *test)
 #endif
 }
 
-static struct kunit_case cases[] = {
-	KUNIT_CASE(cut_at_odd_places),
-	KUNIT_CASE(byte_by_byte),
-	KUNIT_CASE(costs_what_came),
-	KUNIT_CASE(header_is_copied),
-	KUNIT_CASE(small_parts_do_not_keep_big_buffers),
-	KUNIT_CASE(append_fails_without_memory),
-	{}
-};
+static struct kunit_case cases[] = {KUNIT_CASE(cut_at_odd_places),
+				    KUNIT_CASE(byte_by_byte),
+				    KUNIT_CASE(costs_what_came),
+				    KUNIT_CASE(header_is_copied),
+				    KUNIT_CASE(small_parts_do_not_keep_big_buffers),
+				    KUNIT_CASE(append_fails_without_memory),
+				    {}};
 
-static struct kunit_suite suite = { .name = "rds_source", .test_cases = cases };
+static struct kunit_suite suite = {.name = "rds_source", .test_cases = cases};
 kunit_test_suite(suite);

@@ -2,10 +2,10 @@
 /*
  * query_stress.cc: RDS_RECV_QUERY against deliveries on eight paths and a reader.
  *
- * Each path brings messages of one numbered flow, which so overtake each other, and of a flow of its
- * own without numbers.  Two threads ask all the while: what they are told is never less than what
- * was held for all of the call, nor more than what can have been at some time of it; the span is
- * never less than that, and 0 only with it.
+ * Each path brings messages of one numbered flow, which so overtake each other, and of a flow of
+ * its own without numbers.  Two threads ask all the while: what they are told is never less than
+ * what was held for all of the call, nor more than what can have been at some time of it; the span
+ * is never less than that, and 0 only with it.
  */
 #include <cstdio>
 #include <mutex>
@@ -63,8 +63,8 @@ const struct rds_transport none = {
 	.stats = nullptr,
 };
 
-/* The shared flow's sender, and what it has not heard of yet: within kAhead numbers, also if one path
- * stands still. */
+/* The shared flow's sender, and what it has not heard of yet: within kAhead numbers, also if one
+ * path stands still. */
 struct Sender {
 	std::mutex lock;
 	uint32_t next = kBegin;
@@ -205,8 +205,8 @@ void deliver(World &w, uint64_t first, uint64_t end)
 		t.join();
 }
 
-/* First nobody reads: what is held may only grow.  Then there is room for few, and paths wait with a
- * message at hand. */
+/* First nobody reads: what is held may only grow.  Then there is room for few, and paths wait with
+ * a message at hand. */
 void run(World &w, unsigned int rounds)
 {
 	std::vector<std::thread> asking;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* stress.h: the parts of pthread_tsan and pthread_asan.  Each returns the exit status, or aborts and says why. */
+/* stress.h: the parts of pthread_tsan and pthread_asan.  Each returns the exit status, or aborts
+ * and says why. */
 #ifndef RDS_PTHREAD_STRESS_H
 #define RDS_PTHREAD_STRESS_H
 

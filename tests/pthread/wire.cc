@@ -301,8 +301,8 @@ void close(void *tp)
 
 void append(std::string &out, struct rds_msg *m, size_t off, size_t n)
 {
-	size_t at = out.size(), head = off < RDS_HEADER_BYTES ?
-					      std::min(n, RDS_HEADER_BYTES - off) : 0;
+	size_t at = out.size(),
+	       head = off < RDS_HEADER_BYTES ? std::min(n, RDS_HEADER_BYTES - off) : 0;
 
 	out.resize(at + n);
 	auto *to = reinterpret_cast<unsigned char *>(out.data()) + at;
@@ -436,7 +436,8 @@ void stop()
 	}
 	net.thread.join();
 
-	/* The last to write here may have been a worker of the core, in connect(): under the lock. */
+	/* The last to write here may have been a worker of the core, in connect(): under the lock.
+	 */
 	std::lock_guard g(net.lock);
 
 	net.hosts.clear();

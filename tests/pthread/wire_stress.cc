@@ -141,9 +141,7 @@ void now_and_then(World &w, uint64_t every, F fn)
 
 void disturb(World &w, std::vector<std::thread> &threads)
 {
-	threads.emplace_back([&] {
-		now_and_then(w, 40, [&] { w.cuts += wire::cut_one(); });
-	});
+	threads.emplace_back([&] { now_and_then(w, 40, [&] { w.cuts += wire::cut_one(); }); });
 	threads.emplace_back([&] {
 		now_and_then(w, 500, [&] {
 			rds_transport_net_reset(w.nets[pick(kHosts)]->core(), &wire::ops);

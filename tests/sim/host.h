@@ -74,12 +74,13 @@ struct Sock {
 	std::atomic<uint32_t> woken_read = 0;
 	std::atomic<uint32_t> woken_write = 0;
 	std::atomic<uint32_t> woken_cong = 0;
-	std::atomic<uint32_t> woken = 0; /* any of them: what sleepers watch */
+	std::atomic<uint32_t> woken = 0;   /* any of them: what sleepers watch */
 	std::atomic<uint64_t> charged = 0; /* by rds_socket_pay() */
 	std::atomic<uint32_t> charges = 0; /* calls that may not wait */
 	std::atomic<bool> gone = false;
 	struct rds_rcu_head rcu;
-	/* What Linux has before the core's storage: struct rds_sock of its glue (tests/sim/glue). */
+	/* What Linux has before the core's storage: struct rds_sock of its glue (tests/sim/glue).
+	 */
 	static constexpr size_t kLinuxBytes = 96;
 	alignas(16) unsigned char linux_sock[kLinuxBytes] = {};
 
@@ -94,8 +95,8 @@ struct Sock {
 };
 static_assert(sizeof(Sock) % 8 == 0);
 
-/* Wakeups of a socket until some moment.  As with poll(2) and epoll, who waits for one kind does not
- * hear of others. */
+/* Wakeups of a socket until some moment.  As with poll(2) and epoll, who waits for one kind does
+ * not hear of others. */
 struct News {
 	explicit News(const Sock &s)
 		: read(s.woken_read.load()), write(s.woken_write.load()), cong(s.woken_cong.load())

@@ -40,8 +40,8 @@ struct Thread : Task {
 	Fiber fiber;
 	Call fn;
 	State state = State::kIdle;
-	size_t at = 0;	       /* in its list: ready or polling */
-	size_t in_all = 0;     /* in the list of all */
+	size_t at = 0;	   /* in its list: ready or polling */
+	size_t in_all = 0; /* in the list of all */
 	bool (*ready)(void *) = nullptr;
 	void *arg = nullptr;
 };

@@ -422,9 +422,7 @@ TEST_F(ConnIdle, OthersAreLookedAtToo)
 	}
 	for (unsigned int i = kMany; i < kMany + kOurs; i++)
 		EXPECT_TRUE(sim::run_until(
-			[i] {
-				return wires()[i]->path->state() == rds::PathState::kDisconnecting;
-			},
+			[i] { return wires()[i]->path->state() == rds::PathState::kDisconnecting; },
 			3 * 1000 * kMs))
 			<< i;
 }
@@ -452,9 +450,7 @@ TEST_F(ConnIdle, OthersAreLookedAtBesideThoseThatStopped)
 	}
 	for (unsigned int i = kMany; i < kMany + kOurs; i++)
 		EXPECT_TRUE(sim::run_until(
-			[i] {
-				return wires()[i]->path->state() == rds::PathState::kDisconnecting;
-			},
+			[i] { return wires()[i]->path->state() == rds::PathState::kDisconnecting; },
 			3 * 1000 * kMs))
 			<< i;
 }

@@ -99,8 +99,8 @@ std::string End::story() const
 
 size_t End::complete()
 {
-	auto last = std::find_if(out.rbegin(), out.rend(),
-				 [](const Sent &s) { return s.signaled(); });
+	auto last =
+		std::find_if(out.rbegin(), out.rend(), [](const Sent &s) { return s.signaled(); });
 	uint64_t before = given_back;
 
 	if (last == out.rend())
@@ -262,9 +262,9 @@ const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **s
 	must(b.offered);
 	*src = &b.src;
 	*len = static_cast<uint32_t>(b.src.bytes.size());
-	return b.header.size() < RDS_HEADER_BYTES ?
-		       nullptr :
-		       reinterpret_cast<const unsigned char *>(b.header.data());
+	return b.header.size() < RDS_HEADER_BYTES
+		       ? nullptr
+		       : reinterpret_cast<const unsigned char *>(b.header.data());
 }
 
 void rds_ib_hw_taken(void *hw, uint32_t slot)

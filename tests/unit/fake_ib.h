@@ -59,8 +59,8 @@ struct End {
 	struct rds_ib_link link;
 	struct rds_ib_link_params params = {};
 
-	std::vector<Sent> sent;	     /* all that was posted */
-	std::deque<Sent> out;	     /* with the adapter */
+	std::vector<Sent> sent;	      /* all that was posted */
+	std::deque<Sent> out;	      /* with the adapter */
 	std::deque<uint32_t> buffers; /* slots offered and not filled */
 	struct Buffer {
 		bool offered = false;
@@ -68,7 +68,7 @@ struct End {
 		struct rds_src src;
 	};
 	std::vector<Buffer> rx;
-	uint64_t given_back = 0;     /* send slots */
+	uint64_t given_back = 0; /* send slots */
 	std::array<unsigned int, RDS_IB_LINK_STAT_COUNT> counts = {};
 	int send_error = 0, op_error = 0, offer_error = 0; /* what posting says */
 	std::vector<enum rds_drop_reason> drops;

@@ -41,10 +41,10 @@ struct Wire {
 	unsigned int xmits = 0;
 	unsigned int last_batch = 0;
 	bool last_more = false;
-	std::function<void()> on_xmit; /* called once, in the midst of the next xmit */
-	std::function<void()> on_adopt; /* the same, of the next adopt */
+	std::function<void()> on_xmit;	   /* called once, in the midst of the next xmit */
+	std::function<void()> on_adopt;	   /* the same, of the next adopt */
 	std::vector<struct rds_msg *> ops; /* with operations that were begun and are not done */
-	bool inside = false; /* xmit is running: closing now is a bug of the core */
+	bool inside = false;		   /* xmit is running: closing now is a bug of the core */
 
 	/* "connect close ..." of all calls so far. */
 	std::string history() const;

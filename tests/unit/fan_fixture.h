@@ -84,7 +84,8 @@ protected:
 				out.push_back(f.seq);
 		return out;
 	}
-	/* Path 0, up and met, has no room so often that more paths are used; it keeps what it has. */
+	/* Path 0, up and met, has no room so often that more paths are used; it keeps what it has.
+	 */
 	void crowd()
 	{
 		fake::Wire &w = *fake::wires()[0];

@@ -176,8 +176,8 @@ protected:
 				continue;
 			EXPECT_GT(f.seq, last);
 			last = f.seq;
-			text += std::to_string(f.dport) + ":" +
-				std::to_string(index_of(f.data)) + " ";
+			text += std::to_string(f.dport) + ":" + std::to_string(index_of(f.data)) +
+				" ";
 		}
 		return text;
 	}
@@ -365,7 +365,8 @@ TEST_F(PathHold, OnLoopbackAFullSocketStopsItself)
 	/* Everybody is let in before anybody knows: queued while the path is still down. */
 	for (int i = 0; i < 100; i++) {
 		senders.push_back(std::make_unique<Socket>(*net));
-		ASSERT_EQ(senders.back()->bind(host::endpoint(a1, static_cast<uint16_t>(100 + i))), 0);
+		ASSERT_EQ(senders.back()->bind(host::endpoint(a1, static_cast<uint16_t>(100 + i))),
+			  0);
 		ASSERT_EQ(senders.back()->send(five, pattern(4000, i)), 0);
 	}
 	sim::run_ready();

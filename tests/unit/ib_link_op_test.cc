@@ -342,7 +342,7 @@ TEST_F(IbLinkOp, AFailureNamesOne)
 		struct rds_msg *a = op(2), *b = op(2), *c = alone(1);
 		const uint32_t first = slot + 5; /* round the ring, too */
 		auto told = [slot](uint32_t from, uint32_t to) {
-			return Told{slot > to	 ? RDS_RDMA_SUCCESS
+			return Told{slot > to	  ? RDS_RDMA_SUCCESS
 				    : slot < from ? RDS_RDMA_DROPPED
 						  : RDS_RDMA_REMOTE_ERROR};
 		};

@@ -739,9 +739,9 @@ TEST(IbLinkPair, AllOfBothComesThroughWhateverTheRings)
 			p.path[i].skip_port = 0;
 			p.end[i].params.max_unsignaled = p.below(20);
 			for (uint32_t n = 60 + p.below(60); n; n--)
-				p.messages[i].emplace_back(message(
-					p.below(3) ? p.below(300) : p.below(20000),
-					static_cast<uint16_t>(2 + n)));
+				p.messages[i].emplace_back(
+					message(p.below(3) ? p.below(300) : p.below(20000),
+						static_cast<uint16_t>(2 + n)));
 		}
 
 		const uint32_t recv[2] = {4u << p.below(4), 4u << p.below(4)};
@@ -759,9 +759,10 @@ TEST(IbLinkPair, AllOfBothComesThroughWhateverTheRings)
 				ASSERT_EQ(p.path[!i].taken[k].second,
 					  p.messages[i][k]->payload.bytes);
 			EXPECT_TRUE(p.end[i].drops.empty());
-			EXPECT_EQ(flow, p.end[i].counts[RDS_IB_LINK_tx_credit_updates] +
-						p.end[i].counts[RDS_IB_LINK_rx_credit_updates] >
-						0);
+			EXPECT_EQ(flow,
+				  p.end[i].counts[RDS_IB_LINK_tx_credit_updates] +
+						  p.end[i].counts[RDS_IB_LINK_rx_credit_updates] >
+					  0);
 		}
 		EXPECT_EQ(p.path[0].live + p.path[1].live, 0);
 	}

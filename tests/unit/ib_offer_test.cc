@@ -145,9 +145,9 @@ TEST(IbOffer, AgreesOnWhatBothSpeak)
 		uint16_t minors;
 		int agreed; /* minor version, or -1 */
 	} all[] = {
-		{3, 1, 0x0003, 1}, {3, 1, 0x0000, 1}, {3, 0, 0x0003, -1}, {3, 2, 0x0004, -1},
-		{4, 0, 0x0001, 0}, {4, 1, 0x0003, 1}, {4, 1, 0x0002, 1},  {4, 9, 0x0203, 1},
-		{4, 2, 0x0005, 0}, {4, 1, 0x0000, -1}, {4, 2, 0x0004, -1}, {5, 1, 0x0003, -1},
+		{3, 1, 0x0003, 1},  {3, 1, 0x0000, 1},	{3, 0, 0x0003, -1}, {3, 2, 0x0004, -1},
+		{4, 0, 0x0001, 0},  {4, 1, 0x0003, 1},	{4, 1, 0x0002, 1},  {4, 9, 0x0203, 1},
+		{4, 2, 0x0005, 0},  {4, 1, 0x0000, -1}, {4, 2, 0x0004, -1}, {5, 1, 0x0003, -1},
 		{2, 1, 0x0003, -1}, {1, 0, 0x0001, -1},
 	};
 
@@ -198,8 +198,8 @@ TEST(IbOffer, ProposesTheNewerFirstAndTheOlderWithoutTos)
 TEST(IbOffer, TheSmallerAddressKeepsItsCall)
 {
 	/* Ascending.  An IPv4 address counts as the IPv6 address that stands for it. */
-	const Bytes all[] = {Bytes(15, 0) + Bytes{2}, {1, 0, 0, 9}, {10, 0, 0, 1}, {10, 0, 0, 2},
-			     {10, 0, 1, 0}, {200, 0, 0, 1}, kV6[0], kV6[1]};
+	const Bytes all[] = {Bytes(15, 0) + Bytes{2}, {1, 0, 0, 9},   {10, 0, 0, 1}, {10, 0, 0, 2},
+			     {10, 0, 1, 0},	      {200, 0, 0, 1}, kV6[0],	     kV6[1]};
 
 	for (size_t i = 0; i < std::size(all); i++)
 		for (size_t j = 0; j < std::size(all); j++) {

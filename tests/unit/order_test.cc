@@ -207,7 +207,8 @@ TEST_F(OrderTest, CancelTakesWhatHasNotBegun)
 		say(c, Order::kUnordered);
 	say('o', Order::kOrdered);
 	rds_socket_cancel(s->core(), nullptr);
-	EXPECT_EQ(count(RDS_S_send_cancelled), 1u + 1u) << "the one without room, and the waiting one";
+	EXPECT_EQ(count(RDS_S_send_cancelled), 1u + 1u)
+		<< "the one without room, and the waiting one";
 	say('p', Order::kOrdered);
 	EXPECT_EQ(letters(*home).find('p'), std::string::npos) << "'a' to 'c' may still arrive";
 	for (Wire *w : {first, home})

@@ -55,7 +55,7 @@ protected:
 	{
 		rds::wire::Header h;
 
-		rds::wire::encode_hello(h, { gen, rds::wire::kCapDeliveryAck });
+		rds::wire::encode_hello(h, {gen, rds::wire::kCapDeliveryAck});
 		ASSERT_EQ(fake::arrive(wire().path, h), RDS_RECV_SKIP);
 		sim::run_ready();
 	}
@@ -272,8 +272,8 @@ TEST_F(PathAck, NumbersOfOneGenerationComeOnce)
 	EXPECT_EQ(net->stat(RDS_S_recv_queued), 4u);
 }
 
-/* It said so when the messages waited to be sent again.  Sent to whoever comes next, they would count
- * as delivered before they are there, and what waits for them would overtake them. */
+/* It said so when the messages waited to be sent again.  Sent to whoever comes next, they would
+ * count as delivered before they are there, and what waits for them would overtake them. */
 TEST_F(PathAck, WhatThePeerHadIsNotSentToItsNextLife)
 {
 	send(3);
@@ -466,7 +466,8 @@ TEST_F(PathAck, NoMemoryForHelloMeansThatTheSendersWait)
 	sim::run_ready();
 	EXPECT_EQ(path().state(), rds::PathState::kUp);
 	EXPECT_TRUE(wire().sent.empty());
-	/* A message of a peer without acks that comes meanwhile would be lost with the connection. */
+	/* A message of a peer without acks that comes meanwhile would be lost with the connection.
+	 */
 	sim::options().fail_per_1000 = 0;
 	EXPECT_EQ(arrive(1), 0);
 	EXPECT_TRUE(s->readable());
@@ -482,7 +483,8 @@ TEST_F(PathAck, NoMemoryForAnAckMeansLater)
 	send();
 	bring_up();
 	hello();
-	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4000, pattern(10), rds::wire::kAckRequired), 0);
+	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4000, pattern(10), rds::wire::kAckRequired),
+		  0);
 	sim::options().fail_per_1000 = 1000;
 	sim::run_ready();
 	EXPECT_EQ(net->stat(RDS_S_send_ack_only), 0u);

@@ -47,7 +47,7 @@ protected:
 	{
 		rds::wire::Header h;
 
-		rds::wire::encode_hello(h, { 77, rds::wire::kCapDeliveryAck });
+		rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
 		ASSERT_EQ(fake::arrive(wire().path, h), RDS_RECV_SKIP);
 		sim::run_ready();
 	}
@@ -74,7 +74,7 @@ protected:
 	{
 		struct rds_op_args a = {};
 
-		local = { memory.addr(), 100 };
+		local = {memory.addr(), 100};
 		a.kind = RDS_OP_WRITE;
 		a.cookie = 0x700000042;
 		a.remote_addr = 0x20;
@@ -99,7 +99,7 @@ protected:
 	struct rds_msg *message(uint32_t len)
 	{
 		host::Bytes data = pattern(len);
-		struct rds_uio from = { data.data(), data.size() };
+		struct rds_uio from = {data.data(), data.size()};
 		struct rds_msg *m = nullptr;
 
 		EXPECT_EQ(rds_msg_create(s->core(), len, &from, 0, 0, &m), 0);
@@ -190,7 +190,7 @@ TEST_F(RdmaOp, TheFirstWordIsTheNotification)
 	EXPECT_EQ(told(), Told{});
 	wire().op_done(rds::kRdmaSuccess);
 	EXPECT_TRUE(s->readable());
-	EXPECT_EQ(told(), (Told{ { 7, 0 } }));
+	EXPECT_EQ(told(), (Told{{7, 0}}));
 	peer_has(2);
 	reconnect();
 	EXPECT_EQ(told(), Told{});
@@ -212,7 +212,7 @@ TEST_F(RdmaOp, RecverrTellsOfFailuresOnly)
 	ASSERT_EQ(send_op(write_op(8, 0)), 0);
 	wire().op_done(rds::kRdmaSuccess);
 	wire().op_done(rds::kRdmaRemoteError);
-	EXPECT_EQ(told(), (Told{ { 8, 1 } }));
+	EXPECT_EQ(told(), (Told{{8, 1}}));
 }
 
 TEST_F(RdmaOp, AnAckedMessageProvesItsWrite)
@@ -220,7 +220,7 @@ TEST_F(RdmaOp, AnAckedMessageProvesItsWrite)
 	open();
 	ASSERT_EQ(send_op(write_op(7)), 0);
 	peer_has(2);
-	EXPECT_EQ(told(), (Told{ { 7, 0 } }));
+	EXPECT_EQ(told(), (Told{{7, 0}}));
 	wire().op_done(rds::kRdmaDropped);
 	EXPECT_EQ(told(), Told{});
 }
@@ -236,7 +236,7 @@ TEST_F(RdmaOp, AnAckedMessageDoesNotProveItsRead)
 	peer_has(2);
 	EXPECT_EQ(told(), Told{});
 	wire().op_done(rds::kRdmaSuccess);
-	EXPECT_EQ(told(), (Told{ { 7, 0 } }));
+	EXPECT_EQ(told(), (Told{{7, 0}}));
 }
 
 TEST_F(RdmaOp, ADroppedOneTakesItsMessageAlong)
@@ -245,7 +245,7 @@ TEST_F(RdmaOp, ADroppedOneTakesItsMessageAlong)
 	ASSERT_EQ(send_op(write_op(7)), 0);
 	ASSERT_EQ(s->send(to, pattern(20)), 0);
 	reconnect();
-	EXPECT_EQ(told(), (Told{ { 7, 3 } }));
+	EXPECT_EQ(told(), (Told{{7, 3}}));
 	ASSERT_EQ(sent().size(), 1); /* what has no operation */
 	EXPECT_EQ(sent()[0].data, pattern(20));
 	EXPECT_TRUE(wire().ops.empty());
@@ -257,7 +257,7 @@ TEST_F(RdmaOp, ADoneOneIsNotDoneAgain)
 	ASSERT_EQ(send_op(write_op(7)), 0);
 	wire().op_done(rds::kRdmaSuccess);
 	reconnect();
-	EXPECT_EQ(told(), (Told{ { 7, 0 } }));
+	EXPECT_EQ(told(), (Told{{7, 0}}));
 	ASSERT_EQ(sent().size(), 1);
 	EXPECT_EQ(sent()[0].data, pattern(10));
 	EXPECT_TRUE(wire().ops.empty());
@@ -274,7 +274,7 @@ TEST_F(RdmaOp, WhatWasNotBegunWaitsForTheNextConnection)
 	EXPECT_EQ(told(), Told{});
 	ASSERT_EQ(wire().ops.size(), 1);
 	wire().op_done(rds::kRdmaSuccess);
-	EXPECT_EQ(told(), (Told{ { 7, 0 } }));
+	EXPECT_EQ(told(), (Told{{7, 0}}));
 }
 
 TEST_F(RdmaOp, CancelledBeforeItBegan)
@@ -283,7 +283,7 @@ TEST_F(RdmaOp, CancelledBeforeItBegan)
 	wire().room = 0;
 	ASSERT_EQ(send_op(write_op(7)), 0);
 	rds_socket_cancel(s->core(), &to);
-	EXPECT_EQ(told(), (Told{ { 7, 2 } }));
+	EXPECT_EQ(told(), (Told{{7, 2}}));
 }
 
 TEST_F(RdmaOp, CancelledAfterwardsTheAdapterHasTheWord)
@@ -293,7 +293,7 @@ TEST_F(RdmaOp, CancelledAfterwardsTheAdapterHasTheWord)
 	rds_socket_cancel(s->core(), &to);
 	EXPECT_EQ(told(), Told{});
 	wire().op_done(rds::kRdmaSuccess);
-	EXPECT_EQ(told(), (Told{ { 7, 0 } }));
+	EXPECT_EQ(told(), (Told{{7, 0}}));
 }
 
 TEST_F(RdmaOp, CancelledInTheMidstOfXmit)
@@ -303,7 +303,7 @@ TEST_F(RdmaOp, CancelledInTheMidstOfXmit)
 	ASSERT_EQ(send_op(write_op(7)), 0);
 	ASSERT_EQ(wire().ops.size(), 1);
 	reconnect();
-	EXPECT_EQ(told(), (Told{ { 7, 3 } }));
+	EXPECT_EQ(told(), (Told{{7, 3}}));
 	EXPECT_TRUE(sent().empty());
 }
 
@@ -313,7 +313,7 @@ TEST_F(RdmaOp, CancelledInTheMidstOfAnXmitWithoutRoom)
 	wire().room = 0;
 	wire().on_xmit = [this] { rds_socket_cancel(s->core(), &to); };
 	ASSERT_EQ(send_op(write_op(7)), 0);
-	EXPECT_EQ(told(), (Told{ { 7, 2 } }));
+	EXPECT_EQ(told(), (Told{{7, 2}}));
 	EXPECT_TRUE(wire().ops.empty());
 }
 
@@ -323,7 +323,7 @@ TEST_F(RdmaOp, ADestroyedPathDropsWhatWaits)
 	wire().room = 0;
 	ASSERT_EQ(send_op(write_op(7)), 0);
 	rds_transport_net_exit(net->core(), fake::ops());
-	EXPECT_EQ(told(), (Told{ { 7, 3 } }));
+	EXPECT_EQ(told(), (Told{{7, 3}}));
 }
 
 TEST_F(RdmaOp, TheSocketMayGoFirst)
@@ -356,7 +356,7 @@ TEST_F(RdmaOp, ASilentOneWithoutPayloadGoesAlone)
 	wire().op_done(rds::kRdmaSuccess);
 	wire().op_done(rds::kRdmaSuccess);
 	peer_has(3);
-	EXPECT_EQ(told(), (Told{ { 7, 0 }, { 8, 0 } }));
+	EXPECT_EQ(told(), (Told{{7, 0}, {8, 0}}));
 	EXPECT_EQ(s->core()->snd_space.mem().used(), 0);
 }
 
@@ -388,7 +388,7 @@ TEST_F(RdmaOp, AloneAndDroppedItIsNotTriedAgain)
 	open();
 	ASSERT_EQ(send_op(write_op(7, kNotify | kSilent), 0), 0);
 	reconnect();
-	EXPECT_EQ(told(), (Told{ { 7, 3 } }));
+	EXPECT_EQ(told(), (Told{{7, 3}}));
 	EXPECT_TRUE(wire().ops.empty());
 	EXPECT_EQ(s->core()->snd_space.mem().used(), 0);
 }

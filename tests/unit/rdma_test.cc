@@ -36,7 +36,7 @@ protected:
 	}
 	struct rds_iov piece(size_t off = 0, size_t n = 64)
 	{
-		return { memory.addr() + off, n };
+		return {memory.addr() + off, n};
 	}
 	int get(uint64_t flags, uint64_t &cookie, size_t n = 64)
 	{
@@ -109,12 +109,12 @@ TEST_F(Rdma, WhatCannotBeARegion)
 	EXPECT_EQ(rds_mr_get(unbound.core(), &v, 0, &cookie), kEnotconn);
 	v.bytes = 0;
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEinval);
-	v = { ~0ull - 10, 100 };
+	v = {~0ull - 10, 100};
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEinval);
 	/* 1 MiB anywhere is 257 pieces of 4 KiB at most. */
-	v = { 0x10000, (1 << 20) + 4097 };
+	v = {0x10000, (1 << 20) + 4097};
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEmsgsize);
-	v = { 0x10001, (1 << 20) + 4096 };
+	v = {0x10001, (1 << 20) + 4096};
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEmsgsize);
 	fake::set_rdma(false);
 	EXPECT_EQ(get(0, cookie), kEopnotsupp);
@@ -212,7 +212,7 @@ TEST_F(Rdma, UsedOnceItGoesWithThePeersMessage)
 
 	arrive_using(static_cast<uint32_t>(often));
 	EXPECT_EQ(regions().live.size(), 2);
-	EXPECT_EQ(regions().live[1]->calls, std::vector<std::string>{ "sync" });
+	EXPECT_EQ(regions().live[1]->calls, std::vector<std::string>{"sync"});
 	arrive_using(static_cast<uint32_t>(once));
 	ASSERT_EQ(regions().live.size(), 1);
 	EXPECT_EQ(regions().live[0]->key, static_cast<uint32_t>(often));

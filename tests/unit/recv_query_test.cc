@@ -77,7 +77,8 @@ protected:
 	{
 		struct rds_msg *m = nullptr;
 
-		EXPECT_EQ(rds_recv_begin(p ? p : path(), h.sequence, nullptr, 0, RDS_ATOMIC, &m), 0);
+		EXPECT_EQ(rds_recv_begin(p ? p : path(), h.sequence, nullptr, 0, RDS_ATOMIC, &m),
+			  0);
 		return m;
 	}
 	struct rds_recv_counts query(const struct rds_endpoint *peer = nullptr)

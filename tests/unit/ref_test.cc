@@ -28,11 +28,7 @@ TEST(AnnounceThenLook, OneOfBothSeesTheOther)
 		}
 	};
 	rds::Atomic<uint32_t> done;
-	std::thread other([&] {
-		side(1, [&](uint32_t i) {
-			done.store_release(i);
-		});
-	});
+	std::thread other([&] { side(1, [&](uint32_t i) { done.store_release(i); }); });
 
 	side(0, [&](uint32_t i) {
 		for (uint32_t n = 0; done.load_acquire() < i; n++)

@@ -102,8 +102,8 @@ TEST_F(SendSpace, NothingIsTakenByARefusalForAMoment)
 	});
 
 	while (!done) {
-		most = std::max({most, space.bytes(),
-					 static_cast<uint32_t>(space.mem().used()) - 100});
+		most = std::max(
+			{most, space.bytes(), static_cast<uint32_t>(space.mem().used()) - 100});
 		seen = true;
 	}
 	refused.join();

@@ -134,7 +134,8 @@ TEST_F(Sim, StopsFreeingQueuedWorkAndArmedTimers)
 	EXPECT_DEATH(
 		{
 			auto *b = static_cast<Box *>(rds_alloc(sizeof(Box), RDS_MAY_SLEEP));
-			rds_work_init(&b->work, [](struct rds_work *) {}, RDS_WORK_LEAF);
+			rds_work_init(
+				&b->work, [](struct rds_work *) {}, RDS_WORK_LEAF);
 			rds_work_queue(&b->work);
 			rds_free(b);
 		},
@@ -212,11 +213,14 @@ TEST_F(Sim, RunsWorkOnceMoreWhenQueuedWhileItRuns)
 	struct rds_work w;
 
 	runs = 0;
-	rds_work_init(&w, [](struct rds_work *w) {
-		if (++runs == 1)
-			rds_work_queue(w);
-		sim::yield();
-	}, RDS_WORK_LEAF);
+	rds_work_init(
+		&w,
+		[](struct rds_work *w) {
+			if (++runs == 1)
+				rds_work_queue(w);
+			sim::yield();
+		},
+		RDS_WORK_LEAF);
 	rds_work_queue(&w);
 	rds_work_queue(&w);
 	sim::run_ready();
@@ -229,12 +233,15 @@ TEST_F(Sim, CancelWaitsForTheRunningItem)
 	struct rds_work w;
 
 	started = stop = ended = false;
-	rds_work_init(&w, [](struct rds_work *) {
-		started = true;
-		while (!stop)
-			sim::yield();
-		ended = true;
-	}, RDS_WORK_LEAF);
+	rds_work_init(
+		&w,
+		[](struct rds_work *) {
+			started = true;
+			while (!stop)
+				sim::yield();
+			ended = true;
+		},
+		RDS_WORK_LEAF);
 	rds_work_queue(&w);
 	sim::spawn("canceller", [&] {
 		while (!started)

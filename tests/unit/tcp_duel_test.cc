@@ -113,7 +113,8 @@ TEST(TcpDuel, port_for__any_with_one_path)
 TEST(TcpDuel, port_for__says_the_path_and_stays_in_range)
 {
 	const std::pair<int, int> ranges[] = {
-		{32768, 60999}, {1, 65535}, {1025, 1040}, {1024, 1031}, {65528, 65535}, {1030, 1037},
+		{32768, 60999}, {1, 65535},	{1025, 1040},
+		{1024, 1031},	{65528, 65535}, {1030, 1037},
 	};
 
 	for (auto [low, high] : ranges) {

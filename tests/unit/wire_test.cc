@@ -204,7 +204,7 @@ std::vector<int> as_seen_by(const Header &h, const std::vector<int> &known_bytes
 		int type = h.ext[at++];
 
 		if (type >= 16)
-			return { -1 };
+			return {-1};
 
 		int bytes = known_bytes[static_cast<size_t>(type)];
 
@@ -218,14 +218,14 @@ std::vector<int> as_seen_by(const Header &h, const std::vector<int> &known_bytes
 TEST(WireHello, IsSkippedByEveryVersion)
 {
 	/*			      0  1  2  3   4   5  6   7   8 ... */
-	const std::vector<int> six = { 0, 4, 4, 8, -1, 2, 4, -1, -1, -1, -1, -1, -1, -1, -1, -1 };
-	const std::vector<int> seven = { 0, 4, 4, 8, 8, 2, 4, -1, 1, -1, -1, -1, -1, -1, -1, -1 };
+	const std::vector<int> six = {0, 4, 4, 8, -1, 2, 4, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+	const std::vector<int> seven = {0, 4, 4, 8, 8, 2, 4, -1, 1, -1, -1, -1, -1, -1, -1, -1};
 	Header h;
 
-	for (uint32_t gen : { 1u, 0x07070707u, 0xffffffffu }) {
-		encode_hello(h, { gen, kCapDeliveryAck });
-		EXPECT_EQ(as_seen_by(h, six), (std::vector<int>{ 6, 5 }));
-		EXPECT_EQ(as_seen_by(h, seven), (std::vector<int>{ 6, 5, 8 }));
+	for (uint32_t gen : {1u, 0x07070707u, 0xffffffffu}) {
+		encode_hello(h, {gen, kCapDeliveryAck});
+		EXPECT_EQ(as_seen_by(h, six), (std::vector<int>{6, 5}));
+		EXPECT_EQ(as_seen_by(h, seven), (std::vector<int>{6, 5, 8}));
 
 		Fields f = decode(h);
 
@@ -244,7 +244,7 @@ TEST(WireHello, LiesOnTheWireLikeThis)
 	};
 	Header h;
 
-	encode_hello(h, { 0x12345678, kCapDeliveryAck, 8, 3 });
+	encode_hello(h, {0x12345678, kCapDeliveryAck, 8, 3});
 	EXPECT_EQ(decode_hello(h).paths, 8);
 	EXPECT_EQ(decode_hello(h).index, 3);
 	for (size_t i = 0; i < ext.size(); i++)

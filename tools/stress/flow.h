@@ -59,8 +59,8 @@ public:
 	 * unanswered. */
 	bool request_received(std::uint64_t sequence)
 	{
-		if (order_.is_barrier(sequence) ? sequence != received_.all() + 1 :
-						  order_.ordered_before(sequence) > received_.all())
+		if (order_.is_barrier(sequence) ? sequence != received_.all() + 1
+						: order_.ordered_before(sequence) > received_.all())
 			return false;
 		if ((!sent_at_.empty() && due_.size() >= sent_at_.size()) ||
 		    !received_.take(sequence))

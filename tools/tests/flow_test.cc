@@ -93,7 +93,7 @@ TEST(Flow, a_half_ordered_request_waits_for_all_and_holds_nobody_up)
 	Flow flow(8, parse_order("half:4"));
 
 	EXPECT_TRUE(flow.request_received(1));
-	EXPECT_TRUE(flow.request_received(6)); /* overtakes 4, which is half-ordered */
+	EXPECT_TRUE(flow.request_received(6));	/* overtakes 4, which is half-ordered */
 	EXPECT_FALSE(flow.request_received(4)); /* 2 and 3 are missing */
 	EXPECT_TRUE(flow.request_received(3));
 	EXPECT_TRUE(flow.request_received(2));

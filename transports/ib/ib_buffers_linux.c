@@ -83,7 +83,7 @@ static int rds_ib_map_piece(struct rds_ib_path *tp, struct rds_ib_tx *tx, void *
 		rds_ib_count(RDS_IB_S_tx_sg_mapping_failure);
 		return -ENOMEM;
 	}
-	tx->sge[tx->n++] = (struct ib_sge){ dma, len, tp->dev->pd->local_dma_lkey };
+	tx->sge[tx->n++] = (struct ib_sge){dma, len, tp->dev->pd->local_dma_lkey};
 	return 0;
 }
 
@@ -137,7 +137,7 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 	ib_dma_sync_single_for_cpu(ibdev, dma, RDS_HEADER_BYTES, DMA_TO_DEVICE);
 	memcpy(rds_ib_header(&tp->tx_headers, slot), header, RDS_HEADER_BYTES);
 	ib_dma_sync_single_for_device(ibdev, dma, RDS_HEADER_BYTES, DMA_TO_DEVICE);
-	tx->sge[0] = (struct ib_sge){ dma, RDS_HEADER_BYTES, tp->dev->pd->local_dma_lkey };
+	tx->sge[0] = (struct ib_sge){dma, RDS_HEADER_BYTES, tp->dev->pd->local_dma_lkey};
 	tx->n = 1;
 	if (len)
 		err = rds_ib_map(tp, tx, rds_msg_payload(m), off, len);
@@ -237,11 +237,9 @@ static int rds_ib_rx_post(struct rds_ib_path *tp, u32 slot)
 	struct rds_ib_rx *rx = &tp->rx[slot];
 	u64 header = rds_ib_header_dma(&tp->rx_headers, slot);
 	u32 lkey = tp->dev->pd->local_dma_lkey;
-	struct ib_sge sge[] = { { header, RDS_HEADER_BYTES, lkey },
-				{ rx->dma, RDS_IB_FRAME, lkey } };
+	struct ib_sge sge[] = {{header, RDS_HEADER_BYTES, lkey}, {rx->dma, RDS_IB_FRAME, lkey}};
 	struct ib_recv_wr wr = {
-		.wr_id = RDS_IB_WR_RECV | slot, .sg_list = sge, .num_sge = ARRAY_SIZE(sge)
-	};
+		.wr_id = RDS_IB_WR_RECV | slot, .sg_list = sge, .num_sge = ARRAY_SIZE(sge)};
 
 	ib_dma_sync_single_for_device(tp->dev->ibdev, header, RDS_HEADER_BYTES, DMA_FROM_DEVICE);
 	return ib_post_recv(tp->id->qp, &wr, NULL);

@@ -105,8 +105,8 @@ static void rds_ib_say(struct rds_ib_path *tp, struct rds_ib_offer *o, struct rd
 	p->private_data = data;
 	p->private_data_len = rds_ib_offer_encode(o, data);
 	p->responder_resources = min_t(u32, p->responder_resources, attrs->max_qp_rd_atom);
-	p->initiator_depth = min3((u32)p->initiator_depth, (u32)attrs->max_qp_init_rd_atom,
-				  RDS_IB_READS);
+	p->initiator_depth =
+		min3((u32)p->initiator_depth, (u32)attrs->max_qp_init_rd_atom, RDS_IB_READS);
 	p->flow_control = 1;
 	p->retry_count = min(rds_ib_retry_count, 7U);
 	p->rnr_retry_count = RDS_IB_RNR_RETRY;
@@ -127,9 +127,8 @@ static void rds_ib_hear(struct rds_ib_path *tp, const struct rds_ib_offer *o)
 static int rds_ib_call_peer(struct rds_ib_path *tp)
 {
 	unsigned char data[RDS_IB_OFFER_BYTES_V6];
-	struct rdma_conn_param param = { .responder_resources = U8_MAX,
-					 .initiator_depth = U8_MAX };
-	struct rds_ib_offer o = { .tos = rds_path_tos(tp->path) };
+	struct rdma_conn_param param = {.responder_resources = U8_MAX, .initiator_depth = U8_MAX};
+	struct rds_ib_offer o = {.tos = rds_path_tos(tp->path)};
 	int err = rds_ib_qp_create(tp);
 
 	if (err)
@@ -306,8 +305,8 @@ int rds_ib_connect(void *priv)
 /* Data may arrive before we know that our answer did; then it is polled already. */
 static int rds_ib_answer(struct rds_ib_path *tp, struct rds_ib_call *call)
 {
-	struct rdma_conn_param param = { .responder_resources = call->responder_resources,
-					 .initiator_depth = call->initiator_depth };
+	struct rdma_conn_param param = {.responder_resources = call->responder_resources,
+					.initiator_depth = call->initiator_depth};
 	unsigned char data[RDS_IB_OFFER_BYTES_V6];
 	int err = rds_ib_qp_create(tp);
 

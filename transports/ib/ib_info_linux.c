@@ -62,14 +62,14 @@ static void rds_ib_info_v6(void *arg, struct rds_ib_path *tp)
 
 static void rds_ib_info_conns(struct net *net, struct rds_info_buf *b)
 {
-	struct rds_ib_info info = { .net = net, .b = b };
+	struct rds_ib_info info = {.net = net, .b = b};
 
 	rds_ib_each_path(rds_ib_info_v4, &info);
 }
 
 static void rds_ib_info_conns6(struct net *net, struct rds_info_buf *b)
 {
-	struct rds_ib_info info = { .net = net, .b = b };
+	struct rds_ib_info info = {.net = net, .b = b};
 
 	rds_ib_each_path(rds_ib_info_v6, &info);
 }
@@ -82,9 +82,8 @@ int rds_ib_info_start(void)
 				false, rds_ib_info_conns);
 	if (err)
 		return err;
-	err = rds_info_register(RDS6_INFO_IB_CONNECTIONS,
-				sizeof(struct rds6_info_rdma_connection), false,
-				rds_ib_info_conns6);
+	err = rds_info_register(RDS6_INFO_IB_CONNECTIONS, sizeof(struct rds6_info_rdma_connection),
+				false, rds_ib_info_conns6);
 	if (err)
 		rds_info_unregister(RDS_INFO_IB_CONNECTIONS);
 	return err;

@@ -27,7 +27,7 @@ uint32_t unsignaled_limit(const Link &l)
 
 constexpr unsigned int kSignaled = RDS_IB_SIGNALED | RDS_IB_SOLICITED;
 
-constexpr struct rds_ib_need kOneFrame = { 1, 1 };
+constexpr struct rds_ib_need kOneFrame = {1, 1};
 
 /* Without the slot and the credit that are kept for what the link itself has to send. */
 bool room(const Link &l, const struct rds_ib_need &n)
@@ -40,8 +40,8 @@ void stamp(Link &l, wire::Header &h)
 {
 	h.credit = 0;
 	if (l.p.flow) {
-		h.credit = static_cast<uint8_t>(l.to_return < kMaxHeaderCredit ? l.to_return :
-										 kMaxHeaderCredit);
+		h.credit = static_cast<uint8_t>(l.to_return < kMaxHeaderCredit ? l.to_return
+									       : kMaxHeaderCredit);
 		l.to_return -= h.credit;
 		l.credits--;
 	}
@@ -131,7 +131,7 @@ struct rds_ib_need op_need(const Link &l, const struct rds_op &op, struct rds_ms
 	const uint8_t frame = !op.alone;
 
 	/* What cannot be done never has room. */
-	return { slots && slots < l.p.send_wr ? slots + frame : l.p.send_wr, frame };
+	return {slots && slots < l.p.send_wr ? slots + frame : l.p.send_wr, frame};
 }
 
 /* Begins what @m has to do before it is sent: 1; 0: no room for it and the first frame. */

@@ -51,7 +51,7 @@ enum rds_ib_link_state {
 
 /* How the connection was made. */
 struct rds_ib_link_params {
-	uint32_t send_wr;	/* powers of two, 4 at least */
+	uint32_t send_wr; /* powers of two, 4 at least */
 	uint32_t recv_wr;
 	uint32_t max_unsignaled; /* frames in a row without a completion asked for */
 	uint8_t flow;		 /* we would count buffers, and do if the peer does */
@@ -61,21 +61,21 @@ struct rds_ib_link_params {
 /* Named counters; the names mainline has (mainline.md A.9) where it means the same. */
 #define RDS_IB_LINK_STATS(X)                                                                       \
 	X(tx_ring_full)                                                                            \
-	X(tx_throttle)	      /* no credit */                                                      \
-	X(tx_credit_updates)  /* frames sent for nothing else */                                   \
+	X(tx_throttle)	     /* no credit */                                                       \
+	X(tx_credit_updates) /* frames sent for nothing else */                                    \
 	X(tx_frames)                                                                               \
 	X(tx_keepalive)                                                                            \
 	X(rx_frames)                                                                               \
-	X(rx_bad_frame)	      /* short, long, not of the message under way */ \
+	X(rx_bad_frame) /* short, long, not of the message under way */                            \
 	X(rx_bad_csum)                                                                             \
 	X(rx_credit_updates)                                                                       \
-	X(rx_paused)	      /* the core had to wait */
+	X(rx_paused) /* the core had to wait */
 
 enum rds_ib_link_stat {
 #define RDS_IB_LINK_STAT_ENUM(name) RDS_IB_LINK_##name,
 	RDS_IB_LINK_STATS(RDS_IB_LINK_STAT_ENUM)
 #undef RDS_IB_LINK_STAT_ENUM
-	RDS_IB_LINK_STAT_COUNT,
+		RDS_IB_LINK_STAT_COUNT,
 };
 
 /* Room for something. */
@@ -94,18 +94,18 @@ struct rds_ib_link {
 	/* sending */
 	uint32_t posted, done;
 	uint32_t unsignaled;
-	int32_t credits;    /* that we may use; below 0: a keepalive went without */
-	uint32_t ops;	    /* operations with the adapter that nothing was said of yet */
-	uint8_t failed;	    /* rds_ib_link_failed() was called ... */
-	uint8_t told;	    /* ... of an operation, the rest of which is the oldest that is out */
+	int32_t credits; /* that we may use; below 0: a keepalive went without */
+	uint32_t ops;	 /* operations with the adapter that nothing was said of yet */
+	uint8_t failed;	 /* rds_ib_link_failed() was called ... */
+	uint8_t told;	 /* ... of an operation, the rest of which is the oldest that is out */
 	struct rds_ib_need need; /* what the core waits for ... */
 	uint8_t blocked;	 /* ... and then is owed rds_path_writable() */
-	uint8_t quiet;	    /* nothing was posted since the last rds_ib_link_keepalive() ... */
-	uint8_t deaf;	    /* ... and nothing came */
-	uint8_t begun;	    /* the core has said something: so may we */
-	uint8_t own_out;    /* a frame of our own is with the adapter: one at a time ... */
-	uint32_t own;	    /* ... this one (posted) */
-	uint64_t last_ack;  /* h_ack as the core last gave it */
+	uint8_t quiet;		 /* nothing was posted since the last rds_ib_link_keepalive() ... */
+	uint8_t deaf;		 /* ... and nothing came */
+	uint8_t begun;		 /* the core has said something: so may we */
+	uint8_t own_out;	 /* a frame of our own is with the adapter: one at a time ... */
+	uint32_t own;		 /* ... this one (posted) */
+	uint64_t last_ack;	 /* h_ack as the core last gave it */
 
 	/* receiving */
 	uint32_t offered, arrived, taken;

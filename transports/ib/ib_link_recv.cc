@@ -166,7 +166,7 @@ Step take(Link &l, uint32_t slot, enum rds_ctx ctx)
 	if (!h)
 		return bad(l, RDS_IB_LINK_rx_bad_frame);
 
-	Frame f = { *reinterpret_cast<const wire::Header *>(h), src, len, ctx };
+	Frame f = {*reinterpret_cast<const wire::Header *>(h), src, len, ctx};
 
 	while (s == Step::kGoOn)
 		s = step(l, f);

@@ -102,20 +102,20 @@
 /* Counters, in the order of rds-info; the first five have mainline's names, and those of memory
  * and atomics. */
 #define RDS_IB_STATS(X)                                                                            \
-	X(connect_raced)	/* both called, and the peer's call was refused for ours */        \
-	X(listen_closed_stale)	/* accepted, but dead before a path took it */                     \
+	X(connect_raced)       /* both called, and the peer's call was refused for ours */         \
+	X(listen_closed_stale) /* accepted, but dead before a path took it */                      \
 	X(evt_handler_call)                                                                        \
 	X(tasklet_call)                                                                            \
 	X(tx_sg_mapping_failure)                                                                   \
-	X(accept_refused)	/* no connection could be made, or the request made no sense */    \
-	X(version_refused)	/* by us, or by the peer */                                        \
-	X(completion_errors)	/* connections that the adapter gave up */                         \
-	X(tx_stuck)		/* connections that the adapter should have given up */            \
-	X(rx_alloc_limit)	/* net.rds.ib.max_recv_allocation reached */                       \
+	X(accept_refused)    /* no connection could be made, or the request made no sense */       \
+	X(version_refused)   /* by us, or by the peer */                                           \
+	X(completion_errors) /* connections that the adapter gave up */                            \
+	X(tx_stuck)	     /* connections that the adapter should have given up */               \
+	X(rx_alloc_limit)    /* net.rds.ib.max_recv_allocation reached */                          \
 	X(rx_alloc_failed)                                                                         \
-	X(rx_refills)		/* buffers were posted again late, by a worker */                  \
+	X(rx_refills) /* buffers were posted again late, by a worker */                            \
 	X(device_removals)                                                                         \
-	X(listen_failed)	/* peers cannot call us in a namespace, or only by IPv4 */         \
+	X(listen_failed) /* peers cannot call us in a namespace, or only by IPv4 */                \
 	RDS_IB_MR_STATS_OF(X, 8k)                                                                  \
 	RDS_IB_MR_STATS_OF(X, 1m)                                                                  \
 	X(atomic_cswp)                                                                             \
@@ -161,7 +161,7 @@ struct rds_ib_headers {
 	struct rds_ib_header_page {
 		u8 *mem;
 		u64 dma;
-	} *page;
+	} * page;
 };
 
 enum rds_ib_slot {
@@ -217,10 +217,10 @@ struct rds_ib_path {
 
 	/* From the making of the queue pair to close(). */
 	struct rds_ib_dev *dev;
-	struct list_head on_dev;   /* rds_ib_dev.paths */
+	struct list_head on_dev;    /* rds_ib_dev.paths */
 	struct hlist_node by_laddr; /* rds_ib_devs_lock */
-	u8 write_sges, read_sges;  /* of one work request; 0: there is no such operation ... */
-	u8 reads;		   /* ... nor if the peer takes none (this is constant once open) */
+	u8 write_sges, read_sges;   /* of one work request; 0: there is no such operation ... */
+	u8 reads; /* ... nor if the peer takes none (this is constant once open) */
 	struct ib_cq *cq;
 	u32 send_wr, recv_wr;
 
@@ -258,9 +258,9 @@ struct rds_ib_call {
 /* A namespace. */
 struct rds_ib_net {
 	struct net *net;
-	struct mutex lock;    /* guards what follows */
-	unsigned long users;  /* sockets, and for the first namespace the module */
-	bool open;	      /* there may be listeners and connections; holds @net */
+	struct mutex lock;   /* guards what follows */
+	unsigned long users; /* sockets, and for the first namespace the module */
+	bool open;	     /* there may be listeners and connections; holds @net */
 	struct rdma_cm_id *listeners[2];
 	struct work_struct idle; /* ends that when @users is 0 */
 };

@@ -37,8 +37,7 @@ static u32 rds_ib_scope_of(const struct rdma_addr *addr)
 {
 	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)&addr->src_addr;
 
-	if (sin6->sin6_family == AF_INET6 &&
-	    ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+	if (sin6->sin6_family == AF_INET6 && ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
 		return addr->dev_addr.bound_dev_if;
 	return 0;
 }
@@ -81,8 +80,8 @@ static int rds_ib_call_place(struct rds_ib_call *call)
 	struct rds_conn *conn;
 	int err;
 
-	conn = rds_conn_get(rds_net_of(addr->dev_addr.net), &rds_ib_transport, &o->daddr,
-			    &o->saddr, rds_ib_scope_of(addr), o->tos, &err);
+	conn = rds_conn_get(rds_net_of(addr->dev_addr.net), &rds_ib_transport, &o->daddr, &o->saddr,
+			    rds_ib_scope_of(addr), o->tos, &err);
 	if (!conn)
 		return err;
 	path = rds_conn_path(conn, 0);

@@ -108,7 +108,7 @@ static struct rds_ib_mr *rds_ib_mr_take(struct rds_ib_mrs *mrs, enum rds_ib_mr_k
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (mr) {
 		kref_get(&mrs->ref);
-		*mr = (struct rds_ib_mr){ .mrs = mrs, .kind = kind };
+		*mr = (struct rds_ib_mr){.mrs = mrs, .kind = kind};
 		INIT_LIST_HEAD(&mr->on);
 		if (!rds_ib_mr_make(mr))
 			return mr;

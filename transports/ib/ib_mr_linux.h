@@ -28,11 +28,11 @@
 
 struct rds_ib_mr {
 	struct rds_ib_mrs *mrs;
-	struct list_head on;  /* rds_ib_mr_pool.live, .dirty or .clean; .lock */
-	struct ib_mr *ibmr;   /* NULL: the adapter has gone */
+	struct list_head on;	 /* rds_ib_mr_pool.live, .dirty or .clean; .lock */
+	struct ib_mr *ibmr;	 /* NULL: the adapter has gone */
 	struct rds_pages *pages; /* mapped; NULL: a clean one */
-	u8 kind;	      /* enum rds_ib_mr_kind */
-	u8 dir;		      /* enum dma_data_direction */
+	u8 kind;		 /* enum rds_ib_mr_kind */
+	u8 dir;			 /* enum dma_data_direction */
 };
 
 struct rds_ib_mr_pool {

@@ -33,7 +33,7 @@ struct Common {
 };
 static_assert(sizeof(Common) == kCommonBytes);
 
-const uint8_t kV4Prefix[kV4Offset] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+const uint8_t kV4Prefix[kV4Offset] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 bool is_v4(const struct rds_addr &a)
 {
@@ -96,14 +96,14 @@ int rds_ib_offer_decode(const void *data, unsigned int len, int v6, struct rds_i
 {
 	const auto *p = static_cast<const uint8_t *>(data);
 	unsigned int addr_bytes = v6 ? 16 : 4;
-	Offer said = { .saddr = o->saddr,
-		       .daddr = o->daddr,
-		       .ack_seq = 0,
-		       .credit = 0,
-		       .minors = 1,
-		       .major = 4,
-		       .minor = 0,
-		       .tos = 0 };
+	Offer said = {.saddr = o->saddr,
+		      .daddr = o->daddr,
+		      .ack_seq = 0,
+		      .credit = 0,
+		      .minors = 1,
+		      .major = 4,
+		      .minor = 0,
+		      .tos = 0};
 	Common c;
 
 	if (!p || len < 2 * addr_bytes + kCommonBytes || !p[2 * addr_bytes]) {

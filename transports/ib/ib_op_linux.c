@@ -46,9 +46,9 @@ u32 rds_ib_op_limits(struct rds_ib_path *tp)
 
 	tp->write_sges = sges;
 	/* iWARP would want a key of its own for where the data goes to. */
-	tp->read_sges = rdma_protocol_iwarp(ibdev, tp->id->port_num) ?
-				0 :
-				clamp_t(u32, ibdev->attrs.max_sge_rd, 1, sges);
+	tp->read_sges = rdma_protocol_iwarp(ibdev, tp->id->port_num)
+				? 0
+				: clamp_t(u32, ibdev->attrs.max_sge_rd, 1, sges);
 	tp->reads = 0;
 	return DIV_ROUND_UP(RDS_IB_MR_1M_PAGES, tp->read_sges ?: tp->write_sges);
 }
@@ -78,10 +78,12 @@ uint32_t rds_ib_hw_op_slots(void *hw, struct rds_msg *m)
 static int rds_ib_post_atomic(struct rds_ib_path *tp, u32 slot, const struct rds_op *op)
 {
 	struct scatterlist *sg = op->pages->sgt.sgl;
-	struct ib_sge sge = { sg_dma_address(sg), sizeof(u64), tp->dev->pd->local_dma_lkey };
+	struct ib_sge sge = {sg_dma_address(sg), sizeof(u64), tp->dev->pd->local_dma_lkey};
 	struct ib_atomic_wr wr = {
-		.wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1,
-			.send_flags = IB_SEND_SIGNALED },
+		.wr = {.wr_id = slot,
+		       .sg_list = &sge,
+		       .num_sge = 1,
+		       .send_flags = IB_SEND_SIGNALED},
 		.remote_addr = op->raddr,
 		.rkey = op->rkey,
 		.compare_add = op->compare_add,
@@ -91,12 +93,12 @@ static int rds_ib_post_atomic(struct rds_ib_path *tp, u32 slot, const struct rds
 	};
 
 	if (op->kind == RDS_OP_FADD) {
-		wr.wr.opcode = op->masked ? IB_WR_MASKED_ATOMIC_FETCH_AND_ADD :
-					    IB_WR_ATOMIC_FETCH_AND_ADD;
+		wr.wr.opcode =
+			op->masked ? IB_WR_MASKED_ATOMIC_FETCH_AND_ADD : IB_WR_ATOMIC_FETCH_AND_ADD;
 		rds_ib_count(RDS_IB_S_atomic_fadd);
 	} else {
-		wr.wr.opcode = op->masked ? IB_WR_MASKED_ATOMIC_CMP_AND_SWP :
-					    IB_WR_ATOMIC_CMP_AND_SWP;
+		wr.wr.opcode =
+			op->masked ? IB_WR_MASKED_ATOMIC_CMP_AND_SWP : IB_WR_ATOMIC_CMP_AND_SWP;
 		rds_ib_count(RDS_IB_S_atomic_cswp);
 	}
 	return ib_post_send(tp->id->qp, &wr.wr, NULL);
@@ -117,14 +119,15 @@ static void rds_ib_op_wr(struct rds_ib_path *tp, const struct rds_op *op,
 	u32 sges = op->kind == RDS_OP_WRITE ? tp->write_sges : tp->read_sges;
 
 	*wr = (struct ib_rdma_wr){
-		.wr = { .wr_id = rest->slot, .sg_list = sge,
-			.opcode = op->kind == RDS_OP_WRITE ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ },
+		.wr = {.wr_id = rest->slot,
+		       .sg_list = sge,
+		       .opcode = op->kind == RDS_OP_WRITE ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ},
 		.remote_addr = rest->raddr,
 		.rkey = op->rkey,
 	};
 	for (; rest->entries && wr->wr.num_sge < sges; rest->entries--) {
-		*sge = (struct ib_sge){ sg_dma_address(rest->sg), sg_dma_len(rest->sg),
-					tp->dev->pd->local_dma_lkey };
+		*sge = (struct ib_sge){sg_dma_address(rest->sg), sg_dma_len(rest->sg),
+				       tp->dev->pd->local_dma_lkey};
 		rest->raddr += sge->length;
 		rest->sg = sg_next(rest->sg);
 		sge++;
@@ -135,7 +138,7 @@ static void rds_ib_op_wr(struct rds_ib_path *tp, const struct rds_op *op,
 
 static int rds_ib_post_rdma(struct rds_ib_path *tp, u32 slot, u32 slots, const struct rds_op *op)
 {
-	struct rds_ib_op_rest rest = { op->pages->sgt.sgl, op->pages->sgt.nents, op->raddr, slot };
+	struct rds_ib_op_rest rest = {op->pages->sgt.sgl, op->pages->sgt.nents, op->raddr, slot};
 	struct rds_ib_op_wrs *w = tp->op_wrs;
 	const struct ib_send_wr *bad = NULL;
 	bool begun = false;
@@ -192,8 +195,8 @@ int rds_ib_hw_op(void *hw, uint32_t slot, struct rds_msg *m)
 		return -ENOMEM;
 	}
 	rds_ib_op_take(tp, slot, slots, m, dir);
-	return rds_ib_is_atomic(op) ? rds_ib_post_atomic(tp, slot, op) :
-				      rds_ib_post_rdma(tp, slot, slots, op);
+	return rds_ib_is_atomic(op) ? rds_ib_post_atomic(tp, slot, op)
+				    : rds_ib_post_rdma(tp, slot, slots, op);
 }
 
 /* ---- and after it ---- */

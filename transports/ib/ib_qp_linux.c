@@ -41,8 +41,8 @@ static void rds_ib_send_ended(struct rds_ib_path *tp, const struct ib_wc *wc)
 		rds_ib_link_sent(&tp->link, (u32)wc->wr_id);
 	else
 		rds_ib_link_failed(&tp->link, (u32)wc->wr_id,
-				   rds_ib_remote(wc->status) ? RDS_RDMA_REMOTE_ERROR :
-							       RDS_RDMA_OTHER_ERROR);
+				   rds_ib_remote(wc->status) ? RDS_RDMA_REMOTE_ERROR
+							     : RDS_RDMA_OTHER_ERROR);
 }
 
 /* The adapter's word counts where rdma_cm was faster to tell of the connection's end, too. */
@@ -174,7 +174,7 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 	struct ib_qp_init_attr attr = {
 		.event_handler = rds_ib_async_event,
 		.qp_context = tp,
-		.cap = { .max_recv_sge = 2 },
+		.cap = {.max_recv_sge = 2},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
@@ -317,8 +317,7 @@ static bool rds_ib_stuck(struct rds_ib_path *tp)
 
 void rds_ib_keepalive(struct work_struct *work)
 {
-	struct rds_ib_path *tp =
-		container_of(to_delayed_work(work), struct rds_ib_path, keepalive);
+	struct rds_ib_path *tp = container_of(to_delayed_work(work), struct rds_ib_path, keepalive);
 
 	spin_lock_bh(&tp->lock);
 	if (tp->live && rds_ib_stuck(tp)) {

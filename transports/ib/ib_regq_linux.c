@@ -52,7 +52,7 @@ static int rds_ib_regq_self(struct ib_device *ibdev, u32 port, const struct ib_p
 
 static int rds_ib_regq_connect(struct ib_qp *qp, u32 port)
 {
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = port };
+	struct ib_qp_attr attr = {.qp_state = IB_QPS_INIT, .port_num = port};
 	struct ib_port_attr pa;
 	int err;
 
@@ -87,8 +87,10 @@ static struct ib_qp *rds_ib_regq_qp(struct rds_ib_dev *dev, struct ib_cq *cq)
 	struct ib_qp_init_attr attr = {
 		.send_cq = cq,
 		.recv_cq = cq,
-		.cap = { .max_send_wr = RDS_IB_REGQ_WRS, .max_send_sge = 1, .max_recv_wr = 1,
-			 .max_recv_sge = 1 },
+		.cap = {.max_send_wr = RDS_IB_REGQ_WRS,
+			.max_send_sge = 1,
+			.max_recv_wr = 1,
+			.max_recv_sge = 1},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
@@ -96,7 +98,8 @@ static struct ib_qp *rds_ib_regq_qp(struct rds_ib_dev *dev, struct ib_cq *cq)
 	int err = -ENODEV;
 	u32 port;
 
-	rdma_for_each_port(dev->ibdev, port) {
+	rdma_for_each_port(dev->ibdev, port)
+	{
 		/* iWARP's cannot be connected without a peer. */
 		if (!rdma_ib_or_roce(dev->ibdev, port))
 			continue;
@@ -219,8 +222,7 @@ int rds_ib_regq_register(struct rds_ib_mrs *mrs, struct ib_mr *ibmr, int access)
 {
 	struct rds_ib_reg reg;
 	struct ib_reg_wr wr = {
-		.wr = { .wr_cqe = &reg.last, .opcode = IB_WR_REG_MR,
-			.send_flags = IB_SEND_SIGNALED },
+		.wr = {.wr_cqe = &reg.last, .opcode = IB_WR_REG_MR, .send_flags = IB_SEND_SIGNALED},
 		.mr = ibmr,
 		.key = ibmr->rkey,
 		.access = access,

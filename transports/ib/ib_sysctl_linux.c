@@ -32,8 +32,7 @@ static struct ctl_table rds_ib_table[] = {
 	RDS_IB_NUMBER(max_unsignaled_wr, &rds_ib_one, &rds_ib_most_unsignaled),
 	RDS_IB_NUMBER(max_recv_allocation, NULL, NULL),
 	RDS_IB_NUMBER(flow_control, NULL, &rds_ib_one),
-	{}
-};
+	{}};
 
 int rds_ib_sysctl_start(void)
 {

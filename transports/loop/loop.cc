@@ -16,7 +16,7 @@ struct Wire {
 	struct rds_path *path;
 	struct rds_path *reverse = nullptr; /* where it comes out; referenced while connected */
 	struct rds_conn *reverse_conn = nullptr;
-	uint64_t delivered = 0;		    /* bytes since connect */
+	uint64_t delivered = 0; /* bytes since connect */
 };
 
 /* 127.0.0.0/8 and ::1 are the core's own rule; other local addresses come here by PREFER_LOOP. */

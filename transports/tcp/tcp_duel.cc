@@ -24,8 +24,7 @@ int rds_tcp_may_connect(const struct rds_addr *laddr, const struct rds_addr *fad
 	return order(laddr, faddr) != 0;
 }
 
-enum rds_tcp_meaning rds_tcp_accepted_is(const struct rds_addr *laddr,
-					 const struct rds_addr *faddr)
+enum rds_tcp_meaning rds_tcp_accepted_is(const struct rds_addr *laddr, const struct rds_addr *faddr)
 {
 	int o = order(laddr, faddr);
 

@@ -10,11 +10,11 @@ namespace
 {
 
 using Frame = struct rds_tcp_frame;
+using rds::read_once;
+using rds::write_once;
 using rds::err::kEagain;
 using rds::err::kEnomem;
 using rds::err::kEproto;
-using rds::read_once;
-using rds::write_once;
 
 /* A step went well and there may be more to do. */
 constexpr int kGoOn = 1;
@@ -158,7 +158,7 @@ void rds_tcp_frame_init(struct rds_tcp_frame *f, struct rds_path *path)
 int rds_tcp_frame_feed(struct rds_tcp_frame *f, struct rds_src *src, uint32_t off, uint32_t len,
 		       enum rds_ctx ctx, uint32_t *used)
 {
-	Bytes b{ .src = src, .off = off, .len = len, .ctx = ctx };
+	Bytes b{.src = src, .off = off, .len = len, .ctx = ctx};
 	int r;
 
 	do
@@ -193,9 +193,8 @@ uint32_t rds_tcp_frame_payload_left(const struct rds_tcp_frame *f)
 {
 	uint8_t state = read_once(f->state);
 
-	return state == RDS_TCP_FRAME_PAYLOAD || state == RDS_TCP_FRAME_SKIP ?
-		       read_once(f->left) :
-		       0;
+	return state == RDS_TCP_FRAME_PAYLOAD || state == RDS_TCP_FRAME_SKIP ? read_once(f->left)
+									     : 0;
 }
 
 } // extern "C"

@@ -54,20 +54,20 @@
 #define RDS_TCP_STATS(X)                                                                           \
 	X(data_ready_calls)                                                                        \
 	X(write_space_calls)                                                                       \
-	X(sndbuf_full)		/* xmit found less room than it had bytes */                       \
-	X(connect_raced)	/* accepted the peer's while our own connect was on */             \
-	X(listen_closed_stale)	/* accepted, but dead before a path took it */                     \
-	X(knock_sent)		/* our connect was heard as a knock */                             \
-	X(knock_refused)	/* the peer's knock: reset, and called back */                     \
-	X(accept_refused)	/* accepted from ourselves, or no connection could be made */      \
-	X(too_many_paths)	/* RDS_TCP_MAX_NET_PATHS reached */                                \
-	X(nudged)		/* no room and no ack on its way: tried again by a timer */
+	X(sndbuf_full)	       /* xmit found less room than it had bytes */                        \
+	X(connect_raced)       /* accepted the peer's while our own connect was on */              \
+	X(listen_closed_stale) /* accepted, but dead before a path took it */                      \
+	X(knock_sent)	       /* our connect was heard as a knock */                              \
+	X(knock_refused)       /* the peer's knock: reset, and called back */                      \
+	X(accept_refused)      /* accepted from ourselves, or no connection could be made */       \
+	X(too_many_paths)      /* RDS_TCP_MAX_NET_PATHS reached */                                 \
+	X(nudged)	       /* no room and no ack on its way: tried again by a timer */
 
 enum rds_tcp_stat {
 #define RDS_TCP_STAT_ENUM(name) RDS_TCP_S_##name,
 	RDS_TCP_STATS(RDS_TCP_STAT_ENUM)
 #undef RDS_TCP_STAT_ENUM
-	RDS_TCP_STAT_COUNT,
+		RDS_TCP_STAT_COUNT,
 };
 
 struct rds_tcp_counters {
@@ -78,7 +78,7 @@ struct rds_tcp_counters {
 struct rds_tcp_net {
 	struct net *net;
 	struct rds_tcp_counters __percpu *counters;
-	atomic_t paths;		/* see RDS_TCP_MAX_NET_PATHS */
+	atomic_t paths; /* see RDS_TCP_MAX_NET_PATHS */
 
 	spinlock_t lock;	/* guards @socks; bh */
 	struct list_head socks; /* rds_tcp_path.link of every path with a socket */
@@ -87,7 +87,7 @@ struct rds_tcp_net {
 	struct socket *listener;
 	struct delayed_work accept_work;
 	void (*plain_data_ready)(struct sock *sk); /* a TCP socket's own callback */
-	struct list_head all;	/* on the list of namespaces; rds_tcp_nets_lock */
+	struct list_head all; /* on the list of namespaces; rds_tcp_nets_lock */
 
 	/* net.rds.tcp.*; 0 or empty: as TCP does by itself.  Written under @tuning. */
 	struct rw_semaphore tuning;
@@ -116,12 +116,12 @@ struct rds_tcp_path {
 
 	/* Guarded by the socket's lock. */
 	struct rds_tcp_frame frame;
-	u8 phase;	/* enum rds_tcp_phase */
-	bool paused;	/* the core refused something: ops->recv_retry goes on */
-	bool blocked;	/* xmit came out short: rds_path_writable() is owed */
-	u32 una;	/* snd_una that @acked was last brought up to */
-	u64 sent;	/* bytes that TCP took since the connection is up */
-	u64 acked;	/* acknowledged by the peer's TCP; may run ahead of @sent */
+	u8 phase;     /* enum rds_tcp_phase */
+	bool paused;  /* the core refused something: ops->recv_retry goes on */
+	bool blocked; /* xmit came out short: rds_path_writable() is owed */
+	u32 una;      /* snd_una that @acked was last brought up to */
+	u64 sent;     /* bytes that TCP took since the connection is up */
+	u64 acked;    /* acknowledged by the peer's TCP; may run ahead of @sent */
 
 	struct delayed_work nudge; /* see rds_tcp_xmit() */
 	struct list_head link;	   /* rds_tcp_net.socks */

@@ -96,8 +96,8 @@ static bool rds_tcp_receive_call(struct rds_tcp_net *tn, struct socket *sock)
 
 static void rds_tcp_accept_work(struct work_struct *work)
 {
-	struct rds_tcp_net *tn = container_of(to_delayed_work(work), struct rds_tcp_net,
-					      accept_work);
+	struct rds_tcp_net *tn =
+		container_of(to_delayed_work(work), struct rds_tcp_net, accept_work);
 	struct socket *sock;
 	int err;
 
@@ -122,7 +122,7 @@ static void rds_tcp_accept_work(struct work_struct *work)
 
 static int rds_tcp_listen_on(struct net *net, int family, struct socket **res)
 {
-	struct sockaddr_storage ss = { .ss_family = family };
+	struct sockaddr_storage ss = {.ss_family = family};
 	struct socket *sock;
 	int err, len;
 

@@ -204,8 +204,8 @@ int rds_tcp_connect(void *priv)
 
 	if (!rds_tcp_may_connect(laddr, faddr))
 		return -EINVAL;
-	err = sock_create_kern(tp->tn->net, rds_addr_is_v4(faddr) ? PF_INET : PF_INET6,
-			       SOCK_STREAM, IPPROTO_TCP, &sock);
+	err = sock_create_kern(tp->tn->net, rds_addr_is_v4(faddr) ? PF_INET : PF_INET6, SOCK_STREAM,
+			       IPPROTO_TCP, &sock);
 	if (err)
 		return err;
 	err = rds_tcp_bind(tp, sock);

@@ -46,8 +46,8 @@ static bool rds_tcp_peer_ended(const struct sock *sk)
 
 void rds_tcp_receive(struct rds_tcp_path *tp, enum rds_ctx ctx)
 {
-	struct rds_tcp_reader r = { .tp = tp, .ctx = ctx };
-	read_descriptor_t desc = { .arg.data = &r, .count = 1 };
+	struct rds_tcp_reader r = {.tp = tp, .ctx = ctx};
+	read_descriptor_t desc = {.arg.data = &r, .count = 1};
 	struct sock *sk = tp->sock->sk;
 	bool draining = tp->phase == RDS_TCP_DRAINING;
 
@@ -62,8 +62,8 @@ void rds_tcp_receive(struct rds_tcp_path *tp, enum rds_ctx ctx)
 	if (draining && !sk->sk_err)
 		rds_path_drained(tp->path);
 	else
-		rds_path_drop(tp->path, sk->sk_state == TCP_CLOSE ? RDS_DROP_ERROR :
-								    RDS_DROP_PEER_CLOSED);
+		rds_path_drop(tp->path,
+			      sk->sk_state == TCP_CLOSE ? RDS_DROP_ERROR : RDS_DROP_PEER_CLOSED);
 }
 
 /* Socket locked by the caller, softirq or a process that leaves the lock. */

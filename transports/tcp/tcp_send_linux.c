@@ -49,7 +49,7 @@ static bool rds_tcp_took(struct rds_tcp_push *p, long r, size_t want)
 
 static bool rds_tcp_flush(struct rds_tcp_push *p, bool more)
 {
-	struct msghdr msg = { .msg_flags = rds_tcp_flags(more) };
+	struct msghdr msg = {.msg_flags = rds_tcp_flags(more)};
 	size_t want = p->bytes;
 	unsigned int n = p->n;
 
@@ -78,7 +78,7 @@ static bool rds_tcp_gather(struct rds_tcp_push *p, const void *base, u32 len, u3
 static bool rds_tcp_send_pages(struct rds_tcp_push *p, const struct rds_payload *payload, u32 len,
 			       u32 skip, bool more)
 {
-	struct msghdr msg = { .msg_flags = rds_tcp_flags(more) | MSG_SPLICE_PAGES };
+	struct msghdr msg = {.msg_flags = rds_tcp_flags(more) | MSG_SPLICE_PAGES};
 
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, rds_payload_bvecs(payload),
 		      rds_payload_segs(payload), len);

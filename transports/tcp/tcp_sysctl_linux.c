@@ -124,7 +124,7 @@ static void rds_tcp_tune_all(struct rds_tcp_net *tn)
 
 	if (tn->listener)
 		rds_tcp_tune_listener(tn, tn->listener);
-	list_for_each_entry(tp, &tn->socks, link)
+	list_for_each_entry (tp, &tn->socks, link)
 		if (!rds_tcp_tune(tp, tp->sock))
 			rds_path_drop(tp->path, RDS_DROP_ADMIN); /* a new one can have it */
 }
@@ -139,7 +139,7 @@ static int rds_tcp_number(rds_ctl_table *ctl, int write, void *buffer, size_t *l
 	struct rds_tcp_net *tn = ctl->extra1;
 	const struct rds_tcp_range *range = ctl->extra2;
 	int value = READ_ONCE(*(int *)ctl->data);
-	struct ctl_table copy = { .data = &value, .maxlen = sizeof(value) };
+	struct ctl_table copy = {.data = &value, .maxlen = sizeof(value)};
 	int err = proc_dointvec(&copy, write, buffer, lenp, ppos);
 
 	if (err || !write)
@@ -170,7 +170,7 @@ static int rds_tcp_ca(rds_ctl_table *ctl, int write, void *buffer, size_t *lenp,
 {
 	struct rds_tcp_net *tn = ctl->extra1;
 	char name[TCP_CA_NAME_MAX], *wanted;
-	struct ctl_table copy = { .data = name, .maxlen = sizeof(name) };
+	struct ctl_table copy = {.data = name, .maxlen = sizeof(name)};
 	int err;
 
 	down_read(&tn->tuning);
@@ -190,11 +190,11 @@ static int rds_tcp_ca(rds_ctl_table *ctl, int write, void *buffer, size_t *lenp,
 	return 0;
 }
 
-static const struct rds_tcp_range rds_tcp_sndbufs = { SOCK_MIN_SNDBUF, 1 << 30 };
-static const struct rds_tcp_range rds_tcp_rcvbufs = { SOCK_MIN_RCVBUF, 1 << 30 };
+static const struct rds_tcp_range rds_tcp_sndbufs = {SOCK_MIN_SNDBUF, 1 << 30};
+static const struct rds_tcp_range rds_tcp_rcvbufs = {SOCK_MIN_RCVBUF, 1 << 30};
 /* A retransmission, and the answer to it, must have a chance; a day is for ever. */
-static const struct rds_tcp_range rds_tcp_timeouts = { 1000, 24 * 3600 * 1000 };
-static const struct rds_tcp_range rds_tcp_dscps = { 1, 63 };
+static const struct rds_tcp_range rds_tcp_timeouts = {1000, 24 * 3600 * 1000};
+static const struct rds_tcp_range rds_tcp_dscps = {1, 63};
 
 #define RDS_TCP_NUMBER(name, range)                                                                \
 	{                                                                                          \
@@ -213,12 +213,11 @@ static const struct ctl_table rds_tcp_table[] = {
 		.mode = 0644,
 		.proc_handler = rds_tcp_ca,
 	},
-	{}
-};
+	{}};
 
 int rds_tcp_sysctl_start(struct rds_tcp_net *tn)
 {
-	void *data[] = { &tn->sndbuf, &tn->rcvbuf, &tn->user_timeout_ms, &tn->dscp, tn->ca };
+	void *data[] = {&tn->sndbuf, &tn->rcvbuf, &tn->user_timeout_ms, &tn->dscp, tn->ca};
 	int i;
 
 	BUILD_BUG_ON(ARRAY_SIZE(data) != ARRAY_SIZE(rds_tcp_table) - 1);

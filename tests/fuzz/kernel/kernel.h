@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kernel.h: as much of the kernel as net/linux/cmsg*.c and sockopt.c need to be compiled, unchanged,
- * in user space.  CMakeLists.txt makes every kernel header that they include an alias of this one.
+ * kernel.h: as much of the kernel as net/linux/cmsg*.c and sockopt.c need to be compiled,
+ * unchanged, in user space.  CMakeLists.txt makes every kernel header that they include an alias of
+ * this one.
  *
  * User memory is one block (user_memory()): copies from or to anything else fault.  The macros that
  * walk control messages say what the kernel's say (include/linux/socket.h), not what glibc's do.
@@ -99,11 +100,12 @@ void release_sock(struct sock *sk);
 #undef CMSG_FIRSTHDR
 #define CMSG_DATA(c) ((void *)((char *)(c) + sizeof(struct cmsghdr)))
 #define CMSG_FIRSTHDR(m)                                                                           \
-	((m)->msg_controllen >= sizeof(struct cmsghdr) ? (struct cmsghdr *)(m)->msg_control :      \
-							 (struct cmsghdr *)0)
+	((m)->msg_controllen >= sizeof(struct cmsghdr) ? (struct cmsghdr *)(m)->msg_control        \
+						       : (struct cmsghdr *)0)
 #define CMSG_OK(m, c)                                                                              \
 	((c)->cmsg_len >= sizeof(struct cmsghdr) &&                                                \
-	 (c)->cmsg_len <= (size_t)((m)->msg_controllen - ((char *)(c) - (char *)(m)->msg_control)))
+	 (c)->cmsg_len <=                                                                          \
+		 (size_t)((m)->msg_controllen - ((char *)(c) - (char *)(m)->msg_control)))
 static inline struct cmsghdr *CMSG_NXTHDR(struct msghdr *m, struct cmsghdr *c)
 {
 	char *next = (char *)c + CMSG_ALIGN(c->cmsg_len);
@@ -147,7 +149,7 @@ struct timespec64 {
 };
 static inline struct timespec64 ns_to_timespec64(u64 ns)
 {
-	struct timespec64 t = { (int64_t)(ns / 1000000000), (long)(ns % 1000000000) };
+	struct timespec64 t = {(int64_t)(ns / 1000000000), (long)(ns % 1000000000)};
 
 	return t;
 }

@@ -57,13 +57,20 @@ Memory::Memory()
 }
 
 const Caller::Kind Caller::kinds[] = {
-	{"socket", 4, &Caller::openSocket},	{"close", 2, &Caller::closeSocket},
-	{"bind, connect", 8, &Caller::bindOrConnect}, {"names", 3, &Caller::names},
-	{"sendmsg", 30, &Caller::sendMessage},	{"sendmmsg", 4, &Caller::sendMany},
-	{"recvmsg", 25, &Caller::receiveMessage}, {"recvmmsg", 3, &Caller::receiveMany},
-	{"setsockopt", 12, &Caller::setOption}, {"setsockopt SOL_SOCKET", 4, &Caller::setSocketOption},
-	{"getsockopt", 8, &Caller::getOption},	{"ioctl", 3, &Caller::control},
-	{"poll", 4, &Caller::wait},		{"others", 4, &Caller::others},
+	{"socket", 4, &Caller::openSocket},
+	{"close", 2, &Caller::closeSocket},
+	{"bind, connect", 8, &Caller::bindOrConnect},
+	{"names", 3, &Caller::names},
+	{"sendmsg", 30, &Caller::sendMessage},
+	{"sendmmsg", 4, &Caller::sendMany},
+	{"recvmsg", 25, &Caller::receiveMessage},
+	{"recvmmsg", 3, &Caller::receiveMany},
+	{"setsockopt", 12, &Caller::setOption},
+	{"setsockopt SOL_SOCKET", 4, &Caller::setSocketOption},
+	{"getsockopt", 8, &Caller::getOption},
+	{"ioctl", 3, &Caller::control},
+	{"poll", 4, &Caller::wait},
+	{"others", 4, &Caller::others},
 	{"RDS_RECV_QUERY", 4, &Caller::query},
 };
 
@@ -120,8 +127,27 @@ void *Caller::pointer(size_t bytes)
 
 size_t Caller::length()
 {
-	constexpr size_t edges[] = {0, 1, 3, 4, 7, 8, 15, 16, 27, 28, 32, 47, 48, 128, 1024, 4096,
-				    65536, 1 << 20, (1 << 20) + 1, 0x7fffffff, 0xffffffff};
+	constexpr size_t edges[] = {0,
+				    1,
+				    3,
+				    4,
+				    7,
+				    8,
+				    15,
+				    16,
+				    27,
+				    28,
+				    32,
+				    47,
+				    48,
+				    128,
+				    1024,
+				    4096,
+				    65536,
+				    1 << 20,
+				    (1 << 20) + 1,
+				    0x7fffffff,
+				    0xffffffff};
 
 	return often(7) ? below(2048) : edges[below(std::size(edges))];
 }
@@ -160,8 +186,9 @@ void *Caller::address(socklen_t &length, size_t among)
 /* A few control messages at @to: bytes they take. */
 size_t Caller::controlMessages(char *to, size_t room)
 {
-	constexpr size_t sizes[] = {0, 4, 8, sizeof(rds_rdma_args), sizeof(rds_get_mr_args),
-				    sizeof(rds_atomic_args), 40};
+	constexpr size_t sizes[] = {
+		0, 4, 8, sizeof(rds_rdma_args), sizeof(rds_get_mr_args), sizeof(rds_atomic_args),
+		40};
 	size_t at = 0;
 
 	for (size_t n = 1 + below(3); n; n--) {
@@ -174,7 +201,8 @@ size_t Caller::controlMessages(char *to, size_t room)
 		c->cmsg_level = often(9) ? SOL_RDS : SOL_SOCKET;
 		c->cmsg_type = static_cast<int>(often(5) ? RDS_CMSG_ZCOPY_COOKIE : below(16));
 		for (size_t i = 0; i < payload; i++)
-			CMSG_DATA(c)[i] = static_cast<unsigned char>(often(5) ? below(3) : random_());
+			CMSG_DATA(c)
+		[i] = static_cast<unsigned char>(often(5) ? below(3) : random_());
 		at += CMSG_SPACE(payload);
 	}
 	return at;
@@ -197,7 +225,8 @@ int Caller::flags(bool sending)
 
 	if (!often(9))
 		return how | static_cast<int>(random_());
-	return how | (sending ? usual[below(std::size(usual))] : reading[below(std::size(reading))]);
+	return how |
+	       (sending ? usual[below(std::size(usual))] : reading[below(std::size(reading))]);
 }
 
 void Caller::message(msghdr &m, bool sending)
@@ -315,9 +344,15 @@ long Caller::receiveMany(int fd)
 
 long Caller::setOption(int fd)
 {
-	constexpr int usual[] = {RDS_CANCEL_SENT_TO, RDS_RECVERR, RDS_CONG_MONITOR,
-				 SO_RDS_TRANSPORT, SO_RDS_MSG_RXPATH_LATENCY, SO_TIMESTAMP,
-				 RDS_GET_MR, RDS_GET_MR_FOR_DEST, RDS_FREE_MR};
+	constexpr int usual[] = {RDS_CANCEL_SENT_TO,
+				 RDS_RECVERR,
+				 RDS_CONG_MONITOR,
+				 SO_RDS_TRANSPORT,
+				 SO_RDS_MSG_RXPATH_LATENCY,
+				 SO_TIMESTAMP,
+				 RDS_GET_MR,
+				 RDS_GET_MR_FOR_DEST,
+				 RDS_FREE_MR};
 	int name = static_cast<int>(often(9) ? usual[below(std::size(usual))] : below(20));
 	size_t bytes = often(7) ? 4 << below(3) : length();
 	socklen_t named;
@@ -339,8 +374,8 @@ long Caller::setOption(int fd)
 
 long Caller::setSocketOption(int fd)
 {
-	constexpr int names[] = {SO_SNDBUF, SO_RCVBUF, SO_ZEROCOPY, SO_TIMESTAMP, SO_REUSEADDR,
-				 SO_PRIORITY, SO_MARK, SO_BUSY_POLL};
+	constexpr int names[] = {SO_SNDBUF,    SO_RCVBUF,   SO_ZEROCOPY, SO_TIMESTAMP,
+				 SO_REUSEADDR, SO_PRIORITY, SO_MARK,	 SO_BUSY_POLL};
 	int value = static_cast<int>(below(100000));
 
 	return syscall(SYS_setsockopt, fd, SOL_SOCKET, names[below(std::size(names))], &value,
@@ -370,8 +405,8 @@ long Caller::query(int fd)
 
 	const long result = getsockopt(fd, SOL_RDS, RDS_RECV_QUERY, &q, &length);
 
-	if (!result && (q.bufs_alloc_span < q.nbufs_allocated ||
-			!q.bufs_alloc_span != !q.nbufs_allocated)) {
+	if (!result &&
+	    (q.bufs_alloc_span < q.nbufs_allocated || !q.bufs_alloc_span != !q.nbufs_allocated)) {
 		fprintf(stderr, "RDS_RECV_QUERY: %u messages, span %u\n", q.nbufs_allocated,
 			q.bufs_alloc_span);
 		abort();
@@ -381,8 +416,8 @@ long Caller::query(int fd)
 
 long Caller::control(int fd)
 {
-	constexpr unsigned long names[] = {SIOCRDSSETTOS, SIOCRDSGETTOS, SIOCINQ, SIOCOUTQ,
-					   SIOCGSTAMP_OLD, SIOCPROTOPRIVATE + 2};
+	constexpr unsigned long names[] = {SIOCRDSSETTOS, SIOCRDSGETTOS,  SIOCINQ,
+					   SIOCOUTQ,	  SIOCGSTAMP_OLD, SIOCPROTOPRIVATE + 2};
 
 	return syscall(SYS_ioctl, fd, often(9) ? names[below(std::size(names))] : random_() >> 32,
 		       pointer(8));

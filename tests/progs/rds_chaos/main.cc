@@ -58,8 +58,7 @@ void makeCalls(chaos::Shared &shared, Callers &callers, const Options &options)
 	std::atomic<uint32_t> running = options.threads;
 
 	for (uint32_t i = 0; i < options.threads; i++)
-		callers.push_back(
-			std::make_unique<chaos::Caller>(shared, options.seed * 1000 + i));
+		callers.push_back(std::make_unique<chaos::Caller>(shared, options.seed * 1000 + i));
 	for (auto &one : callers)
 		threads.emplace_back([&] {
 			for (uint32_t n = 0; n < options.calls / options.threads; n++)

@@ -86,11 +86,10 @@ void addMalformed(Table &table, const Address &any, const std::string &what)
 				  return sendWith(any, Control().add(SOL_RDS, type, uint64_t{0}));
 			  });
 	for (uint32_t order : {0u, 1u, 2u})
-		table.differs("cmsg: ORDER " + std::to_string(order) + what, "EINVAL", "1",
-			      [any, order] {
-				      return sendWith(any,
-						      Control().add(SOL_RDS, RDS_CMSG_ORDER, order));
-			      });
+		table.differs(
+			"cmsg: ORDER " + std::to_string(order) + what, "EINVAL", "1", [any, order] {
+				return sendWith(any, Control().add(SOL_RDS, RDS_CMSG_ORDER, order));
+			});
 	table.row("cmsg: ORDER 3, both hints" + what, "EINVAL", [any] {
 		return sendWith(any, Control().add(SOL_RDS, RDS_CMSG_ORDER, uint32_t{3}));
 	});
@@ -196,14 +195,14 @@ void addRdma(Table &table, const Address &any, const std::string &what)
 		one(first ? "ORDER, then ARGS with a fence" : "ARGS with a fence, then ORDER",
 		    "EINVAL", both);
 	}
-	table.differs("cmsg: ORDER and ARGS without a fence, no RDMA here" + what, "EINVAL",
-		      "EOPNOTSUPP", [any] {
-			      return sendWith(any, Control()
-							   .add(SOL_RDS, RDS_CMSG_ORDER,
-								uint32_t{RDS_ORDER_HALF})
-							   .add(SOL_RDS, RDS_CMSG_RDMA_ARGS,
-								rdmaArgs()));
-		      });
+	table.differs(
+		"cmsg: ORDER and ARGS without a fence, no RDMA here" + what, "EINVAL", "EOPNOTSUPP",
+		[any] {
+			return sendWith(
+				any, Control()
+					     .add(SOL_RDS, RDS_CMSG_ORDER, uint32_t{RDS_ORDER_HALF})
+					     .add(SOL_RDS, RDS_CMSG_RDMA_ARGS, rdmaArgs()));
+		});
 	one("ARGS, no RDMA here", "EOPNOTSUPP",
 	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, rdmaArgs()));
 	one("MAP, 8 bytes", "EINVAL", Control().add(SOL_RDS, RDS_CMSG_RDMA_MAP, uint64_t{1}));

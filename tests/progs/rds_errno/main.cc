@@ -4,8 +4,8 @@
  *
  * Goes through the table (table.h) row by row. With --flavour mainline the answers of
  * mainline's modules are wanted, which proves the table; with --flavour ours those of this
- * project's; with --facts they are printed, one a line. Needs a loopback device; rows that need more are left out unless the addresses
- * are given.
+ * project's; with --facts they are printed, one a line. Needs a loopback device; rows that need
+ * more are left out unless the addresses are given.
  */
 #include "table.h"
 

@@ -362,10 +362,9 @@ void addRecvQuery(Table &table, const Env &env)
 	table.differs("RECV_QUERY: reserved", no, "EINVAL",
 		      [env] { return query(bindRds(env.loop), askAll(both, 1)); });
 	for (socklen_t length : {0u, 4u, 143u})
-		table.differs("RECV_QUERY: length " + std::to_string(length), no, "EINVAL",
-			      [env, length] {
-				      return query(bindRds(env.loop), askAll(both), length);
-			      });
+		table.differs(
+			"RECV_QUERY: length " + std::to_string(length), no, "EINVAL",
+			[env, length] { return query(bindRds(env.loop), askAll(both), length); });
 	table.differs("RECV_QUERY: bad pointer", no, "EFAULT", [env] {
 		socklen_t length = sizeof(rds_recv_query);
 
@@ -382,12 +381,10 @@ void addRecvQuery(Table &table, const Env &env)
 		table.differs(std::string("RECV_QUERY: of ") + peer, no, "EINVAL", [env, peer] {
 			return query(bindRds(env.loop), askAbout(Address::parse(peer), both));
 		});
-	table.differs("RECV_QUERY: of a stranger", no, "0, 0", [env] {
-		return query(bindRds(env.loop), askAbout(env.absent, both));
-	});
-	table.differs("RECV_QUERY: of an IPv6 stranger", no, "0, 0", [env] {
-		return query(bindRds(env.loop), askAbout(env.absent6, both));
-	});
+	table.differs("RECV_QUERY: of a stranger", no, "0, 0",
+		      [env] { return query(bindRds(env.loop), askAbout(env.absent, both)); });
+	table.differs("RECV_QUERY: of an IPv6 stranger", no, "0, 0",
+		      [env] { return query(bindRds(env.loop), askAbout(env.absent6, both)); });
 }
 
 void addMisc(Table &table, const Env &env)

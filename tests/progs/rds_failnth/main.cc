@@ -37,8 +37,8 @@ bool allowed(const Scenario &scenario, long result, bool reached, long usual)
 	if (result == usual || (result >= 0 && usual >= 0))
 		return true;
 	return reached && result < 0 &&
-	       (scenario.anyErrno || result == -ENOMEM || result == -ENOBUFS ||
-		result == -ENFILE || result == -EFAULT);
+	       (scenario.anyErrno || result == -ENOMEM || result == -ENOBUFS || result == -ENFILE ||
+		result == -EFAULT);
 }
 
 /* One round; false when the call needs less than nth allocations. */
@@ -74,8 +74,7 @@ void run(const Scenario &scenario, const Site *site, Tap &tap)
 
 		/* The first goes undisturbed. */
 		for (int nth = 0;; ++nth) {
-			Pair pair = site ? site->pair(nth)
-					 : Pair{Fd(), Fd(), Address(), "", nth};
+			Pair pair = site ? site->pair(nth) : Pair{Fd(), Fd(), Address(), "", nth};
 
 			if (!play(scenario, fault, nth, pair, count))
 				break;

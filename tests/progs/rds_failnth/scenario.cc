@@ -110,8 +110,9 @@ Scenario contacting(const Site &site)
 			const bool v4 = site.here.family() == AF_INET;
 			const std::string host = std::to_string(p.round + 100);
 
-			return sendText(p.from, "new",
-					Address::parse(v4 ? "10.8.0." + host : "fd00:8::" + host, 4000));
+			return sendText(
+				p.from, "new",
+				Address::parse(v4 ? "10.8.0." + host : "fd00:8::" + host, 4000));
 		}};
 }
 
@@ -182,9 +183,8 @@ Scenario polling()
 
 void addOpening(std::vector<Scenario> &list, const Site &site)
 {
-	list.push_back({.name = "socket", .call = [](Pair &) {
-				return sys(Fd(socket(PF_RDS, SOCK_SEQPACKET, 0)));
-			}});
+	list.push_back({.name = "socket",
+			.call = [](Pair &) { return sys(Fd(socket(PF_RDS, SOCK_SEQPACKET, 0))); }});
 	list.push_back({.name = "socket and bind", .call = [=](Pair &) {
 				const Fd fd(socket(PF_RDS, SOCK_SEQPACKET, 0));
 
@@ -200,7 +200,8 @@ void addOpening(std::vector<Scenario> &list, const Site &site)
 
 Pair Site::pair(int round) const
 {
-	Pair p = {.from = bindRds(here), .to = Fd(), .target = Address(), .got = "", .round = round};
+	Pair p = {
+		.from = bindRds(here), .to = Fd(), .target = Address(), .got = "", .round = round};
 
 	if (netns.empty())
 		p.to = bindRds(there);

@@ -29,8 +29,8 @@ struct Site {
 };
 
 /*
- * One system call whose allocations and copies fail one by one. A call that fails must have done nothing,
- * one that succeeds must have done it all: after() looks.
+ * One system call whose allocations and copies fail one by one. A call that fails must have done
+ * nothing, one that succeeds must have done it all: after() looks.
  */
 struct Scenario {
 	std::string name;

@@ -21,8 +21,7 @@ namespace
 struct Options {
 	std::vector<std::string> bind;
 	std::string to;
-	uint32_t count = 1, unbound = 0, messages = 10, length = 1000, unread = 0,
-		 reserve = 0;
+	uint32_t count = 1, unbound = 0, messages = 10, length = 1000, unread = 0, reserve = 0;
 	uint16_t port = 4000;
 	bool traffic = false;
 };

@@ -46,8 +46,8 @@ std::string Mangler::frame()
 /* Headers are what is worth damaging: most changes fall into the first bytes. */
 void Mangler::damage(std::string &bytes)
 {
-	const size_t where = below(below(2) ? std::min<size_t>(bytes.size(), headerSize)
-					    : bytes.size());
+	const size_t where =
+		below(below(2) ? std::min<size_t>(bytes.size(), headerSize) : bytes.size());
 
 	switch (below(6)) {
 	case 0:
@@ -77,7 +77,8 @@ std::string Mangler::stream()
 	for (uint64_t n = 1 + below(6); n; n--) {
 		std::string one = frame();
 
-		for (uint64_t faults = below(3) ? 0 : 1 + below(4); faults && !one.empty(); faults--)
+		for (uint64_t faults = below(3) ? 0 : 1 + below(4); faults && !one.empty();
+		     faults--)
 			damage(one);
 		all += one;
 	}

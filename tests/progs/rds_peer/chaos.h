@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Streams that nobody would send: good frames damaged, replayed, cut off and put together anyhow. */
+/* Streams that nobody would send: good frames damaged, replayed, cut off and put together anyhow.
+ */
 #pragma once
 
 #include "peer.h"

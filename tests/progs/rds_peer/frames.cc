@@ -260,10 +260,10 @@ std::vector<FrameSpec> oddHeaders()
 std::vector<FrameSpec> acks()
 {
 	return {
-		{"hello", "one of ours introduces itself",
-		 [](const Context &) { return hello(); }, false, true},
-		{"hello_twice", "and again", [](const Context &) { return hello() + hello(); }, false,
-		 true},
+		{"hello", "one of ours introduces itself", [](const Context &) { return hello(); },
+		 false, true},
+		{"hello_twice", "and again", [](const Context &) { return hello() + hello(); },
+		 false, true},
 		{"bare_ack", "an ack and nothing else",
 		 [](const Context &) { return control(1).encode(); }},
 		{"ack_of_nothing", "an ack of what was never sent, after a hello",
@@ -361,7 +361,8 @@ const std::vector<FrameSpec> &allFrames()
 	static const std::vector<FrameSpec> all = [] {
 		std::vector<FrameSpec> frames;
 
-		for (const auto &part : {pings(), messages(), oddHeaders(), acks(), maps(), broken()})
+		for (const auto &part :
+		     {pings(), messages(), oddHeaders(), acks(), maps(), broken()})
 			frames.insert(frames.end(), part.begin(), part.end());
 		return frames;
 	}();

@@ -22,7 +22,7 @@ struct FrameSpec {
 	const char *what;
 	std::function<std::string(const FrameContext &)> build;
 	bool partial = false; /* leaves the stream in the middle of a frame */
-	bool first = false; /* begins a connection of its own */
+	bool first = false;   /* begins a connection of its own */
 };
 
 /* All of them, in the order of --list. */

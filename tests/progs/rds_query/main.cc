@@ -96,8 +96,8 @@ int receiver(const Options &options)
 	Answers all;
 
 	for (unsigned int i = 0; i < askers; ++i)
-		threads.emplace_back(ask, static_cast<int>(fd), i ? &peer : nullptr, std::cref(over),
-				     std::ref(all));
+		threads.emplace_back(ask, static_cast<int>(fd), i ? &peer : nullptr,
+				     std::cref(over), std::ref(all));
 	std::cout << "ready" << std::endl;
 	for (unsigned int n = 0; inputIsOpen(); ++n) {
 		receive(fd, options.length);

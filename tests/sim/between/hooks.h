@@ -93,14 +93,10 @@ bool compare_exchange_n(T *at, T *expected, V desired)
 #define __atomic_store_n(at, v, order) ::sim::between::store_n(at, v, order)
 #define __atomic_exchange_n(at, v, order)                                                          \
 	::sim::between::modify_n(at, ::sim::between::Op::kExchange, v)
-#define __atomic_fetch_add(at, v, order)                                                           \
-	::sim::between::modify_n(at, ::sim::between::Op::kAdd, v)
-#define __atomic_fetch_sub(at, v, order)                                                           \
-	::sim::between::modify_n(at, ::sim::between::Op::kSub, v)
-#define __atomic_fetch_or(at, v, order)                                                            \
-	::sim::between::modify_n(at, ::sim::between::Op::kOr, v)
-#define __atomic_fetch_and(at, v, order)                                                           \
-	::sim::between::modify_n(at, ::sim::between::Op::kAnd, v)
+#define __atomic_fetch_add(at, v, order) ::sim::between::modify_n(at, ::sim::between::Op::kAdd, v)
+#define __atomic_fetch_sub(at, v, order) ::sim::between::modify_n(at, ::sim::between::Op::kSub, v)
+#define __atomic_fetch_or(at, v, order) ::sim::between::modify_n(at, ::sim::between::Op::kOr, v)
+#define __atomic_fetch_and(at, v, order) ::sim::between::modify_n(at, ::sim::between::Op::kAnd, v)
 #define __atomic_compare_exchange_n(at, expected, desired, weak, good, bad)                        \
 	::sim::between::compare_exchange_n(at, expected, desired)
 #define __atomic_thread_fence(order) ::sim::between::fence(order)

@@ -30,8 +30,7 @@ bool seen(Memory memory, Body first, Body second, bool (*outcome)(const Litmus &
 	for (uint64_t seed = 1; seed <= kSchedules; seed++) {
 		Litmus l;
 
-		sim::reset(sim::Options{
-			.seed = seed, .preempt_per_1000 = 300, .memory = memory});
+		sim::reset(sim::Options{.seed = seed, .preempt_per_1000 = 300, .memory = memory});
 		sim::spawn("first", [&] { first(l); });
 		sim::spawn("second", [&] { second(l); });
 		sim::run_ready();
@@ -179,8 +178,8 @@ void raise_to_five(Litmus &l)
 TEST(Litmus, ReadModifyWritesLoseNothing)
 {
 	for (Memory m : {Memory::kX86, Memory::kWeak})
-		EXPECT_FALSE(seen(m, count, count,
-				  [](const Litmus &l) { return l.x.load() != 10; }));
+		EXPECT_FALSE(
+			seen(m, count, count, [](const Litmus &l) { return l.x.load() != 10; }));
 	for (Memory m : {Memory::kX86, Memory::kWeak})
 		EXPECT_FALSE(seen(m, count, raise_to_five,
 				  [](const Litmus &l) { return l.x.load() < 10; }));

@@ -184,8 +184,8 @@ TEST_F(Pairs, WhoWaitsForRoomIsWoken)
 		});
 }
 
-/* Delivery says that the port is congested and looks at the bytes again; the reader takes bytes away
- * and looks whether the port is congested. */
+/* Delivery says that the port is congested and looks at the bytes again; the reader takes bytes
+ * away and looks whether the port is congested. */
 TEST_F(Pairs, APortIsNotCongestedWithAlmostNothingQueued)
 {
 	every(
@@ -201,8 +201,8 @@ TEST_F(Pairs, APortIsNotCongestedWithAlmostNothingQueued)
 		});
 }
 
-/* A port changes its version and looks which connections are up; a connection says that it is up and
- * looks at the version. */
+/* A port changes its version and looks which connections are up; a connection says that it is up
+ * and looks at the version. */
 TEST_F(Pairs, APeerIsToldOfAPortThatClearsWhileItConnects)
 {
 	every(

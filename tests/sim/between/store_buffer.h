@@ -10,9 +10,10 @@
  * first; giving a spin lock back is a store like any other.
  *
  * kWeak, what C11 leaves to arm64 and ppc: stores to different places pass each other unless the
- * later one is a release; a read-modify-write acts on memory at once for others that modify or store
- * to that place, but whoever only loads may still see the value before, and what its task loads next
- * may be older than it.  Taking a lock empties nothing.  Loads are not reordered with each other.
+ * later one is a release; a read-modify-write acts on memory at once for others that modify or
+ * store to that place, but whoever only loads may still see the value before, and what its task
+ * loads next may be older than it.  Taking a lock empties nothing.  Loads are not reordered with
+ * each other.
  */
 #ifndef RDS_TESTS_BETWEEN_STORE_BUFFER_H
 #define RDS_TESTS_BETWEEN_STORE_BUFFER_H
@@ -31,7 +32,7 @@ struct Store {
 	void *at;
 	uint64_t value;
 	uint8_t bytes;
-	bool release; /* after all that were stored before it */
+	bool release;  /* after all that were stored before it */
 	bool modifies; /* the second half of a read-modify-write */
 };
 

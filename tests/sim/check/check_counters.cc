@@ -34,8 +34,7 @@ void Counters::rest(bool alone, bool once)
 	if (sum_[RDS_S_send_queued] > ended)
 		equal("what was delivered, cancelled or dropped", ended, sum_[RDS_S_send_queued]);
 	if (once && sum_[RDS_S_recv_queued] > sum_[RDS_S_send_queued])
-		equal("recv_queued of all hosts", sum_[RDS_S_recv_queued],
-		      sum_[RDS_S_send_queued]);
+		equal("recv_queued of all hosts", sum_[RDS_S_recv_queued], sum_[RDS_S_send_queued]);
 }
 
 } // namespace check

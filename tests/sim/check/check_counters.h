@@ -20,10 +20,11 @@ namespace check
 class Counters final
 {
 public:
-	/* A life of @net is over: its applications made @sent sends that succeeded, read @read messages,
-	 * and may have closed with some @unread. */
+	/* A life of @net is over: its applications made @sent sends that succeeded, read @read
+	 * messages, and may have closed with some @unread. */
 	void life(const host::Net &net, uint64_t sent, uint64_t read, bool unread);
-	/* All lives are over.  @alone: no host spoke to others than ours; @once: none booted again. */
+	/* All lives are over.  @alone: no host spoke to others than ours; @once: none booted again.
+	 */
 	void rest(bool alone, bool once);
 	const std::string &complaint() const
 	{

@@ -101,8 +101,8 @@ void Loss::plain(unsigned int host, Plain how)
 /*
  * Known of the core, each with a seed in tests/sim/seeds.txt; whoever mends one takes its line away
  * here and there.
- *  - Probes say no generation, so 7.x takes what a reborn host of ours sends again for old; and of a
- *    reborn host of mainline's ours take it for old, though that of 7.x has said its generation.
+ *  - Probes say no generation, so 7.x takes what a reborn host of ours sends again for old; and of
+ * a reborn host of mainline's ours take it for old, though that of 7.x has said its generation.
  *  - A connect that is given up late, with the answer there, throws away what came behind that; so
  *    does a call that was taken and is given up for a newer one before anybody reads from it.
  */
@@ -116,7 +116,8 @@ void Loss::excuse_known(unsigned int self, unsigned int peer, tube::Left left)
 
 void Loss::closed(unsigned int self, unsigned int peer, tube::Left left)
 {
-	/* An orderly end waits for 5 s (decisions/010); with no memory to read into that is too short. */
+	/* An orderly end waits for 5 s (decisions/010); with no memory to read into that is too
+	 * short. */
 	bool expected = left == tube::Left::kAtReset || left == tube::Left::kOutOfTime;
 
 	if ((expected && how(peer) != Plain::kNo) ||

@@ -3,8 +3,9 @@
  * check_loss.h: nothing that was accepted is lost while both sockets live.
  *
  * Sees the same sends and receipts as check_order.h, and the events that excuse a loss: the sender
- * took messages back, a socket closed, nobody was bound to the port.  A connection that dies excuses
- * nothing between two of ours, and with a host that speaks mainline's protocol only what docs/wire.md
+ * took messages back, a socket closed, nobody was bound to the port.  A connection that dies
+ * excuses nothing between two of ours, and with a host that speaks mainline's protocol only what
+ * docs/wire.md
  * ("What can still be lost") says.  An excuse covers what was sent until then and nothing after it.
  */
 #ifndef RDS_TESTS_CHECK_LOSS_H

@@ -2,12 +2,12 @@
 /*
  * check_order.h: exactly once and in order.
  *
- * A flow is what one socket sends to one port, its messages numbered from 0.  Those who receive from
- * it (a socket; after it closed, another one at the same port) must see rising numbers, each once
- * whoever got it, and none that was not sent; of a flow with ordering hints, numbers of which none
- * has overtaken another that it must not (the table of order.h, written down here once more).  Only
- * a host that boots may see again what an earlier life of it has read.  Messages without bytes carry
- * no number and are counted.  Knows nothing of what may be lost: that is check_loss.h.
+ * A flow is what one socket sends to one port, its messages numbered from 0.  Those who receive
+ * from it (a socket; after it closed, another one at the same port) must see rising numbers, each
+ * once whoever got it, and none that was not sent; of a flow with ordering hints, numbers of which
+ * none has overtaken another that it must not (the table of order.h, written down here once more).
+ * Only a host that boots may see again what an earlier life of it has read.  Messages without bytes
+ * carry no number and are counted.  Knows nothing of what may be lost: that is check_loss.h.
  */
 #ifndef RDS_TESTS_CHECK_ORDER_H
 #define RDS_TESTS_CHECK_ORDER_H

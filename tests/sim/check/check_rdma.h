@@ -7,8 +7,8 @@
  *  - A message is behind its operation: who receives it finds written what was to be written, and a
  *    fenced read has been read.
  *  - One without the other does not happen: the message of an operation that succeeded arrives, and
- *    that of one which the peer's memory refused does not.  What was dropped may have been done, and
- *    its message may have arrived.
+ *    that of one which the peer's memory refused does not.  What was dropped may have been done,
+ * and its message may have arrived.
  *
  * An operation is known by the token that it is given here.
  */
@@ -30,11 +30,11 @@ class Rdma final
 {
 public:
 	struct Op {
-		uint32_t owner = 0;    /* the socket that sends it */
+		uint32_t owner = 0;	   /* the socket that sends it */
 		uint32_t from = 0, to = 0; /* what excuses name: slots, flows */
-		bool always = false;   /* it is told how it ended, ... */
-		bool failures = false; /* ... or at least of failure */
-		bool alone = false;    /* no message goes with it */
+		bool always = false;	   /* it is told how it ended, ... */
+		bool failures = false;	   /* ... or at least of failure */
+		bool alone = false;	   /* no message goes with it */
 		/* Its data is where it should be when its message arrives. */
 		bool first = false;
 		std::function<bool()> there; /* is its data where it should be? */

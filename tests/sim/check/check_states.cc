@@ -16,9 +16,10 @@ constexpr unsigned int kEdges = sizeof(rds::kPathEdges) / sizeof(rds::kPathEdges
 
 /* In the order of PathState and rds_drop_reason. */
 constexpr const char *kNames[] = {"down", "connecting", "disconnecting", "up", "dead"};
-constexpr const char *kWhy[] = {"-",	   "peer closed", "error",    "connect failed",
-				"knocked", "replaced",	  "protocol", "send failed",
-				"paths changed", "admin", "idle", "evicted", "destroy"};
+constexpr const char *kWhy[] = {
+	"-",	    "peer closed", "error",	  "connect failed", "knocked",
+	"replaced", "protocol",	   "send failed", "paths changed",  "admin",
+	"idle",	    "evicted",	   "destroy"};
 
 struct Watch {
 	std::map<const struct rds_path *, unsigned int> last;
@@ -49,9 +50,9 @@ void changed(const struct rds_path *p, unsigned int from, unsigned int to, unsig
 		}
 	}
 	sim::note(uint64_t{from} << 8 | to);
-	sim::say("path %u %s -> %s: %s to %s (%s)", rds_path_index(p), host::show(*rds_path_laddr(p)).c_str(),
-		 host::show(*rds_path_faddr(p)).c_str(), kNames[from], kNames[to],
-		 why < sizeof(kWhy) / sizeof(kWhy[0]) ? kWhy[why] : "?");
+	sim::say("path %u %s -> %s: %s to %s (%s)", rds_path_index(p),
+		 host::show(*rds_path_laddr(p)).c_str(), host::show(*rds_path_faddr(p)).c_str(),
+		 kNames[from], kNames[to], why < sizeof(kWhy) / sizeof(kWhy[0]) ? kWhy[why] : "?");
 	if ((!legal || was != from) && w.complaint.empty())
 		w.complaint = "states: a path went from state " + std::to_string(from) +
 			      " (last seen in " + std::to_string(was) + ") to " +

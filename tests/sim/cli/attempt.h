@@ -18,8 +18,8 @@ struct Shared {
 	uint64_t seed; /* under way */
 	char why[400]; /* it failed, empty: it did not say */
 	/* Sums over what has passed. */
-	uint64_t seeds, sent, received, lost, cuts, cancels, failed_allocs, virtual_ns, history, ops,
-		ops_done, overtaken;
+	uint64_t seeds, sent, received, lost, cuts, cancels, failed_allocs, virtual_ns, history,
+		ops, ops_done, overtaken;
 	size_t peak_bytes;
 	unsigned int edges;
 	uint32_t recovered[kRecoveries]; /* seeds, by ms of recovery */

@@ -171,11 +171,11 @@ void print_sums(const cli::Shared *sh, double seconds, uint64_t violations)
 	       "after %u ms (99 %%), %u ms (all), %llu violations\n",
 	       static_cast<ull>(sh->seeds), static_cast<ull>(sh->sent),
 	       static_cast<ull>(sh->received), static_cast<double>(sh->received) / seconds,
-	       static_cast<ull>(sh->lost), static_cast<ull>(sh->cuts),
-	       static_cast<ull>(sh->ops), static_cast<ull>(sh->ops_done),
-	       static_cast<ull>(sh->overtaken),
+	       static_cast<ull>(sh->lost), static_cast<ull>(sh->cuts), static_cast<ull>(sh->ops),
+	       static_cast<ull>(sh->ops_done), static_cast<ull>(sh->overtaken),
 	       static_cast<ull>(sh->failed_allocs), static_cast<double>(sh->virtual_ns) / 3.6e12,
-	       sh->peak_bytes / 1024, recovery(sh, 990), recovery(sh, 1000), static_cast<ull>(violations));
+	       sh->peak_bytes / 1024, recovery(sh, 990), recovery(sh, 1000),
+	       static_cast<ull>(violations));
 	fflush(stdout);
 }
 
@@ -297,7 +297,8 @@ int main(int argc, char **argv)
 
 	if (!parse(argc, argv, a)) {
 		fprintf(stderr,
-			"usage: %s --seed S [--seeds N] [--steps N] [--nodes K] [--rdma] [--hints] [--brief] [--strict] [--soak] "
+			"usage: %s --seed S [--seeds N] [--steps N] [--nodes K] [--rdma] [--hints] "
+			"[--brief] [--strict] [--soak] "
 			"[--replay] "
 			"[--keep LIST] [--without LIST] [--no-shrink] [--verbose]\n",
 			argv[0]);

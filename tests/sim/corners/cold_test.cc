@@ -67,30 +67,30 @@ void thousand(const Start &start)
 /* 12 kinds, each 85 times on either side. */
 TEST(ColdStart, OneSideAsleep)
 {
-	thousand({ false, Way::kBlocking, Before::kNothing });
+	thousand({false, Way::kBlocking, Before::kNothing});
 }
 
 TEST(ColdStart, OneSideByPoll)
 {
-	thousand({ false, Way::kPolling, Before::kNothing });
+	thousand({false, Way::kPolling, Before::kNothing});
 }
 
 TEST(ColdStart, BothAtOnce)
 {
-	thousand({ true, Way::kBlocking, Before::kNothing });
-	thousand({ true, Way::kPolling, Before::kNothing });
+	thousand({true, Way::kBlocking, Before::kNothing});
+	thousand({true, Way::kPolling, Before::kNothing});
 }
 
 TEST(ColdStart, BeforeThePeersModule)
 {
-	for (bool both : { false, true })
-		for (Way way : { Way::kBlocking, Way::kPolling })
-			thousand({ both, way, Before::kNoModule });
+	for (bool both : {false, true})
+		for (Way way : {Way::kBlocking, Way::kPolling})
+			thousand({both, way, Before::kNoModule});
 }
 
 TEST(ColdStart, BeforeThePeersHost)
 {
-	for (bool both : { false, true })
-		for (Way way : { Way::kBlocking, Way::kPolling })
-			thousand({ both, way, Before::kNoHost });
+	for (bool both : {false, true})
+		for (Way way : {Way::kBlocking, Way::kPolling})
+			thousand({both, way, Before::kNoHost});
 }

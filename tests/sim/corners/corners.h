@@ -24,7 +24,8 @@
 namespace corners
 {
 
-/* Shorter than any of the core's time limits, which would end what is stuck; longer than back-off. */
+/* Shorter than any of the core's time limits, which would end what is stuck; longer than back-off.
+ */
 constexpr uint64_t kSoonNs = 4ull * 1000 * 1000 * 1000;
 constexpr uint64_t kMs = 1000 * 1000ull, kSecond = 1000 * kMs;
 

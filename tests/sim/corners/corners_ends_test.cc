@@ -90,8 +90,7 @@ TEST(Corners, ManyPingsAreAnswered)
 
 		for (int i = 0; i < 150; i++) {
 			ASSERT_EQ(from->send(w.at_b(0), {}), 0);
-			ASSERT_TRUE(
-				sim::run_until([&] { return from->readable(); }, 60 * kSecond))
+			ASSERT_TRUE(sim::run_until([&] { return from->readable(); }, 60 * kSecond))
 				<< "ping " << i;
 			from->recv();
 		}
@@ -116,8 +115,10 @@ TEST(Corners, TablesGrowUnderTheirReaders)
 				for (uint16_t i = 0; i < 70; i++) {
 					auto s = std::make_unique<host::Socket>(w.net_b());
 
-					EXPECT_EQ(s->bind(host::endpoint(at,
-						  static_cast<uint16_t>(1000 + 4 * i + t))), 0);
+					EXPECT_EQ(s->bind(host::endpoint(
+							  at,
+							  static_cast<uint16_t>(1000 + 4 * i + t))),
+						  0);
 					crowd.push_back(std::move(s));
 				}
 				binding--;
@@ -138,8 +139,11 @@ TEST(Corners, TablesGrowUnderTheirReaders)
 		EXPECT_TRUE(order.complete());
 		EXPECT_EQ(crowd.size(), 280u);
 		for (uint16_t port = 1000; port < 1280; port++)
-			EXPECT_EQ(w.net_b().core() ? host::Socket(w.net_b()).bind(
-				  host::endpoint(at, port)) : 0, -98) << port;
+			EXPECT_EQ(w.net_b().core()
+					  ? host::Socket(w.net_b()).bind(host::endpoint(at, port))
+					  : 0,
+				  -98)
+				<< port;
 	});
 }
 
@@ -168,7 +172,8 @@ TEST(Corners, ATransportGoesAndComes)
 
 		for (uint32_t i = 0; i < 4; i++) {
 			w.run("receive", [&] { receive(w, *to, order, 10); });
-			w.run("send", [&, i] { send(w, *from, w.at_b(200), i, order, 10, 16, 300); });
+			w.run("send",
+			      [&, i] { send(w, *from, w.at_b(200), i, order, 10, 16, 300); });
 			w.finish();
 			sim::run_for(kSecond);
 			rds_transport_unregister(w.transport);

@@ -39,7 +39,6 @@ struct Life {
 	Life(const Life &) = delete;
 	Life &operator=(const Life &) = delete;
 
-
 	/* False: they do not come. */
 	bool read(check::Order &order, uint64_t n)
 	{

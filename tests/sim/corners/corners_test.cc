@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What seeds rarely come to by themselves, one story each (corners.h); corners_ends_test.cc has more. */
+/* What seeds rarely come to by themselves, one story each (corners.h); corners_ends_test.cc has
+ * more. */
 #include "corners.h"
 
 #include <set>
@@ -34,14 +35,15 @@ void sleepers(World &w, Way way, unsigned int fail_per_1000 = 0)
 		w.run("receive", [&, i] { receive(w, *as[i], order, 30); });
 		w.run("send back", [&, i] {
 			sim::options().fail_per_1000 = fail_per_1000;
-			send(w, *bs[i], w.at_a(static_cast<uint16_t>(100 + i)), 10u + i, order, 30, 16,
-			     300, way);
+			send(w, *bs[i], w.at_a(static_cast<uint16_t>(100 + i)), 10u + i, order, 30,
+			     16, 300, way);
 		});
 	}
 	for (uint16_t i = 0; i < 4; i++)
 		w.run("send", [&, i] {
 			send(w, *as[way == Way::kBlocking ? i / 2u : i],
-			     w.at_b(static_cast<uint16_t>(200 + i % 2)), i, order, 30, 16, 600, way);
+			     w.at_b(static_cast<uint16_t>(200 + i % 2)), i, order, 30, 16, 600,
+			     way);
 		});
 	w.finish();
 	EXPECT_EQ(order.complaint(), "");
@@ -67,7 +69,7 @@ TEST(Corners, PollingSendersWakeUp)
 /* One way only: what they wait for is the port, and nothing else wakes them. */
 TEST(Corners, PollingSendersToAPortThatFillsAndClears)
 {
-	for (Way way : { Way::kBlocking, Way::kPolling, Way::kEdge })
+	for (Way way : {Way::kBlocking, Way::kPolling, Way::kEdge})
 		everywhere(10, [way](World &w) {
 			check::Order order;
 			auto to = w.socket_b(200);
@@ -174,7 +176,8 @@ TEST(Corners, AFullPortIsToldAgain)
 		auto full = [&] { return rds_socket_congested(from->core(), &dst) != 0; };
 
 		to->sock().rcvbuf = 1000;
-		/* One by one: a receiver at its hard limit would not even see that the connection ends. */
+		/* One by one: a receiver at its hard limit would not even see that the connection
+		 * ends. */
 		while (!full() && sent < 20) {
 			EXPECT_EQ(from->send(dst, traffic::make(1, sent++, 200)), 0);
 			sim::run_until([&] { return !traffic::unacked(w.net_a()); }, kSoonNs);
@@ -281,8 +284,8 @@ TEST(Corners, SendersEndInMidTraffic)
 		w.run("receive", [&] { receive(w, *to, order); });
 		w.run("receive", [&] { receive(w, *at, others, 20); });
 		w.run("go on", [&] { send(w, *from, w.at_b(301), 9, others, 20, 16, 900); });
-		EXPECT_TRUE(sim::run_until(
-			[&] { return others.received_count() == 20; }, 60 * kSecond));
+		EXPECT_TRUE(sim::run_until([&] { return others.received_count() == 20; },
+					   60 * kSecond));
 		w.stop_all();
 		EXPECT_EQ(order.complaint() + others.complaint(), "");
 	});

@@ -26,7 +26,7 @@ struct file;
 
 /* ---- wait queues ---- */
 struct wait_queue_entry {
-	void *queued; /* NULL: on no queue */
+	void *queued;	 /* NULL: on no queue */
 	uint32_t events; /* a poll table's; 0: every waker's */
 	int woken;
 };
@@ -34,7 +34,7 @@ struct wait_queue_head;
 struct socket_wq {
 	struct wait_queue_head *wait;
 };
-#define DEFINE_WAIT_FUNC(name, fn) struct wait_queue_entry name = { 0, 0, 0 }
+#define DEFINE_WAIT_FUNC(name, fn) struct wait_queue_entry name = {0, 0, 0}
 
 struct wait_queue_head *sk_sleep(struct sock *sk);
 void add_wait_queue(struct wait_queue_head *q, struct wait_queue_entry *e);

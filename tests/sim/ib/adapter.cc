@@ -185,8 +185,8 @@ void Adapter::completed(enum rds_ctx ctx)
 		rds_ib_link_failed(&link, q.failed_slot, q.failed);
 	q.failed = 0;
 	if (q.dead)
-		rds_ib_link_broken(&link, phase == Phase::kAsking ? RDS_DROP_CONNECT :
-								    RDS_DROP_ERROR);
+		rds_ib_link_broken(&link,
+				   phase == Phase::kAsking ? RDS_DROP_CONNECT : RDS_DROP_ERROR);
 }
 
 /* Takes a part now and then though it has room for more. */

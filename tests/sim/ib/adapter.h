@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * adapter.h: a path's queue pair: rds_ib_hw_*(), and what the adapter's driver and rdma_cm do beside
- * the link (transports/ib/ib_link.h).
+ * adapter.h: a path's queue pair: rds_ib_hw_*(), and what the adapter's driver and rdma_cm do
+ * beside the link (transports/ib/ib_link.h).
  *
  * Everything is guarded by the queue pair's lock (fabric::Locked).
  */
@@ -51,7 +51,8 @@ struct Adapter final : fabric::User {
 	Phase phase = Phase::kIdle;
 	struct rds_ib_link link;
 	struct Tx {
-		struct rds_msg *m = nullptr; /* with a reference, of an operation in its last slot */
+		struct rds_msg *m =
+			nullptr; /* with a reference, of an operation in its last slot */
 		bool op = false, last = false, used = false;
 	};
 	std::vector<Tx> tx; /* by slot: what is with the hardware */

@@ -6,11 +6,12 @@
  * A pair of queue pairs carries frames: a header and up to kFrameBytes of a message, as whole units
  * and in order, each into a receive buffer that its owner posted before; while there is none the
  * sender's hardware waits and tries again (RNR).  The payload is read from the message when the
- * frame goes out, not when it is posted: the message's memory has to stay.  A frame posted with that
- * wish comes back as a completion, in order, which stands for those before it; one that fails turns
- * its queue pair to error, and nothing comes back any more.  Nobody tells the other end: it finds
- * out when it sends, or hears that its peer was destroyed, if that message is not lost.  Sometimes
- * the adapter says at which work request it failed: always the oldest, for all before it are done.
+ * frame goes out, not when it is posted: the message's memory has to stay.  A frame posted with
+ * that wish comes back as a completion, in order, which stands for those before it; one that fails
+ * turns its queue pair to error, and nothing comes back any more.  Nobody tells the other end: it
+ * finds out when it sends, or hears that its peer was destroyed, if that message is not lost.
+ * Sometimes the adapter says at which work request it failed: always the oldest, for all before it
+ * are done.
  *
  * Between frames go pieces of operations on the peer's memory (remote.h): in order, too, but what
  * is read arrives with the answer, later than frames that went after it; one that is fenced waits
@@ -73,8 +74,8 @@ struct Qp {
 	bool locked = false;
 	User *user = nullptr;
 	network::HostId host = network::kNobody;
-	std::deque<Work> posted;  /* to be sent */
-	std::deque<Work> unacked; /* sent, and not answered */
+	std::deque<Work> posted;   /* to be sent */
+	std::deque<Work> unacked;  /* sent, and not answered */
 	std::deque<uint32_t> sent; /* completions: slots */
 	std::deque<Arrival> arrived;
 	int failed = 0; /* RDS_RDMA_*: how the work request ended that the adapter failed at ... */
@@ -82,14 +83,14 @@ struct Qp {
 	unsigned int buffers = 0; /* posted to receive */
 	unsigned int tries = 0;
 	bool open = false;
-	bool heard = false;  /* something came from the other end, once open */
-	bool dead = false;   /* in error */
-	bool closed = false; /* destroyed */
-	bool gone = false;   /* its host is gone: says nothing */
-	bool moving = false; /* the hardware is at it */
+	bool heard = false;   /* something came from the other end, once open */
+	bool dead = false;    /* in error */
+	bool closed = false;  /* destroyed */
+	bool gone = false;    /* its host is gone: says nothing */
+	bool moving = false;  /* the hardware is at it */
 	bool refused = false; /* the peer takes nothing more, and we will hear so ... */
 	size_t due = 0;	      /* ... after so many answers */
-	bool raised = false; /* completed() is on its way */
+	bool raised = false;  /* completed() is on its way */
 };
 
 struct Pair {

@@ -153,8 +153,8 @@ std::vector<Packet> take_burst(const Ref &p, unsigned int side, bool *fault)
 }
 
 struct Delivered {
-	bool there; /* somebody was */
-	size_t n;   /* so many were carried out, ... */
+	bool there;   /* somebody was */
+	size_t n;     /* so many were carried out, ... */
 	bool refused; /* ... and then one was not */
 };
 

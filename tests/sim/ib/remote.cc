@@ -88,13 +88,13 @@ uint64_t add_fields(uint64_t a, uint64_t b, uint64_t mask)
 uint64_t result(const struct rds_op &op, uint64_t old)
 {
 	if (op.kind == RDS_OP_FADD)
-		return op.masked ? add_fields(old, op.compare_add, op.compare_add_mask) :
-				   old + op.compare_add;
+		return op.masked ? add_fields(old, op.compare_add, op.compare_add_mask)
+				 : old + op.compare_add;
 	if (!op.masked)
 		return old == op.compare_add ? op.swap : old;
-	return (old ^ op.compare_add) & op.compare_add_mask ?
-		       old :
-		       (old & ~op.swap_mask) | (op.swap & op.swap_mask);
+	return (old ^ op.compare_add) & op.compare_add_mask
+		       ? old
+		       : (old & ~op.swap_mask) | (op.swap & op.swap_mask);
 }
 
 /* The old value, as it lay in memory. */
@@ -119,8 +119,8 @@ std::shared_ptr<Exposed> find(network::HostId h, const Request &r)
 	bool atomic = r.op->kind == RDS_OP_FADD || r.op->kind == RDS_OP_CSWP;
 
 	if (it == state().by_key.end() || it->second->host != h ||
-	    !it->second->covers(addr, r.len) ||
-	    (r.op->kind != RDS_OP_READ && !it->second->write) || (atomic && addr % 8))
+	    !it->second->covers(addr, r.len) || (r.op->kind != RDS_OP_READ && !it->second->write) ||
+	    (atomic && addr % 8))
 		return nullptr;
 	return it->second;
 }

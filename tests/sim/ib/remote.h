@@ -61,8 +61,8 @@ void conceal(uint32_t key);
 /* Nothing of the host. */
 void conceal_all(network::HostId h);
 
-/* Carries a request out on host @h: false, and nothing was done, if it may not.  @data: what a write
- * brings, or so much of it as came.  @answer: of one that reads. */
+/* Carries a request out on host @h: false, and nothing was done, if it may not.  @data: what a
+ * write brings, or so much of it as came.  @answer: of one that reads. */
 bool execute(network::HostId h, const Request &r, const std::vector<unsigned char> &data,
 	     Answer *answer);
 

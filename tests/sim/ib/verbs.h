@@ -3,8 +3,8 @@
  * verbs.h: RDS over queue pairs: the link of rds_rdma.ko (transports/ib) over fabric.h.
  *
  * A message counts as delivered when its number was acknowledged by the peer's RDS, not by its
- * hardware.  So nothing is lost however a connection ends: what was not acknowledged goes out again,
- * and what had arrived is known by its number.
+ * hardware.  So nothing is lost however a connection ends: what was not acknowledged goes out
+ * again, and what had arrived is known by its number.
  *
  * Either host may ask for a connection.  When both do the one with the smaller address gets its
  * own.
@@ -49,8 +49,7 @@ void plug(network::HostId h);
 unsigned int users(network::HostId h);
 
 /* A path gives a connection up: as stream::on_closed, but nothing unread is ever lost. */
-extern void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer,
-			 tube::Left left);
+extern void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer, tube::Left left);
 
 /* A random living connection fails at one end or both: false when there is none. */
 bool cut_one(bool half = false);

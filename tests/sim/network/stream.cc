@@ -199,9 +199,7 @@ void Node::incoming(const Ref &p)
 	if (meaning != RDS_TCP_REFUSE && !net->is_local(faddr))
 		conn = rds_conn_get(net->core(), ops(), &laddr, &faddr, p->scope, 0, &err);
 
-	struct rds_path *path =
-		conn ? rds_conn_path(conn, rds_tcp_path_of_port(p->port))
-		     : nullptr;
+	struct rds_path *path = conn ? rds_conn_path(conn, rds_tcp_path_of_port(p->port)) : nullptr;
 
 	if (path && meaning == RDS_TCP_USE) {
 		rds_path_accepted(path, new Ref(p));

@@ -41,8 +41,7 @@ void listen(host::Net &net, std::vector<struct rds_addr> addrs);
 void stop_listening(host::Net &net);
 
 /* @self gave its connection with @peer up; @left: with bytes from @peer that nobody has read? */
-extern void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer,
-			 tube::Left left);
+extern void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer, tube::Left left);
 
 /* Cuts a random living connection: false when there is none.  With @half only one end knows. */
 bool cut_one(bool half = false);

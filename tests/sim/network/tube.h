@@ -54,10 +54,10 @@ protected:
 	~Listener() = default;
 };
 
-/* What an end that is given up leaves, which the network had acknowledged: nothing that its host has
- * not read; some of it, and a reset had come; some of it, and the host had never made use of the
- * connection; some of it, when the time of an orderly end was over; some of it, though the connection
- * lived. */
+/* What an end that is given up leaves, which the network had acknowledged: nothing that its host
+ * has not read; some of it, and a reset had come; some of it, and the host had never made use of
+ * the connection; some of it, when the time of an orderly end was over; some of it, though the
+ * connection lived. */
 enum class Left { kNothing, kAtReset, kUnheard, kOutOfTime, kUnread };
 
 /* One end: what TCP keeps in a socket. */

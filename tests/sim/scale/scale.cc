@@ -65,7 +65,8 @@ public:
 	}
 	uint64_t connections() const
 	{
-		return 2ull * (2ull * spokes_); /* both ends of N to the hub and of N to neighbours */
+		return 2ull *
+		       (2ull * spokes_); /* both ends of N to the hub and of N to neighbours */
 	}
 
 private:

@@ -159,9 +159,8 @@ long xmit(void *tp, const struct rds_xmit *x)
 		bytes += RDS_HEADER_BYTES + len;
 	}
 	w->sent += static_cast<uint64_t>(bytes);
-	sim::after(kDelayNs, "ack", [path = w->path, upto = w->sent] {
-		rds_path_acked(path, upto);
-	});
+	sim::after(kDelayNs, "ack",
+		   [path = w->path, upto = w->sent] { rds_path_acked(path, upto); });
 	return bytes;
 }
 

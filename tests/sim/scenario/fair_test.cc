@@ -33,7 +33,7 @@ protected:
 		begin(s);
 		stage_ = std::make_unique<Stage>(plan_);
 		stage_->watch.on_received = [this, st = stage_.get()](uint32_t flow,
-								       uint32_t number) {
+								      uint32_t number) {
 			unsigned int from = st->watch.flows[flow].from / kSlots;
 
 			fair_[from].received(flow, number + 1 == count_);

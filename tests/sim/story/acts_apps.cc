@@ -15,7 +15,8 @@ Habits Stage::habits(sim::Rng &r) const
 	h.rcvbuf = 500 + static_cast<uint32_t>(r.below(setup_.max_buffer));
 	h.event_loop = r.chance(400);
 	h.monitor = r.chance(300);
-	h.pause_ns = r.chance(150) ? 1 + r.below(std::max<uint64_t>(200 * 1000, setup_.pace_ns)) : 0;
+	h.pause_ns =
+		r.chance(150) ? 1 + r.below(std::max<uint64_t>(200 * 1000, setup_.pace_ns)) : 0;
 	h.faulty_reads = r.chance(100);
 	h.stamps = r.chance(300);
 	h.tos = static_cast<uint8_t>(r.chance(400) ? r.below(4) : 0);
@@ -42,8 +43,7 @@ Job Stage::job(unsigned int to, uint32_t count, sim::Rng &r)
 		sim::Rng own = j.rng;
 
 		j.unordered_per_1000 = static_cast<unsigned int>(own.below(1001));
-		j.half_per_1000 =
-			static_cast<unsigned int>(own.below(1001 - j.unordered_per_1000));
+		j.half_per_1000 = static_cast<unsigned int>(own.below(1001 - j.unordered_per_1000));
 	}
 	return j;
 }

@@ -41,7 +41,9 @@ void Stage::go_down(sim::Rng &r, bool crash)
 {
 	unsigned int id = static_cast<unsigned int>(r.below(setup_.hosts));
 	Node *n = nodes[id].get();
-	uint64_t pause = r.chance(500) ? r.below(kMs) : r.below(setup_.pace_ns ? 10 * setup_.pace_ns : 10000 * kMs);
+	uint64_t pause = r.chance(500)
+				 ? r.below(kMs)
+				 : r.below(setup_.pace_ns ? 10 * setup_.pace_ns : 10000 * kMs);
 
 	if (!n || !n->up())
 		return;
@@ -103,8 +105,7 @@ void Stage::famine(sim::Rng &r)
 	sim::say("no memory for %llu us", static_cast<unsigned long long>(ns / 1000));
 	sim::options().fail_per_1000 = 1000;
 	sim::after(
-		ns, "memory",
-		[] { sim::options().fail_per_1000 = 0; }, sim::Context::kHardirq);
+		ns, "memory", [] { sim::options().fail_per_1000 = 0; }, sim::Context::kHardirq);
 }
 
 void Stage::tune(sim::Rng &r)
@@ -122,8 +123,8 @@ void Stage::tune(sim::Rng &r)
 	t->ping_enable = r.chance(500) || setup_.any(Kind::k6) || setup_.any(Kind::k7);
 	/* So short that connections end, and are collected, while others wait. */
 	t->idle_timeout_ms = r.chance(500) ? 1 + static_cast<unsigned int>(r.below(50)) : 300000;
-	sim::say("host %u: reconnects after %u to %u ms, idle after %u", n->id,
-		 t->reconnect_min_ms, t->reconnect_max_ms, t->idle_timeout_ms);
+	sim::say("host %u: reconnects after %u to %u ms, idle after %u", n->id, t->reconnect_min_ms,
+		 t->reconnect_max_ms, t->idle_timeout_ms);
 }
 
 /* A module's parameter: whoever boots from now on has it. */

@@ -26,10 +26,10 @@ struct Habits {
 	uint64_t pause_ns = 0;	   /* after every message that was read */
 	bool faulty_reads = false; /* buffers that cannot be written, now and then */
 	/* For life: */
-	bool edge = false;   /* of those without event loop: waits for wakeups, never polls */
-	bool stamps = false; /* SO_TIMESTAMP */
+	bool edge = false;    /* of those without event loop: waits for wakeups, never polls */
+	bool stamps = false;  /* SO_TIMESTAMP */
 	bool recverr = false; /* RDS_RECVERR */
-	uint8_t tos = 0;     /* priority: a connection of its own, where the transport can */
+	uint8_t tos = 0;      /* priority: a connection of its own, where the transport can */
 };
 
 /* Messages to be sent to one slot. */
@@ -180,7 +180,7 @@ private:
 	uint32_t resized_ = 0;
 	uint32_t most_sent_ = 0, most_held_ = 0; /* its largest buffers: what is there stays */
 	uint64_t n_sent_ = 0, n_read_ = 0;
-	uint32_t nudges_ = 0;	/* something else than the core has news */
+	uint32_t nudges_ = 0; /* something else than the core has news */
 	bool hungry_ = false; /* a send found no memory */
 	bool kicked_ = false; /* the event loop is to look at everything again */
 	bool stop_ = false, stuck_ = false, failed_ = false;

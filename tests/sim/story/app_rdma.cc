@@ -124,8 +124,8 @@ Intent make_intent(const std::shared_ptr<Area> &a, sim::Rng &r)
 		w.args.remote_addr += a->mem.size();
 		w.there = [] { return false; };
 	}
-	w.args.flags = (r.chance(700) ? RDS_RDMA_NOTIFY_ME : 0) | (r.chance(400) ? RDS_RDMA_FENCE : 0) |
-		       (r.chance(300) ? RDS_RDMA_SILENT : 0);
+	w.args.flags = (r.chance(700) ? RDS_RDMA_NOTIFY_ME : 0) |
+		       (r.chance(400) ? RDS_RDMA_FENCE : 0) | (r.chance(300) ? RDS_RDMA_SILENT : 0);
 	return w;
 }
 
@@ -185,9 +185,8 @@ void App::with_flow(const char *name, unsigned int to, F fn)
 void App::expose(unsigned int to, const struct rds_endpoint &at, sim::Rng rng)
 {
 	if (own_.size() < kMostAreas)
-		with_flow("expose", to, [this, to, at, rng](Flow &f) mutable {
-			expose_to(f, to, at, rng);
-		});
+		with_flow("expose", to,
+			  [this, to, at, rng](Flow &f) mutable { expose_to(f, to, at, rng); });
 }
 
 void App::expose_to(Flow &f, unsigned int to, const struct rds_endpoint &peer, sim::Rng &rng)
@@ -252,7 +251,8 @@ void App::operate_once(Flow &f, const Known &k, sim::Rng &rng)
 	Area *a = k.area.get();
 	Intent w = make_intent(k.area, rng);
 	const bool silent = w.args.flags & RDS_RDMA_SILENT, alone = silent && rng.chance(500);
-	const size_t bytes = alone ? 0 : traffic::kMinBytes + rng.below(rng.chance(100) ? 6000 : 200);
+	const size_t bytes =
+		alone ? 0 : traffic::kMinBytes + rng.below(rng.chance(100) ? 6000 : 200);
 	int err = kEagain;
 
 	if (!w.there)
@@ -271,7 +271,8 @@ void App::operate_once(Flow &f, const Known &k, sim::Rng &rng)
 			 .first = w.args.kind == RDS_OP_WRITE ||
 				  (w.args.kind == RDS_OP_READ && w.args.flags & RDS_RDMA_FENCE),
 			 .there = w.there});
-		sim::say("%s: operation %llx of kind %u on area %llx at %llu, %llu bytes, flags %llx",
+		sim::say("%s: operation %llx of kind %u on area %llx at %llu, %llu bytes, flags "
+			 "%llx",
 			 who().c_str(), static_cast<unsigned long long>(w.args.token), w.args.kind,
 			 static_cast<unsigned long long>(a->cookie),
 			 static_cast<unsigned long long>(w.args.remote_addr),
@@ -285,8 +286,7 @@ void App::operate_once(Flow &f, const Known &k, sim::Rng &rng)
 	}
 	/* Atomics need the device to be there. */
 	if (!passes_by(err) && err != kEopnotsupp && !stop_)
-		watch_.complain("an operation of " + who() + " failed with " +
-				std::to_string(err));
+		watch_.complain("an operation of " + who() + " failed with " + std::to_string(err));
 }
 
 void App::unmap(sim::Rng &rng)
@@ -303,8 +303,8 @@ void App::unmap(sim::Rng &rng)
 		int err = rds_mr_free(socket_.core(), a->cookie, now ? RDS_RDMA_INVALIDATE : 0);
 
 		if (err && (err != kEinval || !(a->flags & RDS_RDMA_USE_ONCE)))
-			watch_.complain("a region of " + who() + " could not be freed: " +
-					std::to_string(err));
+			watch_.complain("a region of " + who() +
+					" could not be freed: " + std::to_string(err));
 		if (!err && (now || a->flags & RDS_RDMA_INVALIDATE))
 			a->freeze();
 		if (all && rds_mr_free(socket_.core(), 0, 0))

@@ -25,7 +25,7 @@ void MainlineNode::boot()
 		watch_.received(slot_of(port - kFirstPort), instance_, from, data);
 	};
 	watch_.loss.plain(id, version_ == peer::Version::k6 ? check::Plain::kForgetsLives
-							     : check::Plain::kKnowsLives);
+							    : check::Plain::kKnowsLives);
 	watch_.booted(id);
 	stop_ = false;
 	/* What was sent before found nobody there. */

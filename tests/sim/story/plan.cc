@@ -203,11 +203,11 @@ std::string others(const Setup &s)
 std::string Plan::words() const
 {
 	std::string out = std::to_string(setup.hosts) + " hosts of " + std::to_string(setup.slots) +
-			  " sockets" + (setup.verbs ? " over queue pairs" :
-					     ", " + std::to_string(setup.net.paths) + " paths") +
-			  (setup.hints ? ", hints" : "") +
-			  others(setup) +
-			  ", preempt " + std::to_string(setup.preempt_per_1000) + ", windows " +
+			  " sockets" +
+			  (setup.verbs ? " over queue pairs"
+				       : ", " + std::to_string(setup.net.paths) + " paths") +
+			  (setup.hints ? ", hints" : "") + others(setup) + ", preempt " +
+			  std::to_string(setup.preempt_per_1000) + ", windows " +
 			  std::to_string(setup.net.send_window) + "/" +
 			  std::to_string(setup.net.recv_window) + ", messages to " +
 			  std::to_string(setup.max_bytes) + ", pace " +
@@ -224,8 +224,8 @@ namespace
 {
 
 /* Steps follow each other within microseconds in a third of all stories, within milliseconds to a
- * second in another, within seconds to minutes in the rest; faults last as long.  With that all that
- * waits for time has it: growing pauses, keepalives, time-outs. */
+ * second in another, within seconds to minutes in the rest; faults last as long.  With that all
+ * that waits for time has it: growing pauses, keepalives, time-outs. */
 void choose_pace(Setup &s, unsigned int steps)
 {
 	constexpr unsigned int kBits[][2] = {{10, 19}, {20, 29}, {30, 34}};

@@ -68,7 +68,8 @@ struct Setup {
 	unsigned int slots = 2; /* of each host */
 	unsigned int preempt_per_1000 = 0;
 	unsigned int signals_per_1000 = 0; /* of waits that a signal ends */
-	uint64_t pace_ns = 0; /* about the time between two steps, and that faults last; 0: little */
+	uint64_t pace_ns =
+		0; /* about the time between two steps, and that faults last; 0: little */
 	stream::Params net;
 	bool verbs = false; /* queue pairs, and not byte streams, ... */
 	bool rdma = false;  /* ... and operations on others' memory over them */
@@ -79,8 +80,8 @@ struct Setup {
 	uint32_t max_buffer = 100 * 1000;
 	std::vector<struct rds_addr> addrs;
 	std::vector<Kind> kinds; /* of hosts; those beyond are ours */
-	uint32_t acts = 0; /* which are used: a bit for each */
-	bool strict = false; /* what is known to be wrong is no excuse */
+	uint32_t acts = 0;	 /* which are used: a bit for each */
+	bool strict = false;	 /* what is known to be wrong is no excuse */
 
 	Kind kind(unsigned int host) const
 	{

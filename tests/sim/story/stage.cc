@@ -21,9 +21,10 @@ void closed(const struct rds_addr &self, const struct rds_addr &peer, tube::Left
 	unsigned int me = network::host_of(self), you = network::host_of(peer);
 
 	sim::say("host %u gives a connection with host %u up%s", me, you,
-		 left == tube::Left::kNothing  ? ""
-		 : left == tube::Left::kUnread ? ", with bytes that it had not read"
-					       : ", with bytes that it had not read before a reset");
+		 left == tube::Left::kNothing ? ""
+		 : left == tube::Left::kUnread
+			 ? ", with bytes that it had not read"
+			 : ", with bytes that it had not read before a reset");
 	if (listening)
 		listening->loss.closed(me, you, left);
 }
@@ -41,7 +42,8 @@ std::vector<const Carrier *> carriers(const Setup &s)
 } // namespace
 
 Stage::Stage(const Plan &plan)
-	: watch(plan.setup.hosts, plan.setup.slots), plan_(plan), setup_(plan.setup), carriers_(carriers(plan.setup)), carrier_(*carriers_[0])
+	: watch(plan.setup.hosts, plan.setup.slots), plan_(plan), setup_(plan.setup),
+	  carriers_(carriers(plan.setup)), carrier_(*carriers_[0])
 {
 	listening = &watch;
 	if (setup_.strict)
@@ -195,9 +197,8 @@ bool Stage::idle()
 	for (auto &n : nodes)
 		if (n && !n->idle())
 			return false;
-	return watch.rdma.complete() &&
-	       std::all_of(carriers_.begin(), carriers_.end(),
-			   [](const Carrier *c) { return c->quiet(); });
+	return watch.rdma.complete() && std::all_of(carriers_.begin(), carriers_.end(),
+						    [](const Carrier *c) { return c->quiet(); });
 }
 
 std::string Stage::show()

@@ -23,10 +23,10 @@ struct Result {
 	uint64_t sent = 0, received = 0, lost = 0;
 	uint64_t cuts = 0, failed_allocs = 0, cancels = 0;
 	uint64_t ops = 0, ops_done = 0; /* on others' memory; told that they are done */
-	uint64_t overtaken = 0; /* messages, by later ones */
-	size_t peak_bytes = 0;	/* of the core's memory */
-	unsigned int edges = 0; /* of the state table, as a mask */
-	uint64_t history = 0;	/* digest of everything that happened */
+	uint64_t overtaken = 0;		/* messages, by later ones */
+	size_t peak_bytes = 0;		/* of the core's memory */
+	unsigned int edges = 0;		/* of the state table, as a mask */
+	uint64_t history = 0;		/* digest of everything that happened */
 	uint64_t virtual_ns = 0;
 	uint64_t recovery_ns = 0; /* from peace until all was at rest */
 };

@@ -109,8 +109,8 @@ void Watch::received(unsigned int slot, uint32_t instance, const struct rds_endp
 		on_received(name->flow, name->number);
 	loss.received(name->flow, name->number);
 	if (auto it = tokens.find({name->flow, name->number}); it != tokens.end()) {
-		sim::say("message %u of flow %u came, behind operation %llx", name->number, name->flow,
-			 static_cast<unsigned long long>(it->second));
+		sim::say("message %u of flow %u came, behind operation %llx", name->number,
+			 name->flow, static_cast<unsigned long long>(it->second));
 		rdma.delivered(it->second);
 	}
 }
@@ -130,9 +130,9 @@ void Watch::complain(const std::string &what)
 
 std::string Watch::verdict() const
 {
-	for (const std::string *s :
-	     {&complaint_, &order.complaint(), &last.complaint(), &loss.complaint(),
-	      &memory.complaint(), &counters.complaint(), &rdma.complaint(), &check::states_complaint()})
+	for (const std::string *s : {&complaint_, &order.complaint(), &last.complaint(),
+				     &loss.complaint(), &memory.complaint(), &counters.complaint(),
+				     &rdma.complaint(), &check::states_complaint()})
 		if (!s->empty())
 			return *s;
 	return "";

@@ -77,7 +77,7 @@ struct Watch {
 	uint32_t next_instance = 1;
 	uint64_t sent = 0, cancels = 0;
 	bool at_rest = false; /* what was sent has come, and was read */
-	bool reborn = false; /* a host booted again, or its modules */
+	bool reborn = false;  /* a host booted again, or its modules */
 
 	struct Flow {
 		unsigned int from, to; /* slots */
