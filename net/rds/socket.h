@@ -172,7 +172,7 @@ private:
 	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more);
 	void take_arrived() RDS_REQUIRES(reader, recv_lock);
 	void note_place(const rds::Message &m) RDS_REQUIRES(recv_lock);
-	bool has_space(const rds::Message &m, uint32_t limit, bool spill);
+	bool may_spill(const rds::Message &m);
 	rds::Deliver refuse() RDS_EXCLUDES(recv_lock);
 	bool congest() RDS_REQUIRES(recv_lock);
 	bool below_low_water() const;

@@ -11,16 +11,12 @@ using rds::Guard;
 using rds::Message;
 
 /*
- * Within the hard limit always.  Beyond it, what was sent before its sender can have known that we
+ * Beyond the hard limit there is room for what was sent before its sender can have known that we
  * are full, so that nobody else's messages have to wait behind it; but that has to be paid for.
  */
-bool rds_socket::has_space(const Message &m, uint32_t limit, bool spill)
+bool rds_socket::may_spill(const Message &m)
 {
-	uint64_t used = rcv_mem.used();
-
-	if (RDS_LIKELY(used / rds::kHardMemFactor <= limit))
-		return true;
-	if (!spill || used + m.charge > rds::read_once(net->tun.recv_spill_bytes))
+	if (rcv_mem.used() + m.charge > rds::read_once(net->tun.recv_spill_bytes))
 		return false;
 	if (!rcv_mem.covers(m.charge))
 		(void)rcv_mem.pay(this, m.charge, RDS_ATOMIC);
@@ -48,7 +44,7 @@ Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool sp
 	uint32_t limit = rds_socket_rcvbuf(this);
 	bool first, congested_now = false;
 
-	if (RDS_UNLIKELY(!has_space(*m, limit, spill)))
+	if (RDS_UNLIKELY(rcv_mem.used() / rds::kHardMemFactor > limit) && !(spill && may_spill(*m)))
 		return refuse();
 	m->stamp_ns = rds_socket_stamp(this);
 	if (RDS_UNLIKELY(rds::trace_users.load()))

@@ -301,7 +301,10 @@ MUTANTS = [
     Mutant("uncongest", "a port that was read empty stays congested", SRECV,
            "if (RDS_UNLIKELY(congested.load_seq())) maybe_uncongest();", ""),
     Mutant("hard-limit", "no hard limit for what is received", SRECV,
-           "if (RDS_LIKELY(used / rds::kHardMemFactor <= limit)) return true;", "return true;"),
+           "!(spill && may_spill(*m))", "false"),
+    Mutant("spill-limit", "spilling has no bound", SRECV,
+           "if (rcv_mem.used() + m.charge > rds::read_once(net->tun.recv_spill_bytes))"
+           " return false;", ""),
     Mutant("wake-reader", "the reader is not woken", SRECV,
            "if (first || RDS_UNLIKELY(wake_each.load())) rds_socket_wake(this, RDS_WAKE_READ);", ""),
     Mutant("wake-reader-late", "the reader is woken for the second message, not the first", SRECV,
