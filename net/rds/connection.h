@@ -72,7 +72,8 @@ struct rds_conn final {
 	rds::Atomic<uint32_t> agreed;  /* paths that both ends may use */
 	rds::Atomic<uint32_t> n_paths; /* that we send on: 1, or as many */
 	rds::Atomic<uint32_t> orders;  /* the peer wants to know of flows (order.h) */
-	rds::Atomic<uint32_t> waiting; /* messages that flows keep from its paths */
+	rds::Atomic<uint32_t> waiting; /* messages that flows keep from its paths; raised under the
+					* lock of their home, by which it retires or does not */
 	rds::CongMap *lcong = nullptr; /* our own ports: sent to the peer */
 	rds::CongMap *fcong = nullptr; /* the peer's ports: asked before sending */
 	rds::Atomic<rds::Path *> paths[rds::kMaxPaths]; /* made when first used; path 0 at once */

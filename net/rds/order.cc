@@ -252,6 +252,8 @@ Result<Queued> Flows::enter(Flow &f, Conn &c, Message *m, bool more, Path *&path
 
 	m->order.number = f.next;
 	if (is_unordered(*m) ? f.ordered_else != 0 : !f.away.empty() || !f.waiting.empty()) {
+		if (!home->count_waiting())
+			return Queued::kMoved;
 		f.next++;
 		wait(f, c, m);
 		return Queued::kDone;
@@ -296,11 +298,11 @@ Result<Queued> Flows::place(Flow &f, Message *m, bool more, bool may_send, Path 
 	return how;
 }
 
+/* Its home has counted it. */
 void Flows::wait(Flow &f, Conn &c, Message *m)
 {
 	put_on(f, *m, kMsgWaiting);
 	note_low(f);
-	c.waiting.fetch_add(1);
 	c.net.count(RDS_S_send_order_wait);
 }
 

@@ -127,6 +127,9 @@ struct rds_path final {
 	 * leave it to the worker.  @away: though its ports choose another path. */
 	rds::Result<rds::Queued> enqueue(rds::Message *m, bool more, bool may_send,
 					 bool away = false) RDS_EXCLUDES(lock);
+	/* Counts a message that is going to wait outside of the path (order.h): from here on the
+	 * path does not retire.  False: it has, and another connection is to be found. */
+	bool count_waiting() RDS_EXCLUDES(lock);
 	/* Connects, unless it is at it. */
 	RDS_INLINE void want()
 	{

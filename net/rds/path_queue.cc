@@ -58,6 +58,16 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_
 	return what;
 }
 
+bool rds_path::count_waiting()
+{
+	rds::Guard g(lock);
+
+	if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired) && !take_back_locked())
+		return false;
+	conn.waiting.fetch_add(1);
+	return true;
+}
+
 /* At the end of the queue. */
 void rds_path::number_and_queue_locked(rds::Message *m)
 {

@@ -310,4 +310,71 @@ TEST_F(OrderTest, ADeadConnectionDropsWhatWaits)
 	EXPECT_TRUE(rds_socket_writable(s->core())) << "every byte is back";
 }
 
+/* A message may not wait for a path that has retired, and whose connection is about to end: the
+ * flow would have nowhere to put it then. */
+TEST_F(OrderTest, NobodyWaitsForAPathThatHasRetired)
+{
+	rds_conn &c = conn();
+
+	for (char letter : {'a', 'b', 'c'})
+		say(letter, Order::kUnordered);
+	c.passive.store(1);
+	c.urged.store(1);
+	rds_path_drop(home->path, RDS_DROP_SEND);
+	sim::run_ready();
+	ASSERT_EQ(home->path->state(), rds::PathState::kDown);
+	c.fate.store(rds::Fate::kRetiring);
+	home->path->retire();
+	sim::run_ready();
+	ASSERT_EQ(home->path->retirement.load(), rds::Retirement::kGranted);
+
+	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
+	rds::Path *path = nullptr;
+
+	m->sock = s->core();
+	rds::wire::encode(m->hdr, 0, 4000, port, 0);
+	/* The last path was asked meanwhile, and there is no way back. */
+	c.fate.store(rds::Fate::kDying);
+	{
+		rds::RcuReader rcu;
+		auto how = s->core()->send_flows.load()->enqueue(c, m, false, path);
+
+		ASSERT_TRUE(how.ok());
+		EXPECT_EQ(how.value(), rds::Queued::kMoved);
+	}
+	EXPECT_EQ(c.waiting.load(), 0u);
+
+	/* The connection stays after all: its paths are taken back by the next that has to wait. */
+	c.fate.store(rds::Fate::kRetiring);
+	{
+		rds::RcuReader rcu;
+
+		EXPECT_TRUE(home->path->count_waiting());
+	}
+	EXPECT_EQ(home->path->retirement.load(), rds::Retirement::kNone);
+	EXPECT_EQ(c.fate.load(), rds::Fate::kWatched);
+	c.waiting.fetch_sub(1);
+	m->sock = nullptr;
+	rds::message_put(m);
+}
+
+/* And the other way round: a path does not retire while a message waits for it. */
+TEST_F(OrderTest, APathThatIsWaitedForDoesNotRetire)
+{
+	rds_conn &c = conn();
+
+	for (char letter : {'a', 'b', 'c'})
+		say(letter, Order::kUnordered);
+	say('o', Order::kOrdered);
+	ASSERT_EQ(c.waiting.load(), 1u);
+	c.passive.store(1);
+	c.urged.store(1);
+	rds_path_drop(home->path, RDS_DROP_SEND);
+	sim::run_ready();
+	c.fate.store(rds::Fate::kRetiring);
+	home->path->retire();
+	sim::run_ready();
+	EXPECT_EQ(home->path->retirement.load(), rds::Retirement::kRefused);
+}
+
 } // namespace
