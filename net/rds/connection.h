@@ -74,6 +74,7 @@ struct rds_conn final {
 	rds::Atomic<uint32_t> orders;  /* the peer wants to know of flows (order.h) */
 	rds::Atomic<uint32_t> waiting; /* messages that flows keep from its paths; raised under the
 					* lock of their home, by which it retires or does not */
+	rds::Atomic<uint8_t> lends;    /* a message with lent pages was queued (RDS_CAP_ZEROCOPY) */
 	rds::CongMap *lcong = nullptr; /* our own ports: sent to the peer */
 	rds::CongMap *fcong = nullptr; /* the peer's ports: asked before sending */
 	rds::Atomic<rds::Path *> paths[rds::kMaxPaths]; /* made when first used; path 0 at once */

@@ -180,9 +180,13 @@ void rds_path::collect_acked(rds::MsgList &done)
 		if (m == unsent_)
 			return;
 
-		bool gone = who == rds::Peer::kAcks    ? rds::wire::get64(m->hdr.sequence) <= last
-			    : who == rds::Peer::kPlain ? m->end_off <= acked_off_
-						       : false;
+		bool taken = m->end_off <= acked_off_;
+		bool gone = who == rds::Peer::kPlain && taken;
+
+		/* The transport may read lent pages until the other end of it has them, whatever
+		 * the peer's RDS says. */
+		if (who == rds::Peer::kAcks)
+			gone = rds::wire::get64(m->hdr.sequence) <= last && (taken || !m->zcopy());
 
 		/* An operation without message is nothing that a peer could acknowledge. */
 		if (RDS_UNLIKELY(m->rdma())) {
@@ -251,8 +255,8 @@ void rds_path::let_go()
 
 void rds_path::acked(uint64_t bytes)
 {
-	/* What the transport has is not news: the peer itself tells. */
-	if (peer() == rds::Peer::kAcks)
+	/* What the transport has is not news but for lent pages: the peer itself tells. */
+	if (peer() == rds::Peer::kAcks && !conn.lends.load())
 		return;
 
 	rds::RcuReader rcu;

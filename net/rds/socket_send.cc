@@ -77,6 +77,8 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 	rds::wire::encode(m->hdr, m->len, bound.port, port, 0);
 	if (RDS_UNLIKELY(m->rdma()))
 		rds::msg_rdma_stamp(*m);
+	else if (RDS_UNLIKELY(m->zcopy()))
+		path.conn.lends.store(1);
 
 	/* Once queued the message may be gone: nothing of it is used below. */
 	uint32_t len = m->len, charge = m->charge;

@@ -369,6 +369,55 @@ TEST_F(PathAck, AsksForPagesThatWereLent)
 	EXPECT_TRUE(sent().back().flags & rds::wire::kAckRequired);
 }
 
+/* Pages that were lent are the program's again when neither the peer nor the transport can need
+ * them any more, in whichever order they say so; a peer that lies about it gets no other bytes. */
+TEST_F(PathAck, LentPagesAreKeptUntilTheTransportLetsGo)
+{
+	uint32_t cookies[4];
+
+	fake::set_caps(RDS_CAP_DELIVERY_ACK | RDS_CAP_ZEROCOPY);
+	send();
+	bring_up();
+	hello();
+	for (uint32_t cookie : {7u, 8u}) {
+		ASSERT_EQ(s->send_zcopy(to, pattern(100), cookie), 0);
+		send();
+	}
+	peer_has(5);
+	EXPECT_EQ(rds_socket_zcopy(s->core(), cookies, 4), 0u);
+	rds_path_acked(&path(), wire().sent.size() - 148 - 1);
+	ASSERT_EQ(rds_socket_zcopy(s->core(), cookies, 4), 1u) << "the second lacks a byte";
+	EXPECT_EQ(cookies[0], 7u);
+	rds_socket_zcopy_done(s->core(), 1);
+	rds_path_acked(&path(), wire().sent.size());
+	ASSERT_EQ(rds_socket_zcopy(s->core(), cookies, 4), 1u);
+	EXPECT_EQ(cookies[0], 8u);
+	rds_socket_zcopy_done(s->core(), 1);
+	EXPECT_FALSE(path().has_messages());
+
+	ASSERT_EQ(s->send_zcopy(to, pattern(100), 9), 0);
+	rds_path_acked(&path(), wire().sent.size());
+	EXPECT_EQ(rds_socket_zcopy(s->core(), cookies, 4), 0u) << "the peer has not";
+	peer_has(6);
+	EXPECT_EQ(rds_socket_zcopy(s->core(), cookies, 4), 1u);
+}
+
+TEST_F(PathAck, LentPagesAreFreeWhenTheConnectionIsGone)
+{
+	uint32_t cookies[4];
+
+	fake::set_caps(RDS_CAP_DELIVERY_ACK | RDS_CAP_ZEROCOPY);
+	send();
+	bring_up();
+	hello();
+	ASSERT_EQ(s->send_zcopy(to, pattern(100), 7), 0);
+	peer_has(2);
+	EXPECT_EQ(rds_socket_zcopy(s->core(), cookies, 4), 0u);
+	rds_path_drop(&path(), RDS_DROP_SEND);
+	sim::run_ready();
+	EXPECT_EQ(rds_socket_zcopy(s->core(), cookies, 4), 1u);
+}
+
 TEST_F(PathAck, AnswersAtOnceWhenAsked)
 {
 	send();
