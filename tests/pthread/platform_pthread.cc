@@ -9,6 +9,7 @@
 #include <deque>
 #include <mutex>
 #include <random>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -332,6 +333,20 @@ void rds_free(void *p)
 
 /* ---- locks ---- */
 
+/* Where another processor may be long ahead, or an interrupt comes.  Two processors alone hardly
+ * ever are between two lines for long. */
+static void preempt()
+{
+	static thread_local std::minstd_rand draw(static_cast<unsigned int>(
+		std::hash<std::thread::id>()(std::this_thread::get_id())));
+	unsigned int n = draw() % 4096;
+
+	if (n < 8)
+		std::this_thread::sleep_for(std::chrono::microseconds(100 << n));
+	else if (n < 64)
+		std::this_thread::yield();
+}
+
 void rds_spin_init(struct rds_spinlock *l, enum rds_lock_rank rank)
 {
 	init_lock(l, rank);
@@ -343,6 +358,7 @@ void rds_spin_lock(struct rds_spinlock *l)
 
 	Lock *k = as_lock(l);
 
+	preempt();
 	check_order(k);
 	k->m.lock();
 	taken(k, true);
@@ -351,6 +367,7 @@ void rds_spin_lock(struct rds_spinlock *l)
 void rds_spin_unlock(struct rds_spinlock *l)
 {
 	give(as_lock(l), true);
+	preempt();
 }
 
 void rds_mutex_init(struct rds_mutex *m, enum rds_lock_rank rank)

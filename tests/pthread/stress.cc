@@ -2,14 +2,14 @@
 /*
  * stress.cc: the core under real races.
  *
- *     pthread_tsan traffic|modules|hash|wire|query [TIMES]
+ *     pthread_tsan traffic|modules|hash|wire|ends|query [TIMES]
  *
  * traffic: a dozen sockets talk to each other over loopback, each message exactly once and in
  * order, while other threads open and close sockets, cancel, poll, toggle monitors, reset
  * connections, walk what rds-info shows, and make and destroy namespaces. modules: the same with
  * loopback being unloaded and loaded all the while; what was on its way then may be lost, what
  * arrives is in order, and traffic goes on afterwards. hash: see hash_stress.cc; wire: see
- * wire_stress.cc; query: see query_stress.cc.
+ * wire_stress.cc; ends: see ends_stress.cc; query: see query_stress.cc.
  *
  * Every end waits for a wakeup and nothing else: a lost one fails the test (pt::wait_for).
  */
@@ -461,8 +461,10 @@ int main(int argc, char **argv)
 		return hash_stress();
 	if (part == "wire")
 		return wire_stress(100 * times);
+	if (part == "ends")
+		return ends_stress(50 * times);
 	if (part == "query")
 		return query_stress(500 * times);
-	fprintf(stderr, "usage: pthread_tsan traffic|modules|hash|wire|query [TIMES]\n");
+	fprintf(stderr, "usage: pthread_tsan traffic|modules|hash|wire|ends|query [TIMES]\n");
 	return 2;
 }

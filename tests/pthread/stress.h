@@ -8,6 +8,8 @@
 int hash_stress();
 /* wire_stress.cc */
 int wire_stress(unsigned int rounds);
+/* ends_stress.cc */
+int ends_stress(unsigned int rounds);
 /* query_stress.cc */
 int query_stress(unsigned int rounds);
 

@@ -175,9 +175,14 @@ void answer(const LineRef &line, const struct rds_addr &from, const struct rds_a
 	struct rds_conn *c = nullptr;
 	int err;
 
-	for (const auto &h : net.hosts)
-		if (!memcmp(&h.first, &to, sizeof(to)))
-			at = h.second;
+	{
+		std::lock_guard g(net.lock);
+
+		for (const auto &h : net.hosts)
+			if (!memcmp(&h.first, &to, sizeof(to)))
+				at = h.second;
+	}
+	/* It stays until remove_host() has found us idle. */
 	if (at)
 		c = rds_conn_get(at, &wire::ops, &to, &from, 0, 0, &err);
 
@@ -446,7 +451,26 @@ void stop()
 
 void add_host(const struct rds_addr &addr, struct rds_net *core)
 {
+	std::lock_guard g(net.lock);
+
 	net.hosts.emplace_back(addr, core);
+}
+
+void remove_host(const struct rds_addr &addr)
+{
+	std::atomic<bool> passed = false;
+	{
+		std::lock_guard g(net.lock);
+
+		std::erase_if(net.hosts, [&](const auto &h) {
+			return !memcmp(&h.first, &addr, sizeof(addr));
+		});
+	}
+	later([&] {
+		passed = true;
+		passed.notify_one();
+	});
+	passed.wait(false);
 }
 
 bool cut_one()

@@ -22,6 +22,8 @@ void start();
 void stop();
 /* Whom an address belongs to; before anything is sent to it. */
 void add_host(const struct rds_addr &addr, struct rds_net *net);
+/* Nobody calls it any more, and no call is being answered. */
+void remove_host(const struct rds_addr &addr);
 /* Breaks a connection, whichever; false when there is none. */
 bool cut_one();
 

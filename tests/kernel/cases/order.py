@@ -6,8 +6,9 @@ import re
 from suite import test
 from traffic import A, B, counters, paths, stress
 
-# One task that floods another: what one path has no room for spreads.
-FLOOD = "-t 1 -d 4096 -q 4k --send-buffer 4m --recv-buffer 8m"
+# One task that floods another: what one path has no room for spreads. Fewer messages are under way
+# than lie between two ordered ones, behind which none may leave their path.
+FLOOD = "-t 1 -d 4096 -q 4k --send-buffer 1m --recv-buffer 8m"
 SMP = 2  # workers of several paths at the same time
 
 # One message of a thousand at least takes another path than the one before it: a flood is tens of
