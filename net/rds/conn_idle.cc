@@ -370,7 +370,8 @@ void rds_path::step_retire()
 
 		if (retirement.load() != rds::Retirement::kAsked)
 			return; /* called off meanwhile */
-		may = may && (queue_.empty() || conn.passive.load()) && !conn.waiting.load();
+		may = may && (queue_.empty() || conn.passive.load()) && !conn.waiting.load() &&
+		      !conn.is_folding(); /* others' messages are about to come here */
 		retirement.store(may ? rds::Retirement::kGranted : rds::Retirement::kRefused);
 		if (may) {
 			end_ = rds::PathEnd::kRetired;

@@ -354,6 +354,29 @@ TEST_F(ConnIdle, ADeadPathIsNotTakenBack)
 	EXPECT_FALSE(w().path->has_queued());
 }
 
+/* What other paths have queued is about to come to path 0: it has not to be gone by then. */
+TEST_F(ConnIdle, APathDoesNotRetireWhileAnotherFolds)
+{
+	used();
+	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+	sim::run_ready();
+
+	rds::Conn &c = w().path->conn;
+
+	for (rds::Atomic<uint32_t> *some : {&c.fold_wanted, &c.folding}) {
+		some->store(1);
+		w().path->retire();
+		sim::run_ready();
+		EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kRefused);
+		some->store(0);
+	}
+	w().path->retire();
+	sim::run_ready();
+	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	w().path->reinstate();
+}
+
 /* Nor on one that was about to try again, and was kept from it. */
 TEST_F(ConnIdle, ARetryThatWasArmedIsNotWaitedFor)
 {
