@@ -94,7 +94,7 @@ test: deps ## what every change must pass; last line: N passed, N failed, N skip
 	@$(again) test-user; $(again) test-vm; $(again) test-uml; \
 	scripts/summary.py $(addprefix $(logs)/test-,user.log vm.log uml.log)
 
-# No fuzzer looks for new inputs here, no model is checked, no guest boots that is not User-Mode Linux:
+# No fuzzer looks for new inputs here, no play is explored, no guest boots that is not User-Mode Linux:
 # `make test` does all of that.
 check_targets := unit_core unit_tcp unit_ib contract_test scenario_test corners_test sim_run sim_fast \
 	pthread_tsan fuzzers rds_flows rds_on_udp

@@ -26,7 +26,7 @@ packages=(
 	libcli11-dev nlohmann-json3-dev
 	# tests in user space
 	libgtest-dev libgmock-dev googletest clang clang-format clang-tidy libclang-rt-14-dev llvm-14
-	universal-ctags python3 spin man-db mandoc groff
+	universal-ctags python3 man-db mandoc groff
 	pkgconf libibverbs-dev librdmacm-dev ibverbs-providers
 	# debug kernels
 	bc bison flex libelf-dev

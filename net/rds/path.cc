@@ -256,9 +256,13 @@ uint32_t rds_path::step_disconnecting(uint32_t ev)
 		ev &= ~uint32_t{rds::kEvDrop};
 	if (!(ev & (rds::kEvDrained | rds::kEvTimer | rds::kEvDrop)))
 		return 0; /* connected, knocked, want, send: after the end; accepted: go_down() */
+
+	/* The peer's end came while ours began, and was taken for one that we had to answer. */
+	bool both = drop_reason_.load() == RDS_DROP_PEER_CLOSED;
+
 	if (ev & rds::kEvTimer)
 		conn.net.count(RDS_S_conn_drain_timeout);
-	else if (!(ev & rds::kEvDrop) && peer_parts() && peer_knows_all())
+	else if ((both || !(ev & rds::kEvDrop)) && peer_parts() && peer_knows_all())
 		parted.store(1); /* it had read our acks before it ended, too */
 	conn.trans.close(priv);
 	go_down(drop_reason_.load());
@@ -286,6 +290,7 @@ uint32_t rds_path::step_fold(uint32_t ev)
 	discard_accepted();
 	retry_armed_ = false;
 	wanted_.store(0);
+	owes_call.store(0);
 	conn.first().take_over(*this, conn.fold_seq);
 	conn.folded();
 	if (ev & rds::kEvRetire)
@@ -400,6 +405,7 @@ void rds_path::fresh_stream()
 	drop_reason_.store(RDS_DROP_NONE);
 	heard.store(0);
 	spoken_.store(0);
+	owes_call.store(0);
 	passive_open_ = asking_ = hello_due_ = false;
 	answered_ns_ = 0;
 	arriving.store(0);
@@ -504,9 +510,14 @@ void rds_path::schedule_retry(unsigned int why)
 		   (why == RDS_DROP_EVICTED ||
 		    (calls.load() >= rds::kStrangerCalls && !conn.has_reached()));
 	if (!waiting && (index || unwanted || parted.load() || !conn.trans.initiates(priv))) {
-		/* A peer that has not heard of the end waits for acks: one call tells it. */
-		if (why == RDS_DROP_ERROR && peer() == rds::Peer::kAcks)
+		/* A peer that has not heard of the end waits for acks: one call tells it.  One
+		 * that has not answered an end in order is to be asked whether it parts. */
+		bool unanswered = why == RDS_DROP_IDLE && !parted.load();
+
+		if ((why == RDS_DROP_ERROR || unanswered) && peer() == rds::Peer::kAcks) {
+			owes_call.store(1); /* also if path 0 has to be up first */
 			arm(rds::kOwedPauseNs);
+		}
 		return;
 	}
 	wanted_.store(1);

@@ -310,6 +310,8 @@ struct rds_path final {
 	/* Both ends have ended the last connection in order: neither is owed anything, and nobody
 	 * calls before somebody has something to say. */
 	rds::Atomic<uint32_t> parted;
+	/* The last connection broke, and the peer is to be called once: it may not have heard. */
+	rds::Atomic<uint32_t> owes_call;
 
 private:
 	/* What is with the transport: messages marked kMsgInXmit. */

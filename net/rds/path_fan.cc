@@ -90,7 +90,8 @@ void rds_conn::open_gate()
 void rds_conn::nudge_others()
 {
 	for_each_path([](rds::Path &p) {
-		if (p.index && (p.state() == rds::PathState::kUp || p.has_queued()))
+		if (p.index &&
+		    (p.state() == rds::PathState::kUp || p.has_queued() || p.owes_call.load()))
 			p.post(rds::kEvKnocked);
 	});
 }

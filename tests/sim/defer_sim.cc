@@ -2,6 +2,7 @@
 /* The seam in the simulator, second part: RCU, work items, timers. */
 #include <set>
 
+#include "chooser.h"
 #include "task.h"
 
 namespace sim
@@ -119,8 +120,12 @@ void run_work(Work *w)
 {
 	w->runner = &current();
 	current().work = w;
+	if (on_work)
+		on_work(w, w->fn, true);
 	w->fn(reinterpret_cast<struct rds_work *>(w));
 	barrier(); /* whoever runs it next sees what this run stored */
+	if (on_work)
+		on_work(w, w->fn, false);
 	current().work = nullptr;
 	w->runner = nullptr;
 	w->ended = w->started;
@@ -204,6 +209,11 @@ void deferred_start(size_t nth)
 	plat.deferred.erase(it);
 	spawn(
 		"rcu callback", [d] { run_callback(d); }, Context::kSoftirq);
+}
+
+const void *deferred_work(size_t nth)
+{
+	return nth < plat.startable.size() ? plat.startable[nth] : nullptr;
 }
 
 void deferred_reset()

@@ -2,14 +2,17 @@
 #include "task.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <execinfo.h>
 #include <memory>
+#include <string_view>
 #include <unistd.h>
 #include <unordered_map>
 
+#include "chooser.h"
 #include "fiber.h"
 #include "rng.h"
 
@@ -20,6 +23,8 @@ Task *the_task;
 uint64_t preempt_countdown;
 void (*on_fail)(const char *why);
 bool tracing;
+Chooser *chooser;
+void (*on_work)(const void *work, void (*fn)(struct rds_work *), bool begins);
 
 namespace
 {
@@ -157,6 +162,10 @@ void renew_countdown()
 {
 	unsigned int p = w->opt.preempt_per_1000;
 
+	if (chooser) {
+		preempt_countdown = 1;
+		return;
+	}
 	/* Any number up to twice the mean is as likely. */
 	preempt_countdown = p ? 1 + random_below(2000 / p) : 0;
 }
@@ -185,17 +194,24 @@ void run_hardirq(Event &e)
 	w->outside.name = "test";
 }
 
+/* The event in front of the others comes, and is none any more. */
+Event take_due()
+{
+	uint32_t slot = w->due.front().slot;
+
+	std::pop_heap(w->due.begin(), w->due.end());
+	w->due.pop_back();
+	w->free_events.push_back(slot);
+	return std::move(w->events[slot]);
+}
+
 /* Events that are due become tasks; hardirq ones run at once, nothing can interrupt them, except
  * where tasks are told apart by their stores: those have a processor each. */
 void start_due()
 {
 	while (!w->due.empty() && w->due.front().at <= w->now) {
-		uint32_t slot = w->due.front().slot;
-		Event e = std::move(w->events[slot]);
+		Event e = take_due();
 
-		std::pop_heap(w->due.begin(), w->due.end());
-		w->due.pop_back();
-		w->free_events.push_back(slot);
 		if (e.ctx == Context::kHardirq && !buffered())
 			run_hardirq(e);
 		else
@@ -240,11 +256,125 @@ bool stores_wait()
 					 [](const Thread *t) { return !t->stores.empty(); });
 }
 
+/* ---- the order is chosen (chooser.h) ---- */
+
+/* Told by the clock, and so in the order of their time; all others come when the network likes. */
+bool by_clock(const Event &e)
+{
+	static const std::string_view names[] = {"timer", "alarm", "again", "keepalive"};
+
+	return std::find(std::begin(names), std::end(names), e.name) != std::end(names);
+}
+
+std::vector<Due> in_order()
+{
+	std::vector<Due> due = w->due;
+
+	std::sort(due.begin(), due.end(), [](const Due &a, const Due &b) { return b < a; });
+	return due;
+}
+
+std::vector<Option> options_now()
+{
+	std::vector<Option> out;
+	const Due *clock = nullptr;
+	std::vector<Due> due = in_order();
+
+	for (const Thread *t : w->ready)
+		if (!t->interrupted)
+			out.push_back({Option::kTask, t->name, t, t->trail});
+	for (size_t i = 0; const void *work = deferred_work(i); i++)
+		out.push_back({Option::kWork, "work", work, i});
+	for (const Due &d : due) {
+		const Event &e = w->events[d.slot];
+
+		if (!by_clock(e))
+			out.push_back({Option::kEvent, e.name, nullptr, d.serial});
+		else if (!clock)
+			clock = &d;
+	}
+	for (const Thread *t : w->ready)
+		if (t->interrupted)
+			out.push_back({Option::kTask, t->name, t, t->trail});
+	if (clock)
+		out.push_back(
+			{Option::kClock, w->events[clock->slot].name, nullptr, clock->serial});
+	return out;
+}
+
+void resume_chosen(Thread *t)
+{
+	t->interrupted = false;
+	t->trail = mix(t->trail ^ chooser->state());
+	run_thread(t);
+}
+
+/* Time goes on to it, unless something with a time limit comes before. */
+void fire_chosen(const Option &o)
+{
+	auto it = std::find_if(w->due.begin(), w->due.end(),
+			       [&o](const Due &d) { return d.serial == o.serial; });
+	uint64_t at = it->at;
+
+	for (const Due &d : w->due)
+		if (o.kind != Option::kClock && by_clock(w->events[d.slot]))
+			at = std::min(at, d.at);
+	w->now = std::max(w->now, at);
+	it->at = 0;
+	std::make_heap(w->due.begin(), w->due.end());
+
+	Event e = take_due();
+
+	if (e.ctx == Context::kHardirq) {
+		run_hardirq(e);
+		return;
+	}
+	spawn(e.name, std::move(e.fn), e.ctx);
+	resume_chosen(w->ready.back());
+}
+
+bool run_chosen()
+{
+	if (!w->polling.empty())
+		poll_all();
+
+	std::vector<Option> all = options_now();
+
+	/* That memory is given back changes nothing for anybody. */
+	if (size_t n = deferred_ready(); n && !deferred_work(n - 1)) {
+		deferred_start(n - 1);
+		run_thread(w->ready.back());
+		return true;
+	}
+	w->now += kStepNs;
+	if (++w->steps > kMaxSteps)
+		fail("too many steps");
+
+	size_t pick = chooser->pick(all);
+
+	if (pick >= all.size())
+		return pick == kAgain;
+
+	const Option &o = all[pick];
+
+	if (o.kind == Option::kTask) {
+		resume_chosen(const_cast<Thread *>(static_cast<const Thread *>(o.what)));
+	} else if (o.kind == Option::kWork) {
+		deferred_start(o.serial);
+		resume_chosen(w->ready.back());
+	} else {
+		fire_chosen(o);
+	}
+	return true;
+}
+
 /* Runs one thing that can run now. */
 bool run_one()
 {
 	if (w->running)
 		fail("scheduler called inside a task");
+	if (chooser)
+		return run_chosen();
 	start_due();
 	if (!w->polling.empty())
 		poll_all();
@@ -311,6 +441,7 @@ void reset(const Options &opt)
 	host::on_limit = preempt_point;
 	host::on_state = nullptr;
 	host::on_module_request = nullptr;
+	on_work = nullptr;
 }
 
 Memory memory()
@@ -363,11 +494,15 @@ uint64_t random()
 
 uint64_t random_below(uint64_t n)
 {
+	if (chooser)
+		return n ? n - 1 : 0;
 	return w->rng.below(n);
 }
 
 bool chance(unsigned int per_1000)
 {
+	if (chooser)
+		return per_1000 >= 500;
 	return w->rng.chance(per_1000);
 }
 
@@ -399,6 +534,8 @@ void spawn(const char *name, Call fn, Context ctx)
 	t->name = name;
 	t->ctx = ctx;
 	t->fn = std::move(fn);
+	t->interrupted = false;
+	t->trail = digest(name);
 	t->in_all = w->threads.size();
 	w->threads.push_back(t);
 	put(w->ready, t, State::kReady);
@@ -579,12 +716,54 @@ bool step_ready()
 void preempt()
 {
 	renew_countdown();
+	if (chooser) {
+		if (!w->running || w->running->spins || w->running->ctx == Context::kHardirq)
+			return;
+		w->running->trail++;
+		if (chooser->interrupts()) {
+			w->running->interrupted = true;
+			yield();
+		}
+		return;
+	}
 	if (!preempt_countdown || !w->running)
 		return;
 	if (w->running->spins && !buffered())
 		preempt_countdown = 1; /* at the next place without a spin lock */
 	else
 		yield();
+}
+
+uint64_t digest(const char *text)
+{
+	uint64_t h = 0;
+
+	while (*text)
+		h = h * 31 + static_cast<unsigned char>(*text++);
+	return mix(h);
+}
+
+uint64_t digest()
+{
+	uint64_t h = 0;
+
+	for (const Thread *t : w->threads)
+		h += mix(t->trail * 8 + static_cast<uint64_t>(t->state));
+	for (const Due &d : in_order()) {
+		const Event &e = w->events[d.slot];
+
+		h = mix(h + digest(e.name));
+		/* How far, about: others may come before it or not. */
+		if (by_clock(e))
+			h += d.at > w->now ? std::bit_width((d.at - w->now) / 1000) : 0;
+	}
+	return h;
+}
+
+void choose_with(Chooser *c)
+{
+	chooser = c;
+	renew_countdown();
 }
 
 std::string leftovers()

@@ -31,6 +31,9 @@ struct Task {
 	Task *rcu_older = nullptr, *rcu_newer = nullptr; /* all that are in a section, by serial */
 	const void *work = nullptr;			 /* the item that it runs */
 	StoreBuffer stores;				 /* of its processor */
+	/* Where the order is chosen (chooser.h): what it has seen, and how far it is. */
+	uint64_t trail = 0;
+	bool interrupted = false;
 };
 
 /* Never null: outside of tasks, the test itself. */
@@ -55,6 +58,8 @@ inline void preempt_point()
 /* defer_sim.cc: what can run beside tasks.  Number of candidates, and making the @nth a task. */
 size_t deferred_ready();
 void deferred_start(size_t nth);
+/* The item that the @nth is, nullptr if it is none: they come first. */
+const void *deferred_work(size_t nth);
 void deferred_reset();
 std::string deferred_leftovers();
 /* Is there pending or running work or an armed timer in [@from, @to)? */

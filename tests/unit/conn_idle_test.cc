@@ -116,6 +116,32 @@ TEST_F(ConnIdle, SoDoesWhatIsSent)
 	EXPECT_EQ(w().history(), "connect shutdown close connect");
 }
 
+/* The peer's end comes when our worker has begun with its own, and is an answer all the same. */
+TEST_F(ConnIdle, BothEndAtTheSameMoment)
+{
+	used();
+	w().on_shutdown = [this] {
+		rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+		rds_path_drained(w().path);
+	};
+	sim::run_for(5000 * kMs);
+	EXPECT_EQ(wires().size(), 0u);
+	EXPECT_EQ(net->stat(RDS_S_conn_collected), 1u);
+}
+
+/* Who is called by others asks once by himself: the peer's end may have been lost. */
+TEST_F(ConnIdle, AnEndThatIsNotAnsweredIsAskedFor)
+{
+	used();
+	w().initiates = false;
+	sim::run_for(1900 * kMs);
+	ASSERT_EQ(state(), rds::PathState::kDisconnecting);
+	sim::run_for(5000 * kMs);
+	EXPECT_EQ(w().history(), "connect shutdown close connect");
+	sim::run_for(60 * 1000 * kMs);
+	EXPECT_EQ(w().history(), "connect shutdown close connect close") << "nobody is there";
+}
+
 TEST_F(ConnIdle, AnEndWithoutOrderKeepsIt)
 {
 	used();

@@ -107,7 +107,11 @@ void discard(void *handle)
 
 void shutdown(void *tp)
 {
-	as_wire(tp)->calls.push_back("shutdown");
+	Wire *w = as_wire(tp);
+
+	w->calls.push_back("shutdown");
+	if (auto fn = std::exchange(w->on_shutdown, nullptr))
+		fn();
 }
 
 void close(void *tp)

@@ -43,6 +43,7 @@ struct Wire {
 	bool last_more = false;
 	std::function<void()> on_xmit;	   /* called once, in the midst of the next xmit */
 	std::function<void()> on_adopt;	   /* the same, of the next adopt */
+	std::function<void()> on_shutdown; /* ... and of the next shutdown */
 	std::vector<struct rds_msg *> ops; /* with operations that were begun and are not done */
 	bool inside = false;		   /* xmit is running: closing now is a bug of the core */
 

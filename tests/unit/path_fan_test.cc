@@ -449,6 +449,45 @@ TEST_F(PathFan, APathThatHadNothingToWaitForAsksAgain)
 	EXPECT_EQ(wires()[1]->history(), "connect");
 }
 
+/* It does not wait for the peer's end. */
+TEST_F(PathFan, APathThatEndsInOrderFoldsAtOnce)
+{
+	fan_out();
+	send(port_for(3));
+	up(*wires()[1]);
+	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
+	peer_has(*wires()[1], 1);
+	wires()[1]->path->post(rds::kEvIdle);
+	sim::run_ready();
+	ASSERT_EQ(wires()[1]->path->state(), rds::PathState::kDisconnecting);
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	up(*wires()[0]);
+	(void)hello(*wires()[0], 1, 0, 78);
+	EXPECT_EQ(wires()[1]->history(), "connect shutdown close");
+	EXPECT_EQ(wires()[1]->path->state(), rds::PathState::kDown);
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
+}
+
+/* It has nothing to say, but its peer may wait for acks and not know that the connection broke. */
+TEST_F(PathFan, ACallThatIsOwedWaitsForTheFirst)
+{
+	fan_out();
+	send(port_for(3));
+	up(*wires()[1]);
+	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
+	peer_has(*wires()[1], 1);
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	rds_path_drop(wires()[1]->path, RDS_DROP_ERROR);
+	sim::run_for(1000 * kMs);
+	EXPECT_EQ(wires()[1]->history(), "connect close") << "path 0 knows nobody yet";
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	EXPECT_EQ(wires()[1]->history(), "connect close connect");
+	rds_path_drop(wires()[1]->path, RDS_DROP_CONNECT);
+	sim::run_for(1000 * kMs);
+	EXPECT_EQ(wires()[1]->history(), "connect close connect close") << "once";
+}
+
 TEST_F(PathFan, CancelFindsWhatIsOnAnyPath)
 {
 	fan_out();

@@ -349,7 +349,7 @@ TEST_F(PathStates, HearsWhatCameWhileItAdopted)
 	EXPECT_EQ(fake::frames(wire().sent).size(), 2u); /* map, message */
 }
 
-/* accepted() hands over, then posts; the worker may have adopted in between.  tests/model. */
+/* accepted() hands over, then posts; the worker may have adopted in between. */
 TEST_F(PathStates, ALateEventOfAnAdoptedOneDropsNothing)
 {
 	bring_up();

@@ -6,6 +6,7 @@
 #include "host.h"
 #include "net/rds/net.h"
 #include "sim.h"
+#include "turns.h"
 
 namespace check
 {
@@ -63,12 +64,23 @@ void changed(const struct rds_path *p, unsigned int from, unsigned int to, unsig
 		w.last[p] = to;
 }
 
+void turned(const Turn &t)
+{
+	Watch &w = watch();
+
+	if (!legal(t) && w.complaint.empty())
+		w.complaint = "states: a turn that the table does not have: " + show(t);
+}
+
 } // namespace
 
 void watch_states()
 {
 	watch() = Watch();
 	host::on_state = changed;
+	/* Between atomics an event may come between our look and the worker's. */
+	if (!sim::hooked)
+		watch_turns(turned);
 }
 
 const std::string &states_complaint()

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * check_states.h: every change of a path's state is an edge of the table in path.h, and starts
- * where the last one ended.  Every change is a line of the trace (sim::say).
+ * where the last one ended; every turn of its worker is one of the table in turns.h.  Every change
+ * is a line of the trace (sim::say).
  */
 #ifndef RDS_TESTS_CHECK_STATES_H
 #define RDS_TESTS_CHECK_STATES_H

@@ -8,8 +8,8 @@
     mutate.py --check         only: does every mutant still apply?
 
 Each mutant is built in a copy of the tree (two copies, each with a build of its own that is kept),
-then run against simulator seeds and, if those pass, the corner, scenario and contract tests; more
-seeds; and the unit tests last, for what needs a coincidence that stories hardly have. A mutant that
+then run against simulator seeds and, if those pass, the corner, scenario and contract tests, and
+tests/model; more seeds; and the unit tests last, for what needs a coincidence that stories hardly have. A mutant that
 survives is a hole; the exit status says so.
 """
 import argparse
@@ -34,6 +34,9 @@ WORK = ROOT / "build/mutation"
 RESULTS = WORK / "results.json"  # {name: verdict} of all runs so far
 GTESTS = ["tests/sim/corners/corners_test", "tests/sim/scenario_test",
           "tests/contract/contract_test"]
+# Every order within a bound, of the core alone (tests/model).
+MODEL = "tests/model/explore_fast"
+MODEL_RUNS = [(), ("--interrupts", "1", "--play", "idle")]
 UNIT = ["tests/unit/unit_core", "tests/unit/unit_ib"]
 # Seeds per run until one fails: a few with sanitizers; after the tests above, many without.
 FIRST = [("sim_run", 5), ("sim_run", 20), ("sim_run", 75)]
@@ -155,7 +158,7 @@ class Tree:
         self.made.clear()
         seeds, more = (sum(n for _, n in blocks) for blocks in (FIRST, LAST))
         return (self.ask_seeds(FIRST, 1) or self.ask_tests(self.gtests, seeds) or
-                self.ask_seeds(LAST, seeds + 1) or
+                self.ask_model(seeds) or self.ask_seeds(LAST, seeds + 1) or
                 self.ask_tests(self.units, seeds + more, "unit "))
 
     def ask_seeds(self, blocks, first):
@@ -164,6 +167,14 @@ class Tree:
             if status:
                 return self.which_seed(program, first, count, status, out)
             first += count
+        return None
+
+    def ask_model(self, seeds):
+        for args in MODEL_RUNS:
+            status, out = self.run((MODEL, *args), *args)
+            if status:
+                play = re.search(r"--play (\S+)", out)
+                return "model" + (f" {play[1]}" if play else ""), seeds, said(status, out)
         return None
 
     def ask_tests(self, paths, seeds, kind=""):

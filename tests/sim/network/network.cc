@@ -25,6 +25,7 @@ struct State {
 	Params params;
 	std::vector<Host> hosts;
 	std::map<std::pair<HostId, HostId>, Link> links; /* those that are not whole and quick */
+	unsigned int losses = 0;
 };
 
 State &state()
@@ -88,10 +89,19 @@ void heal()
 	state().links.clear();
 }
 
+void lose_next()
+{
+	state().losses++;
+}
+
 bool passes(HostId a, HostId b)
 {
 	const Link *l = state().links.empty() ? nullptr : find(a, b);
 
+	if (state().losses) {
+		state().losses--;
+		return false;
+	}
 	return is_on(b) && !(l && l->cut);
 }
 

@@ -37,6 +37,8 @@ bool is_on(HostId h);
 void cut(HostId a, HostId b, bool on);
 /* They take @factor times as long. */
 void slow(HostId a, HostId b, unsigned int factor);
+/* Of all packets from now on the next that arrives is lost. */
+void lose_next();
 /* All links whole and quick again. */
 void heal();
 

@@ -500,6 +500,14 @@ void stop_listening(host::Net &net)
 	std::erase_if(nodes, [n](const auto &own) { return own.get() == n; });
 }
 
+uint64_t digest(const void *priv)
+{
+	const auto *w = static_cast<const Wire *>(priv);
+
+	return tube::place(w->tube) * 64 + w->side * 32 + w->paused * 16 +
+	       static_cast<uint64_t>(w->phase);
+}
+
 bool cut_one(bool half)
 {
 	unsigned int n = alive();

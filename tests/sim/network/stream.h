@@ -43,6 +43,9 @@ void stop_listening(host::Net &net);
 /* @self gave its connection with @peer up; @left: with bytes from @peer that nobody has read? */
 extern void (*on_closed)(const struct rds_addr &self, const struct rds_addr &peer, tube::Left left);
 
+/* Of a path's part of the transport. */
+uint64_t digest(const void *priv);
+
 /* Cuts a random living connection: false when there is none.  With @half only one end knows. */
 bool cut_one(bool half = false);
 /* Cuts every living connection and says how many there were. */

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "rng.h"
 #include "sim.h"
 
 namespace tube
@@ -393,6 +394,59 @@ void refuse(const Ref &p, unsigned int side)
 {
 	p->end[side].closed = true;
 	send_reset(p, !side);
+}
+
+namespace
+{
+
+uint64_t digest(const ByteQueue &q)
+{
+	uint64_t h = q.size();
+
+	for (size_t i = 0; i < q.size(); i += sizeof(h)) {
+		uint64_t word = 0;
+
+		memcpy(&word, q.data() + i, std::min(sizeof(word), q.size() - i));
+		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 29;
+	}
+	return sim::mix(h);
+}
+
+uint64_t digest(const End &e)
+{
+	uint64_t h = digest(e.tx) + 3 * digest(e.rx) + (e.accepted - e.acked) * 5 + e.tries;
+
+	for (bool b : {e.locked, e.user != nullptr, e.open, e.closed, e.gone, e.fin_out, e.fin_sent,
+		       e.fin_in, e.dead, e.blocked, e.moving})
+		h = h * 3 + b;
+	return sim::mix(h);
+}
+
+} // namespace
+
+uint64_t digest()
+{
+	uint64_t h = 0;
+
+	for (auto &weak : state().tubes)
+		if (auto p = weak.lock())
+			h = sim::mix(h + digest(p->end[0]) + 7 * digest(p->end[1]));
+	return h;
+}
+
+uint64_t place(const Ref &p)
+{
+	uint64_t n = 0;
+
+	for (auto &weak : state().tubes) {
+		auto other = weak.lock();
+
+		n += !!other;
+		if (other == p)
+			return n;
+	}
+	return 0;
 }
 
 bool quiet()

@@ -133,6 +133,10 @@ void close(const Ref &p, unsigned int side);
 /* As close(), always with a reset; not locked. */
 void refuse(const Ref &p, unsigned int side);
 
+/* Of all connections that somebody still has; and the place of @p among them. */
+uint64_t digest();
+uint64_t place(const Ref &p);
+
 /* Nothing is on its way, and nothing has arrived that somebody may still read. */
 bool quiet();
 

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "look.h"
+
+#include "net/rds/net.h"
+#include "reach.h"
+#include "rng.h"
+#include "stream.h"
+#include "task.h"
+
+RDS_REACH(conn_table, &rds::ConnTable::table_)
+RDS_REACH(conn_sweep, &rds::ConnTable::sweep_work_)
+RDS_REACH(conn_sweep_timer, &rds::ConnTable::sweep_timer_)
+RDS_REACH(path_work, &rds_path::work_)
+RDS_REACH(path_events, &rds_path::events_)
+RDS_REACH(path_drop_reason, &rds_path::drop_reason_)
+RDS_REACH(path_accepted, &rds_path::accepted_)
+RDS_REACH(path_spoken, &rds_path::spoken_)
+RDS_REACH(path_wanted, &rds_path::wanted_)
+RDS_REACH(path_timer, &rds_path::timer_)
+RDS_REACH(path_flush, &rds_path::flush_)
+RDS_REACH(path_pause, &rds_path::pause_)
+RDS_REACH(path_map_timer, &rds_path::map_timer_)
+RDS_REACH(path_ack_timer, &rds_path::ack_timer_)
+RDS_REACH(path_backoff, &rds_path::backoff_ms_)
+RDS_REACH(path_retry_armed, &rds_path::retry_armed_)
+RDS_REACH(path_hello_due, &rds_path::hello_due_)
+RDS_REACH(path_passive_open, &rds_path::passive_open_)
+RDS_REACH(path_asking, &rds_path::asking_)
+RDS_REACH(path_peer_gen, &rds_path::peer_gen_)
+RDS_REACH(path_ack_due, &rds_path::ack_due_)
+RDS_REACH(path_ack_armed, &rds_path::ack_armed_)
+RDS_REACH(path_have, &rds_path::have_)
+RDS_REACH(path_told, &rds_path::told_)
+RDS_REACH(path_unsent, &rds_path::unsent_)
+RDS_REACH(path_cursor, &rds_path::cursor_)
+RDS_REACH(path_sent_seq, &rds_path::sent_seq_)
+RDS_REACH(path_sent_before, &rds_path::sent_before_)
+RDS_REACH(path_asked, &rds_path::asked_)
+RDS_REACH(path_open, &rds_path::open_)
+RDS_REACH(path_sending, &rds_path::sending_)
+RDS_REACH(path_blocked, &rds_path::blocked_)
+RDS_REACH(path_room_came, &rds_path::room_came_)
+RDS_REACH(path_held, &rds_path::held_)
+RDS_REACH(path_end, &rds_path::end_)
+RDS_REACH(path_cong_due, &rds_path::cong_due_)
+
+namespace look
+{
+namespace
+{
+
+class Digest final
+{
+public:
+	template <typename... T>
+	void add(T... values)
+	{
+		((h_ = sim::mix(h_ ^ static_cast<uint64_t>(values))), ...);
+	}
+	/* Is it queued, running, armed? */
+	template <typename T>
+	void add_pending(const T &t)
+	{
+		add(sim::deferred_inside(&t, &t + 1));
+	}
+	uint64_t value() const
+	{
+		return h_;
+	}
+
+private:
+	uint64_t h_ = 0;
+};
+
+void add_queue(Digest &d, rds::Path &p)
+{
+	const rds::Message *unsent = p.*reach(path_unsent());
+
+	p.for_each_queued(true, [&](const rds::Message &m) {
+		d.add(rds::wire::get64(m.hdr.sequence), m.hdr.flags, m.flags, m.sock != nullptr,
+		      m.end_off != 0);
+	});
+	d.add(77);
+	p.for_each_queued(false, [&](const rds::Message &m) {
+		d.add(rds::wire::get64(m.hdr.sequence), m.hdr.flags, m.flags, m.sock != nullptr);
+	});
+	d.add(unsent != nullptr);
+}
+
+void add_state(Digest &d, rds::Path &p)
+{
+	d.add(p.index, p.state(), (p.*reach(path_events())).load(),
+	      (p.*reach(path_drop_reason())).load(), !!(p.*reach(path_accepted())).load(),
+	      (p.*reach(path_spoken())).load(), (p.*reach(path_wanted())).load(),
+	      (p.*reach(path_backoff())) != 0, p.*reach(path_retry_armed()),
+	      p.*reach(path_hello_due()), p.*reach(path_passive_open()), p.*reach(path_asking()));
+	d.add(p.retirement.load(), p.reached.load(), p.heard.load(), p.parted.load(),
+	      p.calls.load() >= rds::kStrangerCalls, p.resets.load() != 0, p.pongs.load());
+	d.add_pending(p.*reach(path_work()));
+	d.add_pending(p.*reach(path_timer()));
+	d.add_pending(p.*reach(path_flush()));
+	d.add_pending(p.*reach(path_pause()));
+	d.add_pending(p.*reach(path_map_timer()));
+	d.add_pending(p.*reach(path_ack_timer()));
+	d.add(stream::digest(p.priv));
+}
+
+void add_numbers(Digest &d, rds::Path &p)
+{
+	d.add(p.peer(), (p.*reach(path_peer_gen())).load(), (p.*reach(path_ack_due())).load(),
+	      (p.*reach(path_ack_armed())).load(), (p.*reach(path_have())).load(),
+	      (p.*reach(path_told())).load(), p.next_rx_seq.load(), p.next_tx_seq(), p.delivered());
+	d.add(p.*reach(path_cursor()), p.*reach(path_sent_seq()), p.*reach(path_sent_before()),
+	      p.*reach(path_asked()), p.*reach(path_open()), p.*reach(path_sending()),
+	      p.*reach(path_blocked()), p.*reach(path_room_came()), p.*reach(path_held()),
+	      p.*reach(path_end()), p.*reach(path_cong_due()));
+}
+
+void add_conn(Digest &d, rds::Conn &c)
+{
+	d.add(c.gen, c.passive.load(), c.agreed.load(), c.n_paths.load(), c.gated.load(), c.fan_seq,
+	      c.fold_wanted.load(), c.folding.load(), c.fold_seq, c.fate.load(), c.asked,
+	      c.idle_asked, c.urged.load(), c.closing);
+	c.for_each_path([&](rds::Path &p) {
+		add_state(d, p);
+		add_numbers(d, p);
+		add_queue(d, p);
+	});
+}
+
+template <typename F>
+void for_each_conn(const host::Net &net, F fn)
+{
+	rds::RcuReader rcu;
+
+	(net.core()->conns.*reach(conn_table())).for_each(fn);
+}
+
+} // namespace
+
+uint64_t digest(const host::Net &net)
+{
+	const rds::ConnTable &conns = net.core()->conns;
+	Digest d;
+
+	for_each_conn(net, [&](rds::Conn &c) { add_conn(d, c); });
+	d.add_pending(conns.*reach(conn_sweep()));
+	d.add_pending(conns.*reach(conn_sweep_timer()));
+	for (const auto &alive : conns.alive)
+		d.add(alive.load());
+	return d.value();
+}
+
+std::string name(const host::Net &net, const void *work)
+{
+	std::string out;
+
+	if (work == &(net.core()->conns.*reach(conn_sweep())))
+		return "sweep";
+	for_each_conn(net, [&](rds::Conn &c) {
+		c.for_each_path([&](rds::Path &p) {
+			if (work == &(p.*reach(path_work())))
+				out = "path " + std::to_string(p.index);
+		});
+	});
+	return out;
+}
+
+unsigned int connections(const host::Net &net)
+{
+	unsigned int n = 0;
+
+	for_each_conn(net, [&](rds::Conn &) { n++; });
+	return n;
+}
+
+bool fan_out(const host::Net &net)
+{
+	bool done = false;
+
+	for_each_conn(net, [&](rds::Conn &c) {
+		rds::Path &p = c.first();
+		rds::Guard g(p.lock);
+
+		if (p.state() != rds::PathState::kUp || done)
+			return;
+		c.blocks = rds::kFanBlocks - 1;
+		done = p.fan_out_locked();
+	});
+	return done;
+}
+
+} // namespace look

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Explores plays (explore.h), and says what of the table of turns none of them came to. */
+#include <bit>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
+
+#include "check_states.h"
+#include "explore.h"
+#include "sim.h"
+
+namespace
+{
+
+constexpr const char *kUsage =
+	"usage: explore [--deviations N] [--interrupts N] [--play NAME,...]\n"
+	"       explore --play NAME --choices LIST [--trace]    one history\n"
+	"       explore --kept FILE                             those that showed something once\n"
+	"       explore --table                                 the table of turns\n";
+
+/* What the bound of ctest does not come to, and the unit test that does. */
+struct Elsewhere {
+	rds::PathState from;
+	uint32_t event;
+	unsigned int to;
+	const char *where;
+};
+constexpr Elsewhere kElsewhere[] = {
+	{rds::PathState::kUp, rds::kEvTimer, check::kDown,
+	 "PathStates.ReplacesAConnectionThatDoesNotAnswer"},
+	{rds::PathState::kDisconnecting, rds::kEvFold, check::kDown,
+	 "PathFan.APathThatEndsInOrderFoldsAtOnce"},
+};
+
+struct Args {
+	explore::Bound bound;
+	std::string plays, choices, kept;
+	bool trace = false, table = false;
+	/* All plays, as far as ctest goes: all of the table is to be seen. */
+	bool covers() const
+	{
+		return plays.empty() && bound.deviations >= 2;
+	}
+};
+
+void died(int sig)
+{
+	char text[512];
+	int n = snprintf(text, sizeof(text), "\nFAILED: signal %d\nplay it again: %s --trace\n",
+			 sig, explore::now_playing().c_str());
+
+	(void)!write(STDERR_FILENO, text, static_cast<size_t>(n));
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+void died_because(const char *why)
+{
+	fprintf(stderr, "FAILED: %s\n", why);
+}
+
+const play::Play *find(const std::string &name)
+{
+	for (const play::Play &p : play::all())
+		if (name == p.name)
+			return &p;
+	fprintf(stderr, "no play is called '%s'\n", name.c_str());
+	return nullptr;
+}
+
+bool parse(int argc, char **argv, Args &a)
+{
+	for (int i = 1; i < argc; i++) {
+		std::string what = argv[i];
+
+		if (what == "--trace" || what == "--table") {
+			(what == "--trace" ? a.trace : a.table) = true;
+			continue;
+		}
+		if (++i == argc)
+			return false;
+		if (what == "--deviations")
+			a.bound.deviations = static_cast<unsigned int>(atoi(argv[i]));
+		else if (what == "--interrupts")
+			a.bound.interrupts = static_cast<unsigned int>(atoi(argv[i]));
+		else if (what == "--play")
+			a.plays = argv[i];
+		else if (what == "--choices")
+			a.choices = argv[i];
+		else if (what == "--kept")
+			a.kept = argv[i];
+		else
+			return false;
+	}
+	return true;
+}
+
+/* As tests/model/doc.py reads it. */
+int print_table()
+{
+	for (unsigned int s = 0; s < check::kStates; s++)
+		for (const check::Turns &row : check::kTurns) {
+			printf("%s %s", row.name, check::state_name(s));
+			for (unsigned int to = 0; to <= check::kStates; to++)
+				if (row.to[s] & 1u << to)
+					printf(" %s", check::state_name(to));
+			printf("\n");
+		}
+	return 0;
+}
+
+int play_one(const std::string &name, const std::string &choices, bool trace)
+{
+	explore::Coverage seen;
+	explore::Choices c;
+	const play::Play *p = find(name);
+
+	if (!p || !explore::read(choices, c))
+		return 2;
+
+	std::string f = explore::replay(*p, c, trace, seen);
+
+	printf("%s %s: %s\n", name.c_str(), choices.c_str(),
+	       f.empty() ? "all is well" : ("FAILED: " + f).c_str());
+	return !f.empty();
+}
+
+int play_kept(const std::string &file)
+{
+	std::ifstream in(file);
+	std::string line, name, choices;
+	int bad = in ? 0 : 2;
+
+	while (std::getline(in, line)) {
+		std::istringstream words(line);
+
+		if (line[0] != '#' && words >> name >> choices)
+			bad |= play_one(name, choices, false);
+	}
+	return bad;
+}
+
+/* True: none failed. */
+bool play_all(const Args &a, explore::Coverage &seen)
+{
+	for (const play::Play &p : play::all()) {
+		if (!a.plays.empty() &&
+		    ("," + a.plays + ",").find(std::string(",") + p.name + ",") ==
+			    std::string::npos)
+			continue;
+
+		auto begin = std::chrono::steady_clock::now();
+		explore::Result r = explore::search(p, a.bound, seen);
+		std::chrono::duration<double> s = std::chrono::steady_clock::now() - begin;
+
+		printf("%-10s %8u histories %9lu states %9lu decisions %7.1f s\n", p.name,
+		       r.histories, r.states, r.decisions, s.count());
+		fflush(stdout);
+		if (!r.failure.empty()) {
+			printf("FAILED: %s\nplay it again: --play %s --choices %s --trace\n",
+			       r.failure.c_str(), p.name, explore::show(r.choices).c_str());
+			return false;
+		}
+	}
+	return true;
+}
+
+const Elsewhere *elsewhere(unsigned int from, unsigned int event)
+{
+	for (const Elsewhere &e : kElsewhere)
+		if (static_cast<unsigned int>(e.from) == from &&
+		    check::kTurns[event].event == e.event)
+			return &e;
+	return nullptr;
+}
+
+/* All of the table was come to, but for what is listed. */
+bool covered(const explore::Coverage &seen)
+{
+	bool all = seen.edges == (1u << check::edges_known()) - 1;
+	unsigned int entries = 0;
+
+	if (!all)
+		printf("FAILED: edges of kPathEdges that were not taken: %x\n", seen.edges);
+	for (unsigned int s = 0; s < check::kStates; s++)
+		for (unsigned int e = 0; e < check::kPathEvents; e++) {
+			const Elsewhere *other = elsewhere(s, e);
+			unsigned int missing = check::kTurns[e].to[s] & ~seen.to[s][e];
+
+			entries += static_cast<unsigned int>(std::popcount(check::kTurns[e].to[s]));
+			if (missing == (other ? other->to : 0))
+				continue;
+			all = false;
+			printf("FAILED: turns from %s by %s that were not seen: %x, expected %x\n",
+			       check::state_name(s), check::kTurns[e].name, missing,
+			       other ? other->to : 0);
+		}
+	for (const Elsewhere &e : kElsewhere)
+		printf("not within this bound: %s by %s, see %s\n",
+		       check::state_name(static_cast<unsigned int>(e.from)),
+		       check::kTurns[std::countr_zero(e.event)].name, e.where);
+	printf("%u edges, %u entries of the table of turns\n", check::edges_known(), entries);
+	return all;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	explore::Coverage seen;
+	Args a;
+
+	if (!parse(argc, argv, a)) {
+		fputs(kUsage, stderr);
+		return 2;
+	}
+	for (int sig : {SIGSEGV, SIGABRT, SIGILL, SIGBUS, SIGFPE})
+		signal(sig, died);
+	sim::on_fail = died_because;
+	if (a.table)
+		return print_table();
+	if (!a.kept.empty())
+		return play_kept(a.kept);
+	if (!a.choices.empty())
+		return play_one(a.plays, a.choices, a.trace);
+	return !play_all(a, seen) || (a.covers() && !covered(seen));
+}
