@@ -233,11 +233,13 @@ TEST_F(Wraps, BytesThatAreNotRead)
 	s->core()->rcv_mem.add(before);
 	EXPECT_EQ(arrive(1), 0);
 	EXPECT_TRUE(s->core()->congested.load());
-	EXPECT_EQ(arrive(2), 0);
+	for (uint64_t seq = 2; seq <= 4; seq++)
+		EXPECT_EQ(arrive(seq), 0);
+	ASSERT_TRUE(s->recv());
 	ASSERT_LT(s->core()->rcv_bytes.load(), 100u) << "it has not wrapped";
-	ASSERT_TRUE(s->recv());
 	EXPECT_TRUE(s->core()->congested.load()) << "4 GiB are no empty queue";
-	ASSERT_TRUE(s->recv());
+	while (s->recv())
+		;
 	EXPECT_EQ(s->core()->rcv_bytes.load(), before);
 	EXPECT_TRUE(s->core()->congested.load());
 	s->core()->rcv_bytes.fetch_sub(before);
