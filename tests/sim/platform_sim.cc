@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "aged.h"
 #include "task.h"
 
 namespace sim
@@ -324,7 +325,7 @@ uint64_t rds_now_ns(void)
 
 uint32_t rds_random(void)
 {
-	return static_cast<uint32_t>(sim::random());
+	return aged::draw(static_cast<uint32_t>(sim::random()));
 }
 
 /* ---- sockets ---- */

@@ -71,6 +71,8 @@ void End::up(uint32_t send_wr, uint32_t recv_wr, uint32_t peer_credits)
 	params.recv_wr = recv_wr;
 	params.flow = peer_credits != 0;
 	rds_ib_link_prepare(&link, &params);
+	link.posted = link.done = begin;
+	link.offered = link.arrived = link.taken = begin;
 	rx.assign(recv_wr, Buffer());
 	buffers.clear();
 	rds_ib_link_peer_credit(&link, peer_credits);
@@ -178,7 +180,7 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 
 	if (e.send_error)
 		return e.send_error;
-	must(e.out.size() < e.params.send_wr && slot == e.sent.size() % e.params.send_wr);
+	must(e.out.size() < e.params.send_wr && slot == e.next_slot());
 	must(m || !len);
 
 	fake_ib::Sent s{slot, std::string(reinterpret_cast<const char *>(header), RDS_HEADER_BYTES),
@@ -210,7 +212,7 @@ int rds_ib_hw_op(void *hw, uint32_t slot, struct rds_msg *m)
 		bool last = i + 1 == m->op_slots;
 		fake_ib::Sent s{slot, "", "", last ? +RDS_IB_SIGNALED : 0u, m, last};
 
-		must(e.out.size() < e.params.send_wr && slot == e.sent.size() % e.params.send_wr);
+		must(e.out.size() < e.params.send_wr && slot == e.next_slot());
 		e.sent.push_back(s);
 		e.out.push_back(s);
 	}

@@ -51,6 +51,11 @@ struct End {
 	std::string story() const;
 	/* Completes all up to the last signaled one of what is out; how many were given back. */
 	size_t complete();
+	/* Where what is posted next has to go. */
+	uint32_t next_slot() const
+	{
+		return (begin + static_cast<uint32_t>(sent.size())) % params.send_wr;
+	}
 	/* A frame comes into the next buffer, and is looked at. */
 	void arrive(const std::string &header, const std::string &payload = "");
 	/* The same without a look. */
@@ -58,6 +63,8 @@ struct End {
 
 	struct rds_ib_link link;
 	struct rds_ib_link_params params = {};
+	/* Where ring positions begin: as if that many had gone before. */
+	uint32_t begin = 0;
 
 	std::vector<Sent> sent;	      /* all that was posted */
 	std::deque<Sent> out;	      /* with the adapter */

@@ -189,6 +189,31 @@ TEST_F(IbLink, ACompletionOfNothingIsNone)
 	EXPECT_EQ(end.given_back, 1u);
 }
 
+/* The same at every place around the end of 32 bits. */
+TEST_F(IbLink, PositionsWrap)
+{
+	for (uint32_t before = 0; before < 20; before++) {
+		end.begin = 0u - before;
+		rds_ib_link_end(&end.link);
+		end.out.clear();
+		end.sent.clear();
+		end.given_back = 0;
+		end.up(8, 4);
+		for (uint32_t n = 0; n < 20; n++) {
+			const uint32_t slot = end.link.posted % 8;
+
+			ASSERT_EQ(end.xmit({msg(0)}), kHeader);
+			rds_ib_link_sent(&end.link, (slot + 1) % 8);
+			ASSERT_EQ(end.out.size(), 1u) << "of nothing";
+			ASSERT_EQ(end.complete(), 1u);
+			ASSERT_EQ(end.given_back, n + 1);
+			end.arrive(Head{0, 3, 7, static_cast<uint8_t>(n + 1)}.str());
+			ASSERT_EQ(end.buffers.size(), 4u);
+		}
+		ASSERT_EQ(end.link.posted, 20 - before);
+	}
+}
+
 TEST_F(IbLink, BeforeItIsOpenThereIsNoRoom)
 {
 	end.params.send_wr = end.params.recv_wr = 8;
@@ -737,6 +762,10 @@ TEST(IbLinkPair, AllOfBothComesThroughWhateverTheRings)
 		p.rng.seed(seed);
 		for (int i = 0; i < 2; i++) {
 			p.path[i].skip_port = 0;
+			/* Of two pairs one wraps. */
+			p.end[i].begin =
+				seed % 4 < 2 ? 0
+					     : 0u - (seed * 7 + static_cast<unsigned int>(i)) % 100;
 			p.end[i].params.max_unsignaled = p.below(20);
 			for (uint32_t n = 60 + p.below(60); n; n--)
 				p.messages[i].emplace_back(

@@ -131,6 +131,19 @@ TEST(TcpDuel, port_for__says_the_path_and_stays_in_range)
 	}
 }
 
+/* The first attempt is any number. */
+TEST(TcpDuel, port_for__attempts_wrap)
+{
+	for (uint32_t attempt = ~0u - 40; attempt != 40; attempt++) {
+		uint16_t p = rds_tcp_port_for(8, 5, 32768, 60999, attempt);
+
+		ASSERT_GE(p, 32768);
+		ASSERT_LE(p, 60999);
+		ASSERT_EQ(rds_tcp_path_of_port(p), 5u);
+		ASSERT_NE(p, rds_tcp_port_for(8, 5, 32768, 60999, attempt + 1));
+	}
+}
+
 TEST(TcpDuel, port_for__another_each_time)
 {
 	std::set<uint16_t> seen;

@@ -123,7 +123,9 @@ void Loss::closed(unsigned int self, unsigned int peer, tube::Left left)
 	if ((expected && how(peer) != Plain::kNo) ||
 	    (left != tube::Left::kNothing && how(self) != Plain::kNo))
 		excuse_hosts(peer, self);
-	if (how(peer) == Plain::kForgetsLives && reborn(self))
+	/* Either way: nothing says whose numbers they are. */
+	if ((how(peer) == Plain::kForgetsLives || how(self) == Plain::kForgetsLives) &&
+	    reborn(self))
 		excuse_hosts(self, peer);
 	if (!strict_)
 		excuse_known(self, peer, left);

@@ -9,6 +9,10 @@
  *	--keep 3,7,12	only these steps; --without 2	without these hosts
  *	--rdma		over queue pairs and with operations, whatever the seed says
  *	--hints		over several paths and with ordering hints, the same
+ *	--verbs, --peers, --crowd	over queue pairs; with hosts that are not ours;
+ *			with many strangers at once: the same
+ *	--former	without what came to seeds later: peers of new kinds, wraps
+ *	--wrap		with counters that begin near their end, the same
  *	--brief		nothing takes long: microseconds between steps
  *	--strict	what is known to be wrong with the core is a failure, too (seeds.txt)
  *	--no-shrink	a failing seed is not made smaller; --verbose	a line for each seed
@@ -92,6 +96,16 @@ bool parse(int argc, char **argv, Args &a)
 			a.wish.rdma = true;
 		else if (!strcmp(argv[i], "--hints"))
 			a.wish.hints = true;
+		else if (!strcmp(argv[i], "--verbs"))
+			a.wish.verbs = true;
+		else if (!strcmp(argv[i], "--peers"))
+			a.wish.peers = true;
+		else if (!strcmp(argv[i], "--crowd"))
+			a.wish.crowd = true;
+		else if (!strcmp(argv[i], "--former"))
+			a.wish.former = true;
+		else if (!strcmp(argv[i], "--wrap"))
+			a.wish.wrap = true;
 		else if (!strcmp(argv[i], "--brief"))
 			a.wish.brief = true;
 		else if (!strcmp(argv[i], "--strict"))
@@ -239,6 +253,16 @@ std::string command(const Args &a, uint64_t seed, const story::Plan &p)
 		out += " --rdma";
 	if (a.wish.hints)
 		out += " --hints";
+	if (a.wish.verbs)
+		out += " --verbs";
+	if (a.wish.peers)
+		out += " --peers";
+	if (a.wish.crowd)
+		out += " --crowd";
+	if (a.wish.former)
+		out += " --former";
+	if (a.wish.wrap)
+		out += " --wrap";
 	if (a.wish.brief)
 		out += " --brief";
 	if (a.wish.strict)
@@ -298,7 +322,8 @@ int main(int argc, char **argv)
 	if (!parse(argc, argv, a)) {
 		fprintf(stderr,
 			"usage: %s --seed S [--seeds N] [--steps N] [--nodes K] [--rdma] [--hints] "
-			"[--brief] [--strict] [--soak] "
+			"[--verbs] [--peers] [--crowd] [--former] [--wrap] [--brief] [--strict] "
+			"[--soak] "
 			"[--replay] "
 			"[--keep LIST] [--without LIST] [--no-shrink] [--verbose]\n",
 			argv[0]);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "aged.h"
 #include "pages.h"
 #include "sim.h"
 #include "verbs.h"
@@ -103,8 +104,9 @@ bool Adapter::begin(const fabric::Ref &p, unsigned int s, Phase ph)
 	tx.assign(params.send_wr, Tx());
 	rx.assign(params.recv_wr, Buffer());
 	rds_ib_link_prepare(&link, &params);
+	aged::age(link);
 	rds_ib_link_offer(&link, RDS_MAY_SLEEP);
-	return link.offered >= RDS_IB_FEWEST_BUFFERS;
+	return link.offered - link.taken >= RDS_IB_FEWEST_BUFFERS;
 }
 
 fabric::Data Adapter::say(struct rds_ib_offer o) const
@@ -114,7 +116,7 @@ fabric::Data Adapter::say(struct rds_ib_offer o) const
 	o.saddr = *rds_path_laddr(path);
 	o.daddr = *rds_path_faddr(path);
 	o.ack_seq = rds_path_received(path);
-	o.credit = link.p.flow ? link.offered : 0;
+	o.credit = link.p.flow ? link.offered - link.taken : 0;
 	o.tos = rds_path_tos(path);
 	return fabric::Data(out, out + rds_ib_offer_encode(&o, out));
 }

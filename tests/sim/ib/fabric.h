@@ -43,9 +43,11 @@ struct Work {
 	struct rds_msg *m = nullptr; /* the poster keeps it alive; nullptr: no payload */
 	uint32_t off = 0, len = 0;   /* of its payload */
 	uint32_t slot = 0;	     /* what its completion says */
-	bool signaled = false;	     /* it has one */
-	bool fence = false;	     /* after all answers to what was asked before */
-	Request request;	     /* the poster keeps the operation alive */
+	/* Its payload if it is no message's. */
+	std::shared_ptr<const std::vector<unsigned char>> raw = nullptr;
+	bool signaled = false;			  /* it has one */
+	bool fence = false;			  /* after all answers to what was asked before */
+	Request request;			  /* the poster keeps the operation alive */
 	std::shared_ptr<Answer> answer = nullptr; /* to that, as far as it came */
 };
 

@@ -85,6 +85,10 @@ Packet packet(const Work &w)
 	Packet k = {w, {}};
 	const Request &r = w.request;
 
+	if (w.raw) {
+		k.bytes = *w.raw;
+		return k;
+	}
 	k.bytes.resize(r.op ? (r.reads() ? 0 : r.len) : w.len);
 	if (r.op && !k.bytes.empty())
 		host::read_pages(r.op->pages, r.off, r.len, k.bytes.data());

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "adapter.h"
+#include "aged.h"
 #include "regions.h"
 #include "sim.h"
 #include "transports/ib/ib_offer.h"
@@ -51,6 +52,11 @@ bool ours_wins(struct rds_path *path)
 	       rds_ib_keeps_call(rds_path_laddr(path), rds_path_faddr(path));
 }
 
+bool same(const struct rds_addr &a, const struct rds_addr &b)
+{
+	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
+}
+
 void Node::incoming(const Ref &p)
 {
 	struct rds_ib_offer o;
@@ -59,6 +65,11 @@ void Node::incoming(const Ref &p)
 
 	if (!decode(*p, 0, &o)) {
 		fabric::reject(p, {0, 0, 0, RDS_IB_REJECT_VERSION});
+		return;
+	}
+	/* As rds_rdma.ko: nobody speaks in another's name. */
+	if (!same(o.saddr, p->addr[0]) || !same(o.daddr, p->addr[1])) {
+		fabric::reject(p);
 		return;
 	}
 	if (!net->is_local(o.saddr))
@@ -86,7 +97,10 @@ void *path_alloc(struct rds_path *path)
 {
 	void *mem = rds_alloc(sizeof(Adapter), RDS_MAY_SLEEP);
 
-	return mem ? new (mem) Adapter(path) : nullptr;
+	if (!mem)
+		return nullptr;
+	aged::age(path);
+	return new (mem) Adapter(path);
 }
 
 void path_free(void *tp)

@@ -55,6 +55,16 @@ HostId add_host(const std::vector<struct rds_addr> &addrs)
 	return static_cast<HostId>(state().hosts.size() - 1);
 }
 
+void add_addr(HostId h, const struct rds_addr &a)
+{
+	auto &addrs = state().hosts[h].addrs;
+
+	for (const auto &own : addrs)
+		if (!memcmp(&own, &a, sizeof(a)))
+			return;
+	addrs.push_back(a);
+}
+
 HostId host_of(const struct rds_addr &a)
 {
 	for (size_t i = 0; i < state().hosts.size(); i++)

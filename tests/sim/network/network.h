@@ -29,6 +29,8 @@ constexpr HostId kNobody = ~0u;
 
 /* Hosts are numbered in the order in which they come; a host is on until told otherwise. */
 HostId add_host(const std::vector<struct rds_addr> &addrs);
+/* It has one more. */
+void add_addr(HostId h, const struct rds_addr &a);
 HostId host_of(const struct rds_addr &a);
 void power(HostId h, bool on);
 bool is_on(HostId h);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "aged.h"
 #include "sim.h"
 #include "net/rds/limits.h"
 #include "transports/tcp/tcp_duel.h"
@@ -52,6 +53,9 @@ struct Wire final : tube::User {
 	unsigned int side = 0;
 	Phase phase = Phase::kIdle;
 	bool paused = false; /* the core refused something */
+	/* What TCP has acknowledged, as rds_tcp.ko keeps it: by numbers of 32 bits. */
+	uint32_t first_byte = 0, una = 0;
+	uint64_t acked_bytes = 0;
 };
 
 /* A namespace that accepts. */
@@ -101,6 +105,8 @@ void Wire::begin(const Ref &p, unsigned int s, Phase ph)
 	side = s;
 	phase = ph;
 	paused = false;
+	first_byte = una = aged::first_byte();
+	acked_bytes = aged::age_stream(path);
 	p->end[s].user = this;
 }
 
@@ -177,8 +183,12 @@ void Wire::established()
 
 void Wire::acked(uint64_t bytes)
 {
+	uint32_t now = first_byte + static_cast<uint32_t>(bytes);
+
+	acked_bytes += now - una;
+	una = now;
 	if (phase == Phase::kOpen || phase == Phase::kDraining)
-		rds_path_acked(path, bytes);
+		rds_path_acked(path, acked_bytes);
 }
 
 void Wire::room()
@@ -218,7 +228,10 @@ void *path_alloc(struct rds_path *path)
 {
 	void *mem = rds_alloc(sizeof(Wire), RDS_MAY_SLEEP);
 
-	return mem ? new (mem) Wire(path) : nullptr;
+	if (!mem)
+		return nullptr;
+	aged::age(path);
+	return new (mem) Wire(path);
 }
 
 void path_free(void *tp)

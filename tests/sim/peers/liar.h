@@ -10,22 +10,19 @@
 #define RDS_TESTS_LIAR_H
 
 #include "mainline.h"
+#include "trouble.h"
 
 namespace peer
 {
 
-class Liar final : private Owner, private tube::Listener
+class Liar final : public Trouble, private Owner, private tube::Listener
 {
 public:
 	/* Lies to @victims, about @ports too. */
 	Liar(const struct rds_addr &addr, std::vector<struct rds_addr> victims,
 	     std::vector<uint16_t> ports);
-	~Liar();
-	Liar(const Liar &) = delete;
-	Liar &operator=(const Liar &) = delete;
-
-	/* Nothing that it began goes on; it refuses who calls. */
-	void stop();
+	~Liar() override;
+	void stop() override;
 
 	const struct rds_addr addr;
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Connections and sending; what comes is in mainline_recv.cc. */
 #include "mainline.h"
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 
+#include "paired_parts.h"
 #include "sim.h"
 #include "stream.h"
 
@@ -14,11 +15,7 @@ namespace
 {
 
 constexpr uint64_t kMs = 1000 * 1000;
-constexpr size_t kMapBytes = 8192;
 constexpr size_t kMaxQueue = 64;
-constexpr size_t kExtBytes = 16; /* of a header, for extension headers */
-constexpr unsigned int kPaths = 8;
-constexpr uint8_t kRetransmitted = 0x04, kMapFlag = 0x01;
 
 bool same(const struct rds_addr &a, const struct rds_addr &b)
 {
@@ -71,7 +68,7 @@ host::Bytes frame(uint64_t seq, uint16_t sport, uint16_t dport, uint8_t flags,
 }
 
 Mainline::Mainline(const struct rds_addr &addr, Version v)
-	: addr(addr), version(v), map_(kMapBytes), generation_(static_cast<uint32_t>(sim::random()))
+	: Honest(addr, v), map_(kMapBytes), generation_(static_cast<uint32_t>(sim::random()))
 {
 	if (network::host_of(addr) == network::kNobody)
 		network::add_host({addr});
@@ -104,6 +101,8 @@ Mainline::Remote &Mainline::remote(const struct rds_addr &a)
 
 	remotes_.push_back(std::make_unique<Remote>(Remote{.addr = a, .caller = caller}));
 	remotes_.back()->map.resize(kMapBytes);
+	if (version == Version::kOld)
+		remotes_.back()->own_generation = static_cast<uint32_t>(sim::random()) | 1;
 	return *remotes_.back();
 }
 
@@ -113,15 +112,6 @@ Mainline::Remote *Mainline::by_line(const Line &l)
 		if (r->line.get() == &l)
 			return r.get();
 	return nullptr;
-}
-
-template <typename F>
-void Mainline::later(uint64_t ns, Remote &r, F fn)
-{
-	sim::after(ns, "peer", [life = std::weak_ptr<char>(life_), fn, r = &r] {
-		if (life.lock())
-			fn(*r);
-	});
 }
 
 void Mainline::dial(Remote &r)
@@ -170,7 +160,21 @@ void Mainline::incoming(const tube::Ref &p)
 	if (r.caller) {
 		refuse(p);
 		dial(r);
+		/* If the other end of what is up is gone, this finds it out. */
+		if (LineRef line = version == Version::kOld ? r.line : nullptr) {
+			tube::Locked l(line->end());
+
+			if (r.line == line && r.state == State::kUp)
+				probe(r, 1, 0), pump(r);
+		}
 		return;
+	}
+	if (version == Version::kOld && r.state == State::kUp) {
+		LineRef own = r.line;
+		tube::Locked l(own->end());
+
+		if (r.line == own && r.state == State::kUp)
+			go_down(r);
 	}
 	if (r.state == State::kCalling) {
 		LineRef own = r.line;
@@ -229,7 +233,10 @@ void Mainline::come_up(Remote &r)
 	r.map_due = true;
 	r.read_at = 0;
 	r.in.clear();
-	r.asked = !r.npaths || version == Version::k7;
+	r.met = r.ack_due = false;
+	if (version == Version::kOld)
+		r.line->put(hello_frame(r.own_generation));
+	r.asked = version != Version::kOld && (!r.npaths || version == Version::k7);
 	if (r.asked)
 		probe(r, 1, 0);
 	pump(r);
@@ -271,7 +278,7 @@ void Mainline::drop_all()
 
 		if (r->line != line || r->state != State::kUp)
 			continue;
-		if (version == Version::k6) {
+		if (version != Version::k7) {
 			go_down(*r);
 			continue;
 		}
@@ -348,13 +355,15 @@ void Mainline::pump(Remote &r)
 			continue;
 		m.start = r.line->put_bytes();
 		m.end = m.start + m.bytes.size();
+		put_be(m.bytes, kAckAt, 8, ack(r));
+		r.ack_due = false;
 		r.line->put(m.bytes);
 	}
 }
 
 void Mainline::acked(Line &l, uint64_t bytes)
 {
-	Remote *r = by_line(l);
+	Remote *r = version == Version::kOld ? nullptr : by_line(l);
 
 	while (r && !r->queue.empty() && r->queue.front().end && r->queue.front().end <= bytes)
 		r->queue.pop_front();
@@ -379,117 +388,6 @@ void Mainline::congest(uint16_t port, bool on)
 	}
 }
 
-/* ---- receiving; the line is locked ---- */
-
-void Mainline::came(Line &l)
-{
-	Remote *r = by_line(l);
-	bool ended = l.end().dead || l.end().fin_in;
-
-	if (!r)
-		return;
-	if (r->state == State::kCalling && l.end().dead) {
-		go_down(*r);
-		return;
-	}
-	if (r->state != State::kUp && r->state != State::kDraining)
-		return;
-	if (slow_ && !r->read_at) {
-		r->read_at = sim::now_ns() + sim::random_below(3 * kMs);
-		later(r->read_at - sim::now_ns(), *r, [this, line = r->line](Remote &r) {
-			tube::Locked l(line->end());
-
-			if (r.line == line)
-				came(*line);
-		});
-	}
-	/* 7.x reads before it closes, 6.x does not. */
-	if (sim::now_ns() >= r->read_at || (ended && version == Version::k7)) {
-		r->read_at = 0;
-		read(*r);
-	}
-	if (r->line.get() == &l && ended)
-		go_down(*r);
-}
-
-void Mainline::read(Remote &r)
-{
-	size_t at = 0;
-	host::Bytes b = r.line->read();
-
-	r.in.insert(r.in.end(), b.begin(), b.end());
-	while (r.in.size() - at >= RDS_HEADER_BYTES) {
-		size_t n = RDS_HEADER_BYTES + get_be(&r.in[at + 16], 4);
-
-		if (r.in.size() - at < n)
-			break;
-		take(r, host::Bytes(r.in.data() + at, r.in.data() + at + n));
-		at += n;
-	}
-	r.in.erase(r.in.begin(), r.in.begin() + static_cast<long>(at));
-	pump(r);
-}
-
-/* What a probe or its answer says of the other end. */
-void Mainline::take_probe(Remote &r, const unsigned char *ext, size_t n)
-{
-	/* Bytes behind the type, of those that a probe may have. */
-	constexpr size_t kSizes[] = {0, 4, 4, 8, 8, 2, 4, 4, 1};
-	unsigned int npaths = 1;
-	uint32_t generation = 0;
-
-	for (size_t at = 0; at < n && ext[at] && ext[at] < std::size(kSizes);) {
-		const size_t size = kSizes[ext[at]];
-
-		if (at + 1 + size > n)
-			break;
-		if (ext[at] == 5)
-			npaths = static_cast<unsigned int>(get_be(ext + at + 1, 2));
-		if (ext[at] == 6)
-			generation = static_cast<uint32_t>(get_be(ext + at + 1, 4));
-		at += 1 + size;
-	}
-	r.npaths = std::clamp(npaths, 1u, kPaths);
-	if (version != Version::k7 || !generation)
-		return;
-	if (r.generation && r.generation != generation)
-		r.next_rx = 0;
-	r.generation = generation;
-}
-
-void Mainline::take(Remote &r, const host::Bytes &m)
-{
-	uint64_t seq = get_be(m.data(), 8);
-	auto sport = static_cast<uint16_t>(get_be(&m[20], 2));
-	auto dport = static_cast<uint16_t>(get_be(&m[22], 2));
-	uint8_t flags = m[24];
-	host::Bytes data(m.begin() + RDS_HEADER_BYTES, m.end());
-
-	if (flags == kMapFlag) {
-		if (data.size() == kMapBytes)
-			r.map = data;
-		return;
-	}
-	if (seq < r.next_rx && flags & kRetransmitted) {
-		return;
-	}
-	r.next_rx = seq + 1;
-	if (!sport && !dport)
-		return;
-	if (!dport) {
-		if (sport == 1)
-			take_probe(r, &m[32], kExtBytes);
-		probe(r, 0, sport);
-	} else if (!sport) {
-		if (dport == 1) {
-			take_probe(r, &m[32], kExtBytes);
-			r.asked = false;
-		}
-	} else if (on_message) {
-		on_message(host::endpoint(r.addr, sport), dport, data);
-	}
-}
-
 bool Mainline::answered() const
 {
 	return std::all_of(remotes_.begin(), remotes_.end(),
@@ -504,7 +402,7 @@ bool Mainline::idle() const
 
 std::string Mainline::show() const
 {
-	std::string s = version == Version::k6 ? "6.x " : "7.x ";
+	std::string s = version == Version::k6 ? "6.x " : version == Version::k7 ? "7.x " : "old ";
 
 	s += host::show(addr);
 	for (const auto &r : remotes_)

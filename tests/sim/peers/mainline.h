@@ -14,14 +14,20 @@
  * believes that it is connected.  7.x reads to the end before it closes, keeps such a caller until
  * there is a place for it, says its generation and that its source port names the path, and takes
  * the numbers of a peer that says another generation for new.
+ *
+ * An old release of ours has the same roles; it says hello first, keeps what it sent until h_ack
+ * says that the peer's RDS has it, acknowledges by number, and gives a connection up for a newer
+ * one.
  */
 #ifndef RDS_TESTS_MAINLINE_H
 #define RDS_TESTS_MAINLINE_H
 
 #include <deque>
-#include <functional>
 
+#include "aged.h"
+#include "honest.h"
 #include "line.h"
+#include "sim.h"
 #include "net/rds/wire.h"
 
 namespace peer
@@ -34,52 +40,28 @@ uint64_t get_be(const unsigned char *p, unsigned int bytes);
 host::Bytes frame(uint64_t seq, uint16_t sport, uint16_t dport, uint8_t flags,
 		  const host::Bytes &data, const host::Bytes &ext = {});
 
-enum class Version { k6, k7 };
-
-class Mainline final : private Owner, private tube::Listener
+class Mainline final : public Honest, private Owner, private tube::Listener
 {
 public:
 	Mainline(const struct rds_addr &addr, Version v);
-	~Mainline();
-	Mainline(const Mainline &) = delete;
-	Mainline &operator=(const Mainline &) = delete;
+	~Mainline() override;
 
-	/* ---- its applications ---- */
-	/* Would sendmsg take a message now? */
-	bool may_send(const struct rds_endpoint &to);
-	/* In a task. */
-	void send(const struct rds_endpoint &to, uint16_t sport, const host::Bytes &data);
-	/* Not connected, and nothing makes it connect: a full port would stay full for ever, for
-	 * it forgets nothing.  A ping helps. */
-	bool is_lost(const struct rds_addr &a);
-	void ping(const struct rds_addr &a)
+	bool may_send(const struct rds_endpoint &to) override;
+	void send(const struct rds_endpoint &to, uint16_t sport, const host::Bytes &data) override;
+	bool is_lost(const struct rds_addr &a) override;
+	void ping(const struct rds_addr &a) override
 	{
 		dial(remote(a));
 	}
-	std::function<void(const struct rds_endpoint &from, uint16_t dport, const host::Bytes &)>
-		on_message;
-	/* A reader that does not read, and goes on. */
-	void congest(uint16_t port, bool on);
-
-	/* ---- its administrator, and fate; outside of tasks ---- */
-	/* Ends all connections: a sysctl was written. */
-	void drop_all();
-	/* Reads late. */
-	void set_slow(bool on)
-	{
-		slow_ = on;
-	}
-	/* Nothing is queued, or was not acknowledged. */
-	bool idle() const;
-	/* Whom it has asked on a connection that still stands has answered. */
-	bool answered() const;
-	std::string show() const;
-
-	const struct rds_addr addr;
-	const Version version;
+	void congest(uint16_t port, bool on) override;
+	void drop_all() override;
+	bool idle() const override;
+	bool answered() const override;
+	std::string show() const override;
 
 private:
 	enum class State { kDown, kCalling, kUp, kDraining };
+	static constexpr unsigned int kPaths = 8;
 	struct Message {
 		host::Bytes bytes;
 		uint64_t start = 0, end = 0; /* in the stream; end 0: not put yet */
@@ -93,13 +75,16 @@ private:
 		std::deque<Message> queue = {};
 		host::Bytes in = {};  /* of the message under way */
 		host::Bytes map = {}; /* of the remote's ports */
-		uint64_t next_tx = 1, next_rx = 0;
+		uint64_t next_tx = aged::first_number(), next_rx = 0;
 		uint64_t read_at = 0; /* reading is put off until then */
 		unsigned int backoff_ms = 0;
 		unsigned int npaths = 0; /* as told; 0: not yet */
 		uint32_t generation = 0; /* as told; 0: not yet */
 		bool map_due = false, redial = false;
 		bool asked = false; /* on this connection, and not answered yet */
+		/* Of an old one of ours: the peer's hello came, an ack is due. */
+		bool met = false, ack_due = false;
+		uint32_t own_generation = 0;
 	};
 
 	void opened(Line &l) override;
@@ -123,6 +108,9 @@ private:
 	void pump(Remote &r);
 	void read(Remote &r);
 	void take(Remote &r, const host::Bytes &m);
+	bool heard(Remote &r, const host::Bytes &m);
+	void acknowledge(Remote &r, bool now);
+	uint64_t ack(const Remote &r) const;
 	void take_probe(Remote &r, const unsigned char *ext, size_t n);
 
 	std::vector<std::unique_ptr<Remote>> remotes_;
@@ -130,8 +118,16 @@ private:
 	std::shared_ptr<char> life_ = std::make_shared<char>();
 	host::Bytes map_; /* of our ports */
 	const uint32_t generation_;
-	bool slow_ = false;
 };
+
+template <typename F>
+void Mainline::later(uint64_t ns, Remote &r, F fn)
+{
+	sim::after(ns, "peer", [life = std::weak_ptr<char>(life_), fn, r = &r] {
+		if (life.lock())
+			fn(*r);
+	});
+}
 
 } // namespace peer
 #endif

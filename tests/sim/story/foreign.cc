@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "foreign.h"
 
+#include "fabric.h"
+#include "paired.h"
+#include "mainline.h"
 #include "traffic.h"
 
 namespace story
@@ -10,22 +13,42 @@ namespace
 
 constexpr uint64_t kSecond = 1000 * 1000 * 1000ull;
 
+std::unique_ptr<peer::Honest> make(const struct rds_addr &addr, peer::Version v, bool paired,
+				   bool counts)
+{
+	if (paired)
+		return std::make_unique<peer::Paired>(addr, v, counts);
+	return std::make_unique<peer::Mainline>(addr, v);
+}
+
+/* The power is gone, whatever carries. */
+void cut_off(unsigned int id)
+{
+	network::power(id, false);
+	tube::crash(id);
+	fabric::crash(id);
+}
+
 } // namespace
 
-/* ---- mainline's ---- */
+/* ---- mainline's, and old ones of ours ---- */
 
-void MainlineNode::boot()
+void HonestNode::boot()
 {
-	sim::say("host %u boots (mainline's)", id);
+	sim::say("host %u boots (%s)", id,
+		 version_ == peer::Version::kOld ? "an old one of ours" : "mainline's");
 	network::power(id, true);
-	peer_ = std::make_unique<peer::Mainline>(addr, version_);
+	peer_ = make(addr, version_, paired_, counts_);
 	instance_ = watch_.next_instance++;
 	peer_->on_message = [this](const struct rds_endpoint &from, uint16_t port,
 				   const host::Bytes &data) {
 		watch_.received(slot_of(port - kFirstPort), instance_, from, data);
 	};
-	watch_.loss.plain(id, version_ == peer::Version::k6 ? check::Plain::kForgetsLives
-							    : check::Plain::kKnowsLives);
+	/* Over queue pairs there is no generation. */
+	if (version_ != peer::Version::kOld)
+		watch_.loss.plain(id, version_ == peer::Version::k6 || paired_
+					      ? check::Plain::kForgetsLives
+					      : check::Plain::kKnowsLives);
 	watch_.booted(id);
 	stop_ = false;
 	/* What was sent before found nobody there. */
@@ -33,7 +56,7 @@ void MainlineNode::boot()
 		watch_.excuse_to(slot_of(i));
 }
 
-void MainlineNode::shut_down()
+void HonestNode::shut_down()
 {
 	stop_ = true;
 	sim::run_until([this] { return !running_; }, 600 * kSecond);
@@ -45,17 +68,16 @@ void MainlineNode::shut_down()
 	}
 }
 
-void MainlineNode::crash()
+void HonestNode::crash()
 {
 	if (!peer_)
 		return;
 	sim::say("host %u loses power", id);
-	network::power(id, false);
-	tube::crash(id);
+	cut_off(id);
 	shut_down();
 }
 
-void MainlineNode::leave()
+void HonestNode::leave()
 {
 	if (!peer_)
 		return;
@@ -64,7 +86,7 @@ void MainlineNode::leave()
 	network::power(id, false);
 }
 
-bool MainlineNode::send(unsigned int slot, Job job)
+bool HonestNode::send(unsigned int slot, Job job)
 {
 	unsigned int from = slot_of(slot);
 
@@ -90,7 +112,7 @@ bool MainlineNode::send(unsigned int slot, Job job)
 }
 
 /* False: to stop.  Pings who is gone, as a user would. */
-bool MainlineNode::wait_to_send(const struct rds_endpoint &to)
+bool HonestNode::wait_to_send(const struct rds_endpoint &to)
 {
 	for (;;) {
 		sim::wait_until(
@@ -102,7 +124,7 @@ bool MainlineNode::wait_to_send(const struct rds_endpoint &to)
 	}
 }
 
-void MainlineNode::sender(uint16_t port, Flow &f)
+void HonestNode::sender(uint16_t port, Flow &f)
 {
 	Job &job = *f.job;
 
@@ -118,26 +140,26 @@ void MainlineNode::sender(uint16_t port, Flow &f)
 	}
 }
 
-void MainlineNode::set_stuck(unsigned int slot, bool on)
+void HonestNode::set_stuck(unsigned int slot, bool on)
 {
 	if (peer_)
 		peer_->congest(watch_.port_of(slot_of(slot)), on);
 }
 
-void MainlineNode::set_habits(unsigned int, const Habits &h)
+void HonestNode::set_habits(unsigned int, const Habits &h)
 {
 	if (peer_)
 		peer_->set_slow(h.pause_ns != 0);
 }
 
-void MainlineNode::calm()
+void HonestNode::calm()
 {
 	for (unsigned int i = 0; i < watch_.slots_per_host; i++)
 		set_stuck(i, false);
 	set_habits(0, Habits());
 }
 
-std::string MainlineNode::show()
+std::string HonestNode::show()
 {
 	if (!peer_)
 		return "\n  host " + std::to_string(id) + " is down";
@@ -146,13 +168,13 @@ std::string MainlineNode::show()
 }
 
 /* Only without memory may a probe stay unanswered. */
-void MainlineNode::settle()
+void HonestNode::settle()
 {
 	if (!sim::failed_allocs() && !peer_->answered())
 		watch_.complain("probe: nobody answered it:" + show());
 }
 
-std::vector<Voice> MainlineNode::voices()
+std::vector<Voice> HonestNode::voices()
 {
 	auto say = [this](const struct rds_endpoint &to, const host::Bytes &data) {
 		if (!wait_to_send(to))
@@ -166,9 +188,9 @@ std::vector<Voice> MainlineNode::voices()
 
 /* ---- liars ---- */
 
-LiarNode::LiarNode(unsigned int id, const struct rds_addr &addr, Watch &w,
-		   std::vector<struct rds_addr> victims)
-	: Node(id, addr, w), victims_(std::move(victims))
+LiarNode::LiarNode(unsigned int id, const struct rds_addr &addr, Watch &w, Make make,
+		   size_t strangers, size_t guests)
+	: Node(id, addr, w), make_(std::move(make)), strangers_(strangers), guests_(guests)
 {
 	w.add_liar(id);
 }
@@ -177,8 +199,7 @@ void LiarNode::boot()
 {
 	sim::say("host %u boots, and lies", id);
 	network::power(id, true);
-	liar_ = std::make_unique<peer::Liar>(
-		addr, victims_, std::vector<uint16_t>{kFirstPort, 2, uint16_t{kFirstPort + 1}});
+	liar_ = make_();
 }
 
 void LiarNode::crash()
@@ -186,8 +207,7 @@ void LiarNode::crash()
 	if (!liar_)
 		return;
 	sim::say("host %u loses power", id);
-	network::power(id, false);
-	tube::crash(id);
+	cut_off(id);
 	liar_.reset();
 }
 

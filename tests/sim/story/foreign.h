@@ -2,26 +2,29 @@
 /*
  * foreign.h: hosts in a story that are not our core (tests/sim/peers).
  *
- * MainlineNode has a socket in every slot from boot to end, and keeps mainline's promises: what it
- * sends and receives is judged as everybody's.  LiarNode has none, and says what it likes to ours.
+ * HonestNode has a socket in every slot from boot to end, and keeps the promises of mainline's, or
+ * of an old release of ours: what it sends and receives is judged as everybody's.  LiarNode has
+ * none, and says what it likes to ours, or is a crowd that does.
  */
 #ifndef RDS_TESTS_FOREIGN_H
 #define RDS_TESTS_FOREIGN_H
 
 #include <map>
 
-#include "liar.h"
-#include "mainline.h"
+#include "honest.h"
 #include "node.h"
+#include "trouble.h"
 
 namespace story
 {
 
-class MainlineNode final : public Node
+class HonestNode final : public Node
 {
 public:
-	MainlineNode(unsigned int id, const struct rds_addr &addr, Watch &w, peer::Version v)
-		: Node(id, addr, w), version_(v)
+	/* Over queue pairs (@paired), where it counts buffers, or not. */
+	HonestNode(unsigned int id, const struct rds_addr &addr, Watch &w, peer::Version v,
+		   bool paired, bool counts)
+		: Node(id, addr, w), version_(v), paired_(paired), counts_(counts)
 	{
 	}
 
@@ -65,7 +68,8 @@ private:
 	bool wait_to_send(const struct rds_endpoint &to);
 
 	const peer::Version version_;
-	std::unique_ptr<peer::Mainline> peer_;
+	const bool paired_, counts_;
+	std::unique_ptr<peer::Honest> peer_;
 	uint32_t instance_ = 0;
 	std::map<std::pair<unsigned int, unsigned int>, Flow> flows_; /* by slots */
 	unsigned int running_ = 0;
@@ -75,8 +79,11 @@ private:
 class LiarNode final : public Node
 {
 public:
-	LiarNode(unsigned int id, const struct rds_addr &addr, Watch &w,
-		 std::vector<struct rds_addr> victims);
+	using Make = std::function<std::unique_ptr<peer::Trouble>()>;
+
+	/* @strangers: that say much, of @guests each has one connection here. */
+	LiarNode(unsigned int id, const struct rds_addr &addr, Watch &w, Make make,
+		 size_t strangers, size_t guests);
 
 	void boot() override;
 	void crash() override;
@@ -117,13 +124,16 @@ public:
 	}
 	void allow(check::Memory::Limit &limit) override
 	{
-		for (size_t i = 0; i < victims_.size(); i++)
+		for (size_t i = 0; i < strangers_; i++)
 			limit.add_stranger();
+		for (size_t i = 0; i < guests_; i++)
+			limit.add_connection(1);
 	}
 
 private:
-	const std::vector<struct rds_addr> victims_;
-	std::unique_ptr<peer::Liar> liar_;
+	const Make make_;
+	const size_t strangers_, guests_;
+	std::unique_ptr<peer::Trouble> liar_;
 };
 
 } // namespace story

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "aged.h"
+
 namespace story
 {
 
@@ -18,8 +20,8 @@ struct rds_endpoint Node::at(unsigned int slot) const
 }
 
 CoreNode::CoreNode(unsigned int id, const struct rds_addr &addr, Watch &w,
-		   const std::vector<const Carrier *> &carriers)
-	: Node(id, addr, w), carriers_(carriers), apps_(w.slots_per_host)
+		   const std::vector<const Carrier *> &carriers, unsigned int crowd)
+	: Node(id, addr, w), carriers_(carriers), crowd_(crowd), apps_(w.slots_per_host)
 {
 }
 
@@ -32,6 +34,9 @@ void CoreNode::boot()
 	sim::fail_nth(0);
 	network::power(id, true);
 	net_ = std::make_unique<host::Net>(std::vector<struct rds_addr>{addr});
+	aged::age(*net_);
+	if (crowd_)
+		rds_net_tunables(net_->core())->max_passive = crowd_ / 2;
 	for (const Carrier *c : carriers_)
 		c->listen(*net_, addr);
 	sim::options().fail_per_1000 = fail;

@@ -98,9 +98,9 @@ protected:
 class CoreNode final : public Node
 {
 public:
-	/* Its sockets use the first of @carriers. */
+	/* Its sockets use the first of @carriers.  Of a @crowd it lets half in. */
 	CoreNode(unsigned int id, const struct rds_addr &addr, Watch &w,
-		 const std::vector<const Carrier *> &carriers);
+		 const std::vector<const Carrier *> &carriers, unsigned int crowd);
 
 	CoreNode *core() override
 	{
@@ -149,6 +149,7 @@ private:
 	uint64_t n_sent_ = 0, n_read_ = 0;
 	bool unread_ = false;
 	const std::vector<const Carrier *> &carriers_;
+	const unsigned int crowd_;
 	std::unique_ptr<host::Net> net_;
 	std::vector<std::unique_ptr<App>> apps_;
 };

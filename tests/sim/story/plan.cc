@@ -92,7 +92,7 @@ void choose_carrier(Setup &s, const Wish &wish)
 {
 	sim::Rng r(s.seed, ~0u);
 
-	s.verbs = (r.chance(250) || wish.rdma) && !wish.hints;
+	s.verbs = (r.chance(250) || wish.rdma || wish.verbs) && !wish.hints;
 	if (!s.verbs)
 		return;
 
@@ -131,6 +131,39 @@ void choose_kinds(Setup &s)
 	}
 }
 
+/* Drawn apart, as all that came later.  Over queue pairs four stories of ten have hosts that are
+ * not ours, over streams one of six has old ones of ours beside whoever else is there; in one of
+ * ten a host is a crowd. */
+void choose_peers(Setup &s, const Wish &wish)
+{
+	constexpr Kind kOverPairs[] = {Kind::kOurs, Kind::k6,	Kind::k7,
+				       Kind::k7,    Kind::kOld, Kind::kPairedLiar};
+	sim::Rng r(s.seed, ~7u);
+	const uint64_t ours = r.below(s.hosts);
+	const bool some = (r.chance(s.verbs ? 400 : 160) && !wish.former) || wish.peers;
+	const bool crowd = (r.chance(100) && !wish.former) || wish.crowd;
+
+	if (!some && !crowd)
+		return;
+	s.kinds.resize(s.hosts, Kind::kOurs);
+	for (unsigned int i = 0; i < s.hosts && some; i++) {
+		Kind k = s.verbs	 ? kOverPairs[r.below(std::size(kOverPairs))]
+			 : r.chance(600) ? Kind::kOld
+					 : Kind::kOurs;
+
+		if (i != ours && s.kinds[i] == Kind::kOurs)
+			s.kinds[i] = k;
+	}
+	/* Some host stays ours. */
+	if (std::count(s.kinds.begin(), s.kinds.end(), Kind::kOurs) == 0)
+		s.kinds[ours] = Kind::kOurs;
+	if (crowd && s.hosts > 2) {
+		s.kinds[(ours + 1) % s.hosts] = Kind::kCrowd;
+		s.kinds[ours] = Kind::kOurs;
+		s.crowd = 12 + static_cast<unsigned int>(r.below(50));
+	}
+}
+
 /* One of two over queue pairs has operations. */
 void choose_rdma(Setup &s, bool rdma)
 {
@@ -153,6 +186,14 @@ void choose_paths(Setup &s)
 
 	if (r.chance(667))
 		s.net.paths = 2u << r.below(3);
+}
+
+/* In one story of four counters begin where they end. */
+void choose_wrap(Setup &s, const Wish &wish)
+{
+	sim::Rng r(s.seed, ~6u);
+
+	s.wrap = (r.chance(250) && !wish.former) || wish.wrap;
 }
 
 /* One of two with several paths has hints; such a story has small windows and much to send more
@@ -178,6 +219,11 @@ bool Setup::any(Kind k) const
 	return std::find(kinds.begin(), kinds.end(), k) != kinds.end();
 }
 
+bool Setup::any_trouble() const
+{
+	return any(Kind::kLiar) || any(Kind::kPairedLiar) || any(Kind::kCrowd);
+}
+
 const char *name_of(Act a)
 {
 	return kUsage[static_cast<size_t>(a)].name;
@@ -188,7 +234,8 @@ namespace
 
 std::string others(const Setup &s)
 {
-	constexpr const char *kNames[] = {"ours", "of 6.x", "of 7.x", "a liar"};
+	constexpr const char *kNames[] = {
+		"ours", "of 6.x", "of 7.x", "a liar", "old", "a liar over queue pairs", "a crowd"};
 	std::string out;
 
 	for (unsigned int i = 0; i < s.hosts; i++)
@@ -202,17 +249,17 @@ std::string others(const Setup &s)
 
 std::string Plan::words() const
 {
-	std::string out = std::to_string(setup.hosts) + " hosts of " + std::to_string(setup.slots) +
-			  " sockets" +
-			  (setup.verbs ? " over queue pairs"
-				       : ", " + std::to_string(setup.net.paths) + " paths") +
-			  (setup.hints ? ", hints" : "") + others(setup) + ", preempt " +
-			  std::to_string(setup.preempt_per_1000) + ", windows " +
-			  std::to_string(setup.net.send_window) + "/" +
-			  std::to_string(setup.net.recv_window) + ", messages to " +
-			  std::to_string(setup.max_bytes) + ", pace " +
-			  std::to_string(setup.pace_ns / 1000) + " us, signals " +
-			  std::to_string(setup.signals_per_1000) + ";";
+	std::string out =
+		std::to_string(setup.hosts) + " hosts of " + std::to_string(setup.slots) +
+		" sockets" +
+		(setup.verbs ? " over queue pairs"
+			     : ", " + std::to_string(setup.net.paths) + " paths") +
+		(setup.hints ? ", hints" : "") + (setup.wrap ? ", counters near their end" : "") +
+		others(setup) + ", preempt " + std::to_string(setup.preempt_per_1000) +
+		", windows " + std::to_string(setup.net.send_window) + "/" +
+		std::to_string(setup.net.recv_window) + ", messages to " +
+		std::to_string(setup.max_bytes) + ", pace " + std::to_string(setup.pace_ns / 1000) +
+		" us, signals " + std::to_string(setup.signals_per_1000) + ";";
 
 	for (const Usage &k : kUsage)
 		if (k.used_per_1000 < 1000 && setup.acts >> static_cast<unsigned int>(k.act) & 1)
@@ -231,7 +278,7 @@ void choose_pace(Setup &s, unsigned int steps)
 	constexpr unsigned int kBits[][2] = {{10, 19}, {20, 29}, {30, 34}};
 	sim::Rng r(s.seed, ~5u);
 	/* Liars talk without a pause: of them a minute is a million connections. */
-	const unsigned int *bits = kBits[s.any(Kind::kLiar) ? 0 : r.below(3)];
+	const unsigned int *bits = kBits[s.any_trouble() ? 0 : r.below(3)];
 
 	s.pace_ns = scale_free(r, bits[0], bits[1]);
 	if (bits != kBits[0]) {
@@ -256,9 +303,11 @@ Plan make_plan(uint64_t seed, unsigned int steps, const Wish &wish)
 	p.setup = make_setup(r, seed, wish.hosts);
 	choose_carrier(p.setup, wish);
 	choose_kinds(p.setup);
+	choose_peers(p.setup, wish);
 	choose_paths(p.setup);
 	choose_rdma(p.setup, wish.rdma);
 	choose_hints(p.setup, wish.hints);
+	choose_wrap(p.setup, wish);
 	p.there.assign(p.setup.hosts, true);
 	p.setup.strict = wish.strict;
 

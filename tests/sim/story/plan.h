@@ -59,8 +59,9 @@ struct Step {
 	uint64_t pause_ns; /* after it */
 };
 
-/* Who a host is: our core; mainline's of one kind or the other; or a liar (tests/sim/peers). */
-enum class Kind : uint8_t { kOurs, k6, k7, kLiar };
+/* Who a host is: our core; mainline's of one kind or the other; a liar over byte streams; an old
+ * release of ours; a liar over queue pairs; or a crowd of strangers (tests/sim/peers). */
+enum class Kind : uint8_t { kOurs, k6, k7, kLiar, kOld, kPairedLiar, kCrowd };
 
 struct Setup {
 	uint64_t seed = 1;
@@ -80,7 +81,9 @@ struct Setup {
 	uint32_t max_buffer = 100 * 1000;
 	std::vector<struct rds_addr> addrs;
 	std::vector<Kind> kinds; /* of hosts; those beyond are ours */
+	unsigned int crowd = 0;	 /* addresses that a crowd has */
 	uint32_t acts = 0;	 /* which are used: a bit for each */
+	bool wrap = false;	 /* counters begin near their end (aged.h) */
 	bool strict = false;	 /* what is known to be wrong is no excuse */
 
 	Kind kind(unsigned int host) const
@@ -88,6 +91,8 @@ struct Setup {
 		return host < kinds.size() ? kinds[host] : Kind::kOurs;
 	}
 	bool any(Kind k) const;
+	/* Somebody who keeps no promise. */
+	bool any_trouble() const;
 };
 
 struct Plan {
@@ -103,6 +108,11 @@ struct Wish {
 	unsigned int hosts = 0; /* so many; 0: as the seed has it */
 	bool rdma = false;	/* over queue pairs, with operations */
 	bool hints = false;	/* over several paths, with ordering hints */
+	bool verbs = false;	/* over queue pairs */
+	bool peers = false;	/* with hosts that are not ours */
+	bool crowd = false;	/* with many strangers at once */
+	bool former = false;	/* without hosts and counters that seeds did not mean once */
+	bool wrap = false;	/* with counters that begin near their end */
 	bool brief = false;	/* with little time between steps, and none of what takes long */
 	bool strict = false;	/* judged without excuses for what is known to be wrong */
 };

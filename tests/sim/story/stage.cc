@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include "crowd.h"
 #include "foreign.h"
+#include "liar.h"
+#include "paired_liar.h"
 #include "transports/loop/loop.h"
 
 namespace story
@@ -29,12 +32,12 @@ void closed(const struct rds_addr &self, const struct rds_addr &peer, tube::Left
 		listening->loss.closed(me, you, left);
 }
 
-/* Liars speak over streams. */
+/* Liars of one kind, and crowds, speak over streams. */
 std::vector<const Carrier *> carriers(const Setup &s)
 {
 	if (!s.verbs)
 		return {&streams()};
-	if (!s.any(Kind::kLiar))
+	if (!s.any(Kind::kLiar) && !s.any(Kind::kCrowd))
 		return {&queue_pairs()};
 	return {&queue_pairs(), &streams()};
 }
@@ -69,25 +72,66 @@ Stage::~Stage()
 	listening = nullptr;
 }
 
-std::unique_ptr<Node> Stage::make_node(unsigned int id)
+std::unique_ptr<Node> Stage::make_honest(unsigned int id, peer::Version v)
 {
+	/* Of those that might count buffers every other one does. */
+	bool counts = setup_.ib.credits && (setup_.seed >> id & 1);
+
+	return std::make_unique<HonestNode>(id, setup_.addrs[id], watch, v, setup_.verbs, counts);
+}
+
+std::unique_ptr<Node> Stage::make_trouble(unsigned int id, Kind kind)
+{
+	const std::vector<uint16_t> ports = {kFirstPort, 2, uint16_t{kFirstPort + 1}};
 	const struct rds_addr &addr = setup_.addrs[id];
 	std::vector<struct rds_addr> ours;
 
-	switch (setup_.kind(id)) {
+	for (unsigned int i = 0; i < setup_.hosts; i++)
+		if (setup_.kind(i) == Kind::kOurs)
+			ours.push_back(setup_.addrs[i]);
+
+	const size_t n = ours.size();
+
+	switch (kind) {
+	case Kind::kCrowd:
+		return std::make_unique<LiarNode>(
+			id, addr, watch,
+			[=, this] {
+				return std::make_unique<peer::Crowd>(addr, setup_.crowd, ours,
+								     ports);
+			},
+			0, n * setup_.crowd);
+	case Kind::kPairedLiar:
+		return std::make_unique<LiarNode>(
+			id, addr, watch,
+			[=] { return std::make_unique<peer::PairedLiar>(addr, ours, ports); },
+			n * peer::PairedLiar::kTos, 0);
+	default:
+		return std::make_unique<LiarNode>(
+			id, addr, watch,
+			[=] { return std::make_unique<peer::Liar>(addr, ours, ports); }, n, 0);
+	}
+}
+
+std::unique_ptr<Node> Stage::make_node(unsigned int id)
+{
+	const Kind kind = setup_.kind(id);
+
+	switch (kind) {
 	case Kind::kOurs:
 		break;
 	case Kind::k6:
-		return std::make_unique<MainlineNode>(id, addr, watch, peer::Version::k6);
+		return make_honest(id, peer::Version::k6);
 	case Kind::k7:
-		return std::make_unique<MainlineNode>(id, addr, watch, peer::Version::k7);
+		return make_honest(id, peer::Version::k7);
+	case Kind::kOld:
+		return make_honest(id, peer::Version::kOld);
 	case Kind::kLiar:
-		for (unsigned int i = 0; i < setup_.hosts; i++)
-			if (setup_.kind(i) == Kind::kOurs)
-				ours.push_back(setup_.addrs[i]);
-		return std::make_unique<LiarNode>(id, addr, watch, ours);
+	case Kind::kPairedLiar:
+	case Kind::kCrowd:
+		return make_trouble(id, kind);
 	}
-	return std::make_unique<CoreNode>(id, addr, watch, carriers_);
+	return std::make_unique<CoreNode>(id, setup_.addrs[id], watch, carriers_, setup_.crowd);
 }
 
 void Stage::start_transports()

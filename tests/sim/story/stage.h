@@ -8,6 +8,7 @@
 #ifndef RDS_TESTS_STAGE_H
 #define RDS_TESTS_STAGE_H
 
+#include "honest.h"
 #include "node.h"
 #include "plan.h"
 
@@ -101,6 +102,8 @@ private:
 	void set_date(uint64_t date);
 	void reset(Node &n, bool network);
 	std::unique_ptr<Node> make_node(unsigned int id);
+	std::unique_ptr<Node> make_honest(unsigned int id, peer::Version v);
+	std::unique_ptr<Node> make_trouble(unsigned int id, Kind kind);
 	void start_transports();
 	void stop_transports();
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "story.h"
 
+#include "aged.h"
+
 #include "check_states.h"
 #include "stage.h"
 #include "traffic.h"
@@ -157,6 +159,10 @@ void begin(const Setup &s)
 	opt.preempt_per_1000 = s.preempt_per_1000;
 	opt.signals_per_1000 = s.signals_per_1000;
 	sim::reset(opt);
+	if (s.wrap)
+		aged::begin(s.seed);
+	else
+		aged::end();
 	stream::reset(s.net);
 	verbs::reset(s.ib);
 	check::watch_states();
@@ -194,6 +200,7 @@ Result finish(std::unique_ptr<Stage> stage)
 	r.history = sim::history();
 	r.virtual_ns = sim::now_ns();
 	sim::discard();
+	aged::end();
 	return r;
 }
 
