@@ -28,7 +28,7 @@ struct Sent {
 	{
 		return flags & RDS_IB_SIGNALED;
 	}
-	/* From port 0 to port 0, and nothing in it. */
+	/* From port 0 to port 0, no flags, and nothing in it. */
 	bool empty() const;
 	uint64_t ack() const;
 	unsigned int credit() const
@@ -51,6 +51,8 @@ struct End {
 	std::string story() const;
 	/* Completes all up to the last signaled one of what is out; how many were given back. */
 	size_t complete();
+	/* Empty, or which of the link's counts is not what was posted, is out, and came. */
+	std::string miscounted() const;
 	/* A frame comes into the next buffer, and is looked at. */
 	void arrive(const std::string &header, const std::string &payload = "");
 	/* The same without a look. */
