@@ -439,21 +439,6 @@ TEST_F(ConnIdle, ItEndsOnlyWithNothingToSay)
 	EXPECT_EQ(w().path->last_reason.load(), RDS_DROP_IDLE);
 }
 
-/* The transport may have armed something in the last moment. */
-TEST_F(ConnIdle, NothingRunsAfterItsBurial)
-{
-	used();
-	sim::run_for(1900 * kMs);
-	rds_path_drained(w().path);
-	ASSERT_TRUE(sim::run_until(
-		[&] { return wires().empty() || w().path->conn.fate.load() == rds::Fate::kDying; },
-		2000 * kMs));
-	ASSERT_FALSE(wires().empty());
-	rds_recv_later(w().path);
-	sim::run_for(1000 * kMs);
-	EXPECT_EQ(wires().size(), 0u);
-}
-
 /* One that was not let go is as it was: down, for it has nothing to say. */
 TEST_F(ConnIdle, ARefusalCallsNobody)
 {
