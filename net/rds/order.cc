@@ -187,10 +187,10 @@ Flow *Flows::find(const Conn &c, uint16_t port)
 }
 
 /* nullptr without memory: hints may be ignored. */
-Flow *Flows::begin(const Conn &c, uint16_t port, const Path &home)
+Flow *Flows::begin(const Conn &c, uint16_t port, const Path &home, Bucket &gone)
 {
 	if (count_ >= many_)
-		forget_idle();
+		forget_idle(gone);
 
 	Flow *f = create<Flow>(RDS_ATOMIC, *this, c, port, home);
 
@@ -202,7 +202,7 @@ Flow *Flows::begin(const Conn &c, uint16_t port, const Path &home)
 }
 
 /* Those that have nothing under way; also of connections that are gone. */
-void Flows::forget_idle()
+void Flows::forget_idle(Bucket &gone)
 {
 	for (Bucket &b : buckets_) {
 		Flow *next;
@@ -213,7 +213,7 @@ void Flows::forget_idle()
 				continue;
 			b.remove(f);
 			count_--;
-			destroy(f);
+			gone.push_back(f);
 		}
 	}
 	many_ = count_ * 2 > kFewFlows ? count_ * 2 : kFewFlows;
@@ -221,7 +221,20 @@ void Flows::forget_idle()
 
 Result<Queued> Flows::enqueue(Conn &c, Message *m, bool more, Path *&path)
 {
-	Guard g(lock_);
+	Result<Queued> how = Queued::kMoved;
+	Bucket gone; /* nothing is freed under the lock */
+	{
+		Guard g(lock_);
+
+		how = enqueue_locked(c, m, more, path, gone);
+	}
+	while (Flow *f = gone.pop_front())
+		destroy(f);
+	return how;
+}
+
+Result<Queued> Flows::enqueue_locked(Conn &c, Message *m, bool more, Path *&path, Bucket &gone)
+{
 	uint16_t port = wire::get16(m->hdr.dport);
 	Path *home = home_of(c, *m);
 
@@ -233,7 +246,7 @@ Result<Queued> Flows::enqueue(Conn &c, Message *m, bool more, Path *&path)
 
 	/* Messages that wait for the port have no number yet: no flow could begin behind them. */
 	if (!f && is_unordered(*m) && spreads(c) && settled_.load_acquire() && !home->holds(port))
-		f = begin(c, port, *home);
+		f = begin(c, port, *home, gone);
 	if (!f)
 		return home->enqueue(m, more, true);
 	if (is_unordered(*m) && !f->furnished && spreads(c)) {

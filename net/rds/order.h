@@ -113,8 +113,12 @@ private:
 	static void settle_fn(struct rds_rcu_head *h);
 	Bucket &bucket(const Conn &c, uint16_t port) RDS_REQUIRES(lock_);
 	Flow *find(const Conn &c, uint16_t port) RDS_REQUIRES(lock_);
-	Flow *begin(const Conn &c, uint16_t port, const Path &home) RDS_REQUIRES(lock_);
-	void forget_idle() RDS_REQUIRES(lock_);
+	Flow *begin(const Conn &c, uint16_t port, const Path &home, Bucket &gone)
+		RDS_REQUIRES(lock_);
+	/* They are the caller's to destroy, without the lock. */
+	void forget_idle(Bucket &gone) RDS_REQUIRES(lock_);
+	Result<Queued> enqueue_locked(Conn &c, Message *m, bool more, Path *&path, Bucket &gone)
+		RDS_REQUIRES(lock_);
 	Result<Queued> enter(Flow &f, Conn &c, Message *m, bool more, Path *&path)
 		RDS_REQUIRES(lock_);
 	Result<Queued> place(Flow &f, Message *m, bool more, bool may_send, Path &path,

@@ -80,7 +80,11 @@ TEST_F(Cong, ReplaceTellsWhatCleared)
 	m.set(20);
 	words[20 / 8] = 1 << (20 % 8);
 	words[30 / 8] = 1 << (30 % 8);
+
+	uint32_t v = m.version();
+
 	ASSERT_TRUE(m.replace(reinterpret_cast<uint64_t *>(words.data())).ok());
+	EXPECT_EQ(m.version(), v + 1);
 	EXPECT_FALSE(m.test(10));
 	EXPECT_TRUE(m.test(20));
 	EXPECT_TRUE(m.test(30));
@@ -151,7 +155,9 @@ TEST_F(Cong, WakesWhoWaitsForThePortAndNobodyElse)
 	m.clear(10);
 	CongTable::local_changed(*net->core(), m, 10, false);
 	EXPECT_EQ(w.sock().woken_cong.load(), 1u);
-	EXPECT_EQ(x.sock().woken_cong.load(), 0u);
+	EXPECT_EQ(w.sock().woken_read.load(), 1u) << "whoever polls, for whatever";
+	EXPECT_EQ(w.sock().woken_write.load(), 1u);
+	EXPECT_EQ(x.sock().woken.load(), 0u);
 	/* Woken once: it has to ask again. */
 	CongTable::local_changed(*net->core(), m, 10, false);
 	EXPECT_EQ(w.sock().woken_cong.load(), 1u);
@@ -198,6 +204,34 @@ TEST_F(Cong, WakesMoreWaitersThanOneBatch)
 		EXPECT_EQ(s->sock().woken_cong.load(), 1u);
 		EXPECT_EQ(rds_socket_cong_notice(s->core()), 1ull << 10);
 	}
+}
+
+/* On twice is on, off twice is off. */
+TEST_F(Cong, AMonitorIsOneOrNot)
+{
+	Socket a(*net), b(*net), never(*net);
+	CongMap &m = map(remote);
+	auto clear = [&] {
+		m.set(10);
+		m.clear(10);
+		CongTable::local_changed(*net->core(), m, 10, false);
+	};
+
+	rds_socket_set_cong_monitor(never.core(), 0, ~0ull);
+	for (int i = 0; i < 2; i++) {
+		rds_socket_set_cong_monitor(a.core(), 1, ~0ull);
+		rds_socket_set_cong_monitor(b.core(), 1, ~0ull);
+	}
+	clear();
+	EXPECT_EQ(a.sock().woken_read.load(), 1u);
+	EXPECT_EQ(b.sock().woken_read.load(), 1u);
+	EXPECT_EQ(never.sock().woken.load(), 0u);
+	for (int i = 0; i < 2; i++)
+		rds_socket_set_cong_monitor(a.core(), 0, ~0ull);
+	rds_socket_cong_notice_done(b.core(), ~0ull);
+	clear();
+	EXPECT_EQ(a.sock().woken_read.load(), 1u);
+	EXPECT_EQ(b.sock().woken_read.load(), 2u);
 }
 
 /* A wait and a clear at the same time: woken, or told at once. */

@@ -424,6 +424,70 @@ TEST_F(ConnIdle, ARetryThatWasArmedIsNotWaitedFor)
 	EXPECT_EQ(state(), rds::PathState::kConnecting);
 }
 
+/* Retired, a path hears of nothing that is not a call. */
+TEST_F(ConnIdle, ARetiredPathStaysSo)
+{
+	used();
+	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+	sim::run_ready();
+
+	rds::Conn &c = w().path->conn;
+
+	c.fate.store(rds::Fate::kRetiring);
+	w().path->retire();
+	sim::run_ready();
+	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	w().path->post(rds::kEvWant | rds::kEvTimer | rds::kEvSend | rds::kEvDrop);
+	sim::run_ready();
+	EXPECT_EQ(w().history(), "connect close");
+	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	w().path->post(rds::kEvKnocked);
+	sim::run_ready();
+	EXPECT_EQ(w().history(), "connect close connect");
+	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kNone);
+	EXPECT_EQ(c.fate.load(), rds::Fate::kWatched);
+}
+
+/* Each of what must not be there when an idle one ends, alone. */
+TEST_F(ConnIdle, ItEndsOnlyWithNothingToSay)
+{
+	auto asked = [this] {
+		w().path->post(rds::kEvIdle);
+		sim::run_ready();
+		return state() != rds::PathState::kUp;
+	};
+	host::Bytes map(rds::kCongMapBytes), clear(rds::kCongMapBytes);
+
+	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
+	used();
+	ASSERT_EQ(send(), 0);
+	EXPECT_FALSE(asked()) << "not acknowledged";
+	peer_has(2);
+	ASSERT_EQ(fake::arrive(w().path, 1, 5000, 4000, pattern(10)), 0);
+	EXPECT_FALSE(asked()) << "not told";
+	sim::run_for(2 * rds::kAckDelayNs);
+	/* Full while there is no room: what is queued steps aside, and waits. */
+	w().room = 0;
+	ASSERT_EQ(send(), 0);
+	map[to.port / 8] = static_cast<unsigned char>(1 << to.port % 8);
+	ASSERT_EQ(fake::arrive(w().path, 0, 0, 0, map, rds::wire::kCongBitmap), 0);
+	w().room = SIZE_MAX;
+	rds_path_writable(w().path);
+	sim::run_ready();
+	ASSERT_TRUE(w().path->holds(to.port));
+	EXPECT_FALSE(asked()) << "something waits for a port";
+	ASSERT_EQ(fake::arrive(w().path, 0, 0, 0, clear, rds::wire::kCongBitmap), 0);
+	sim::run_ready();
+	peer_has(w().path->next_tx_seq() - 1);
+	w().midway = true;
+	EXPECT_FALSE(asked()) << "half a message came";
+	w().midway = false;
+	EXPECT_TRUE(asked());
+	EXPECT_EQ(net->stat(RDS_S_conn_idle), 1u);
+	EXPECT_EQ(w().path->last_reason.load(), RDS_DROP_IDLE);
+}
+
 /* One that was not let go is as it was: down, for it has nothing to say. */
 TEST_F(ConnIdle, ARefusalCallsNobody)
 {

@@ -292,6 +292,24 @@ TEST_F(ConnStrangers, AOneWaySenderIsRemembered)
 	}
 }
 
+/* One that cannot tell whose numbers it keeps, and waits to be called, is not given up; one of ours
+ * is, for it can. */
+TEST_F(ConnStrangers, WhoHasToBeCalledIsNotGivenUp)
+{
+	tun().idle_timeout_ms = 2000;
+	fake::defaults().initiates = true;
+	fake::defaults().connect_result = -111;
+	ASSERT_EQ(message(calls(60), 9), 0);
+	(void)hello(calls(61));
+	ASSERT_EQ(message(wire_of(61), 9), 0);
+	breaks(wire_of(60));
+	breaks(wire_of(61));
+	sim::run_for(20 * 1000 * kMs);
+	EXPECT_NE(find(60), nullptr);
+	EXPECT_EQ(find(61), nullptr);
+	EXPECT_EQ(stat(RDS_S_conn_tombstone), 1u);
+}
+
 /* And once more, though its second life brought nothing new. */
 TEST_F(ConnStrangers, TheTombstoneOutlivesAVisit)
 {
@@ -430,6 +448,59 @@ TEST_F(ConnStrangers, TooManyMakeRoom)
 	EXPECT_EQ(stat(RDS_S_conn_passive_refused), 0u);
 	EXPECT_EQ(stat(RDS_S_conn_tombstone), 0u);
 	EXPECT_GE(stat(RDS_S_conn_evicted), 101u);
+}
+
+/* Of those that are alike the silent go, not those that have something to say; and nobody who was
+ * heard less than a second ago. */
+TEST_F(ConnStrangers, TheSilentGoFirst)
+{
+	uint64_t seq = 1;
+
+	ASSERT_EQ(ping(calls(51)), RDS_RECV_SKIP);
+	ASSERT_EQ(ping(calls(52)), RDS_RECV_SKIP);
+	tun().max_passive = 1;
+	sim::run_for(2000 * kMs); /* their first second, and the sweep's */
+	for (int i = 0; i < 100 && wires().size() == 2; i++) {
+		ASSERT_EQ(ping(wire_of(51), ++seq), RDS_RECV_SKIP);
+		sim::run_for(200 * kMs);
+	}
+	EXPECT_NE(find(51), nullptr);
+	EXPECT_EQ(find(52), nullptr);
+	tun().max_passive = 0;
+	for (int i = 0; i < 100; i++) {
+		ASSERT_NE(find(51), nullptr) << i;
+		EXPECT_EQ(wire_of(51).path->state(), rds::PathState::kUp);
+		ASSERT_EQ(ping(wire_of(51), ++seq), RDS_RECV_SKIP);
+		sim::run_for(200 * kMs);
+	}
+	sim::run_for(20 * 1000 * kMs);
+	EXPECT_EQ(find(51), nullptr);
+	EXPECT_EQ(stat(RDS_S_conn_evicted), 2u);
+}
+
+/* Mainline's is hung up on when it is its turn, without being asked. */
+TEST_F(ConnStrangers, APlainOneIsResetAtOnce)
+{
+	ASSERT_EQ(ping(calls(51)), RDS_RECV_SKIP);
+	tun().max_passive = 0;
+	ASSERT_TRUE(sim::run_until([&] { return stat(RDS_S_conn_evicted) == 1; }, 60 * 1000 * kMs));
+	sim::run_ready();
+	ASSERT_NE(find(51), nullptr);
+	EXPECT_EQ(wire_of(51).history(), "adopt close");
+	EXPECT_EQ(wire_of(51).path->last_reason.load(), RDS_DROP_EVICTED);
+}
+
+/* One of ours that does not end when it is asked is, too. */
+TEST_F(ConnStrangers, WhoDoesNotEndInOrderIsReset)
+{
+	(void)hello(calls(51));
+	wire_of(51).midway = true;
+	tun().max_passive = 0;
+	ASSERT_TRUE(sim::run_until([&] { return stat(RDS_S_conn_evicted) == 1; }, 60 * 1000 * kMs));
+	sim::run_ready();
+	EXPECT_EQ(wire_of(51).history(), "adopt");
+	sim::run_for(2 * rds::kStrangerSweepNs);
+	EXPECT_TRUE(!find(51) || wire_of(51).path->state() != rds::PathState::kUp);
 }
 
 /* One of ours is asked to end in order first. */

@@ -154,6 +154,9 @@ TEST_F(Connections, WhoWaitsLongForOneSaysSo)
 		rds_transport_net_exit(net->core(), fake::ops());
 		gone = true;
 	});
+	for (unsigned int k = 0; k < 200; k++)
+		sim::step();
+	EXPECT_EQ(host::logged.load(), before) << "it has not waited long";
 	for (unsigned int i = 0; i < 60 && !gone; i++) {
 		for (unsigned int k = 0; k < 200; k++)
 			sim::step();

@@ -36,7 +36,7 @@ void must(bool true_)
 
 bool Sent::empty() const
 {
-	return header.substr(16, 8) == std::string(8, '\0');
+	return header.substr(16, 9) == std::string(9, '\0');
 }
 
 uint64_t Sent::ack() const
@@ -96,6 +96,35 @@ std::string End::story() const
 			t += '|';
 		t += s.op_last ? 'O' : s.op ? 'o' : s.signaled() ? 's' : '.';
 	}
+	return t;
+}
+
+std::string End::miscounted() const
+{
+	unsigned int quiet = 0, ops = 0, frames = 0;
+	std::string t;
+	auto expect = [&t](const char *what, uint64_t is, uint64_t should) {
+		if (is != should)
+			t += std::string(what) + " is " + std::to_string(is) + ", not " +
+			     std::to_string(should) + "; ";
+	};
+
+	for (const Sent &s : sent) {
+		frames += !s.op;
+		quiet = s.op || s.signaled() ? 0 : quiet + 1;
+	}
+	for (const Sent &s : out)
+		ops += s.op_last && s.op->op_told.empty();
+	expect("out", link.posted - link.done, out.size());
+	expect("unsignaled", link.unsignaled, quiet);
+	expect("ops", link.ops, ops);
+	expect("tx_frames", counts[RDS_IB_LINK_tx_frames], frames);
+	expect("offered", link.offered - link.arrived, buffers.size());
+	for (uint8_t flag : {link.blocked, link.quiet, link.deaf, link.begun, link.own_out,
+			     link.failed, link.told, link.paused, link.under_way, link.p.flow})
+		expect("a flag", flag, flag != 0);
+	expect("rx_frames", counts[RDS_IB_LINK_rx_frames],
+	       link.taken + (link.taken != link.arrived && link.stage));
 	return t;
 }
 

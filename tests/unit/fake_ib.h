@@ -28,7 +28,7 @@ struct Sent {
 	{
 		return flags & RDS_IB_SIGNALED;
 	}
-	/* From port 0 to port 0, and nothing in it. */
+	/* From port 0 to port 0, no flags, and nothing in it. */
 	bool empty() const;
 	uint64_t ack() const;
 	unsigned int credit() const
@@ -56,6 +56,8 @@ struct End {
 	{
 		return (begin + static_cast<uint32_t>(sent.size())) % params.send_wr;
 	}
+	/* Empty, or which of the link's counts is not what was posted, is out, and came. */
+	std::string miscounted() const;
 	/* A frame comes into the next buffer, and is looked at. */
 	void arrive(const std::string &header, const std::string &payload = "");
 	/* The same without a look. */

@@ -91,6 +91,8 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 	if (refuse(path->begin_nomem))
 		return -ENOMEM;
 	path->headers.push_back(h);
+	/* Then nothing was made, whatever is there. */
+	*m = reinterpret_cast<struct rds_msg *>(uintptr_t{1});
 	if (port == path->bad_port)
 		return -EPROTO;
 	if (port == path->skip_port)

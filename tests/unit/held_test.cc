@@ -94,6 +94,28 @@ TEST_F(Held, GivesBackThoseThatAreChosen)
 	EXPECT_FALSE(held->empty());
 }
 
+/* One by one, whichever goes: the others stay, at the ends of words and of the table as well. */
+TEST_F(Held, GivesBackOneByOne)
+{
+	std::set<uint16_t> left = {0,	 1,    63,    64,    65,    127,  128,
+				   4095, 4096, 40000, 65471, 65472, 65535};
+
+	for (uint16_t port : left)
+		ASSERT_TRUE(add(port));
+	while (!left.empty()) {
+		uint16_t port = *std::next(left.begin(), static_cast<long>(left.size() / 2));
+
+		EXPECT_EQ(drop([port](const HeldPort &h) { return h.port == port; }),
+			  (std::multiset<uint16_t>{port}));
+		left.erase(port);
+		for (uint32_t p = 0; p < 65536; p++)
+			ASSERT_EQ(held->holds(static_cast<uint16_t>(p)),
+				  left.count(static_cast<uint16_t>(p)) != 0)
+				<< p;
+	}
+	EXPECT_TRUE(held->empty());
+}
+
 TEST_F(Held, SurvivesEveryAllocationFailure)
 {
 	for (int nth = 1; nth <= 2; nth++) {

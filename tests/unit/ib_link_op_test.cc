@@ -355,6 +355,8 @@ TEST_F(IbLinkOp, AFailureNamesOne)
 		}
 		EXPECT_EQ(end.xmit({a, b, c}), 3 * kHeader); /* oO.oO.O */
 		rds_ib_link_failed(&end.link, (first + slot) % 16, RDS_RDMA_REMOTE_ERROR);
+		EXPECT_EQ(end.link.failed, 1);
+		EXPECT_EQ(end.miscounted(), slot ? end.miscounted() : "");
 		EXPECT_EQ(end.out.size(), 7 - slot) << "the rest may still be looked at";
 		/* All others are flushed, whatever the hardware side makes of that. */
 		rds_ib_link_failed(&end.link, (first + 6) % 16, RDS_RDMA_OTHER_ERROR);
@@ -486,8 +488,10 @@ TEST(IbLinkOpRandom, EveryOneIsToldOfOnceInOrder)
 		const int until = seed % 3 ? 20000 : static_cast<int>(r.below(100));
 		int worst = 0;
 
-		for (int n = 0; n < until && (r.at < r.all.size() || !r.end.out.empty()); n++)
+		for (int n = 0; n < until && (r.at < r.all.size() || !r.end.out.empty()); n++) {
 			r.step();
+			ASSERT_EQ(r.end.miscounted(), "") << "seed " << seed;
+		}
 		if (seed % 3) {
 			ASSERT_EQ(r.at, r.all.size()) << "stuck, seed " << seed;
 		}
@@ -500,6 +504,7 @@ TEST(IbLinkOpRandom, EveryOneIsToldOfOnceInOrder)
 			const bool begun = m.has_op && (k < r.at || (k == r.at && r.off));
 
 			ASSERT_EQ(m.op_told.size(), begun ? 1u : 0u) << "seed " << seed;
+			ASSERT_EQ(m.refs, 1u) << "seed " << seed;
 			if (begun) {
 				ASSERT_GE(m.op_told[0], worst) << "seed " << seed;
 				worst = m.op_told[0];

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "fake_ib.h"
+#include "transports/ib/ib_link_parts.h"
 
 namespace
 {
@@ -164,6 +165,14 @@ TEST_F(IbLink, ACompletionIsAskedForNowAndThenAndAtTheEnd)
 	for (const auto &s : end.sent)
 		EXPECT_EQ(!!(s.flags & RDS_IB_SOLICITED), s.signaled());
 	EXPECT_EQ(end.complete(), 21u);
+}
+
+/* Nor is one asked for because a frame is not the first of its message. */
+TEST_F(IbLink, FramesOfOneMessageAreAlike)
+{
+	end.up(64, 8);
+	EXPECT_EQ(end.xmit({msg(20000)}, 0, true), kHeader + 20000);
+	EXPECT_EQ(end.story(), ".....");
 }
 
 /* Whatever the parameter says, half a ring never goes without. */
@@ -407,6 +416,59 @@ TEST_F(IbLink, WithoutCountingNothingIsSaidAndNothingHeard)
 	EXPECT_EQ(end.counts[RDS_IB_LINK_rx_credit_updates], 0u);
 }
 
+/* Nor when only the peer does not count. */
+TEST_F(IbLink, WithAPeerThatDoesNotCountNothingIsCounted)
+{
+	std::vector<struct rds_msg *> all(20, msg(0));
+
+	end.params.send_wr = 64;
+	end.params.recv_wr = 8;
+	end.params.flow = 1;
+	rds_ib_link_prepare(&end.link, &end.params);
+	rds_ib_link_peer_credit(&end.link, 0);
+	rds_ib_link_open(&end.link);
+	EXPECT_EQ(end.xmit(all), 20 * kHeader);
+	EXPECT_EQ(end.link.p.flow, 0);
+}
+
+/* Whatever it was before, prepared it is as new. */
+TEST_F(IbLink, PreparedItIsAsNew)
+{
+	struct rds_ib_link fresh = {};
+
+	end.params.send_wr = end.params.recv_wr = 8;
+	memset(static_cast<void *>(&end.link.posted), 0x11,
+	       sizeof(end.link) - offsetof(struct rds_ib_link, posted));
+	rds_ib_link_prepare(&end.link, &end.params);
+	fresh.path = &path;
+	fresh.hw = &end;
+	fresh.p = end.params;
+	EXPECT_FALSE(memcmp(&fresh, &end.link, sizeof(fresh)));
+}
+
+/* Each flag is one or none at every place where it is raised. */
+TEST_F(IbLink, FlagsAreOneOrNone)
+{
+	end.up(8, 8, 2);
+	greet();
+	EXPECT_EQ(end.miscounted(), "");
+	EXPECT_EQ(end.xmit({msg(0)}), -EAGAIN);
+	EXPECT_EQ(end.link.blocked, 1);
+	for (int i = 0; i < 3; i++) {
+		rds_ib_link_keepalive(&end.link);
+		EXPECT_EQ(end.miscounted(), "");
+	}
+	EXPECT_EQ(end.link.own_out, 1);
+	EXPECT_EQ(end.link.deaf, 1);
+	path.incoming_again = 1;
+	end.arrive(Head{2, 4}.str(), "ab");
+	EXPECT_EQ(end.link.paused, 1);
+	EXPECT_EQ(end.miscounted(), "");
+	rds_ib_link_retry(&end.link);
+	EXPECT_EQ(end.miscounted(), "");
+	EXPECT_EQ(end.link.deaf, 0);
+}
+
 /* The peer may be gone with all our credits, and nobody else will find out. */
 TEST_F(IbLink, OutOfCreditsAndNothingHeardItAsksAllTheSame)
 {
@@ -429,6 +491,43 @@ TEST_F(IbLink, OutOfCreditsAndNothingHeardItAsksAllTheSame)
 	EXPECT_EQ(end.xmit({msg(0)}), -EAGAIN);
 	end.arrive(Head{0, 0, 0, 0, 1}.str());
 	EXPECT_EQ(end.xmit({msg(0)}), kHeader);
+}
+
+/* Two credits: one is for the frame, one is kept. */
+TEST_F(IbLink, WithTwoCreditsItKeepsAlive)
+{
+	end.up(8, 8, 3);
+	greet();
+	rds_ib_link_keepalive(&end.link);
+	end.arrive(Head{0, 3}.str());
+	ASSERT_EQ(end.link.deaf, 0);
+	ASSERT_EQ(end.link.credits, 2);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_keepalive], 1u);
+	EXPECT_EQ(end.link.credits, 1);
+}
+
+/* As often folded as a sum of six words may need it. */
+TEST_F(IbLink, AnyHeadersChecksumIsRight)
+{
+	std::mt19937 rng(7);
+	rds::wire::Header h;
+
+	for (int i = 0; i < 200000; i++) {
+		auto *b = reinterpret_cast<unsigned char *>(&h);
+		std::string text;
+
+		for (size_t k = 0; k < sizeof(h); k++)
+			b[k] = rng() % 8 ? 0xff : static_cast<unsigned char>(rng());
+		h.csum[0] = h.csum[1] = 0;
+		text.assign(reinterpret_cast<const char *>(&h), sizeof(h));
+
+		uint16_t is = rds::ib::checksum(h);
+
+		memcpy(h.csum, &is, sizeof(is));
+		ASSERT_EQ(std::string(reinterpret_cast<const char *>(&h), sizeof(h)),
+			  with_csum(text));
+	}
 }
 
 TEST_F(IbLink, ALyingPeersCreditsDoNotOverflow)
@@ -608,6 +707,7 @@ TEST_F(IbLink, WhatTheCoreCallsNoRdsEndsIt)
 	end.arrive(Head{2, 66}.str(), "ab");
 	EXPECT_EQ(end.link.state, RDS_IB_LINK_ENDED);
 	EXPECT_TRUE(end.drops.empty());
+	EXPECT_EQ(end.link.taken, 0u) << "its buffer is given back with the others";
 	end.arrive(Head{2, 4}.str(), "ab");
 	EXPECT_TRUE(path.taken.empty());
 }
@@ -781,6 +881,7 @@ TEST(IbLinkPair, AllOfBothComesThroughWhateverTheRings)
 		for (int n = 0; n < 200000 && !p.through(); n++) {
 			p.step();
 			ASSERT_FALSE(testing::Test::HasFatalFailure()) << "seed " << seed;
+			ASSERT_EQ(p.end[n % 2].miscounted(), "") << "seed " << seed;
 		}
 		ASSERT_TRUE(p.through()) << "seed " << seed;
 		for (int i = 0; i < 2; i++) {

@@ -86,6 +86,12 @@ TEST(IbOffer, IsReadAsItWasWritten)
 		/* Padded, as some adapters hand it over. */
 		EXPECT_EQ(decode(encoded(o) + Bytes(100, 0), v6, &back), 0);
 		expect_same(back, o);
+
+		auto older = o;
+
+		older.major = 3;
+		EXPECT_EQ(decode(encoded(older), v6, &back), 0);
+		expect_same(back, older);
 	}
 }
 
@@ -135,6 +141,29 @@ TEST(IbOffer, AddressesOfNobodyAreRefused)
 			struct rds_ib_offer o = {};
 
 			EXPECT_EQ(decode(b, true, &o), -EINVAL);
+		}
+}
+
+/* The very first and last that a host may have, and either half of one alone. */
+TEST(IbOffer, AddressesOfSomebodyAreTaken)
+{
+	const Bytes good4[] = {{1, 0, 0, 0}, {223, 255, 255, 255}};
+	const Bytes good6[] = {Bytes(15, 0) + Bytes{1}, Bytes(7, 0) + Bytes{1} + Bytes(8, 0),
+			       Bytes{0xfe} + Bytes(15, 0xff), Bytes{0xfd} + Bytes(15, 0)};
+
+	for (const Bytes &good : good4)
+		for (const Bytes &b : {good + kV4[1] + kRest, kV4[0] + good + kRest}) {
+			struct rds_ib_offer o = {};
+
+			EXPECT_EQ(decode(b, false, &o), 0);
+			EXPECT_EQ(o.minor, 1);
+		}
+	for (const Bytes &good : good6)
+		for (const Bytes &b : {good + kV6[1] + kRest, kV6[0] + good + kRest}) {
+			struct rds_ib_offer o = {};
+
+			EXPECT_EQ(decode(b, true, &o), 0);
+			EXPECT_EQ(o.minor, 1);
 		}
 }
 

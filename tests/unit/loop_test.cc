@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What loopback answers to what nobody asks it; all else of it is in tests/contract. */
 #include "fixture.h"
+#include "net/rds/net.h"
 
 namespace
 {
@@ -35,6 +36,115 @@ TEST_F(Loop, EndsAtOnceWhenAskedTo)
 	EXPECT_EQ(s.send(host::endpoint(a1, 4000), pattern(5)), 0);
 	sim::run_ready();
 	EXPECT_TRUE(s.recv());
+}
+
+/* A full receiver: its sender goes on after a pause.  The messages of a socket with ordering hints
+ * do not step aside, so nothing but that pause brings them. */
+TEST_F(Loop, TriesAFullReceiverAgain)
+{
+	host::Socket s(*net), r(*net);
+	unsigned int got = 0;
+
+	ASSERT_EQ(s.bind(host::endpoint(a1, 4000)), 0);
+	ASSERT_EQ(r.bind(host::endpoint(a2, 5000)), 0);
+	ASSERT_EQ(rds_socket_set_order(s.core(), 2), 0);
+	s.sock().sndbuf = 1u << 20;
+	r.sock().rcvbuf = 1000;
+	/* Before the path is up, so that nobody knows that it will be full. */
+	for (unsigned int i = 0; i < 100; i++)
+		ASSERT_EQ(s.send(host::endpoint(a2, 5000), pattern(4000, i)), 0);
+	sim::run_ready();
+	EXPECT_GT(net->stat(RDS_S_recv_sock_full), 0u);
+	EXPECT_GT(net->stat(RDS_S_recv_delayed_retry), 0u);
+	for (int round = 0; round < 200 && got < 100; round++) {
+		while (auto m = r.recv())
+			EXPECT_EQ(m->data, pattern(4000, got++));
+		sim::run_for(10 * 1000 * 1000);
+	}
+	EXPECT_EQ(got, 100u);
+	EXPECT_TRUE(s.core()->snd_space.empty());
+}
+
+/* Both ends of it: made with the first message, given back with the connection. */
+TEST_F(Loop, HasAnEndForEachDirection)
+{
+	auto conns = [this] {
+		unsigned int n = 0;
+
+		net->core()->conns.for_each([&](rds::Conn &) { n++; });
+		return n;
+	};
+	host::Socket s(*net), r(*net);
+
+	ASSERT_EQ(s.bind(host::endpoint(a1, 4000)), 0);
+	ASSERT_EQ(r.bind(host::endpoint(a2, 5000)), 0);
+	ASSERT_EQ(s.send(host::endpoint(a2, 5000), pattern(10)), 0);
+	sim::run_ready();
+	EXPECT_EQ(conns(), 2u);
+	ASSERT_EQ(r.send(host::endpoint(a1, 4000), pattern(11)), 0);
+	sim::run_ready();
+	EXPECT_EQ(conns(), 2u);
+	EXPECT_EQ(r.recv()->data, pattern(10));
+	EXPECT_EQ(s.recv()->data, pattern(11));
+	/* What was acknowledged before a reset is not acknowledged by what comes after it. */
+	rds_transport_net_reset(net->core(), loop);
+	sim::run_ready();
+	ASSERT_EQ(s.send(host::endpoint(a2, 5000), pattern(12)), 0);
+	sim::run_ready();
+	EXPECT_EQ(r.recv()->data, pattern(12));
+	EXPECT_TRUE(s.core()->snd_space.empty());
+	EXPECT_EQ(net->stat(RDS_S_send_retransmitted), 0u);
+}
+
+TEST_F(Loop, AnswersPings)
+{
+	host::Socket s(*net);
+
+	ASSERT_EQ(s.bind(host::endpoint(a1, 4000)), 0);
+	ASSERT_EQ(s.send(host::endpoint(a2, rds::kPingPort), {}), 0);
+	sim::run_ready();
+
+	auto m = s.recv();
+
+	ASSERT_TRUE(m);
+	EXPECT_EQ(m->info.from.port, rds::kPingPort);
+	EXPECT_TRUE(rds::same_addr(m->info.from.addr, a2));
+	EXPECT_EQ(net->stat(RDS_S_recv_ping), 1u);
+	EXPECT_EQ(net->stat(RDS_S_send_pong), 1u);
+}
+
+/* Nobody calls without a reason: the other end is on this host. */
+TEST_F(Loop, CallsOnlyToSend)
+{
+	host::Socket s(*net);
+	auto attempts = [this] {
+		uint32_t n = 0;
+
+		net->core()->conns.for_each([&](rds::Conn &c) { n += c.first().attempts.load(); });
+		return n;
+	};
+
+	ASSERT_EQ(s.bind(host::endpoint(a1, 4000)), 0);
+	ASSERT_EQ(s.send(host::endpoint(a2, 1), pattern(1)), 0);
+	sim::run_ready();
+	EXPECT_EQ(attempts(), 1u);
+	rds_transport_net_reset(net->core(), loop);
+	sim::run_for(2000ull * 1000 * 1000);
+	EXPECT_EQ(attempts(), 1u);
+}
+
+TEST_F(Loop, SaysWhyItCannotConnect)
+{
+	host::Socket s(*net);
+
+	ASSERT_EQ(s.bind(host::endpoint(a1, 4000)), 0);
+	ASSERT_EQ(s.send(host::endpoint(a2, 5000), pattern(10)), 0);
+	sim::options().fail_per_1000 = 1000;
+	sim::run_ready();
+	sim::options().fail_per_1000 = 0;
+	sim::run_for(100 * 1000 * 1000);
+	EXPECT_TRUE(s.core()->snd_space.empty()) << "it has connected since, and nobody was there";
+	EXPECT_EQ(net->stat(RDS_S_recv_drop_no_sock), 1u);
 }
 
 } // namespace

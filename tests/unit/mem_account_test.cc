@@ -70,6 +70,9 @@ TEST_F(MemAccount, WhoMayNotWaitMakesADebt)
 	account().add(100);
 	EXPECT_TRUE(account().pay(s->core(), 0, RDS_ATOMIC).ok());
 	EXPECT_EQ(charged(), 0u);
+	EXPECT_FALSE(account().covers(0)) << "nor anything else before it is paid";
+	EXPECT_FALSE(account().covers(1000));
+	EXPECT_FALSE(account().overpaid());
 	EXPECT_TRUE(account().pay(s->core(), 0, RDS_ATOMIC).ok());
 	EXPECT_EQ(charged(), kPayStep) << "the next pays it";
 	account().sub(100);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "fan_fixture.h"
-#include "net/rds/order.h"
-
-#include <algorithm>
+#include "order_fixture.h"
 
 namespace
 {
@@ -11,73 +8,6 @@ using fake::Wire;
 using fake::wires;
 using host::endpoint;
 using rds::Order;
-
-/* What path @w carries of the socket's messages, by the first byte of each. */
-std::string letters(const Wire &w)
-{
-	std::string out;
-
-	for (const auto &f : fake::frames(w.sent))
-		if (!f.data.empty())
-			out += static_cast<char>(f.data[0]);
-	return out;
-}
-
-/* Three paths that are up, with nothing under way: the flow's home, the first, and one more. */
-class OrderTest : public FanTest
-{
-protected:
-	void SetUp() override
-	{
-		FanTest::SetUp();
-		fan_out();
-		port = port_for(5);
-		first = wires()[0];
-		home = open(5);
-		other = open(2);
-		ASSERT_NE(home, nullptr);
-		ASSERT_NE(other, nullptr);
-		ASSERT_EQ(rds_socket_set_order(s->core(), 2), 0);
-		sim::run_ready(); /* a grace period */
-		ASSERT_EQ(rds_socket_set_order(s->core(), 0), 0);
-		/* Nobody else's is to be chosen. */
-		for (Wire *w : {home, other, first})
-			w->sent.clear();
-	}
-	Wire *open(unsigned int index)
-	{
-		send(port_for(index));
-		for (Wire *w : wires()) {
-			if (w->path->index != index)
-				continue;
-			up(*w);
-			hello(*w, 8, index);
-			catch_up(*w);
-			return w;
-		}
-		return nullptr;
-	}
-	/* All that was sent on @w was delivered. */
-	void catch_up(Wire &w)
-	{
-		peer_has(w, w.path->next_tx_seq() - 1);
-	}
-	void say(char letter, Order order, uint16_t to = 0)
-	{
-		host::Bytes data(20, static_cast<unsigned char>(letter));
-
-		ASSERT_EQ(s->send(endpoint(peer, to ? to : port), data, false,
-				  static_cast<uint32_t>(order)),
-			  0);
-		sim::run_ready();
-	}
-	uint64_t count(enum rds_stat id)
-	{
-		return net->stat(id);
-	}
-	Wire *first, *home, *other;
-	uint16_t port;
-};
 
 TEST_F(OrderTest, WhatSaysNothingStaysOnItsPath)
 {
@@ -285,7 +215,7 @@ TEST_F(OrderTest, WithoutMemoryHintsAreIgnored)
 {
 	s->close();
 	s = std::make_unique<host::Socket>(*net);
-	ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+	ASSERT_EQ(s->bind(host::endpoint(a1, 4000)), 0);
 	sim::fail_nth(1);
 	EXPECT_EQ(rds_socket_set_order(s->core(), 2), -12);
 	EXPECT_EQ(rds_socket_order(s->core()), 0u);

@@ -178,6 +178,7 @@ TEST_F(PathFan, FewerPathsBringAllTogetherInOrder)
 	up(*wires()[0]);
 	ASSERT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
 	EXPECT_EQ(conn().n_paths.load(), 1u);
+	EXPECT_EQ(conn().agreed.load(), 1u);
 	EXPECT_EQ(wires()[1]->path->state(), rds::PathState::kDown);
 	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
 	send(third, 32);
@@ -199,6 +200,33 @@ TEST_F(PathFan, FewerPathsBringAllTogetherInOrder)
 	EXPECT_EQ(got[1], std::make_pair(third, pattern(50, 30)));
 	EXPECT_EQ(got[2], std::make_pair(third, pattern(50, 31)));
 	EXPECT_EQ(got[3], std::make_pair(third, pattern(50, 32)));
+}
+
+/* Two are several. */
+TEST_F(PathFan, TwoPathsFanOutOnceAndFold)
+{
+	fan_out(2);
+	EXPECT_EQ(conn().n_paths.load(), 2u);
+
+	uint16_t on_first = 5000;
+
+	while (conn().index_for(4000, on_first))
+		on_first++;
+	for (uint32_t i = 0; i < 2 * rds::kFanBlocks; i++) {
+		wires()[0]->room = 1;
+		send(on_first);
+		wires()[0]->room = SIZE_MAX;
+		rds_path_writable(wires()[0]->path);
+		sim::run_ready();
+	}
+	EXPECT_EQ(net->stat(RDS_S_conn_fan_out), 1u);
+	EXPECT_EQ(conn().gated.load(), 0u);
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
+	EXPECT_EQ(conn().n_paths.load(), 1u);
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
 }
 
 /* A path that is sending cannot give its queue away yet, and path 0 waits for it. */
@@ -394,6 +422,9 @@ TEST_F(PathFan, APathWaitsForWhomTheFirstHasMet)
 	sim::run_ready();
 	EXPECT_EQ(hello(*wires()[1], 8, 3, 78), -71);
 	EXPECT_EQ(numbers(*wires()[1]), Numbers{});
+	EXPECT_EQ(net->stat(RDS_S_conn_wrong_path), 1u);
+	EXPECT_NE(wires()[1]->path->state(), rds::PathState::kUp) << "it ends";
+	EXPECT_EQ(wires()[1]->path->last_reason.load(), RDS_DROP_PATHS);
 	rds_path_accepted(wires()[1]->path, &handle);
 	sim::run_ready();
 	EXPECT_EQ(hello(*wires()[1], 8, 3, 77), RDS_RECV_SKIP);
@@ -408,6 +439,8 @@ TEST_F(PathFan, AConnectionOfAnotherPathEnds)
 	sim::run_for(1000 * kMs);
 	up(*wires()[0]);
 	EXPECT_EQ(hello(*wires()[0], 8, 5), -71);
+	EXPECT_EQ(net->stat(RDS_S_conn_wrong_path), 1u);
+	EXPECT_EQ(wires()[0]->path->last_reason.load(), RDS_DROP_PATHS);
 	EXPECT_EQ(wires()[0]->path->resets.load(), 2u);
 	EXPECT_EQ(conn().n_paths.load(), 8u) << "the peer is the same";
 }
@@ -543,6 +576,22 @@ TEST_F(PathFan, CallsGoToThePathThatThePeerMeans)
 	EXPECT_EQ(conn().n_paths.load(), 1u) << "we need no more ourselves";
 }
 
+TEST_F(PathFan, ManyWhoMakeAPathAtOnceGetTheSame)
+{
+	fan_out();
+	for (unsigned int index = 1; index < 8; index++) {
+		std::vector<rds_path *> got;
+
+		sim::options().preempt_per_1000 = 400;
+		for (int i = 0; i < 4; i++)
+			sim::spawn("make", [&] { got.push_back(rds_conn_path(&conn(), index)); });
+		sim::run_ready();
+		sim::options().preempt_per_1000 = 0;
+		EXPECT_EQ(got, std::vector<rds_path *>(4, conn().paths[index].load()));
+	}
+	EXPECT_EQ(wires().size(), 8u);
+}
+
 TEST_F(PathFan, APowerOfTwoIsUsed)
 {
 	send(5000);
@@ -551,6 +600,7 @@ TEST_F(PathFan, APowerOfTwoIsUsed)
 	EXPECT_EQ(conn().agreed.load(), 4u);
 	crowd();
 	EXPECT_EQ(conn().n_paths.load(), 4u);
+	EXPECT_EQ(net->stat(RDS_S_conn_fan_out), 1u);
 	peer_has(*wires()[0], last_on_first());
 }
 

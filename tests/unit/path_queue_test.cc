@@ -224,6 +224,36 @@ TEST_F(PathQueue, HoldsAStreamBackAfterAReset)
 	EXPECT_GT(net->stat(RDS_S_send_held), 100u);
 }
 
+/* More than would fill a window wait to be sent again when the connection ends. */
+TEST_F(PathQueue, HoldsAStreamBackAfterALargeReset)
+{
+	fake::set_caps(RDS_CAP_COALESCE);
+	s->sock().sndbuf = 1u << 20;
+	for (unsigned int i = 0; i < 40; i++)
+		ASSERT_EQ(s->send(to, pattern(1000, i)), 0);
+	bring_up();
+	reconnect();
+	for (unsigned int i = 0; i < 200; i++) {
+		send(i);
+		sim::run_for(2000);
+	}
+	EXPECT_GT(net->stat(RDS_S_send_held), 100u);
+}
+
+/* One in a window is no stream, however many windows there are. */
+TEST_F(PathQueue, SlowMessagesAreNoStream)
+{
+	fake::set_caps(RDS_CAP_COALESCE);
+	send(0);
+	bring_up();
+	sim::run_for(10 * rds::kHoldPauseNs);
+	for (unsigned int i = 0; i < 50; i++) {
+		send(i);
+		sim::run_for(2 * rds::kHoldWindowNs);
+	}
+	EXPECT_EQ(net->stat(RDS_S_send_held), 0u);
+}
+
 TEST_F(PathQueue, AReceiversPauseHoldsNothingBack)
 {
 	unsigned int n = 0;

@@ -221,6 +221,21 @@ TEST_F(PathStates, ReplacesAConnectionThatDoesNotAnswer)
 	EXPECT_EQ(path().state(), PathState::kUp);
 }
 
+/* Without memory for the question it gets no answer either. */
+TEST_F(PathStates, ReplacesAConnectionThatCannotBeAsked)
+{
+	int handle;
+
+	bring_up();
+	rds_path_accepted(wire().path, &handle);
+	sim::options().fail_per_1000 = 1000;
+	sim::run_ready();
+	sim::options().fail_per_1000 = 0;
+	EXPECT_EQ(probes(), 0u);
+	sim::run_for(rds::kAskNs + kMs);
+	EXPECT_EQ(wire().history(), "connect recv_retry close adopt");
+}
+
 TEST_F(PathStates, ReplacesAConnectionThatThePeerHasLeft)
 {
 	int handle;

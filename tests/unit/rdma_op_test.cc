@@ -183,14 +183,28 @@ TEST_F(RdmaOp, IsBegunWithItsMessage)
 	EXPECT_EQ(net->stat(RDS_S_send_rdma_bytes), 100);
 }
 
+/* What was counted at may be used again. */
+TEST_F(RdmaOp, AnAtomicOneFreesNothing)
+{
+	open();
+	ASSERT_EQ(send_op(atomic_op(RDS_OP_FADD)), 0);
+	ASSERT_EQ(sent().size(), 1);
+	EXPECT_EQ(sent()[0].header.ext[0], 0);
+	wire().op_done(rds::kRdmaSuccess);
+	EXPECT_EQ(told(), (Told{{1, 0}}));
+}
+
 TEST_F(RdmaOp, TheFirstWordIsTheNotification)
 {
 	open();
 	ASSERT_EQ(send_op(write_op(7)), 0);
 	EXPECT_EQ(told(), Told{});
+	EXPECT_EQ(s->sock().woken_read.load(), 0u);
 	wire().op_done(rds::kRdmaSuccess);
+	EXPECT_EQ(s->sock().woken_read.load(), 1u);
 	EXPECT_TRUE(s->readable());
 	EXPECT_EQ(told(), (Told{{7, 0}}));
+	EXPECT_FALSE(s->readable());
 	peer_has(2);
 	reconnect();
 	EXPECT_EQ(told(), Told{});

@@ -198,6 +198,79 @@ TEST_F(Rdma, ManyRegionsAreFoundByKey)
 		ASSERT_EQ(rds_mr_free(s->core(), cookies[i], 0), i % 2 ? kEinval : 0);
 }
 
+/* Four times the buckets as soon as there are two regions for each, up to so many. */
+TEST_F(Rdma, ItsTableGrowsWithItsRegions)
+{
+	std::vector<unsigned int> grew;
+	size_t one = 0;
+
+	region();
+	for (unsigned int n = 2; n <= 8300; n++) {
+		size_t before = host::usage().bytes;
+
+		region();
+
+		size_t more = host::usage().bytes - before;
+
+		one = one ? one : more;
+		if (more != one)
+			grew.push_back(n);
+	}
+	EXPECT_EQ(grew, (std::vector<unsigned int>{33, 129, 513, 2049}));
+}
+
+TEST_F(Rdma, ItsTableDoesNotGrowWithThoseThatWent)
+{
+	(void)rds_mr_free(s->core(), region(), 0);
+
+	size_t before = host::usage().bytes;
+
+	for (unsigned int n = 0; n < 200; n++)
+		ASSERT_EQ(rds_mr_free(s->core(), region(), 0), 0);
+	EXPECT_EQ(host::usage().bytes, before);
+	for (unsigned int n = 0; n < 200; n++)
+		arrive_using(static_cast<uint32_t>(region(kReadWrite | kUseOnce)));
+	EXPECT_TRUE(regions().live.empty());
+	while (s->recv())
+		;
+}
+
+/* Without memory for more buckets all are found all the same. */
+TEST_F(Rdma, ItsTableNeedNotGrow)
+{
+	std::vector<uint64_t> cookies;
+
+	for (unsigned int n = 0; n < 32; n++)
+		cookies.push_back(region());
+	sim::fail_nth(2); /* the region's own, and then the buckets */
+	cookies.push_back(region());
+	sim::fail_nth(0);
+	for (uint64_t cookie : cookies)
+		EXPECT_EQ(rds_mr_free(s->core(), cookie, 0), 0);
+}
+
+/* When the call is back no peer reaches it, and nobody here is at it, whoever was. */
+TEST_F(Rdma, UnreachableMeansThatNobodyIsAtIt)
+{
+	for (unsigned int round = 0; round < 300; round++) {
+		uint64_t cookie = region();
+		size_t left = ~0u;
+
+		(void)path();
+		sim::options().preempt_per_1000 = 400;
+		sim::spawn("arrive", [&] { arrive_using(static_cast<uint32_t>(cookie)); });
+		sim::spawn("free", [&] {
+			EXPECT_EQ(rds_mr_free(s->core(), cookie, kInvalidate), 0);
+			left = regions().live.size();
+		});
+		sim::run_ready();
+		sim::options().preempt_per_1000 = 0;
+		ASSERT_EQ(left, 0u) << "round " << round;
+		while (s->recv())
+			;
+	}
+}
+
 TEST_F(Rdma, CloseFreesWhatIsLeft)
 {
 	region();
@@ -311,6 +384,13 @@ TEST_F(Rdma, AMessageTellsOfARegion)
 
 	ASSERT_FALSE(sent.empty());
 	EXPECT_EQ(rds::rdma_cookie(sent.back().header), cookie);
+
+	rds::wire::ExtReader r(sent.back().header);
+	rds::wire::ExtView e;
+
+	ASSERT_TRUE(r.next(e));
+	EXPECT_EQ(e.type, rds::wire::Ext::kRdmaDest) << "and of no operation";
+	EXPECT_FALSE(r.next(e));
 }
 
 TEST_F(Rdma, TheReaderIsToldOfTheSendersRegion)

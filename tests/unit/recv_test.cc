@@ -147,6 +147,21 @@ TEST_F(Recv, AnswersPingsButNotWhenTheyAreOff)
 	EXPECT_EQ(sent().size(), 1u);
 }
 
+/* Mainline's number theirs, others do not: what is not numbered does not count. */
+TEST_F(Recv, WhatHasNoNumberLeavesTheCountAlone)
+{
+	EXPECT_EQ(arrive(path(), 5, 5000, 4000, pattern(1)), 0);
+	ASSERT_EQ(path()->next_rx_seq.load(), 6u);
+	EXPECT_EQ(arrive(path(), 0, 5000, 0, {}), RDS_RECV_SKIP);
+	EXPECT_EQ(path()->next_rx_seq.load(), 6u);
+	EXPECT_EQ(arrive(path(), 6, 5000, 0, {}), RDS_RECV_SKIP);
+	EXPECT_EQ(path()->next_rx_seq.load(), 7u);
+	EXPECT_EQ(arrive(path(), 5, 5000, 4000, pattern(1), rds::wire::kRetransmitted),
+		  RDS_RECV_SKIP);
+	EXPECT_TRUE(s->recv());
+	EXPECT_FALSE(s->recv());
+}
+
 TEST_F(Recv, AnswersAProbeWithItsOwnNumberOfPaths)
 {
 	Header h = header(0, 1, 0, 0);
@@ -274,6 +289,7 @@ TEST_F(Recv, StopsBeyondTheHardLimitAndTakesTheSameMessageLater)
 	}
 	EXPECT_EQ(ret, -11);
 	EXPECT_EQ(net->stat(RDS_S_recv_sock_full), 1u);
+	EXPECT_EQ(path()->next_rx_seq.load(), seq) << "it may come again, with this number";
 	while (s->recv())
 		;
 	EXPECT_EQ(arrive(path(), seq, 5000, 4000, pattern(500)), 0);

@@ -229,7 +229,10 @@ TEST_F(SocketSend, ReportsZerocopyCookiesInOrder)
 	}
 	bring_up();
 	EXPECT_EQ(rds_socket_zcopy(s->core(), cookies, 8), 0u);
+	EXPECT_EQ(s->sock().woken_read.load(), 0u);
 	rds_path_acked(wire().path, wire().sent.size());
+	EXPECT_EQ(s->sock().woken_read.load(), 3u) << "one each";
+	EXPECT_EQ(s->sock().woken_write.load(), 0u) << "nobody was refused";
 	ASSERT_EQ(rds_socket_zcopy(s->core(), cookies, 2), 2u);
 	EXPECT_EQ(cookies[0], 70u);
 	EXPECT_EQ(cookies[1], 71u);

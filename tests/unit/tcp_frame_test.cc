@@ -29,6 +29,7 @@ protected:
 	TcpFrame()
 	{
 		fake_path = &path;
+		memset(static_cast<void *>(&frame), 0x5a, sizeof(frame)); /* as it was allocated */
 		rds_tcp_frame_init(&frame, &path);
 	}
 
@@ -224,6 +225,34 @@ TEST_F(TcpFrame, skip__every_cut)
 		ASSERT_EQ(path.taken, expected) << "cut at " << cut;
 		ASSERT_EQ(path.headers.size(), 4u);
 	}
+}
+
+/* Every byte of the way, as RDS_INFO_TCP_SOCKETS shows it. */
+TEST_F(TcpFrame, left__counts_down)
+{
+	for (bool skipped : {false, true}) {
+		path.skip_port = skipped ? 2 : -1;
+		stream.clear();
+		expected.clear();
+		add(20, 2);
+		for (uint32_t i = 0; i < stream.size(); i++) {
+			EXPECT_EQ(rds_tcp_frame_midway(&frame), i != 0) << i;
+			/* A whole header lies there until the first byte of payload. */
+			EXPECT_EQ(rds_tcp_frame_header_left(&frame), i < 48 ? 48 - i : 0u) << i;
+			EXPECT_EQ(rds_tcp_frame_payload_left(&frame), i < 48 ? 0u : 68 - i) << i;
+			feed_piece(stream.substr(i, 1));
+		}
+		EXPECT_EQ(rds_tcp_frame_midway(&frame), 0);
+	}
+	/* Whole, and not taken yet: nothing of it is missing, and it is under way. */
+	uint32_t used;
+
+	path.skip_port = -1;
+	path.incoming_again = 1;
+	EXPECT_EQ(feed(stream, &used), -EAGAIN);
+	EXPECT_EQ(rds_tcp_frame_midway(&frame), 1);
+	EXPECT_EQ(rds_tcp_frame_header_left(&frame), 0u);
+	EXPECT_EQ(rds_tcp_frame_payload_left(&frame), 0u);
 }
 
 TEST_F(TcpFrame, skip__counts_down)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <array>
+
 #include "fixture.h"
 #include "net/rds/net.h"
 #include "net/rds/transports.h"
@@ -88,10 +90,139 @@ TEST_F(Transports, NoConnectionInANamespaceThatGoes)
 	net->core()->dying.store(0);
 }
 
+/* Whoever accepts while a namespace ends gets nothing: each that it got would be waited for. */
+TEST_F(Transports, NoConnectionIsAcceptedInANamespaceThatGoes)
+{
+	struct rds_addr another = host::addr4(98);
+	int err = 0;
+	struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &a1, &remote, 0, 0, &err);
+	struct rds_net *core = net->core();
+	bool gone = false;
+
+	ASSERT_NE(c, nullptr);
+	sim::spawn("exit", [&] {
+		net.reset();
+		gone = true;
+	});
+	for (int i = 0; i < 300; i++)
+		sim::step();
+	ASSERT_FALSE(gone) << "somebody has a connection of it";
+	EXPECT_EQ(rds_conn_get(core, fake::ops(), &a1, &another, 0, 0, &err), nullptr);
+	EXPECT_EQ(err, -100);
+	rds_conn_put(c);
+	sim::run_ready();
+	EXPECT_TRUE(gone);
+}
+
+/* Each bit of an address that is none of loopback's. */
+TEST_F(Transports, NearlyLoopbackIsNot)
+{
+	for (auto own : {parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 1, 2, 3}),
+			 parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1})}) {
+		bool v4 = own.w[1] != parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}).w[1];
+
+		EXPECT_TRUE(rds::is_loopback(own));
+		for (unsigned int bit = 0; bit < 128; bit++) {
+			struct rds_addr a = own;
+
+			reinterpret_cast<unsigned char *>(&a)[bit / 8] ^=
+				static_cast<unsigned char>(0x80 >> bit % 8);
+			EXPECT_EQ(rds::is_loopback(a), v4 && bit >= 104) << v4 << ' ' << bit;
+		}
+	}
+}
+
+/* Its module is pinned while a socket has chosen it, and by nothing that was only asked. */
+TEST_F(Transports, PinsAreGivenBack)
+{
+	struct rds_addr own = parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1});
+	int before = fake::module().refs.load();
+
+	{
+		Socket s(*net), t(*net);
+
+		EXPECT_EQ(s.bind(endpoint(remote, 4000)), -99);
+		EXPECT_EQ(fake::module().refs.load(), before);
+		EXPECT_EQ(loop_module.refs.load(), 0);
+		EXPECT_EQ(s.bind(endpoint(a1, 4000)), 0);
+		EXPECT_EQ(fake::module().refs.load(), before + 1);
+		EXPECT_EQ(t.bind(endpoint(own, 4000)), 0);
+		EXPECT_EQ(loop_module.refs.load(), 1);
+		EXPECT_EQ(s.send(endpoint(a2, 1), pattern(1)), 0);
+		EXPECT_EQ(s.send(endpoint(remote, 1), pattern(1)), 0);
+		sim::run_ready();
+		EXPECT_EQ(fake::module().refs.load(), before + 1);
+		EXPECT_EQ(loop_module.refs.load(), 1);
+		rds_transport_stats(
+			net->os(), [](void *, const char *, uint64_t) {}, nullptr);
+		EXPECT_EQ(fake::module().refs.load(), before + 1);
+	}
+	EXPECT_EQ(fake::module().refs.load(), before);
+	EXPECT_EQ(loop_module.refs.load(), 0);
+}
+
+/* Which types there are, and which module brings each. */
+TEST_F(Transports, AskedForByType)
+{
+	static std::string asked;
+	Socket s(*net);
+
+	host::on_module_request = [](const char *name) { asked += std::string(name) + " "; };
+	EXPECT_EQ(rds_socket_set_transport(s.core(), 0), -92);
+	EXPECT_EQ(rds_socket_set_transport(s.core(), 1), -92);
+	EXPECT_EQ(rds_socket_set_transport(s.core(), 3), -92)
+		<< "loopback is chosen by the address";
+	EXPECT_EQ(rds_socket_set_transport(s.core(), 4), -92);
+	EXPECT_EQ(asked, "rds_rdma ");
+	asked.clear();
+	rds_transport_unregister(fake::ops());
+	EXPECT_EQ(rds_socket_set_transport(s.core(), 2), -92);
+	EXPECT_EQ(asked, "rds_tcp ");
+	asked.clear();
+	rds_transport_unregister(loop);
+	EXPECT_EQ(s.bind(endpoint(parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}),
+				  4000)),
+		  -99);
+	EXPECT_EQ(asked, "rds_loop ");
+	host::on_module_request = nullptr;
+	ASSERT_EQ(rds_transport_register(loop), 0);
+	ASSERT_EQ(rds_transport_register(fake::ops()), 0);
+	EXPECT_EQ(rds_socket_set_transport(s.core(), 2), 0);
+}
+
+/* Another transport's connections are not its own. */
+TEST_F(Transports, UnregisterAndResetLeaveTheOthers)
+{
+	Socket s(*net);
+	auto conns = [this] {
+		unsigned int n = 0;
+
+		net->core()->conns.for_each([&](rds::Conn &) { n++; });
+		return n;
+	};
+
+	ASSERT_EQ(s.bind(endpoint(a1, 10)), 0);
+	ASSERT_EQ(s.send(endpoint(a2, 1), pattern(1)), 0);
+	ASSERT_EQ(s.send(endpoint(remote, 1), pattern(1)), 0);
+	sim::run_ready();
+	rds_path_connected(fake::wire().path);
+	sim::run_ready();
+	ASSERT_EQ(conns(), 3u);
+	rds_transport_net_reset(net->core(), loop);
+	sim::run_ready();
+	EXPECT_EQ(fake::wire().history(), "connect");
+	rds_transport_net_exit(net->core(), fake::ops());
+	EXPECT_EQ(conns(), 2u);
+	rds_transport_unregister(loop);
+	EXPECT_EQ(conns(), 0u);
+	ASSERT_EQ(rds_transport_register(loop), 0);
+}
+
 TEST_F(Transports, CountersOfAllAreTold)
 {
 	static const char *const names[] = {"fish", "fowl"};
-	struct rds_transport counting = *fake::ops(), boasting = *fake::ops();
+	static std::array<const char *, 64> kMany;
+	struct rds_transport counting = *fake::ops(), boasting = *fake::ops(), many = *loop;
 	std::string seen;
 
 	counting.type = 0;
@@ -105,15 +236,26 @@ TEST_F(Transports, CountersOfAllAreTold)
 	boasting = counting;
 	boasting.type = 1;
 	boasting.n_stats = 65; /* more than there is room for: left out */
+	many.type = 3;
+	many.n_stats = 64;
+	many.stat_names = kMany.data();
+	many.stats = [](struct rds_os_net *, uint64_t *v) { v[63] = 9; };
+	kMany.fill("x");
+	kMany[63] = "last";
 	ASSERT_EQ(rds_transport_register(&counting), 0);
 	ASSERT_EQ(rds_transport_register(&boasting), 0);
+	rds_transport_unregister(loop);
+	ASSERT_EQ(rds_transport_register(&many), 0);
 	rds_transport_stats(
 		net->os(),
 		[](void *arg, const char *name, uint64_t v) {
-			*static_cast<std::string *>(arg) += name + std::to_string(v) + " ";
+			if (v)
+				*static_cast<std::string *>(arg) += name + std::to_string(v) + " ";
 		},
 		&seen);
-	EXPECT_EQ(seen, "fish7 fowl8 ");
+	EXPECT_EQ(seen, "fish7 fowl8 last9 ");
+	rds_transport_unregister(&many);
+	ASSERT_EQ(rds_transport_register(loop), 0);
 	rds_transport_unregister(&boasting);
 	rds_transport_unregister(&counting);
 }
@@ -170,6 +312,8 @@ TEST_F(Transports, DefaultsOfTheTunables)
 	EXPECT_EQ(t.max_unacked_packets, 8u);
 	EXPECT_EQ(t.max_unacked_bytes, 16u << 20);
 	EXPECT_EQ(t.ping_enable, 1u);
+	EXPECT_EQ(t.max_passive, 4096u);
+	EXPECT_EQ(t.idle_timeout_ms, 300000u);
 }
 
 } // namespace

@@ -254,4 +254,52 @@ TEST(WireHello, LiesOnTheWireLikeThis)
 	EXPECT_EQ(h.flags, 4);
 }
 
+/* Sixteen bytes are filled and read to the last one, and not beyond. */
+TEST(WireExt, TheLastByteIsUsed)
+{
+	rds::wire::Header h = {};
+	rds::wire::ExtWriter w(h);
+	rds::wire::ExtView e;
+	unsigned int n = 0;
+
+	EXPECT_TRUE(w.npaths(0x0102));
+	EXPECT_TRUE(w.rdma(0x03040506));
+	EXPECT_TRUE(w.rdma(0x0708090a));
+	EXPECT_FALSE(w.rdma(1)) << "three bytes are left";
+	EXPECT_TRUE(w.npaths(0x0b0c));
+	EXPECT_FALSE(w.sport_idx(1));
+	EXPECT_EQ(h.ext[15], 0x0c);
+
+	rds::wire::ExtReader r(h);
+
+	while (r.next(e))
+		n++;
+	EXPECT_EQ(n, 4u);
+	EXPECT_FALSE(r.bad());
+	/* One byte less, and the last is cut short. */
+	h.ext[13] = static_cast<uint8_t>(rds::wire::Ext::kRdma);
+
+	rds::wire::ExtReader cut(h);
+
+	for (n = 0; cut.next(e);)
+		n++;
+	EXPECT_EQ(n, 3u);
+	EXPECT_TRUE(cut.bad());
+}
+
+/* A header that nobody sends a message with; what it acknowledges does not matter. */
+TEST(WireFields, AControlFrameHasNothingElse)
+{
+	for (unsigned int bits = 0; bits < 16; bits++) {
+		rds::wire::Fields f = {};
+
+		f.ack = 7;
+		f.seq = bits & 1;
+		f.sport = bits >> 1 & 1;
+		f.dport = bits >> 2 & 1;
+		f.flags = bits >> 3 & 1 ? 0 : +rds::wire::kRetransmitted;
+		EXPECT_EQ(rds::wire::is_control(f), !bits) << bits;
+	}
+}
+
 } // namespace

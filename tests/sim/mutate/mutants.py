@@ -610,8 +610,8 @@ MUTANTS = [
            " continue;", ""),
     # ---- counters that pass their end (aged.h, wrap_test.cc) ----
     Mutant("wrap-ack", "numbers are compared by their low 32 bits when they are acknowledged", QUEUE,
-           "rds::wire::get64(m->hdr.sequence) <= last :",
-           "uint32_t(rds::wire::get64(m->hdr.sequence)) <= uint32_t(last) :"),
+           "rds::wire::get64(m->hdr.sequence) <= last && (taken",
+           "uint32_t(rds::wire::get64(m->hdr.sequence)) <= uint32_t(last) && (taken"),
     Mutant("wrap-offset", "byte offsets are compared by their low 32 bits", QUEUE,
            "m->end_off <= acked_off_", "uint32_t(m->end_off) <= uint32_t(acked_off_)"),
     Mutant("wrap-duplicate", "a number is old by its low 32 bits", RECV_H,
