@@ -124,7 +124,7 @@ std::string End::miscounted() const
 			     link.failed, link.told, link.paused, link.under_way, link.p.flow})
 		expect("a flag", flag, flag != 0);
 	expect("rx_frames", counts[RDS_IB_LINK_rx_frames],
-	       link.taken + (link.taken != link.arrived && link.stage));
+	       (link.taken - begin) + (link.taken != link.arrived && link.stage));
 	return t;
 }
 

@@ -47,8 +47,11 @@ void addTold(Facts &facts)
 			out(name + ", then", last);
 			/* How many more come before the sender hears of it is luck. */
 			out(name + ", all that fit", sent * length >= 20000 ? "taken" : "refused");
-			while (pair.send(length) < 0 && receive(pair.to).result > 0)
+			/* Mainline tells the sender by a worker, which may be late. */
+			while (pair.send(length) < 0 && receive(pair.to).result > 0) {
 				sent--;
+				usleep(3000);
+			}
 			out(name + ", unread when it is clear", sent);
 		}
 	});

@@ -345,12 +345,14 @@ void addSocketsTable(Facts &facts)
 		eventually([&] { return readAll(pair.to) == 10; }, soon);
 		usleep(300000);
 		const auto after = readCounterMap(pair.from);
+		/* Not conn_reset: mainline counts other places' in it, which still call the silent.
+		 */
 		for (const char *name :
 		     {"send_queued", "recv_queued", "recv_delivered", "copy_from_user",
-		      "copy_to_user", "recv_drop_no_sock", "recv_drop_old_seq", "conn_reset",
-		      "cong_send_blocked", "cong_send_error", "send_queue_full", "send_rdma",
-		      "recv_ping", "send_pong", "recv_bytes_added_to_sock",
-		      "recv_bytes_removed_from_sock", "recv_bytes_freed_fromsock"})
+		      "copy_to_user", "recv_drop_no_sock", "recv_drop_old_seq", "cong_send_blocked",
+		      "cong_send_error", "send_queue_full", "send_rdma", "recv_ping", "send_pong",
+		      "recv_bytes_added_to_sock", "recv_bytes_removed_from_sock",
+		      "recv_bytes_freed_fromsock"})
 			out(name, after.count(name) ? std::to_string(after.at(name) - before[name])
 						    : "absent");
 	});
