@@ -33,7 +33,7 @@ struct rds_addr neighbour(const struct rds_addr &first, unsigned int n)
 
 Crowd::Crowd(const struct rds_addr &first, unsigned int n, std::vector<struct rds_addr> victims,
 	     std::vector<uint16_t> ports)
-	: victims_(std::move(victims)), ports_(std::move(ports))
+	: Trouble(std::move(victims), std::move(ports))
 {
 	const network::HostId id = network::host_of(first);
 
@@ -52,8 +52,7 @@ Crowd::~Crowd()
 
 void Crowd::stop()
 {
-	stopped_ = true;
-	life_ = nullptr;
+	no_more();
 	for (const auto &a : addrs_)
 		tube::listen(a, nullptr);
 	sim::wait_until([this] { return !busy; });
@@ -66,21 +65,14 @@ void Crowd::stop()
 
 void Crowd::come_later()
 {
-	sim::after(
-		sim::random_below(kComeNs), "stranger",
-		[this, life = std::weak_ptr<char>(life_)] {
-			if (life.lock())
-				come();
-		},
-		sim::Context::kProcess);
+	soon(kComeNs, "stranger", [this] { come(); });
 }
 
 void Crowd::come()
 {
 	std::erase_if(lines_, [](const LineRef &l) { return l->closed(); });
 	for (uint64_t n = 1 + sim::random_below(4); n && lines_.size() < kMaxLines; n--) {
-		LineRef l = Line::call(*this, addrs_[sim::random_below(addrs_.size())],
-				       victims_[sim::random_below(victims_.size())]);
+		LineRef l = Line::call(*this, addrs_[sim::random_below(addrs_.size())], victim());
 
 		lines_.push_back(l);
 		leave_later(l);
@@ -91,26 +83,20 @@ void Crowd::come()
 void Crowd::leave_later(const LineRef &line)
 {
 	old_.push_back(line);
-	sim::after(
-		sim::random_below(kStayNs), "stranger goes",
-		[this, line, life = std::weak_ptr<char>(life_)] {
-			if (!life.lock())
-				return;
+	soon(kStayNs, "stranger goes", [this, line] {
+		tube::Locked l(line->end());
 
-			tube::Locked l(line->end());
-
-			if (line->end().open && sim::chance(300))
-				speak(*line);
-			if (line->end().open && sim::chance(300))
-				line->finish();
-			line->close();
-		},
-		sim::Context::kProcess);
+		if (line->end().open && sim::chance(300))
+			speak(*line);
+		if (line->end().open && sim::chance(300))
+			line->finish();
+		line->close();
+	});
 }
 
 host::Bytes Crowd::words() const
 {
-	const uint16_t port = ports_[sim::random_below(ports_.size())];
+	const uint16_t port = good_port();
 
 	switch (sim::random_below(7)) {
 	case 0:
@@ -163,7 +149,7 @@ void Crowd::incoming(const tube::Ref &p)
 {
 	tube::Locked l(p->end[1]);
 
-	if (stopped_ || lines_.size() >= kMaxLines || sim::chance(500)) {
+	if (stopped() || lines_.size() >= kMaxLines || sim::chance(500)) {
 		tube::refuse(p, 1);
 		return;
 	}

@@ -37,12 +37,8 @@ private:
 	host::Bytes words() const;
 
 	std::vector<struct rds_addr> addrs_;
-	const std::vector<struct rds_addr> victims_;
-	const std::vector<uint16_t> ports_;
 	std::vector<LineRef> lines_; /* all that have not gone */
 	std::vector<LineRef> old_;   /* callbacks may be inside */
-	std::shared_ptr<char> life_ = std::make_shared<char>();
-	bool stopped_ = false;
 };
 
 } // namespace peer

@@ -15,36 +15,11 @@ constexpr uint64_t kPauseNs = 200 * 1000;
 constexpr size_t kMaxTalks = 4;
 constexpr size_t kMapBytes = 8192;
 
-host::Bytes noise(size_t n)
-{
-	host::Bytes b(n);
-
-	for (auto &c : b)
-		c = static_cast<unsigned char>(sim::random());
-	return b;
-}
-
-uint64_t odd_number(uint64_t near)
-{
-	switch (sim::random_below(5)) {
-	case 0:
-		return 0;
-	case 1:
-		return ~0ull;
-	case 2:
-		return sim::random();
-	case 3:
-		return near + sim::random_below(100);
-	default:
-		return near - std::min<uint64_t>(near, sim::random_below(100));
-	}
-}
-
 } // namespace
 
 Liar::Liar(const struct rds_addr &addr, std::vector<struct rds_addr> victims,
 	   std::vector<uint16_t> ports)
-	: addr(addr), victims_(std::move(victims)), ports_(std::move(ports))
+	: Trouble(std::move(victims), std::move(ports)), addr(addr)
 {
 	if (network::host_of(addr) == network::kNobody)
 		network::add_host({addr});
@@ -59,8 +34,7 @@ Liar::~Liar()
 
 void Liar::stop()
 {
-	stopped_ = true;
-	life_ = nullptr;
+	no_more();
 	tube::listen(addr, nullptr);
 	sim::wait_until([this] { return !busy; });
 	for (auto &l : lines_) {
@@ -73,19 +47,7 @@ void Liar::stop()
 
 void Liar::wake_later()
 {
-	sim::after(
-		sim::random_below(kPauseNs), "liar",
-		[this, life = std::weak_ptr<char>(life_)] {
-			if (life.lock())
-				wake();
-		},
-		sim::Context::kProcess);
-}
-
-uint16_t Liar::port() const
-{
-	return sim::chance(900) ? ports_[sim::random_below(ports_.size())]
-				: static_cast<uint16_t>(sim::random());
+	soon(kPauseNs, "liar", [this] { wake(); });
 }
 
 void Liar::begin(const LineRef &l)
@@ -98,7 +60,7 @@ void Liar::incoming(const tube::Ref &p)
 {
 	tube::Locked l(p->end[1]);
 
-	if (stopped_ || talks_.size() >= kMaxTalks || sim::chance(200))
+	if (stopped() || talks_.size() >= kMaxTalks || sim::chance(200))
 		tube::refuse(p, 1);
 	else
 		begin(Line::take(*this, p));
@@ -129,7 +91,7 @@ void Liar::wake()
 {
 	std::erase_if(talks_, [](const Talk &t) { return t.line->closed(); });
 	if (talks_.size() < kMaxTalks && sim::chance(300)) {
-		begin(Line::call(*this, addr, victims_[sim::random_below(victims_.size())]));
+		begin(Line::call(*this, addr, victim()));
 	} else if (!talks_.empty()) {
 		size_t i = sim::random_below(talks_.size());
 		LineRef line = talks_[i].line;

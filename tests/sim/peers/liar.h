@@ -49,15 +49,10 @@ private:
 	host::Bytes lie(Talk &t);
 	host::Bytes wrong_header(Talk &t);
 	host::Bytes good(Talk &t, size_t n);
-	uint16_t port() const;
 
-	const std::vector<struct rds_addr> victims_;
-	const std::vector<uint16_t> ports_;
 	std::vector<Talk> talks_;
 	std::vector<LineRef> lines_;
 	host::Bytes last_;
-	std::shared_ptr<char> life_ = std::make_shared<char>();
-	bool stopped_ = false;
 };
 
 } // namespace peer

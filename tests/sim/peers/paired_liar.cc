@@ -18,36 +18,11 @@ constexpr size_t kMaxTalks = 4;
 constexpr unsigned int kMaxUnsent = 100;
 constexpr size_t kMaxFrames = 4;
 
-host::Bytes noise(size_t n)
-{
-	host::Bytes b(n);
-
-	for (auto &c : b)
-		c = static_cast<unsigned char>(sim::random());
-	return b;
-}
-
-uint64_t odd_number(uint64_t near)
-{
-	switch (sim::random_below(5)) {
-	case 0:
-		return 0;
-	case 1:
-		return ~0ull;
-	case 2:
-		return sim::random();
-	case 3:
-		return near + sim::random_below(100);
-	default:
-		return near - std::min<uint64_t>(near, sim::random_below(100));
-	}
-}
-
 } // namespace
 
 PairedLiar::PairedLiar(const struct rds_addr &addr, std::vector<struct rds_addr> victims,
 		       std::vector<uint16_t> ports)
-	: addr(addr), victims_(std::move(victims)), ports_(std::move(ports))
+	: Trouble(std::move(victims), std::move(ports)), addr(addr)
 {
 	if (network::host_of(addr) == network::kNobody)
 		network::add_host({addr});
@@ -62,8 +37,7 @@ PairedLiar::~PairedLiar()
 
 void PairedLiar::stop()
 {
-	stopped_ = true;
-	life_ = nullptr;
+	no_more();
 	fabric::listen(addr, nullptr);
 	sim::wait_until([this] { return !busy; });
 	for (auto &c : lines_) {
@@ -76,19 +50,7 @@ void PairedLiar::stop()
 
 void PairedLiar::wake_later()
 {
-	sim::after(
-		sim::random_below(kPauseNs), "liar",
-		[this, life = std::weak_ptr<char>(life_)] {
-			if (life.lock())
-				wake();
-		},
-		sim::Context::kProcess);
-}
-
-uint16_t PairedLiar::port() const
-{
-	return sim::chance(900) ? ports_[sim::random_below(ports_.size())]
-				: static_cast<uint16_t>(sim::random());
+	soon(kPauseNs, "liar", [this] { wake(); });
 }
 
 /* What it says while connecting: often good. */
@@ -117,7 +79,7 @@ fabric::Data PairedLiar::odd_offer(const struct rds_addr &to) const
 
 	/* In another's name, which adapters' addresses belie, or nobody's. */
 	const bool name = sim::chance(50);
-	fabric::Data d = say(name ? victims_[sim::random_below(victims_.size())] : addr, to, s);
+	fabric::Data d = say(name ? victim() : addr, to, s);
 
 	if (sim::chance(50))
 		d.resize(sim::random_below(d.size() + 20));
@@ -136,7 +98,7 @@ void PairedLiar::begin(const ChannelRef &c, bool open)
 
 void PairedLiar::call()
 {
-	const struct rds_addr &to = victims_[sim::random_below(victims_.size())];
+	const struct rds_addr &to = victim();
 	ChannelRef c = Channel::call(*this, addr, to, odd_offer(to),
 				     static_cast<unsigned int>(sim::random_below(40)));
 
@@ -152,7 +114,7 @@ void PairedLiar::incoming(const fabric::Ref &p)
 	fabric::Locked l(p->qp[1]);
 	ChannelRef c = nullptr;
 
-	if (!stopped_ && talks_.size() < kMaxTalks && !sim::chance(300))
+	if (!stopped() && talks_.size() < kMaxTalks && !sim::chance(300))
 		c = Channel::take(*this, p, odd_offer(p->addr[0]),
 				  static_cast<unsigned int>(sim::random_below(40)));
 	if (c)

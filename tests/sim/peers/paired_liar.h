@@ -57,15 +57,10 @@ private:
 	void lie(Talk &t);
 	void message(Talk &t);
 	void put(Talk &t, host::Bytes f);
-	uint16_t port() const;
 
-	const std::vector<struct rds_addr> victims_;
-	const std::vector<uint16_t> ports_;
 	std::vector<Talk> talks_;
 	std::vector<ChannelRef> lines_;
 	host::Bytes last_;
-	std::shared_ptr<char> life_ = std::make_shared<char>();
-	bool stopped_ = false;
 };
 
 } // namespace peer
