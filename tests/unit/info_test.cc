@@ -173,6 +173,34 @@ TEST_F(Info, ReceivedMessagesAreTheReceiversOwnWithIpv6)
 	EXPECT_EQ(v[0].fport, 6006);
 }
 
+/* In every table, of the connection and of each message. */
+TEST_F(Info, PrioritiesAreShown)
+{
+	std::vector<struct rds_conn_info> conns;
+	std::vector<struct rds_path_info> paths;
+
+	fake::set_caps(RDS_CAP_RDMA);
+	ASSERT_EQ(rds_socket_set_tos(s->core(), 5), 0);
+	ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(9)), 0);
+	sim::run_ready();
+
+	auto waiting = messages(RDS_QUEUE_SEND);
+
+	ASSERT_EQ(waiting.size(), 1u);
+	EXPECT_EQ(waiting[0].tos, 5);
+	EXPECT_TRUE(rds::same_addr(waiting[0].laddr, a1));
+	EXPECT_TRUE(rds::same_addr(waiting[0].faddr, remote));
+	rds_info_conns(net->core(), collect<struct rds_conn_info>, &conns);
+	rds_info_paths(net->core(), collect<struct rds_path_info>, &paths);
+	ASSERT_EQ(conns.size(), 1u);
+	ASSERT_EQ(paths.size(), 1u);
+	EXPECT_EQ(conns[0].tos, 5);
+	EXPECT_EQ(paths[0].tos, 5);
+	EXPECT_EQ(paths[0].next_tx_seq, 2u);
+	EXPECT_TRUE(rds::same_addr(conns[0].laddr, a1) && rds::same_addr(conns[0].faddr, remote));
+	EXPECT_TRUE(rds::same_addr(paths[0].laddr, a1) && rds::same_addr(paths[0].faddr, remote));
+}
+
 TEST_F(Info, ShowsBoundSockets)
 {
 	std::vector<struct rds_socket_info> v;

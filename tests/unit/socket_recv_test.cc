@@ -176,6 +176,31 @@ TEST_F(SocketRecv, StampsWhenAsked)
 	EXPECT_NE(stamped->info.trace_ns[2], 0u);
 }
 
+/* Link-local addresses mean something on one interface: an answer has to go out where it came in.
+ */
+TEST_F(SocketRecv, FromIsWhoSentIt)
+{
+	const struct rds_addr there = host::addr6(9);
+	Socket here(*net);
+
+	ASSERT_EQ(here.bind(endpoint(a1, 4000, 3)), 0);
+	ASSERT_EQ(here.send(endpoint(there, 6000, 3), {}), 0);
+	sim::run_ready();
+	ASSERT_EQ(rds_path_scope(fake::wire().path), 3u);
+	rds_path_connected(fake::wire().path);
+	sim::run_ready();
+	ASSERT_EQ(fake::arrive(fake::wire().path, 1, 6000, 4000, pattern(7)), 0);
+
+	auto r = here.recv();
+
+	ASSERT_TRUE(r);
+	EXPECT_EQ(r->info.from.scope, 3u);
+	EXPECT_EQ(r->info.from.port, 6000);
+	EXPECT_EQ(r->info.len, 7u);
+	EXPECT_EQ(r->info.from.addr.w[0], there.w[0]);
+	EXPECT_EQ(r->info.from.addr.w[1], there.w[1]);
+}
+
 /* A sender that ignores congestion: the path waits, nothing is lost, memory stays bounded. */
 TEST_F(SocketRecv, HoldsThePathBeyondTheHardLimit)
 {

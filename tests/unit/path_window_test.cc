@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Small messages that wait for company (path_queue.cc): exactly how long, and for how much. */
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+using fake::wire;
+
+constexpr uint64_t kUs = 1000;
+
+/* A path that is up and keeps messages back when more are announced. */
+class PathWindow : public CoreTest
+{
+protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		fake::set_caps(RDS_CAP_COALESCE);
+		s = std::make_unique<host::Socket>(*net);
+		s->sock().sndbuf = 1 << 20;
+		ASSERT_EQ(s->bind(host::endpoint(a1, 4000)), 0);
+		send(10, false);
+		bring_up();
+	}
+	void TearDown() override
+	{
+		s.reset();
+		CoreTest::TearDown();
+	}
+	void bring_up()
+	{
+		sim::run_ready();
+		rds_path_connected(wire().path);
+		sim::run_for(10 * rds::kHoldPauseNs);
+	}
+	void send(uint32_t len, bool more = true)
+	{
+		ASSERT_EQ(s->send(host::endpoint(remote, 5000), pattern(len), more), 0);
+		sim::run_ready();
+	}
+	std::unique_ptr<host::Socket> s;
+};
+
+/* From the first that waits on, however many come to it; and every time anew. */
+TEST_F(PathWindow, EndsWhenTheFirstHasWaitedLongEnough)
+{
+	for (int round = 0; round < 3; round++) {
+		size_t had = wire().sent.size();
+
+		for (int i = 0; i < 5; i++) {
+			send(10);
+			sim::run_for(rds::kHoldWindowNs / 5 - (i == 4));
+		}
+		EXPECT_EQ(wire().sent.size(), had) << round;
+		sim::run_for(1);
+		EXPECT_EQ(wire().sent.size(), had + 5 * (RDS_HEADER_BYTES + 10)) << round;
+		EXPECT_EQ(net->stat(RDS_S_send_held), 5u * (static_cast<unsigned>(round) + 1));
+	}
+}
+
+/* One that needs no company ends it, and the next begins its own. */
+TEST_F(PathWindow, EndsWithOneThatHasNothingBehindIt)
+{
+	size_t had = wire().sent.size();
+
+	sim::run_for(10 * rds::kHoldPauseNs);
+	send(10);
+	sim::run_for(20 * kUs);
+	send(10, false);
+	EXPECT_EQ(wire().sent.size(), had + 2 * (RDS_HEADER_BYTES + 10));
+	EXPECT_EQ(wire().last_batch, 2u);
+	send(10);
+	sim::run_for(rds::kHoldWindowNs - 1);
+	EXPECT_EQ(wire().sent.size(), had + 2 * (RDS_HEADER_BYTES + 10));
+	sim::run_for(1);
+	EXPECT_EQ(wire().sent.size(), had + 3 * (RDS_HEADER_BYTES + 10));
+}
+
+/* With headers, to the byte; what is out, or was taken back, does not count. */
+TEST_F(PathWindow, EndsWhenEnoughAreTogether)
+{
+	constexpr uint32_t kHeader = RDS_HEADER_BYTES;
+	const struct rds_endpoint to = host::endpoint(remote, 5000);
+
+	for (uint32_t missing : {0u, 1u}) {
+		size_t had = wire().sent.size();
+		unsigned int xmits = wire().xmits;
+
+		send(100);
+		rds_socket_cancel(s->core(), &to);
+		send(100);
+		send(rds::kHoldBytes - 2 * kHeader - 100 - missing);
+		if (missing) {
+			EXPECT_EQ(wire().sent.size(), had);
+			sim::run_for(rds::kHoldWindowNs);
+		}
+		EXPECT_EQ(wire().sent.size(), had + rds::kHoldBytes - missing);
+		EXPECT_EQ(wire().xmits, xmits + 1);
+		rds_path_acked(wire().path, wire().sent.size());
+		sim::run_for(10 * rds::kHoldPauseNs);
+	}
+}
+
+/* Without the capability nothing waits, whatever is announced. */
+TEST_F(PathWindow, IsTheTransportsWish)
+{
+	size_t had = wire().sent.size();
+
+	fake::set_caps(0);
+	send(10);
+	EXPECT_EQ(wire().sent.size(), had + RDS_HEADER_BYTES + 10);
+	EXPECT_EQ(net->stat(RDS_S_send_held), 0u);
+}
+
+} // namespace

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One numbered flow (recv_query.h), at the bounds of what it follows. */
+#include "fixture.h"
+#include "net/rds/recv_query.h"
+
+namespace
+{
+
+using rds::kOrderWindow;
+using rds::RecvFlow;
+
+/* Numbers are wrapping distances: every test begins at several places. */
+constexpr uint32_t kStarts[] = {0, 1, 5000, 0x7ffffff0, 0x80000000, 0xfffff000, 0xffffffff};
+
+/* A flow of which all up to @at has arrived. */
+class Flow
+{
+public:
+	explicit Flow(uint32_t at)
+	{
+		f.assign(host::endpoint(host::addr4(1), 5000));
+		f.note({at, at});
+	}
+	void expect_now(uint32_t first, uint32_t contig, uint32_t seen)
+	{
+		EXPECT_TRUE(f.now.known);
+		EXPECT_EQ(f.now.first, first);
+		EXPECT_EQ(f.now.contig, contig);
+		EXPECT_EQ(f.now.seen, seen);
+	}
+
+	RecvFlow f;
+};
+
+TEST(RecvFlowTest, OneThatIsNewKnowsNothingBefore)
+{
+	for (uint32_t at : kStarts) {
+		Flow a(at);
+
+		a.expect_now(at - 1, at, at);
+		a.f.assign(host::endpoint(host::addr4(1), 5001));
+		EXPECT_FALSE(a.f.now.known);
+		EXPECT_EQ(a.f.now.peer.port, 5001);
+	}
+}
+
+TEST(RecvFlowTest, TheFarthestThatFits)
+{
+	for (uint32_t at : kStarts) {
+		Flow a(at), b(at);
+
+		a.f.note({at + kOrderWindow, at + 1});
+		a.expect_now(at - 1, at, at + kOrderWindow);
+		/* And then the rest, from its far end. */
+		for (uint32_t i = kOrderWindow - 1; i; i--)
+			a.f.note({at + i, at + 1});
+		a.expect_now(at - 1, at + kOrderWindow, at + kOrderWindow);
+		/* One more than fits. */
+		b.f.note({at + kOrderWindow + 1, at + 1});
+		EXPECT_FALSE(b.f.now.known);
+	}
+}
+
+/* What its sender knows delivered is settled as far as the window reaches; beyond, it is another
+ * count. */
+TEST(RecvFlowTest, TheFarthestThatIsSettled)
+{
+	for (uint32_t at : kStarts) {
+		const uint32_t near = at + kOrderWindow + 1;
+		Flow a(at), b(at);
+
+		a.f.note({near, near});
+		a.expect_now(at - 1, near, near);
+		b.f.note({near + 1, near + 1});
+		b.expect_now(near, near + 1, near + 1);
+	}
+}
+
+/* A gap that is settled leaves no mark for the number that comes to its place in the table. */
+TEST(RecvFlowTest, NothingIsLeftOfWhatIsSettled)
+{
+	for (uint32_t at : kStarts) {
+		Flow a(at);
+
+		a.f.note({at + 3, at + 1});
+		a.f.note({at + 5, at + 1});
+		a.f.note({at + 6, at + 6}); /* all below came, or never will */
+		a.expect_now(at - 1, at + 6, at + 6);
+		for (uint32_t i = 2; i <= 6; i++) {
+			a.f.note({at + i + kOrderWindow, at + 7});
+			EXPECT_EQ(a.f.now.contig, at + 6);
+		}
+		a.f.note({at + 7, at + 7});
+		a.expect_now(at - 1, at + 7, at + 6 + kOrderWindow);
+	}
+}
+
+TEST(RecvFlowTest, ANumberThatComesTwiceIsAnotherCount)
+{
+	for (uint32_t at : kStarts) {
+		for (uint32_t twice : {at, at + 2}) {
+			Flow a(at);
+
+			a.f.note({at + 2, at + 1});
+			a.expect_now(at - 1, at, at + 2);
+			a.f.note({twice, twice});
+			a.expect_now(twice - 1, twice, twice);
+			/* Of what had arrived nothing is left. */
+			a.f.note({twice + 1, twice + 1});
+			EXPECT_EQ(a.f.now.contig, twice + 1);
+		}
+	}
+}
+
+/* Where counting began moves along, so that it is never half the numbers away. */
+TEST(RecvFlowTest, TheBeginningFollowsFarBehind)
+{
+	constexpr uint32_t kFar = 1u << 30;
+
+	for (uint32_t at : kStarts) {
+		Flow a(at);
+
+		a.f.now.first = at - (kFar - 1);
+		a.f.note({at + 1, at + 1});
+		a.expect_now(at + 1 - kFar, at + 1, at + 1);
+		for (uint32_t i = 2; i < 10; i++) {
+			a.f.note({at + i, at + i});
+			a.expect_now(at + i - kFar, at + i, at + i);
+		}
+	}
+}
+
+/* ---- what is held ---- */
+
+TEST(RecvFlowTest, HeldIsWhatHasArrivedSinceTheBeginning)
+{
+	for (uint32_t at : kStarts) {
+		Flow a(at);
+
+		a.f.note({at + 4, at + 1});
+		a.f.freeze();
+		EXPECT_FALSE(a.f.holds());
+		EXPECT_FALSE(a.f.hold(at - 1)) << "the last before it";
+		EXPECT_FALSE(a.f.hold(at + 5)) << "beyond the highest";
+		EXPECT_FALSE(a.f.holds());
+		EXPECT_TRUE(a.f.hold(at + 4));
+		EXPECT_TRUE(a.f.holds());
+		EXPECT_EQ(a.f.span(), 4u) << "with the gap of three";
+		EXPECT_TRUE(a.f.hold(at));
+		EXPECT_EQ(a.f.span(), 5u);
+		/* Asked anew: nothing is held of the last time. */
+		a.f.freeze();
+		EXPECT_FALSE(a.f.holds());
+		EXPECT_TRUE(a.f.hold(at));
+		EXPECT_EQ(a.f.span(), 5u);
+		EXPECT_TRUE(a.f.hold(at + 4));
+		EXPECT_EQ(a.f.span(), 5u);
+	}
+}
+
+/* As many as are held, if a peer that lies used a number more than once. */
+TEST(RecvFlowTest, TheSpanIsNoLessThanWhatIsHeld)
+{
+	Flow a(7);
+
+	a.f.freeze();
+	for (uint32_t i = 1; i < 10; i++) {
+		EXPECT_TRUE(a.f.hold(7));
+		EXPECT_EQ(a.f.span(), i);
+	}
+}
+
+/* Of one that is arriving 31 bits are known: it is the nearest ahead of all that came. */
+TEST(RecvFlowTest, ArrivingIsAheadWithinTheWindow)
+{
+	constexpr uint32_t kKnown = (1u << 31) - 1;
+
+	for (uint32_t at : kStarts) {
+		for (uint32_t ahead : {1u, 2u, 100u, kOrderWindow - 1, kOrderWindow}) {
+			Flow a(at);
+
+			a.f.freeze();
+			EXPECT_TRUE(a.f.hold_arriving((at + ahead) & kKnown)) << at << " " << ahead;
+			EXPECT_EQ(a.f.then.seen, at + ahead);
+			EXPECT_EQ(a.f.span(), ahead);
+			EXPECT_EQ(a.f.now.seen, at) << "it has not arrived";
+		}
+		for (uint32_t off : {0u, 0u - 1, kOrderWindow + 1, kOrderWindow + 2}) {
+			Flow a(at);
+
+			a.f.freeze();
+			EXPECT_FALSE(a.f.hold_arriving((at + off) & kKnown)) << at << " " << off;
+			EXPECT_FALSE(a.f.holds());
+			EXPECT_EQ(a.f.then.seen, at);
+		}
+	}
+}
+
+/* One that fills a gap is beyond nothing. */
+TEST(RecvFlowTest, ArrivingInAGapMovesNoEnd)
+{
+	for (uint32_t at : kStarts) {
+		Flow a(at);
+
+		a.f.note({at + 4, at + 1});
+		a.f.freeze();
+		EXPECT_TRUE(a.f.hold_arriving((at + 2) & 0x7fffffff));
+		EXPECT_EQ(a.f.then.seen, at + 4);
+		EXPECT_EQ(a.f.span(), 4u) << "from what is missing first";
+	}
+}
+
+} // namespace
