@@ -265,8 +265,10 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 	made->hdr = h;
 	made->fresh = true;
 	p.arriving.store(f.flags == wire::kCongBitmap ? 0 : arriving_word(h, f));
-	if (RDS_UNLIKELY(trace_users.load()))
+	if (RDS_UNLIKELY(trace_users.load())) {
 		p.trace_head_ns = rds_now_ns();
+		p.trace_whole_ns = 0;
+	}
 	*m = made;
 	return 0;
 }
