@@ -37,9 +37,10 @@ def nobody_notices(t):
     """Messages that come just when a connection is about to go: exactly once, in order."""
     impatient(t.a, t.b)
     flows = Flows(t, t.a, A, t.b, B, "--flows 4", send_options="--rate 4 --drain 15")
-    for _ in range(300):
+    # Of some thirty messages one comes late enough.
+    for _ in range(600):
         flows.wait_progress(1)
-        if counters(t, t.b)["conn_collected"] >= 10:
+        if counters(t, t.b)["conn_collected"] >= 5:
             break
     else:
         raise AssertionError("it was never idle for long enough")
