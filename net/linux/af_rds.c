@@ -134,24 +134,29 @@ static int rds_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 	}
 }
 
-static const struct proto_ops rds_proto_ops = {.family = AF_RDS,
-					       .owner = THIS_MODULE,
-					       .release = rds_release,
-					       .bind = rds_bind,
-					       .connect = rds_connect,
-					       .socketpair = sock_no_socketpair,
-					       .accept = sock_no_accept,
-					       .getname = rds_getname,
-					       .poll = rds_poll,
-					       .ioctl = rds_ioctl,
-					       .listen = sock_no_listen,
-					       .shutdown = sock_no_shutdown,
-					       .setsockopt = rds_setsockopt,
-					       .getsockopt = rds_getsockopt,
-					       .sendmsg = rds_sendmsg,
-					       .recvmsg = rds_recvmsg,
-					       .mmap = sock_no_mmap,
-					       RDS_NO_SENDPAGE};
+/* RDS_NO_SENDPAGE brings its comma, or is nothing. */
+/* clang-format off */
+static const struct proto_ops rds_proto_ops = {
+	.family = AF_RDS,
+	.owner = THIS_MODULE,
+	.release = rds_release,
+	.bind = rds_bind,
+	.connect = rds_connect,
+	.socketpair = sock_no_socketpair,
+	.accept = sock_no_accept,
+	.getname = rds_getname,
+	.poll = rds_poll,
+	.ioctl = rds_ioctl,
+	.listen = sock_no_listen,
+	.shutdown = sock_no_shutdown,
+	.setsockopt = rds_setsockopt,
+	.getsockopt = rds_getsockopt,
+	.sendmsg = rds_sendmsg,
+	.recvmsg = rds_recvmsg,
+	.mmap = sock_no_mmap,
+	RDS_NO_SENDPAGE
+};
+/* clang-format on */
 
 static int rds_create(struct net *net, struct socket *sock, int protocol, int kern)
 {

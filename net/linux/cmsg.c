@@ -27,8 +27,7 @@ int rds_cmsg_check_rdma(struct msghdr *msg)
 	struct cmsghdr *c;
 	u64 total = 0;
 
-	for_each_cmsghdr(c, msg)
-	{
+	for_each_cmsghdr(c, msg) {
 		if (!CMSG_OK(msg, c))
 			return -EINVAL;
 		if (c->cmsg_level != SOL_RDS || c->cmsg_type != RDS_CMSG_RDMA_ARGS)
@@ -174,8 +173,7 @@ int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy, struct 
 	struct cmsghdr *c;
 	int groups = 0, group, err;
 
-	for_each_cmsghdr(c, msg)
-	{
+	for_each_cmsghdr(c, msg) {
 		if (!CMSG_OK(msg, c))
 			return -EINVAL;
 		if (c->cmsg_level != SOL_RDS)

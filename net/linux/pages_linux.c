@@ -23,8 +23,7 @@ static void unpin(struct rds_pages *p)
 	struct page *page;
 	unsigned int i;
 
-	for_each_sgtable_sg(&p->sgt, sg, i)
-	{
+	for_each_sgtable_sg(&p->sgt, sg, i) {
 		page = sg_page(sg);
 		/* Of a pin that failed only the first ones are there. */
 		if (!page)
@@ -40,8 +39,7 @@ static void unpin_work_fn(struct work_struct *work)
 {
 	struct rds_pages *p, *next;
 
-	llist_for_each_entry_safe(p, next, llist_del_all(&unpin_list), free)
-	{
+	llist_for_each_entry_safe(p, next, llist_del_all(&unpin_list), free) {
 		unpin(p);
 		cond_resched();
 	}

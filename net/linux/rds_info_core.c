@@ -25,7 +25,7 @@ static void counters(struct net *net, struct rds_info_buf *b)
 		u64 sum = 0;
 		int cpu;
 
-		for_each_possible_cpu (cpu)
+		for_each_possible_cpu(cpu)
 			sum += READ_ONCE(per_cpu_ptr(stats, cpu)->v[id]);
 		add_counter(b, rds_stat_name(id), sum);
 	}
@@ -163,7 +163,7 @@ void rds_each_socket(struct net *net, void (*fn)(void *arg, const struct rds_soc
 	struct rds_sock *rs;
 
 	spin_lock(&rn->socks_lock);
-	list_for_each_entry (rs, &rn->socks, net_link)
+	list_for_each_entry(rs, &rn->socks, net_link)
 		fn(arg, rs);
 	spin_unlock(&rn->socks_lock);
 }

@@ -255,7 +255,7 @@ void rds_path::let_go()
 
 void rds_path::acked(uint64_t bytes)
 {
-	/* What the transport has is not news but for lent pages: the peer itself tells. */
+	/* The peer itself tells; only lent pages wait for the transport, too. */
 	if (peer() == rds::Peer::kAcks && !conn.lends.load())
 		return;
 

@@ -13,8 +13,9 @@ namespace rds
 bool SendSpace::has_room(struct rds_socket *s) const
 {
 	uint32_t bytes = bytes_.load_seq();
+	uint64_t mem = mem_.used_seq();
 
-	return below(bytes, mem_.used_seq(), rds_socket_sndbuf(s));
+	return below(bytes, mem, rds_socket_sndbuf(s));
 }
 
 bool SendSpace::wait_for_room(struct rds_socket *s)

@@ -58,7 +58,7 @@ static struct rds_ib_dev *rds_ib_dev_find(const struct ib_device *ibdev)
 {
 	struct rds_ib_dev *dev;
 
-	list_for_each_entry (dev, &rds_ib_devs, all)
+	list_for_each_entry(dev, &rds_ib_devs, all)
 		if (dev->ibdev == ibdev)
 			return dev;
 	return NULL;
@@ -85,7 +85,7 @@ static void rds_ib_remove(struct ib_device *ibdev, void *data)
 		return;
 	rds_ib_count(RDS_IB_S_device_removals);
 	spin_lock_bh(&dev->lock);
-	list_for_each_entry (tp, &dev->paths, on_dev)
+	list_for_each_entry(tp, &dev->paths, on_dev)
 		rds_path_drop(tp->path, RDS_DROP_ERROR);
 	spin_unlock_bh(&dev->lock);
 	rds_ib_dev_put(dev);
@@ -207,9 +207,9 @@ void rds_ib_each_path(void (*fn)(void *arg, struct rds_ib_path *tp), void *arg)
 	struct rds_ib_dev *dev;
 
 	spin_lock_bh(&rds_ib_devs_lock);
-	list_for_each_entry (dev, &rds_ib_devs, all) {
+	list_for_each_entry(dev, &rds_ib_devs, all) {
 		spin_lock(&dev->lock);
-		list_for_each_entry (tp, &dev->paths, on_dev)
+		list_for_each_entry(tp, &dev->paths, on_dev)
 			fn(arg, tp);
 		spin_unlock(&dev->lock);
 	}

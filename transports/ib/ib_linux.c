@@ -23,7 +23,7 @@ static void rds_ib_stats(struct rds_os_net *os, uint64_t *values)
 	BUILD_BUG_ON(ARRAY_SIZE(rds_ib_stat_names) != RDS_IB_STAT_COUNT);
 	for (i = 0; i < RDS_IB_STAT_COUNT; i++) {
 		values[i] = 0;
-		for_each_possible_cpu (cpu)
+		for_each_possible_cpu(cpu)
 			values[i] += READ_ONCE(per_cpu(rds_ib_counters, cpu).v[i]);
 	}
 }

@@ -50,7 +50,7 @@ static void rds_tcp_info_socks(struct net *net, struct rds_info_buf *b)
 	struct rds_tcp_path *tp;
 
 	spin_lock_bh(&tn->lock);
-	list_for_each_entry (tp, &tn->socks, link)
+	list_for_each_entry(tp, &tn->socks, link)
 		if (rds_addr_is_v4(rds_path_faddr(tp->path)))
 			rds_tcp_info_v4(b, tp);
 	spin_unlock_bh(&tn->lock);
@@ -62,7 +62,7 @@ static void rds_tcp_info_socks6(struct net *net, struct rds_info_buf *b)
 	struct rds_tcp_path *tp;
 
 	spin_lock_bh(&tn->lock);
-	list_for_each_entry (tp, &tn->socks, link)
+	list_for_each_entry(tp, &tn->socks, link)
 		rds_tcp_info_v6(b, tp);
 	spin_unlock_bh(&tn->lock);
 }

@@ -48,7 +48,7 @@ static void rds_tcp_stats(struct rds_os_net *os, uint64_t *values)
 
 	for (i = 0; i < RDS_TCP_STAT_COUNT; i++) {
 		values[i] = 0;
-		for_each_possible_cpu (cpu)
+		for_each_possible_cpu(cpu)
 			values[i] += READ_ONCE(per_cpu_ptr(tn->counters, cpu)->v[i]);
 	}
 }
@@ -165,7 +165,7 @@ static void __exit rds_tcp_exit(void)
 	/* A connection accepted during the unregistration would find nobody to take it. */
 	mutex_lock(&rds_tcp_nets_lock);
 	rds_tcp_unloading = true;
-	list_for_each_entry (tn, &rds_tcp_nets, all)
+	list_for_each_entry(tn, &rds_tcp_nets, all)
 		rds_tcp_listen_stop(tn);
 	mutex_unlock(&rds_tcp_nets_lock);
 	rds_transport_unregister(&rds_tcp_transport);

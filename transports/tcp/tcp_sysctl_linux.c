@@ -124,7 +124,7 @@ static void rds_tcp_tune_all(struct rds_tcp_net *tn)
 
 	if (tn->listener)
 		rds_tcp_tune_listener(tn, tn->listener);
-	list_for_each_entry (tp, &tn->socks, link)
+	list_for_each_entry(tp, &tn->socks, link)
 		if (!rds_tcp_tune(tp, tp->sock))
 			rds_path_drop(tp->path, RDS_DROP_ADMIN); /* a new one can have it */
 }
