@@ -236,6 +236,34 @@ TEST_F(IbLink, BeforeItIsOpenThereIsNoRoom)
 	EXPECT_EQ(end.xmit({msg(3)}), kHeader + 3);
 }
 
+/* iWARP's caller speaks first (RFC 5044, 7.1.2): rdma_cm's word alone opens nothing. */
+TEST_F(IbLink, ItHearsFirstWhereItHasTo)
+{
+	end.params.hears_first = 1;
+	end.up(8, 8, 8);
+	EXPECT_EQ(end.link.state, RDS_IB_LINK_IDLE);
+	EXPECT_EQ(end.xmit({msg(3)}), -EAGAIN);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_TRUE(end.sent.empty());
+	EXPECT_EQ(end.writable, 0u);
+	end.arrive(Head{3, 3}.str(), "abc");
+	EXPECT_EQ(end.writable, 1u);
+	EXPECT_EQ(end.xmit({msg(3)}), kHeader + 3);
+}
+
+/* Of either word the first one opens it, and what it knows stays when the other comes. */
+TEST_F(IbLink, TheSecondWordThatItIsUpChangesNothing)
+{
+	end.up(8, 8, 8);
+	end.arrive(Head{3, 3}.str(), "abc");
+
+	const uint32_t owed = end.link.to_return;
+
+	EXPECT_GT(owed, 0u);
+	rds_ib_link_open(&end.link);
+	EXPECT_EQ(end.link.to_return, owed);
+}
+
 TEST_F(IbLink, AnAdapterThatRefusesEndsIt)
 {
 	end.up(8, 8);

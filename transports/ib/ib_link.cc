@@ -267,6 +267,13 @@ void give_back_all(Link &l)
 namespace rds::ib
 {
 
+void open(Link &l)
+{
+	l.state = RDS_IB_LINK_OPEN;
+	l.to_return = 0;
+	tell_of_room(l);
+}
+
 uint16_t checksum(const wire::Header &h)
 {
 	uint64_t words[wire::kHeaderBytes / 8], sum = 0;
@@ -307,9 +314,8 @@ void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits)
 
 void rds_ib_link_open(struct rds_ib_link *l)
 {
-	l->state = RDS_IB_LINK_OPEN;
-	l->to_return = 0;
-	tell_of_room(*l);
+	if (l->state == RDS_IB_LINK_IDLE && !l->p.hears_first)
+		ib::open(*l);
 }
 
 int rds_ib_link_offer(struct rds_ib_link *l, enum rds_ctx ctx)

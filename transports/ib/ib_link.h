@@ -56,6 +56,7 @@ struct rds_ib_link_params {
 	uint32_t max_unsignaled; /* frames in a row without a completion asked for */
 	uint8_t flow;		 /* we would count buffers, and do if the peer does */
 	uint8_t csum;		 /* headers carry a checksum and are checked (docs/wire.md) */
+	uint8_t hears_first;	 /* the peer called, and speaks first: iWARP (RFC 5044, 7.1.2) */
 };
 
 /* Named counters; the names mainline has (mainline.md A.9) where it means the same. */
@@ -120,8 +121,9 @@ struct rds_ib_link {
 
 /* ---- the link, called by the hardware side; link locked ---- */
 void rds_ib_link_init(struct rds_ib_link *l, struct rds_path *path, void *hw);
-/* The connection is up.  Receive buffers that were posted before (rds_ib_link_offer) are those that
- * our own offer told the peer of. */
+/* The connection is up, says rdma_cm; a frame that arrives says the same, and one that hears first
+ * waits for that.  Receive buffers that were posted before (rds_ib_link_offer) are those that our
+ * own offer told the peer of. */
 void rds_ib_link_open(struct rds_ib_link *l);
 /* Before the connection is asked for or accepted: its sizes; nothing else is known of it yet. */
 void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params *p);
@@ -141,7 +143,8 @@ void rds_ib_link_sent(struct rds_ib_link *l, uint32_t slot);
 /* The adapter failed at send slot @slot, and with it the connection (_broken() follows): all before
  * it are done, and an operation there ended with @status, RDS_RDMA_REMOTE_ERROR or _OTHER_ERROR. */
 void rds_ib_link_failed(struct rds_ib_link *l, uint32_t slot, int status);
-/* One more receive slot was filled, in order.  _settle() follows. */
+/* One more receive slot was filled, in order; before the link was open, that opens it.  _settle()
+ * follows. */
 void rds_ib_link_arrived(struct rds_ib_link *l);
 /* After a batch of completions: takes what arrived, posts buffers, gives credits back, tells the
  * core of room.  Softirq or process. */

@@ -21,6 +21,8 @@ inline constexpr int kRdmaOtherError = 4;
 /* More credits than a peer can have buffers: what it says beyond does not count. */
 inline constexpr int32_t kManyCredits = 1 << 24;
 
+/* From now on it sends. */
+void open(Link &l);
 /* One's complement sum of the header's 16-bit words, as h_csum holds it in memory; 0 if h_csum is
  * right already. */
 uint16_t checksum(const wire::Header &h);

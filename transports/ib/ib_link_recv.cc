@@ -208,6 +208,9 @@ void take_arrived(Link &l, enum rds_ctx ctx)
 
 extern "C" void rds_ib_link_arrived(struct rds_ib_link *l)
 {
-	if (l->arrived != l->offered)
-		l->arrived++;
+	if (l->arrived == l->offered)
+		return;
+	if (l->state == RDS_IB_LINK_IDLE)
+		ib::open(*l);
+	l->arrived++;
 }

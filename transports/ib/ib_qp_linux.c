@@ -16,10 +16,8 @@ static void rds_ib_received(struct rds_ib_path *tp, const struct ib_wc *wc)
 	struct rds_ib_link *l = &tp->link;
 
 	/* A frame is as good as rdma_cm's word, which is still under way, or lost. */
-	if (l->state == RDS_IB_LINK_IDLE) {
+	if (l->state == RDS_IB_LINK_IDLE)
 		queue_work(rds_ib_wq, &tp->notify);
-		rds_ib_link_open(l);
-	}
 	rds_ib_filled(tp, (u32)wc->wr_id, wc->byte_len);
 	rds_ib_link_arrived(l);
 }
@@ -164,12 +162,13 @@ static int rds_ib_cq_create(struct rds_ib_path *tp)
 
 int rds_ib_qp_create(struct rds_ib_path *tp)
 {
+	const bool iwarp = rdma_protocol_iwarp(tp->id->device, tp->id->port_num);
 	struct rds_ib_link_params params = {
 		.max_unsignaled = READ_ONCE(rds_ib_max_unsignaled_wr),
 		/* iWARP has no adapter that asks again when there is no buffer. */
-		.flow = READ_ONCE(rds_ib_flow_control) ||
-			rdma_protocol_iwarp(tp->id->device, tp->id->port_num),
+		.flow = READ_ONCE(rds_ib_flow_control) || iwarp,
 		.csum = 1,
+		.hears_first = iwarp && tp->phase != RDS_IB_CALLING,
 	};
 	struct ib_qp_init_attr attr = {
 		.event_handler = rds_ib_async_event,
@@ -213,7 +212,7 @@ void rds_ib_qp_go(struct rds_ib_path *tp, bool open)
 {
 	spin_lock_bh(&tp->lock);
 	tp->live = true;
-	if (open && tp->link.state == RDS_IB_LINK_IDLE)
+	if (open)
 		rds_ib_link_open(&tp->link);
 	spin_unlock_bh(&tp->lock);
 	tasklet_schedule(&tp->tasklet);

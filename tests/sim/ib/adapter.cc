@@ -95,12 +95,16 @@ Adapter::Adapter(struct rds_path *path) : path(path)
 bool Adapter::begin(const fabric::Ref &p, unsigned int s, Phase ph)
 {
 	struct rds_ib_link_params params = {ring(verbs::params().send_ring),
-					    ring(verbs::params().recv_ring), 8,
-					    verbs::params().credits, 1};
+					    ring(verbs::params().recv_ring),
+					    8,
+					    verbs::params().credits,
+					    1,
+					    verbs::params().iwarp && s == 1};
 
 	pair = p;
 	side = s;
 	phase = ph;
+	heard = false;
 	tx.assign(params.send_wr, Tx());
 	rx.assign(params.recv_wr, Buffer());
 	rds_ib_link_prepare(&link, &params);
@@ -165,6 +169,8 @@ void Adapter::use(uint32_t slot)
 {
 	if (tx[slot].used)
 		sim::fail("a send slot is used twice");
+	if (link.p.hears_first && !heard)
+		sim::fail("the answering end of an iWARP connection speaks first");
 	tx[slot].used = true;
 }
 
@@ -180,6 +186,7 @@ void Adapter::completed(enum rds_ctx ctx)
 		rds_ib_link_sent(&link, q.sent.front());
 	for (; !q.arrived.empty() && phase == Phase::kOpen; q.arrived.pop_front()) {
 		rx[link.arrived % link.p.recv_wr].frame = std::move(q.arrived.front());
+		heard = true;
 		rds_ib_link_arrived(&link);
 	}
 	rds_ib_link_settle(&link, ctx);

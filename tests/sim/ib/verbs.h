@@ -23,6 +23,7 @@ struct Params {
 	unsigned int send_ring = 64;	   /* frames posted and not completed, ... */
 	unsigned int recv_ring = 128;	   /* ... buffers: rounded down to a power of two */
 	bool credits = false;		   /* buffers are counted, and none is missed */
+	bool iwarp = false;		   /* the end that called speaks first */
 	unsigned int partial_per_1000 = 0; /* xmit takes a part though it has room for more */
 	unsigned int sges = 4;		   /* pages of an operation in one work request */
 	unsigned int max_regions = 64;	   /* of a host */

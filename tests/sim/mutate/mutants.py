@@ -496,7 +496,11 @@ MUTANTS = [
            "if (l.m) rds_msg_put(l.m);", ""),
     Mutant("ib-paused", "a refusal is for ever", LINK, "l->paused = 0;", ""),
     Mutant("ib-not-open", "what waited for the connection is not told that it is up", LINK,
-           "l->to_return = 0; tell_of_room(*l);", "l->to_return = 0;"),
+           "l.to_return = 0; tell_of_room(l);", "l.to_return = 0;"),
+    Mutant("ib-speaks-first", "over iWARP who answered a call speaks before the caller", LINK,
+           "l->state == RDS_IB_LINK_IDLE && !l->p.hears_first", "l->state == RDS_IB_LINK_IDLE"),
+    Mutant("ib-first-frame", "a frame that is faster than rdma_cm's word does not open the link",
+           LINK_RECV, "if (l->state == RDS_IB_LINK_IDLE)", "if (false)"),
     # ---- operations on a link ----
     Mutant("ib-op-frame", "an operation is begun without room for its message", LINK,
            "slots && slots < l.p.send_wr ? slots + frame :", "slots && slots < l.p.send_wr ? slots :"),

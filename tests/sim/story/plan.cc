@@ -188,6 +188,14 @@ void choose_paths(Setup &s)
 		s.net.paths = 2u << r.below(3);
 }
 
+/* Half of those that count buffers are iWARP's, which mainline's hosts do not speak. */
+void choose_iwarp(Setup &s)
+{
+	sim::Rng r(s.seed, ~8u);
+
+	s.ib.iwarp = s.ib.credits && s.kinds.empty() && r.chance(500);
+}
+
 /* In one story of four counters begin where they end. */
 void choose_wrap(Setup &s, const Wish &wish)
 {
@@ -304,6 +312,7 @@ Plan make_plan(uint64_t seed, unsigned int steps, const Wish &wish)
 	choose_carrier(p.setup, wish);
 	choose_kinds(p.setup);
 	choose_peers(p.setup, wish);
+	choose_iwarp(p.setup);
 	choose_paths(p.setup);
 	choose_rdma(p.setup, wish.rdma);
 	choose_hints(p.setup, wish.hints);
