@@ -4,6 +4,8 @@
  */
 #include "aged.h"
 
+#include <set>
+
 #include "net/rds/net.h"
 #include "rng.h"
 #include "transports/ib/ib_link.h"
@@ -20,6 +22,7 @@ struct State {
 	uint64_t bytes = 0;	  /* the same of byte offsets */
 	uint32_t next_gen = 0;	  /* of connections: no two may have the same */
 	uint32_t last_number = 0; /* of 32 bits, that is: 2^31 or 2^32 less 1 */
+	std::set<const rds::CongMap *> maps; /* that are old */
 };
 
 State &state()
@@ -73,9 +76,9 @@ void age(struct rds_path *path)
 
 	if (!s.on)
 		return;
-	/* Further ones would be for nothing: each host's maps are old by then. */
+	/* Once: a version that went back could be one that a peer knows already. */
 	for (rds::CongMap *map : {c.lcong, c.fcong})
-		if (map->version_.load() < 1u << 30)
+		if (s.maps.insert(map).second)
 			map->version_.store(static_cast<uint32_t>(before(1ull << 32, 20)));
 	if (!path->index) {
 		const_cast<uint32_t &>(c.gen) = s.next_gen;

@@ -207,10 +207,12 @@ void segment_arrives(const Ref &p, unsigned int side)
 		if (from.gone || from.dead)
 			return;
 		again = !passes(*p, side) && !(to.gone && network::is_on(to.host));
-		if (!again && (to.closed || to.gone || to.dead))
+		if (!again && (to.closed || to.gone || to.dead)) {
 			send_reset(p, side);
-		else if (!again)
+			again = !passes(*p, !side); /* nothing tells that it came */
+		} else if (!again) {
 			deliver(p, side);
+		}
 	}
 	Locked l(from);
 

@@ -189,11 +189,11 @@ void choose_paths(Setup &s)
 }
 
 /* Half of those that count buffers are iWARP's, which mainline's hosts do not speak. */
-void choose_iwarp(Setup &s)
+void choose_iwarp(Setup &s, const Wish &wish)
 {
 	sim::Rng r(s.seed, ~8u);
 
-	s.ib.iwarp = s.ib.credits && s.kinds.empty() && r.chance(500);
+	s.ib.iwarp = s.ib.credits && s.kinds.empty() && !wish.former && r.chance(500);
 }
 
 /* In one story of four counters begin where they end. */
@@ -312,7 +312,7 @@ Plan make_plan(uint64_t seed, unsigned int steps, const Wish &wish)
 	choose_carrier(p.setup, wish);
 	choose_kinds(p.setup);
 	choose_peers(p.setup, wish);
-	choose_iwarp(p.setup);
+	choose_iwarp(p.setup, wish);
 	choose_paths(p.setup);
 	choose_rdma(p.setup, wish.rdma);
 	choose_hints(p.setup, wish.hints);
