@@ -22,7 +22,7 @@ def talk(side, asker, me, answerer, peer, what):
     other = answerer.spawn(f"{STOPPED} answer {peer}", stdin=True)
     other.wait_output("^ready$")
     said = asker.check(f"{STOPPED} ask {me} {peer} {TIMES}", 100)
-    side.fact(f"another pair{what}", said.strip())
+    side.more(f"another pair{what}", *said.split(maxsplit=1))
     other.write("", close=True)
     other.check()
 
