@@ -585,4 +585,27 @@ TEST_F(ConnStrangers, TheStuckDoNotStarveTheOthers)
 		4000 * kMs));
 }
 
+/* Each knock is worth so many calls, also while the calls of the one before are not all made. */
+TEST_F(ConnStrangers, AnotherKnockBeginsToCountAnew)
+{
+	fake::defaults().initiates = true;
+
+	Wire &w = knocks(51);
+	auto call_in_vain = [&](uint32_t times) {
+		for (uint32_t n = 0; n < times; n++) {
+			ASSERT_TRUE(sim::run_until(
+				[&] { return w.path->state() == rds::PathState::kConnecting; },
+				3000 * kMs));
+			rds_path_drop(w.path, RDS_DROP_CONNECT);
+			sim::run_ready();
+		}
+	};
+
+	call_in_vain(rds::kStrangerCalls - 1);
+	if (w.path->state() == rds::PathState::kDown)
+		knocks(51);
+	call_in_vain(rds::kStrangerCalls);
+	EXPECT_EQ(w.path->attempts.load(), 2 * rds::kStrangerCalls - 1);
+}
+
 } // namespace

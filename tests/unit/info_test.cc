@@ -217,4 +217,22 @@ TEST_F(Info, ShowsBoundSockets)
 	EXPECT_EQ(i.peer.port, 8);
 }
 
+/* A reader takes all that there is off the queue at once: what it has not read yet is unread. */
+TEST_F(Info, ShowsWhatAReaderHasTakenAndNotRead)
+{
+	Socket r(*net);
+
+	ASSERT_EQ(r.bind(endpoint(a1, 4001)), 0);
+	for (size_t n : {5u, 6u, 7u})
+		ASSERT_EQ(s->send(endpoint(a1, 4001), pattern(n)), 0);
+	sim::run_ready();
+	ASSERT_TRUE(r.recv());
+
+	auto v = messages(RDS_QUEUE_RECV);
+
+	ASSERT_EQ(v.size(), 2u);
+	EXPECT_EQ(v[0].len, 6u);
+	EXPECT_EQ(v[1].len, 7u);
+}
+
 } // namespace

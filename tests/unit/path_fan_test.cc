@@ -625,4 +625,23 @@ TEST_F(PathFan, PortsSpreadEvenly)
 	EXPECT_NE(back.by_sport, conn().by_sport);
 }
 
+/* A peer that has one path gets one, however full that is. */
+TEST_F(PathFan, APeerWithOnePathGetsOne)
+{
+	send(5000);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 1, 0), RDS_RECV_SKIP);
+	for (uint32_t i = 0; i < 3 * rds::kFanBlocks; i++) {
+		wires()[0]->room = 1;
+		send(5000);
+		wires()[0]->room = SIZE_MAX;
+		rds_path_writable(wires()[0]->path);
+		sim::run_ready();
+	}
+	EXPECT_EQ(conn().n_paths.load(), 1u);
+	EXPECT_EQ(conn().gated.load(), 0u);
+	EXPECT_EQ(net->stat(RDS_S_conn_fan_out), 0u);
+	peer_has(*wires()[0], last_on_first());
+}
+
 } // namespace

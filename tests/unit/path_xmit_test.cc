@@ -230,4 +230,43 @@ TEST_F(PathXmit, TheLastMapIsTheTruthWhateverTheTiming)
 	}
 }
 
+/* One byte that was taken is as good as many: it is not sent again. */
+TEST_F(PathXmit, ByteByByteAMessageStaysWhatItIs)
+{
+	bring_up();
+
+	size_t before = wire().sent.size();
+
+	wire().room = 1;
+	ASSERT_EQ(s->send(to, pattern(10)), 0);
+	for (size_t n = 1; n <= rds::wire::kHeaderBytes + 10; n++) {
+		sim::run_ready();
+		ASSERT_EQ(wire().sent.size(), before + n);
+		wire().room = 1;
+		rds_path_writable(wire().path);
+	}
+	sim::run_ready();
+	EXPECT_EQ(wire().sent.size(), before + rds::wire::kHeaderBytes + 10);
+	EXPECT_EQ(fake::frames(wire().sent).back().data, pattern(10));
+}
+
+/* A map is of no port. */
+TEST_F(PathXmit, AMapGoesFromNobodyToNobody)
+{
+	unsigned int maps = 0;
+
+	bring_up();
+	congest(78, true);
+	sim::run_ready();
+	for (const fake::Frame &f : fake::frames(wire().sent)) {
+		if (f.flags != rds::wire::kCongBitmap)
+			continue;
+		maps++;
+		EXPECT_EQ(f.sport, 0);
+		EXPECT_EQ(f.dport, 0);
+		EXPECT_EQ(f.seq, 0u);
+	}
+	EXPECT_GT(maps, 0u);
+}
+
 } // namespace

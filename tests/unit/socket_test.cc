@@ -245,4 +245,15 @@ TEST_F(SocketNames, OptionsReadBack)
 	rds_socket_set_trace(s.core(), 1);
 }
 
+/* Of the transport that it is bound to, and of none before. */
+TEST_F(SocketNames, CanWhatItsTransportCan)
+{
+	Socket s(*net);
+
+	fake::set_caps(RDS_CAP_ZEROCOPY | RDS_CAP_RDMA);
+	EXPECT_EQ(rds_socket_caps(s.core()), 0u);
+	ASSERT_EQ(rds_socket_set_transport(s.core(), fake::ops()->type), 0);
+	EXPECT_EQ(rds_socket_caps(s.core()), unsigned{RDS_CAP_ZEROCOPY | RDS_CAP_RDMA});
+}
+
 } // namespace
