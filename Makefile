@@ -41,7 +41,7 @@ again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
 .PHONY: all modules modules-now user tests deps check flaky test test-user test-vm test-uml test-debug \
-	test-kcsan test-all test-kernels fuzz coverage coverage-glue demo bench resets ordering scale soak mutation mutants tidy install \
+	test-kcsan test-all test-kernels fuzz coverage coverage-glue demo bench resets ordering scale soak mutation mutants mutants-glue tidy install \
 	uninstall clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
@@ -216,6 +216,10 @@ mutation: need-cmake ## breaks the core in many ways; the simulator must see it;
 
 mutants: need-cmake ## breaks what changed since BASE=REV in every small way; a test must see it
 	@tests/mutate/run.py $(if $(BASE),--base $(BASE)) $(if $(SAMPLE),--sample $(SAMPLE) --seed $(or $(SEED),1))
+
+mutants-glue: deps tests ## the same of the glue, SAMPLE=40 of it, in guests (User-Mode Linux)
+	@scripts/debug-kernel.sh uml >/dev/null && $(MAKE) --no-print-directory KERNEL=uml modules && \
+	tests/mutate/glue.py --sample $(or $(SAMPLE),40) --seed $(or $(SEED),1)
 
 tidy: ## columns, function and file length, licence lines
 	@scripts/tidy.sh

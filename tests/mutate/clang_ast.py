@@ -44,6 +44,8 @@ def resolve(thing, now):
         for one in thing:
             now = resolve(one, now)
         return now
+    if not isinstance(thing, dict):
+        return now
     if "offset" in thing:
         thing["_f"] = now = thing.get("file", now)
         return now
@@ -53,18 +55,37 @@ def resolve(thing, now):
     return now
 
 
-def tree(file, root):
-    """The declarations of @file (a path below @root) itself."""
-    cmd = ["nice", "clang++-14", *flags(root), "-Xclang", "-ast-dump=json", "-fsyntax-only", file]
+def dump(cmd, file, root):
+    """What "clang @cmd -ast-dump=json" writes of @file."""
+    cmd = ["nice", *cmd, "-Xclang", "-ast-dump=json", "-fsyntax-only", file]
     p = subprocess.run(cmd, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if p.returncode:
         raise Broken(f"{file}: clang cannot read it:\n{p.stderr[-2000:]}")
+    return p.stdout
+
+
+def tree(file, root):
+    """The declarations of @file (a path below @root) itself."""
+    out = dump(["clang++-14", *flags(root)], file, root)
     name = f'"file": "{file}"'
     found = []
-    for began, lines in chunks(p.stdout.splitlines()):
+    for began, lines in chunks(out.splitlines()):
         if began == file or any(name in line for line in lines):
             node = json.loads("\n".join(lines).rstrip(","))
             resolve(node, began)
+            found.append(node)
+    return found
+
+
+def named(cmd, file, root, word):
+    """Those declarations of @file whose names have @word in them; @cmd: a C compiler that finds
+    what it includes, in @root. So clang does not write down what the kernel's headers have."""
+    out = dump([*cmd, "-Xclang", f"-ast-dump-filter={word}"], file, root)
+    read, at, now, found = json.JSONDecoder(), 0, None, []
+    while (at := out.find("{", at)) >= 0:
+        node, at = read.raw_decode(out, at)
+        now = resolve(node, now)
+        if node.get("loc", {}).get("_f") == file:
             found.append(node)
     return found
 

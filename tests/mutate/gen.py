@@ -54,22 +54,22 @@ def changed_lines(base, root=ROOT):
 
 
 def cached(job):
-    """The sites of (file, root, directory of the cache)."""
-    file, root, cache = job
+    """The sites of (file, root, directory of the cache, what finds them)."""
+    file, root, cache, find = job
     sys.setrecursionlimit(20000)
-    tools = [root / file, HERE / "sites.py", HERE / "clang_ast.py"]
+    tools = [root / file, *(HERE / f"{tool}.py" for tool in ("sites", "clang_ast", "glue"))]
     known = cache / hashlib.sha1(b"".join(p.read_bytes() for p in tools)).hexdigest()
     if known.exists():
         return [sites.Site(*s) for s in json.loads(known.read_text())]
-    found = sites.find(file, root)
+    found = find(file, root)
     cache.mkdir(parents=True, exist_ok=True)
     known.write_text(json.dumps(found))
     return found
 
 
-def find_all(files, root, cache):
+def find_all(files, root, cache, find=sites.find):
     with concurrent.futures.ProcessPoolExecutor(2) as pool:
-        per_file = pool.map(cached, [(f, root, cache) for f in files])
+        per_file = pool.map(cached, [(f, root, cache, find) for f in files])
         return [s for found in per_file for s in found]
 
 

@@ -44,11 +44,10 @@ def default_base():
     return base if base and base != git("rev-parse", "HEAD") else "HEAD~1"
 
 
-def fresh(src):
-    """The copy has all that is not the core as it is; the core is gen.settle()'s."""
-    core = set(gen.whole_core())
+def fresh(src, broken):
+    """The copy has all as it is but what is to be @broken: that is settle()'s."""
     wanted = set(git("ls-files", "-co", "--exclude-standard").splitlines())
-    for name in wanted - core:
+    for name in wanted - broken:
         if (ROOT / name).is_file():
             gen.put(src / name, (ROOT / name).read_bytes())
             (src / name).chmod((ROOT / name).stat().st_mode)
@@ -60,7 +59,7 @@ def fresh(src):
 def build(room, mutants):
     """Makes the copy in @room; the mutants that are in it."""
     src, out = room / "src", room / "build"
-    fresh(src)
+    fresh(src, set(gen.whole_core()))
     mutants, dropped = gen.settle(mutants, src)
     if not (out / "Makefile").exists():
         call("cmake", "-S", src, "-B", out, "-DRDS_TESTS=ON", "-DRDS_MUTANTS=ON")

@@ -181,10 +181,10 @@ class Finder:
             self.add(where, "expr", "wake", WAKES[text], function)
 
 
-def find(file, root):
-    """Every site of @file, in the order of the text."""
+def find(file, root, nodes=None):
+    """Every site of @file, in the order of the text; @nodes: its declarations, if known."""
     src = (root / file).read_bytes()
     finder = Finder(file, src)
-    for node in clang_ast.tree(file, root):
+    for node in nodes if nodes is not None else clang_ast.tree(file, root):
         finder.walk(node)
     return sorted(finder.sites.values(), key=lambda s: (s.begin, -s.end, s.form, s.new))

@@ -6,6 +6,7 @@ KINDS = {"operator": "another operator", "not": "a condition turned round",
          "drop": "a statement left out", "at once": "a function that returns at once",
          "constant": "a constant off by one", "wake": "the other wakeup"}
 BEGIN, END = "<!-- mutants:begin (written by run.py --write) -->", "<!-- mutants:end -->"
+GLUE = "<!-- glue:begin (written by glue.py --write) -->", "<!-- glue:end -->"
 
 
 def is_hole(row):
@@ -56,7 +57,6 @@ def remember(path, rows, current, commit):
 
 
 def write(doc, rows):
-    text = doc.read_text()
     heads = ["tried", "unit tests", "corner tests", "stories", "explained", "survived"]
     lines = [BEGIN, "", f"Commits {', '.join(sorted({r['commit'] for r in rows}))}: "
              f"{rate(rows):.1f} % noticed.", "", f"| mutant | {' | '.join(heads)} |",
@@ -65,5 +65,25 @@ def write(doc, rows):
         own = [r for r in rows if r["kind"] == kind]
         if own:
             lines.append(f"| {what} | {' | '.join(map(str, counts(own)))} |")
-    lines += [f"| all | {' | '.join(map(str, counts(rows)))} |", "", END]
-    doc.write_text(text[:text.index(BEGIN)] + "\n".join(lines) + text[text.index(END) + len(END):])
+    lines += [f"| all | {' | '.join(map(str, counts(rows)))} |"]
+    between(doc, (BEGIN, END), "\n".join(lines[2:]))
+
+
+def between(doc, marks, what):
+    """@what in the place of all that stands between @marks."""
+    text = doc.read_text()
+    begin, end = marks
+    doc.write_text(text[:text.index(begin)] + f"{begin}\n\n{what}\n\n{end}" +
+                   text[text.index(end) + len(end):])
+
+
+def glue_summary(rows):
+    explained = sum(bool(r["reason"]) and not r["who"] for r in rows)
+    noticed = sum(bool(r["who"]) for r in rows)
+    return (f"{len(rows)} mutants of the glue: {noticed} noticed, {explained} explained, "
+            f"{len(rows) - noticed - explained} survived: "
+            f"{100 * noticed / max(1, len(rows) - explained):.0f} %")
+
+
+def write_glue(doc, said):
+    between(doc, GLUE, said)

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tries mutants of the glue, the C of net/linux and of the transports, in User-Mode Linux.
+
+    glue.py --list [FILE...]      all mutants of these files, or of the whole glue
+    glue.py --sample N [--seed S] N of them: one build of the modules, two guests for each mutant
+    glue.py --only ID,...         these (ids of --list)
+    --write                       what came of it into docs/testing.md, too
+
+Mutants are found and written as those of the core (gen.py), by the commands that Kbuild has used.
+One is chosen by a number in the file of rds.ko, and asked of the VM suite on the uml kernel, a few
+cases first. A mutant is noticed when a case fails, when the kernel complains, when something is
+left behind, or when it takes several times as long as without.
+"""
+import argparse
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import clang_ast  # noqa: E402
+import gen  # noqa: E402
+import run  # noqa: E402
+import sites  # noqa: E402
+import table  # noqa: E402
+from gen import ROOT  # noqa: E402
+
+WORK = ROOT / "build/mutate/glue"
+BUILT = ROOT / "build/src-uml"  # where `make KERNEL=uml modules` leaves its commands
+PATTERNS = ["net/linux/*.c", "transports/*/*_linux.c"]
+MAGIC = "rds: the mutant of the glue:"  # as long as the array of glue_host.h
+DEFINITION = """
+struct rds_glue_mutant rds_glue_mutant = {"%s"};
+EXPORT_SYMBOL_GPL(rds_glue_mutant);
+"""
+CLANG = ["clang-14", "-nostdinc", "-std=gnu11", "-m64", "-fshort-wchar", "-fno-builtin", "-w"]
+FUNCTION = re.compile(r"^(?:static )[^;=(]*?(\w+)\([^;]*?\)\n\{", re.M)
+MOST_ROUNDS = 20
+SEVERAL = 4  # times what the unbroken modules take, and
+FEW = 30  # s: a guest that stands still
+# The cheap ones first; those over queue pairs for what is theirs.
+STAGES = ["interop.first_contact sockets.errnos",
+          "sockets.behave sockets.copies congestion.ours_with_ours faults.sockets_are_killed",
+          "tcp netns frames.malformed load.settings load.namespaces_come_and_go idle"]
+STAGES_IB = ["ib.ours_with_ours ib.credits",
+             "ib.queue_pairs_break ib.adapter_goes ib_rdma.refused ib_rdma.data"]
+
+
+def command(file):
+    """(directory, words): how Kbuild compiles @file."""
+    of = BUILT / file
+    said = (of.parent / f".{of.stem}.o.cmd").read_text().splitlines()[0]
+    words = shlex.split(said.split(":=", 1)[1])
+    return kernel_build(), words[:words.index("-c")] if "-c" in words else words
+
+
+def kernel_build():
+    env = subprocess.run([ROOT / "scripts/kernel-env.sh", "--headers", "uml"], text=True,
+                         check=True, capture_output=True)
+    return Path(env.stdout.strip())
+
+
+def whole_glue():
+    files = sorted(str(p.relative_to(ROOT)) for g in PATTERNS for p in ROOT.glob(g))
+    return [f for f in files if (BUILT / f).parent.joinpath(f".{Path(f).stem}.o.cmd").exists()]
+
+
+def includes(words):
+    """What of a compiler's command says where things are."""
+    kept, two = [], ("-include", "-isystem", "-I", "-D", "-U")
+    for at, word in enumerate(words):
+        if word in two:
+            kept += words[at:at + 2]
+        elif word[:2] in ("-I", "-D", "-U"):
+            kept.append(word)
+    return kept
+
+
+def find(file, root):
+    where, words = command(file)
+    names = FUNCTION.findall((root / file).read_text())
+    nodes = {}
+    for word in ["rds", *(n for n in names if "rds" not in n)]:
+        for node in clang_ast.named([*CLANG, *includes(words)], str(BUILT / file), where, word):
+            rename(node, str(BUILT / file), file)
+            nodes[node["range"]["begin"].get("offset"), node.get("name")] = node
+    # There is no {} in C that returns nothing.
+    return [s._replace(new="return 0;") if s.new == "return {};" else s
+            for s in sites.find(file, root, nodes.values())]
+
+
+def rename(thing, old, new):
+    """The copy that Kbuild compiles has the same text."""
+    for one in thing if isinstance(thing, list) else thing.values():
+        if isinstance(one, (dict, list)):
+            rename(one, old, new)
+    if isinstance(thing, dict) and thing.get("_f") == old:
+        thing["_f"] = new
+
+
+def head(src):
+    return f'#include "{src / "tests/mutate/glue_host.h"}"\n#line 1\n'
+
+
+def write_file(file, mutants, src):
+    own = {i: s for i, s in mutants.items() if s.file == file}
+    text = gen.rewrite((ROOT / file).read_bytes(), own)
+    if file == "net/linux/module.c":
+        text += (DEFINITION % MAGIC).encode()
+    put = own or file == "net/linux/module.c"
+    gen.put(src / file, (head(src).encode() if put else b"") + text)
+
+
+def complaints(file, src):
+    where, words = command(file)
+    p = subprocess.run(["nice", *words, "-w", "-fsyntax-only", "-fmax-errors=0",
+                        "-fdiagnostics-column-unit=byte", str(src / file)],
+                       cwd=where, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    # What a macro makes of it is in a header of the kernel.
+    return p.stderr.replace("note: in expansion of", "error:") if p.returncode else ""
+
+
+def settle(mutants, src):
+    """Writes the copy, and takes back what does not compile: what is left."""
+    left = dict(mutants)
+    for file in whole_glue():
+        write_file(file, left, src)
+    for file in sorted({s.file for s in mutants.values()}):
+        for _ in range(MOST_ROUNDS):
+            said = complaints(file, src)
+            bad = gen.blamed(said, left, src) if said else set()
+            if said and not bad:
+                raise clang_ast.Broken(said[:2000])
+            for i in bad:
+                del left[i]
+            if not bad:
+                break
+            write_file(file, left, src)
+    return left
+
+
+def build(mutants):
+    src = WORK / "src"
+    run.fresh(src, set(whole_glue()))
+    mutants = settle(mutants, src)
+    made = subprocess.run(["nice", "make", "KERNEL=uml", "modules"], cwd=src, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if made.returncode:
+        raise clang_ast.Broken(made.stdout[-3000:])
+    return mutants, next((src / "build").glob("modules-*"))
+
+
+class Court:
+    def __init__(self, modules):
+        self.modules = modules
+        self.took = {}
+        for stage in STAGES + STAGES_IB:
+            began = time.monotonic()
+            failed = self.play(stage, 0, 1200)
+            if failed:
+                raise RuntimeError(f"unbroken modules fail: {failed}")
+            self.took[stage] = time.monotonic() - began
+
+    def play(self, stage, mutant, limit):
+        """The first thing that fails, or None."""
+        own = WORK / "modules"
+        shutil.rmtree(own, ignore_errors=True)
+        shutil.copytree(self.modules, own)
+        choose(own / "rds.ko", mutant)
+        trees = set((ROOT / "build").glob("modtree-*"))
+        job = subprocess.Popen(
+            ["nice", str(ROOT / "tests/kernel/run.py"), "--kernel", "uml", "--modules-dir",
+             str(own), *stage.split()], cwd=ROOT, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            said, _ = job.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(job.pid, signal.SIGKILL)
+            job.communicate()
+            return "does not end"
+        finally:
+            for tree in set((ROOT / "build").glob("modtree-*")) - trees:
+                shutil.rmtree(tree)
+        if not job.returncode:
+            return None
+        fail = re.search(r"^FAIL\s+(\S+)", said, re.M)
+        return fail[1] if fail else said.strip().splitlines()[-1]
+
+    def ask(self, mutant, site):
+        stages = STAGES_IB if site.file.startswith("transports/ib/") else STAGES
+        for stage in stages:
+            who = self.play(stage, mutant, SEVERAL * self.took[stage] + FEW)
+            if who:
+                return who
+        return ""
+
+
+def choose(module, mutant):
+    data = bytearray(module.read_bytes())
+    at = data.index(MAGIC.encode()) + len(MAGIC)
+    data[at:at + 4] = mutant.to_bytes(4, "little")
+    module.write_bytes(data)
+
+
+def parse():
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--list", action="store_true")
+    p.add_argument("--sample", type=int, default=0)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--only")
+    p.add_argument("--write", action="store_true")
+    p.add_argument("files", nargs="*")
+    return p.parse_args()
+
+
+def main():
+    args = parse()
+    found = gen.numbered(gen.find_all(args.files or whole_glue(), ROOT, WORK / "sites", find))
+    if args.list:
+        for i, s in found.items():
+            print(f"{i}\t{s.file}:{s.line}\t{s.function}\t{s.text}")
+        return 0
+    found, modules = build(found)
+    ids = [i for i in map(int, args.only.split(",")) if i in found] if args.only else \
+        random.Random(args.seed).sample(sorted(found), min(args.sample, len(found)))
+    print(f"{len(found)} mutants in one build", flush=True)
+    court, rows, listed = Court(modules), [], run.equivalents()
+    for i in ids:
+        s, began = found[i], time.monotonic()
+        who = court.ask(i, s)
+        rows.append({"id": i, "file": s.file, "line": s.line, "function": s.function,
+                     "kind": s.kind, "text": s.text, "who": who, "reason": listed.get(s.key),
+                     "seconds": round(time.monotonic() - began)})
+        print(f"{i}\t{s.file}:{s.line} {s.function}: {s.text}: "
+              f"{who or rows[-1]['reason'] or 'NOBODY'} ({rows[-1]['seconds']} s)", flush=True)
+    said = table.glue_summary(rows)
+    print(said)
+    (WORK / "verdicts.json").write_text(json.dumps(rows, indent=1))
+    if args.write:
+        commit = run.git("rev-parse", "--short", "HEAD")
+        table.write_glue(ROOT / "docs/testing.md", f"Commit {commit}, seed {args.seed}: {said}")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except clang_ast.Broken as e:
+        sys.exit(str(e))
