@@ -19,6 +19,29 @@ protected:
 
 		return net->core()->bind.find(a, scope, port, net->core()->seed);
 	}
+	/* Of @all that have every port of a1 the one goes that is @nth in turn to be looked at, and
+	 * comes back: it gets the same port. */
+	void finds_the_only_one(uint32_t nth, const std::vector<std::unique_ptr<rds::Socket>> &all)
+	{
+		rds_net &n = *net->core();
+		struct rds_endpoint ep = endpoint(a1, 0);
+		uint16_t free;
+
+		sim::reseed(nth + 1);
+		free = static_cast<uint16_t>(rds::kFirstPort +
+					     (rds_random() % kPorts + nth) % kPorts);
+		sim::reseed(nth + 1);
+		for (auto &s : all) {
+			if (s->bound.port != free)
+				continue;
+			n.bind.remove(*s);
+			EXPECT_TRUE(n.bind.add(*s, ep, n.seed).ok()) << nth;
+			EXPECT_EQ(ep.port, free);
+			break;
+		}
+	}
+
+	static constexpr uint32_t kPorts = 65536 - rds::kFirstPort;
 };
 
 TEST_F(Bind, FindsByAddressScopeAndPort)
@@ -65,6 +88,46 @@ TEST_F(Bind, EndpointsOfOneHashAreTwo)
 	net->core()->bind.remove(t);
 }
 
+/* Nobody on another host can tell which port the next socket has. */
+TEST_F(Bind, PicksFromARandomPlaceOn)
+{
+	rds_net &n = *net->core();
+	std::vector<std::unique_ptr<rds::Socket>> all;
+	unsigned int low = 0, neighbours = 0;
+	uint16_t last = 0;
+
+	for (uint32_t i = 0; i < 200; i++) {
+		struct rds_endpoint ep = endpoint(a1, 0);
+
+		all.push_back(std::make_unique<rds::Socket>(&n));
+		ASSERT_TRUE(n.bind.add(*all.back(), ep, n.seed).ok());
+		EXPECT_EQ(find(a1, ep.port), all.back().get()) << "it is told of its port";
+		low += ep.port < 32768;
+		neighbours += ep.port == last + 1;
+		last = ep.port;
+	}
+	EXPECT_GT(low, 50u);
+	EXPECT_LT(low, 150u);
+	EXPECT_LT(neighbours, 5u);
+	for (auto &s : all)
+		n.bind.remove(*s);
+}
+
+/* A port that is taken is left to whom it is, with all that the other was bound to. */
+TEST_F(Bind, WhoComesSecondGetsNothing)
+{
+	rds_net &n = *net->core();
+	rds::Socket first(&n), second(&n);
+	struct rds_endpoint ep = endpoint(a1, 7);
+
+	ASSERT_TRUE(n.bind.add(first, ep, n.seed).ok());
+	EXPECT_TRUE(n.bind.add(second, ep, n.seed).is(rds::err::kEaddrinuse));
+	EXPECT_EQ(find(a1, 7), &first);
+	EXPECT_EQ(n.bind.count(), 1u);
+	n.bind.remove(first);
+	EXPECT_EQ(find(a1, 7), nullptr);
+}
+
 /* Every port of an address, so that picking one has to look at all; then there is none. */
 TEST_F(Bind, PicksEveryFreePortAndThenSaysSo)
 {
@@ -81,6 +144,9 @@ TEST_F(Bind, PicksEveryFreePortAndThenSaysSo)
 		ASSERT_FALSE(seen[ep.port]);
 		seen[ep.port] = true;
 	}
+	finds_the_only_one(0, all);
+	finds_the_only_one(1, all);
+	finds_the_only_one(kPorts - 1, all);
 
 	rds::Socket extra(&n);
 

@@ -127,310 +127,41 @@ TEST_F(Held, SurvivesEveryAllocationFailure)
 	EXPECT_TRUE(add(9));
 }
 
-/* A path to a remote host whose ports fill and clear. */
-class PathHold : public CoreTest
+/* Whatever is held, and whatever left before. */
+TEST_F(Held, ShowsEveryPortOnce)
 {
-protected:
-	void SetUp() override
-	{
-		CoreTest::SetUp();
-		fake::set_caps(RDS_CAP_DELIVERY_ACK);
-		s = std::make_unique<Socket>(*net);
-		other = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(host::endpoint(a1, 4000)), 0);
-		ASSERT_EQ(other->bind(host::endpoint(a1, 4001)), 0);
-		s->sock().sndbuf = other->sock().sndbuf = 1 << 20;
-	}
-	void TearDown() override
-	{
-		other.reset();
-		s.reset();
-		CoreTest::TearDown();
-	}
-	using Socket = host::Socket;
+	std::multiset<uint16_t> ports = {0, 1, 63, 64, 65, 128, 4095, 4096, 65472, 65535};
+	auto shown = [this] {
+		std::multiset<uint16_t> out;
 
-	/* Up, with a peer of mainline's, and no room for more. */
-	void fill_up()
-	{
-		ASSERT_EQ(send(*other, 9), 0);
-		sim::run_ready();
-		rds_path_connected(wire().path);
-		sim::run_ready();
-		peer_map({});
-		wire().room = 0;
-	}
-	static fake::Wire &wire()
-	{
-		return fake::wire();
-	}
-	int send(Socket &from, uint16_t port)
-	{
-		return from.send(host::endpoint(remote, port), pattern(10, ++n));
-	}
-	/* The peer says which of its ports are full. */
-	void peer_map(const std::vector<uint16_t> &full)
-	{
-		peer_says(full);
-		sim::run_ready();
-	}
-	void peer_says(const std::vector<uint16_t> &full)
-	{
-		host::Bytes bits(rds::kCongMapBytes);
-
-		for (uint16_t port : full)
-			bits[port / 8] |= static_cast<unsigned char>(1 << port % 8);
-		EXPECT_EQ(fake::arrive(wire().path, 0, 0, 0, bits, rds::wire::kCongBitmap), 0);
-	}
-	void open_up()
-	{
-		wire().room = SIZE_MAX;
-		rds_path_writable(wire().path);
-		sim::run_ready();
-	}
-	/* "port:first byte" of the messages on the wire, in order; their numbers only rise. */
-	std::string said()
-	{
-		std::string text;
-		uint64_t last = 0;
-
-		for (const auto &f : fake::frames(wire().sent)) {
-			if (!f.sport || !f.dport)
-				continue;
-			EXPECT_GT(f.seq, last);
-			last = f.seq;
-			text += std::to_string(f.dport) + ":" + std::to_string(index_of(f.data)) +
-				" ";
-		}
-		return text;
-	}
-	unsigned int index_of(const host::Bytes &data)
-	{
-		for (unsigned int i = 1; i <= n; i++)
-			if (data == pattern(10, i))
-				return i;
-		return 0;
-	}
-	unsigned int queued(enum rds_info_queue q)
-	{
-		unsigned int count = 0;
-
-		rds_info_messages(
-			net->core(), q,
-			[](void *arg, const struct rds_msg_info *) {
-				++*static_cast<unsigned int *>(arg);
-			},
-			&count);
-		return count;
-	}
-
-	std::unique_ptr<Socket> s, other;
-	unsigned int n = 0;
-};
-
-TEST_F(PathHold, OthersPassAFullPort)
-{
-	fill_up();
-	for (uint16_t port : {5, 6, 5, 6})
-		ASSERT_EQ(send(*s, port), 0);
-	peer_map({5});
-	open_up();
-	EXPECT_EQ(said(), "9:1 6:3 6:5 ");
-	EXPECT_EQ(queued(RDS_QUEUE_SEND), 2u);
-	/* New ones are refused as ever. */
-	EXPECT_EQ(send(*s, 5), -105);
-	peer_map({});
-	EXPECT_EQ(said(), "9:1 6:3 6:5 5:2 5:4 ");
-	EXPECT_EQ(queued(RDS_QUEUE_SEND), 0u);
-}
-
-/* What was accepted between the clearing and the return stays behind what waited. */
-TEST_F(PathHold, TheOrderOfAPortIsKept)
-{
-	fill_up();
-	ASSERT_EQ(send(*s, 5), 0);
-	ASSERT_EQ(send(*other, 5), 0);
-	peer_map({5});
-	open_up();
-	wire().on_xmit = [&] {
-		peer_map({});
-		ASSERT_EQ(send(*s, 5), 0);
+		held->for_each([&](const HeldPort &h) { out.insert(h.port); });
+		return out;
 	};
-	ASSERT_EQ(send(*s, 6), 0);
-	sim::run_ready();
-	EXPECT_EQ(said(), "9:1 6:4 5:2 5:3 5:5 ");
-}
 
-/* seed 407 of 1000 steps: the port filled while the first was with the transport, which took
- * nothing. */
-TEST_F(PathHold, WhatTheTransportDidNotTakeIsStillTheFirst)
-{
-	fill_up();
-	ASSERT_EQ(send(*s, 6), 0);
-	ASSERT_EQ(send(*s, 5), 0);
-	ASSERT_EQ(send(*s, 5), 0);
-	wire().room = 58; /* the first */
-	wire().on_xmit = [&] { peer_says({5}); };
-	rds_path_writable(wire().path);
-	sim::run_ready();
-	ASSERT_EQ(send(*s, 6), 0);
-	open_up();
-	EXPECT_EQ(said(), "9:1 6:2 6:5 ");
-	peer_map({});
-	EXPECT_EQ(said(), "9:1 6:2 6:5 5:3 5:4 ");
-}
+	EXPECT_TRUE(shown().empty());
+	for (uint16_t port : ports)
+		ASSERT_TRUE(add(port));
+	while (!ports.empty()) {
+		EXPECT_EQ(shown(), ports);
 
-TEST_F(PathHold, AResetBringsThemBack)
-{
-	fill_up();
-	for (uint16_t port : {5, 6, 5})
-		ASSERT_EQ(send(*s, port), 0);
-	peer_map({5});
-	open_up();
-	ASSERT_EQ(said(), "9:1 6:3 ");
-	rds_path_drop(wire().path, RDS_DROP_ERROR);
-	sim::run_ready();
-	rds_path_connected(wire().path);
-	sim::run_ready();
-	EXPECT_EQ(said(), "9:1 6:3 5:2 5:4 ");
-}
+		uint16_t port = *ports.begin();
 
-/* The peer may have it: its number must not change. */
-TEST_F(PathHold, WhatWasSentBeforeIsSentAgain)
-{
-	fill_up();
-	wire().room = SIZE_MAX;
-	ASSERT_EQ(send(*s, 5), 0);
-	rds_path_drop(wire().path, RDS_DROP_ERROR);
-	sim::run_ready();
-	wire().room = 0;
-	rds_path_connected(wire().path);
-	sim::run_ready();
-	peer_map({5});
-	open_up();
-	EXPECT_EQ(said(), "9:1 5:2 ");
-}
-
-TEST_F(PathHold, CancelAndCloseFindThem)
-{
-	fill_up();
-	for (uint16_t port : {5, 6})
-		ASSERT_EQ(send(*s, port), 0);
-	ASSERT_EQ(send(*other, 5), 0);
-	peer_map({5, 6});
-	open_up();
-	EXPECT_EQ(queued(RDS_QUEUE_SEND), 3u);
-
-	const auto five = host::endpoint(remote, 5);
-
-	rds_socket_cancel(s->core(), &five);
-	EXPECT_EQ(queued(RDS_QUEUE_SEND), 2u);
-	s.reset();
-	EXPECT_EQ(queued(RDS_QUEUE_SEND), 1u);
-	EXPECT_EQ(net->stat(RDS_S_send_cancelled), 2u);
-	peer_map({});
-	EXPECT_EQ(said(), "9:1 5:4 ");
-}
-
-/* Two half-sent pieces of one message never have another between them. */
-TEST_F(PathHold, AHalfSentOneGoesOn)
-{
-	fill_up();
-	ASSERT_EQ(send(*s, 5), 0);
-	ASSERT_EQ(send(*s, 5), 0);
-	ASSERT_EQ(send(*s, 6), 0);
-	wire().room = 20;
-	rds_path_writable(wire().path);
-	sim::run_ready();
-	peer_map({5});
-	open_up();
-	EXPECT_EQ(said(), "9:1 5:2 6:4 ");
-}
-
-TEST_F(PathHold, WithoutMemoryNothingStepsAside)
-{
-	fill_up();
-	ASSERT_EQ(send(*s, 5), 0);
-	ASSERT_EQ(send(*s, 6), 0);
-	peer_map({5});
-	wire().room = SIZE_MAX;
-	sim::options().fail_per_1000 = 1000;
-	rds_path_writable(wire().path);
-	sim::run_ready();
-	sim::options().fail_per_1000 = 0;
-	EXPECT_EQ(said(), "9:1 5:2 6:3 ");
-}
-
-/* A path that waits for somebody is not idle. */
-TEST_F(PathHold, KeepsThePathBusy)
-{
-	fill_up();
-	ASSERT_EQ(send(*s, 5), 0);
-	peer_map({5});
-	open_up();
-	rds_path_acked(wire().path, wire().sent.size());
-	EXPECT_TRUE(wire().path->has_queued());
-}
-
-/* One receiver on this host is at its hard limit; another one goes on reading. */
-TEST_F(PathHold, OnLoopbackAFullSocketStopsItself)
-{
-	fake::set_caps(RDS_CAP_PREFER_LOOP);
-
-	Socket full(*net), reads(*net);
-	std::vector<std::unique_ptr<Socket>> senders;
-	const auto five = host::endpoint(a2, 5), six = host::endpoint(a2, 6);
-	int got = 0;
-
-	ASSERT_EQ(full.bind(five), 0);
-	ASSERT_EQ(reads.bind(six), 0);
-	full.sock().rcvbuf = 1000;
-	/* Everybody is let in before anybody knows: queued while the path is still down. */
-	for (int i = 0; i < 100; i++) {
-		senders.push_back(std::make_unique<Socket>(*net));
-		ASSERT_EQ(senders.back()->bind(host::endpoint(a1, static_cast<uint16_t>(100 + i))),
-			  0);
-		ASSERT_EQ(senders.back()->send(five, pattern(4000, i)), 0);
+		drop([port](const HeldPort &h) { return h.port == port; });
+		ports.erase(port);
 	}
-	sim::run_ready();
-	EXPECT_GT(net->stat(RDS_S_recv_sock_full), 0u);
-	for (int i = 0; i < 50; i++) {
-		ASSERT_EQ(other->send(six, pattern(10)), 0);
-		sim::run_ready();
-		ASSERT_TRUE(reads.recv().has_value());
-	}
-	while (auto m = full.recv()) {
-		EXPECT_EQ(m->data, pattern(4000, got++));
-		sim::run_ready();
-	}
-	EXPECT_EQ(got, 100);
+	EXPECT_TRUE(shown().empty());
 }
 
-/* Full because its limit was lowered, and nobody was told yet. */
-TEST_F(PathHold, OnLoopbackALoweredLimitStopsOnlyItsSocket)
+/* A path sends them away before it is destroyed: one that is left is a bug, which is told. */
+TEST_F(Held, GoesWithNothingInIt)
 {
-	fake::set_caps(RDS_CAP_PREFER_LOOP);
+	HeldPort *left = held->hold(7);
 
-	Socket full(*net), reads(*net);
-	const auto five = host::endpoint(a2, 5), six = host::endpoint(a2, 6);
-
-	ASSERT_EQ(full.bind(five), 0);
-	ASSERT_EQ(reads.bind(six), 0);
-	for (int i = 0; i < 10; i++)
-		ASSERT_EQ(s->send(five, pattern(4000, i)), 0);
-	sim::run_ready();
-	full.sock().rcvbuf = 1000;
-	ASSERT_EQ(s->send(five, pattern(4000, 10)), 0);
-	ASSERT_EQ(other->send(six, pattern(10)), 0);
-	sim::run_ready();
-	EXPECT_TRUE(reads.recv().has_value());
-	EXPECT_EQ(s->send(five, pattern(4000, 11)), -105);
-	for (int i = 0; i <= 10; i++) {
-		auto m = full.recv();
-
-		ASSERT_TRUE(m.has_value());
-		EXPECT_EQ(m->data, pattern(4000, i));
-		sim::run_ready();
-	}
+	ASSERT_NE(left, nullptr);
+	held.reset();
+	EXPECT_EQ(host::bugs.exchange(0), 1u);
+	rds::destroy(left);
+	held = std::make_unique<HeldPorts>();
 }
 
 } // namespace

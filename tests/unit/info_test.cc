@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "fixture.h"
-#include "net/rds/net.h"
+#include "order_fixture.h"
 
 namespace
 {
@@ -68,6 +67,24 @@ TEST_F(Info, ShowsConnectionsAndTheirState)
 	EXPECT_EQ(v[0].next_rx_seq, 42u);
 }
 
+TEST_F(Info, ShowsWhoIsSending)
+{
+	std::vector<struct rds_conn_info> v;
+
+	ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(9)), 0);
+	sim::run_ready();
+	wire().on_xmit = [&] { rds_info_conns(net->core(), collect<struct rds_conn_info>, &v); };
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	ASSERT_EQ(v.size(), 1u);
+	EXPECT_EQ(v[0].flags, 1 | 4);
+	rds_path_drop(wire().path, RDS_DROP_ADMIN); /* no peer that has spoken: at once */
+	sim::run_ready();
+	v.clear();
+	rds_info_conns(net->core(), collect<struct rds_conn_info>, &v);
+	EXPECT_EQ(v.at(0).flags & 1, 0);
+}
+
 TEST_F(Info, CountsWhatAPathWentThrough)
 {
 	auto path = [&] {
@@ -122,6 +139,7 @@ TEST_F(Info, ShowsMessagesWhereTheyAre)
 	EXPECT_EQ(v[0].len, 9u);
 	EXPECT_EQ(v[0].seq, 1u);
 	EXPECT_TRUE(messages(RDS_QUEUE_RETRANS).empty());
+	EXPECT_TRUE(messages(RDS_QUEUE_RECV).empty());
 	sim::run_ready();
 	rds_path_connected(wire().path);
 	sim::run_ready();
@@ -233,6 +251,49 @@ TEST_F(Info, ShowsWhatAReaderHasTakenAndNotRead)
 	ASSERT_EQ(v.size(), 2u);
 	EXPECT_EQ(v[0].len, 6u);
 	EXPECT_EQ(v[1].len, 7u);
+}
+
+class InfoOrder : public OrderTest
+{
+};
+
+/* What its order keeps from any path is yet to be sent, and nothing else. */
+TEST_F(InfoOrder, WhatWaitsForItsOrderIsToBeSent)
+{
+	auto list = [this](enum rds_info_queue q) {
+		std::vector<struct rds_msg_info> v;
+
+		rds_info_messages(
+			net->core(), q,
+			[](void *arg, const struct rds_msg_info *i) {
+				static_cast<decltype(v) *>(arg)->push_back(*i);
+			},
+			&v);
+		return v;
+	};
+
+	for (char c : {'a', 'b', 'c'})
+		say(c, rds::Order::kUnordered);
+	ASSERT_EQ(list(RDS_QUEUE_SEND).size(), 0u);
+
+	size_t sent = list(RDS_QUEUE_RETRANS).size();
+
+	say('o', rds::Order::kOrdered);
+	EXPECT_EQ(list(RDS_QUEUE_RETRANS).size(), sent);
+	EXPECT_EQ(list(RDS_QUEUE_RECV).size(), 0u);
+
+	auto v = list(RDS_QUEUE_SEND);
+
+	ASSERT_EQ(v.size(), 1u);
+	EXPECT_TRUE(rds::same_addr(v[0].laddr, a1));
+	EXPECT_TRUE(rds::same_addr(v[0].faddr, peer));
+	EXPECT_EQ(v[0].lport, 4000);
+	EXPECT_EQ(v[0].fport, port);
+	EXPECT_EQ(v[0].len, 20u);
+	EXPECT_EQ(v[0].seq, 0u);
+	for (fake::Wire *w : {first, home, other})
+		catch_up(*w);
+	EXPECT_EQ(list(RDS_QUEUE_SEND).size(), 0u);
 }
 
 } // namespace

@@ -86,6 +86,74 @@ TEST_F(MemAccount, NoMemoryIsTold)
 	EXPECT_EQ(charged(), 0u);
 }
 
+TEST_F(MemAccount, PaysOnlyWhatIsMissing)
+{
+	account().add(kPayStep);
+	ASSERT_TRUE(account().pay(s->core(), 0, RDS_MAY_SLEEP).ok());
+	EXPECT_EQ(charged(), kPayStep);
+	for (uint32_t more : {0u, 1u, kPayStep, 1u}) {
+		uint64_t before = charged();
+		bool covered = account().covers(more);
+
+		ASSERT_TRUE(account().pay(s->core(), more, RDS_MAY_SLEEP).ok());
+		EXPECT_EQ(charged(), before + (covered ? 0 : kPayStep)) << more;
+		EXPECT_TRUE(account().covers(more));
+	}
+	EXPECT_EQ(charged(), 2 * kPayStep);
+	account().sub(kPayStep);
+}
+
+/* The platform takes no more than a gigabyte at once, and there may be many. */
+TEST_F(MemAccount, GigabytesGoInPieces)
+{
+	constexpr uint32_t kGiB = 1u << 30;
+
+	for (uint64_t n = 1; n <= 5; n++) {
+		EXPECT_EQ(account().add(kGiB), (n - 1) * kGiB);
+		EXPECT_EQ(account().used(), n * kGiB);
+	}
+	for (uint64_t n = 1; n <= 6; n++) {
+		ASSERT_TRUE(account().pay(s->core(), 0, RDS_MAY_SLEEP).ok());
+		EXPECT_EQ(charged(), std::min<uint64_t>(n, 5) * kGiB);
+	}
+	EXPECT_TRUE(account().covers(0));
+	EXPECT_FALSE(account().covers(1));
+	for (uint64_t n = 5; n--;)
+		account().sub(kGiB);
+	account().take_back(s->core());
+	EXPECT_EQ(charged(), 4ull * kGiB);
+	account().close(s->core());
+	EXPECT_EQ(charged(), 0u);
+	EXPECT_FALSE(account().overpaid());
+}
+
+TEST_F(MemAccount, WhatIsNotTakenBackIsTriedAgain)
+{
+	ASSERT_TRUE(account().pay(s->core(), 3 * kPayStep, RDS_MAY_SLEEP).ok());
+	account().add(1);
+	s->sock().charges = 7;
+	account().take_back(s->core());
+	EXPECT_EQ(charged(), 3 * kPayStep);
+	EXPECT_TRUE(account().overpaid());
+	account().take_back(s->core());
+	EXPECT_EQ(charged(), kPayStep) << "all but what is used";
+	EXPECT_TRUE(account().covers(kPayStep - 1));
+	EXPECT_FALSE(account().covers(kPayStep));
+	account().take_back(s->core());
+	EXPECT_EQ(charged(), kPayStep);
+	account().sub(1);
+}
+
+TEST_F(MemAccount, OfADebtNothingIsTakenBack)
+{
+	account().add(3 * kPayStep);
+	ASSERT_TRUE(account().pay(s->core(), 0, RDS_MAY_SLEEP).ok());
+	account().add(kPayStep);
+	account().take_back(s->core());
+	EXPECT_EQ(charged(), 3 * kPayStep);
+	account().sub(4 * kPayStep);
+}
+
 /* Whatever was sent and received, at the end nothing is paid for (Sock's end looks). */
 TEST_F(MemAccount, MessagesArePaidForAndGivenBack)
 {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <unordered_map>
+
 #include "fixture.h"
 #include "net/rds/tombs.h"
 
@@ -122,6 +124,108 @@ TEST_F(TombsTest, TheLeastRecentlyUsedMakesRoom)
 	for (unsigned int n = 0; n <= rds::kMaxTombstones; n++)
 		tombs.forget(key(n), ~0u, kSeed);
 	EXPECT_EQ(tombs.count(), 0u);
+}
+
+TEST_F(TombsTest, EveryWordOfAKeyCounts)
+{
+	const TombKey k = key(9);
+
+	EXPECT_TRUE(k == key(9));
+	for (int word = 0; word < 7; word++) {
+		TombKey other = k;
+		uint64_t *const words[] = {&other.faddr.w[0], &other.faddr.w[1], &other.laddr.w[0],
+					   &other.laddr.w[1]};
+
+		if (word < 4)
+			*words[word] ^= 1;
+		other.scope += word == 4;
+		other.tos ^= word == 5;
+		other.transport ^= word == 6;
+		EXPECT_FALSE(k == other) << word;
+		EXPECT_FALSE(other == k) << word;
+	}
+}
+
+TEST_F(TombsTest, KeysOfOneHashAreTwo)
+{
+	uint32_t salt = rds::hash_addr(key(0).laddr, kSeed);
+	std::unordered_map<uint32_t, struct rds_addr> known;
+	TombKey one = key(9), other = key(9);
+
+	for (uint64_t i = 0; i < 1000000; i++) {
+		other.faddr.w[1] = i * 0x9e3779b97f4a7c15ull;
+
+		auto met = known.emplace(rds::hash_addr(other.faddr, salt), other.faddr);
+
+		if (met.second)
+			continue;
+		one.faddr = met.first->second;
+		break;
+	}
+	ASSERT_EQ(rds::hash_addr(one.faddr, salt), rds::hash_addr(other.faddr, salt));
+	ASSERT_TRUE(remember(one, 0, 17, 77));
+	EXPECT_EQ(recall(other), 0u);
+	ASSERT_TRUE(remember(other, 0, 18, 77));
+	EXPECT_EQ(recall(one), 17u);
+	EXPECT_EQ(recall(other), 18u);
+	tombs.forget(one, ~0u, kSeed);
+	EXPECT_EQ(recall(one), 0u);
+	EXPECT_EQ(recall(other), 18u);
+}
+
+/* Those that are not told of have no numbers, the last one as the first. */
+TEST_F(TombsTest, EachPathHasItsBit)
+{
+	for (unsigned int told = 0; told < rds::kMaxPaths; told++) {
+		ASSERT_TRUE(remember(key(9), told, 100 + told, 7));
+		for (unsigned int i = 0; i < rds::kMaxPaths; i++)
+			EXPECT_EQ(recall(key(9), i), i <= told ? 100 + i : 0) << told;
+	}
+	for (unsigned int gone = 0; gone < rds::kMaxPaths; gone++) {
+		EXPECT_EQ(tombs.count(), 1u);
+		tombs.forget(key(9), 1u << gone, kSeed);
+		for (unsigned int i = 0; i < rds::kMaxPaths; i++)
+			EXPECT_EQ(recall(key(9), i), i > gone ? 100 + i : 0) << gone;
+	}
+	EXPECT_EQ(tombs.count(), 0u);
+}
+
+/* It makes one the youngest to be written again, or asked for in any way. */
+TEST_F(TombsTest, WhoeverIsAskedForIsYoung)
+{
+	for (unsigned int n = 0; n < rds::kMaxTombstones; n++)
+		ASSERT_TRUE(remember(key(n), 0, n + 1, 0));
+	EXPECT_TRUE(tombs.knows(key(0), kSeed));
+	ASSERT_TRUE(remember(key(1), 3, 5, 0));
+	tombs.forget(key(2), 1u << 3, kSeed);
+	EXPECT_EQ(recall(key(3)), 4u);
+	for (unsigned int n = 0; n < 2; n++)
+		ASSERT_TRUE(remember(key(rds::kMaxTombstones + n), 0, 1, 0));
+	EXPECT_EQ(tombs.count(), rds::kMaxTombstones);
+	for (unsigned int n = 0; n < 7; n++)
+		EXPECT_EQ(tombs.knows(key(n), kSeed), n != 4 && n != 5) << n;
+}
+
+/* Two connections end while there is no table yet: both find each other's. */
+TEST_F(TombsTest, TheFirstTwoMakeOneTable)
+{
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		sim::reset(sim::Options{.seed = seed, .preempt_per_1000 = 500});
+
+		auto made = std::make_unique<Tombs>();
+
+		for (unsigned int n = 1; n <= 2; n++)
+			sim::spawn("ends", [&made, n] {
+				TombCount counts[rds::kMaxPaths] = {};
+
+				counts[0] = {n, 0};
+				EXPECT_TRUE(made->remember(key(n), 1, counts, kSeed).ok());
+			});
+		sim::run_ready();
+		EXPECT_TRUE(made->knows(key(1), kSeed) && made->knows(key(2), kSeed)) << seed;
+		made.reset();
+		ASSERT_EQ(sim::leftovers(), "") << seed;
+	}
 }
 
 TEST_F(TombsTest, WithoutMemoryNothingIsRemembered)

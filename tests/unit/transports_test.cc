@@ -40,6 +40,8 @@ TEST_F(Transports, OneOfEachType)
 	struct rds_transport copy = *fake::ops();
 
 	EXPECT_EQ(rds_transport_register(&copy), -17);
+	copy.type = 4; /* there are so many */
+	EXPECT_EQ(rds_transport_register(&copy), -17);
 	copy.type = 77;
 	EXPECT_EQ(rds_transport_register(&copy), -17);
 }
@@ -314,6 +316,124 @@ TEST_F(Transports, DefaultsOfTheTunables)
 	EXPECT_EQ(t.ping_enable, 1u);
 	EXPECT_EQ(t.max_passive, 4096u);
 	EXPECT_EQ(t.idle_timeout_ms, 300000u);
+}
+
+/* A transport that is like the fake one, of another type, and serves what @check says. */
+struct rds_transport like_fake(unsigned int type,
+			       int (*check)(struct rds_os_net *, const struct rds_addr *, uint32_t))
+{
+	struct rds_transport t = *fake::ops();
+
+	t.type = static_cast<decltype(t.type)>(type);
+	t.laddr_check = check;
+	return t;
+}
+
+int serves_none(struct rds_os_net *, const struct rds_addr *, uint32_t)
+{
+	return -99;
+}
+
+/* In the order of their types, if they serve the address. */
+TEST_F(Transports, TheFirstThatServesTheAddressIsTaken)
+{
+	struct rds_transport none = like_fake(0, serves_none),
+			     all = like_fake(1, host::laddr_is_local);
+	int before = fake::module().refs.load();
+
+	ASSERT_EQ(rds_transport_register(&none), 0);
+	ASSERT_EQ(rds_transport_register(&all), 0);
+	{
+		Socket s(*net);
+
+		EXPECT_EQ(s.bind(endpoint(remote, 4000)), -99);
+		ASSERT_EQ(s.bind(endpoint(a1, 4000)), 0);
+		EXPECT_EQ(s.core()->trans, &all);
+		EXPECT_EQ(fake::module().refs.load(), before + 1);
+	}
+	rds_transport_unregister(&none);
+	none.laddr_check = host::laddr_is_local;
+	ASSERT_EQ(rds_transport_register(&none), 0);
+	{
+		Socket s(*net);
+
+		ASSERT_EQ(s.bind(endpoint(a1, 4000)), 0);
+		EXPECT_EQ(s.core()->trans, &none) << "not any more";
+	}
+	rds_transport_unregister(&all);
+	rds_transport_unregister(&none);
+	EXPECT_EQ(fake::module().refs.load(), before);
+}
+
+/* Loopback is for its own addresses: nothing else is bound over it, whatever it says. */
+TEST_F(Transports, LoopbackIsNotAskedForOtherAddresses)
+{
+	struct rds_transport every = like_fake(3, host::laddr_is_local);
+	Socket s(*net);
+
+	rds_transport_unregister(loop);
+	rds_transport_unregister(fake::ops());
+	ASSERT_EQ(rds_transport_register(&every), 0);
+	EXPECT_EQ(s.bind(endpoint(a1, 4000)), -99);
+	rds_transport_unregister(&every);
+	ASSERT_EQ(rds_transport_register(loop), 0);
+	ASSERT_EQ(rds_transport_register(fake::ops()), 0);
+}
+
+/* To ourselves by any of three signs, if the transport wants it so. */
+TEST_F(Transports, LocalDestinationsGoOverLoopback)
+{
+	struct rds_addr own = parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1});
+	struct rds_transport away = like_fake(2, serves_none);
+	auto over = [&](const struct rds_transport &t, const struct rds_addr &to) {
+		auto found = rds::transport_for(net->os(), t, a1, to, 0);
+
+		EXPECT_TRUE(found.ok());
+		rds_module_put(found.value()->owner);
+		return found.value();
+	};
+
+	EXPECT_EQ(over(*fake::ops(), a2), loop);
+	EXPECT_EQ(over(*fake::ops(), remote), fake::ops());
+	EXPECT_EQ(over(away, a1), loop) << "its own, while the device is away";
+	EXPECT_EQ(over(away, own), loop);
+	EXPECT_EQ(over(away, a2), &away);
+	away.caps = 0;
+	EXPECT_EQ(over(away, a1), &away);
+	EXPECT_EQ(over(away, own), &away);
+	EXPECT_EQ(loop_module.refs.load(), 0);
+}
+
+/* Wherever they are. */
+TEST_F(Transports, UnregisterLooksIntoEveryNamespace)
+{
+	auto more = std::make_unique<host::Net>(std::vector<struct rds_addr>{a1});
+	host::Net third({a1});
+	int err;
+
+	for (auto *n : {net.get(), more.get(), &third})
+		rds_conn_put(rds_conn_get(n->core(), fake::ops(), &a1, &remote, 0, 0, &err));
+	EXPECT_EQ(fake::wires().size(), 3u);
+	more.reset();
+	EXPECT_EQ(fake::wires().size(), 2u);
+	rds_transport_unregister(fake::ops());
+	EXPECT_TRUE(fake::wires().empty());
+	ASSERT_EQ(rds_transport_register(fake::ops()), 0);
+}
+
+class TransportsNone : public SimTest
+{
+};
+
+TEST_F(TransportsNone, TheRegistryNeedsMemory)
+{
+	sim::fail_nth(1);
+	EXPECT_EQ(rds_core_init(), -12);
+	sim::fail_nth(0);
+	rds_core_exit();
+	EXPECT_EQ(rds_core_init(), 0);
+	rds_core_exit();
+	rds_core_exit(); /* nothing is left of it */
 }
 
 } // namespace

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <string>
+#include <vector>
+
+#include "fixture.h"
+#include "net/rds/net.h"
+
+namespace
+{
+
+/* A path to a remote host whose ports fill and clear. */
+class PathHold : public CoreTest
+{
+protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		fake::set_caps(RDS_CAP_DELIVERY_ACK);
+		s = std::make_unique<Socket>(*net);
+		other = std::make_unique<Socket>(*net);
+		ASSERT_EQ(s->bind(host::endpoint(a1, 4000)), 0);
+		ASSERT_EQ(other->bind(host::endpoint(a1, 4001)), 0);
+		s->sock().sndbuf = other->sock().sndbuf = 1 << 20;
+	}
+	void TearDown() override
+	{
+		other.reset();
+		s.reset();
+		CoreTest::TearDown();
+	}
+	using Socket = host::Socket;
+
+	/* Up, with a peer of mainline's, and no room for more. */
+	void fill_up()
+	{
+		ASSERT_EQ(send(*other, 9), 0);
+		sim::run_ready();
+		rds_path_connected(wire().path);
+		sim::run_ready();
+		peer_map({});
+		wire().room = 0;
+	}
+	static fake::Wire &wire()
+	{
+		return fake::wire();
+	}
+	int send(Socket &from, uint16_t port)
+	{
+		return from.send(host::endpoint(remote, port), pattern(10, ++n));
+	}
+	/* The peer says which of its ports are full. */
+	void peer_map(const std::vector<uint16_t> &full)
+	{
+		peer_says(full);
+		sim::run_ready();
+	}
+	void peer_says(const std::vector<uint16_t> &full)
+	{
+		host::Bytes bits(rds::kCongMapBytes);
+
+		for (uint16_t port : full)
+			bits[port / 8] |= static_cast<unsigned char>(1 << port % 8);
+		EXPECT_EQ(fake::arrive(wire().path, 0, 0, 0, bits, rds::wire::kCongBitmap), 0);
+	}
+	void open_up()
+	{
+		wire().room = SIZE_MAX;
+		rds_path_writable(wire().path);
+		sim::run_ready();
+	}
+	/* "port:first byte" of the messages on the wire, in order; their numbers only rise. */
+	std::string said()
+	{
+		std::string text;
+		uint64_t last = 0;
+
+		for (const auto &f : fake::frames(wire().sent)) {
+			if (!f.sport || !f.dport)
+				continue;
+			EXPECT_GT(f.seq, last);
+			last = f.seq;
+			text += std::to_string(f.dport) + ":" + std::to_string(index_of(f.data)) +
+				" ";
+		}
+		return text;
+	}
+	unsigned int index_of(const host::Bytes &data)
+	{
+		for (unsigned int i = 1; i <= n; i++)
+			if (data == pattern(10, i))
+				return i;
+		return 0;
+	}
+	unsigned int queued(enum rds_info_queue q)
+	{
+		unsigned int count = 0;
+
+		rds_info_messages(
+			net->core(), q,
+			[](void *arg, const struct rds_msg_info *) {
+				++*static_cast<unsigned int *>(arg);
+			},
+			&count);
+		return count;
+	}
+
+	std::unique_ptr<Socket> s, other;
+	unsigned int n = 0;
+};
+
+TEST_F(PathHold, OthersPassAFullPort)
+{
+	fill_up();
+	for (uint16_t port : {5, 6, 5, 6})
+		ASSERT_EQ(send(*s, port), 0);
+	peer_map({5});
+	open_up();
+	EXPECT_EQ(said(), "9:1 6:3 6:5 ");
+	EXPECT_EQ(queued(RDS_QUEUE_SEND), 2u);
+	/* New ones are refused as ever. */
+	EXPECT_EQ(send(*s, 5), -105);
+	peer_map({});
+	EXPECT_EQ(said(), "9:1 6:3 6:5 5:2 5:4 ");
+	EXPECT_EQ(queued(RDS_QUEUE_SEND), 0u);
+}
+
+/* What was accepted between the clearing and the return stays behind what waited. */
+TEST_F(PathHold, TheOrderOfAPortIsKept)
+{
+	fill_up();
+	ASSERT_EQ(send(*s, 5), 0);
+	ASSERT_EQ(send(*other, 5), 0);
+	peer_map({5});
+	open_up();
+	wire().on_xmit = [&] {
+		peer_map({});
+		ASSERT_EQ(send(*s, 5), 0);
+	};
+	ASSERT_EQ(send(*s, 6), 0);
+	sim::run_ready();
+	EXPECT_EQ(said(), "9:1 6:4 5:2 5:3 5:5 ");
+}
+
+/* seed 407 of 1000 steps: the port filled while the first was with the transport, which took
+ * nothing. */
+TEST_F(PathHold, WhatTheTransportDidNotTakeIsStillTheFirst)
+{
+	fill_up();
+	ASSERT_EQ(send(*s, 6), 0);
+	ASSERT_EQ(send(*s, 5), 0);
+	ASSERT_EQ(send(*s, 5), 0);
+	wire().room = 58; /* the first */
+	wire().on_xmit = [&] { peer_says({5}); };
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	ASSERT_EQ(send(*s, 6), 0);
+	open_up();
+	EXPECT_EQ(said(), "9:1 6:2 6:5 ");
+	peer_map({});
+	EXPECT_EQ(said(), "9:1 6:2 6:5 5:3 5:4 ");
+}
+
+TEST_F(PathHold, AResetBringsThemBack)
+{
+	fill_up();
+	for (uint16_t port : {5, 6, 5})
+		ASSERT_EQ(send(*s, port), 0);
+	peer_map({5});
+	open_up();
+	ASSERT_EQ(said(), "9:1 6:3 ");
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_ready();
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(said(), "9:1 6:3 5:2 5:4 ");
+}
+
+/* The peer may have it: its number must not change. */
+TEST_F(PathHold, WhatWasSentBeforeIsSentAgain)
+{
+	fill_up();
+	wire().room = SIZE_MAX;
+	ASSERT_EQ(send(*s, 5), 0);
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_ready();
+	wire().room = 0;
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	peer_map({5});
+	open_up();
+	EXPECT_EQ(said(), "9:1 5:2 ");
+}
+
+TEST_F(PathHold, CancelAndCloseFindThem)
+{
+	fill_up();
+	for (uint16_t port : {5, 6})
+		ASSERT_EQ(send(*s, port), 0);
+	ASSERT_EQ(send(*other, 5), 0);
+	peer_map({5, 6});
+	open_up();
+	EXPECT_EQ(queued(RDS_QUEUE_SEND), 3u);
+
+	const auto five = host::endpoint(remote, 5);
+
+	rds_socket_cancel(s->core(), &five);
+	EXPECT_EQ(queued(RDS_QUEUE_SEND), 2u);
+	s.reset();
+	EXPECT_EQ(queued(RDS_QUEUE_SEND), 1u);
+	EXPECT_EQ(net->stat(RDS_S_send_cancelled), 2u);
+	peer_map({});
+	EXPECT_EQ(said(), "9:1 5:4 ");
+}
+
+/* Two half-sent pieces of one message never have another between them. */
+TEST_F(PathHold, AHalfSentOneGoesOn)
+{
+	fill_up();
+	ASSERT_EQ(send(*s, 5), 0);
+	ASSERT_EQ(send(*s, 5), 0);
+	ASSERT_EQ(send(*s, 6), 0);
+	wire().room = 20;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	peer_map({5});
+	open_up();
+	EXPECT_EQ(said(), "9:1 5:2 6:4 ");
+}
+
+TEST_F(PathHold, WithoutMemoryNothingStepsAside)
+{
+	fill_up();
+	ASSERT_EQ(send(*s, 5), 0);
+	ASSERT_EQ(send(*s, 6), 0);
+	peer_map({5});
+	wire().room = SIZE_MAX;
+	sim::options().fail_per_1000 = 1000;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	sim::options().fail_per_1000 = 0;
+	EXPECT_EQ(said(), "9:1 5:2 6:3 ");
+}
+
+/* The port that clears gives its messages back; the other waits on. */
+TEST_F(PathHold, EachPortForItself)
+{
+	fill_up();
+	for (uint16_t port : {5, 6, 7, 5})
+		ASSERT_EQ(send(*s, port), 0);
+	peer_map({5, 6});
+	open_up();
+	EXPECT_EQ(said(), "9:1 7:4 ");
+	EXPECT_TRUE(wire().path->holds(5));
+	EXPECT_TRUE(wire().path->holds(6));
+	EXPECT_FALSE(wire().path->holds(7));
+	peer_map({6});
+	EXPECT_EQ(said(), "9:1 7:4 5:2 5:5 ");
+	EXPECT_FALSE(wire().path->holds(5));
+	EXPECT_TRUE(wire().path->holds(6));
+	peer_map({5});
+	EXPECT_EQ(said(), "9:1 7:4 5:2 5:5 6:3 ");
+	EXPECT_FALSE(wire().path->holds(6));
+}
+
+/* Whoever clears a port looks at the paths only if somebody waits for one. */
+TEST_F(PathHold, TheMapKnowsHowManyPortsAreWaitedFor)
+{
+	fill_up();
+
+	auto &held = wire().path->conn.fcong->held;
+
+	EXPECT_EQ(held.load(), 0u);
+	for (uint16_t port : {5, 6, 5})
+		ASSERT_EQ(send(*s, port), 0);
+	ASSERT_EQ(send(*other, 5), 0);
+	peer_map({5, 6});
+	open_up();
+	EXPECT_EQ(held.load(), 2u);
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(held.load(), 2u);
+	peer_map({6});
+	EXPECT_EQ(held.load(), 1u);
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_ready();
+	EXPECT_EQ(held.load(), 0u);
+}
+
+/* What no socket has sent waits for nobody, whoever else does. */
+TEST_F(PathHold, APongGoes)
+{
+	auto pongs = [] {
+		unsigned int count = 0;
+
+		for (const auto &f : fake::frames(wire().sent))
+			count += !f.sport && f.dport == 5;
+		return count;
+	};
+
+	fill_up();
+	ASSERT_EQ(fake::arrive(wire().path, 1, 5, 0, {}), RDS_RECV_SKIP);
+	ASSERT_EQ(send(*s, 5), 0);
+	peer_map({5});
+	open_up();
+	EXPECT_EQ(pongs(), 1u);
+	ASSERT_TRUE(wire().path->holds(5));
+	ASSERT_EQ(fake::arrive(wire().path, 2, 5, 0, {}), RDS_RECV_SKIP);
+	sim::run_ready();
+	EXPECT_EQ(pongs(), 2u);
+	EXPECT_EQ(said(), "9:1 ");
+}
+
+/* Ordering hints go by numbers, which these have. */
+TEST_F(PathHold, WhoseSocketHasOrderingHintsStays)
+{
+	fill_up();
+	ASSERT_EQ(send(*other, 5), 0);
+	ASSERT_EQ(rds_socket_set_order(s->core(), 2), 0);
+	ASSERT_EQ(send(*s, 5), 0);
+	peer_map({5});
+	open_up();
+	EXPECT_EQ(said(), "9:1 5:3 ");
+	peer_map({});
+	EXPECT_EQ(said(), "9:1 5:3 5:2 ");
+}
+
+/* The numbers of path 0 say when it is empty, on the way to more paths. */
+TEST_F(PathHold, NothingStepsAsideWhileTheFirstIsEmptied)
+{
+	fill_up();
+	ASSERT_EQ(send(*s, 5), 0);
+	wire().path->conn.gated.store(1);
+	peer_map({5});
+	open_up();
+	EXPECT_EQ(said(), "9:1 5:2 ");
+	wire().path->conn.gated.store(0);
+}
+
+/* A path that waits for somebody is not idle. */
+TEST_F(PathHold, KeepsThePathBusy)
+{
+	fill_up();
+	ASSERT_EQ(send(*s, 5), 0);
+	peer_map({5});
+	open_up();
+	rds_path_acked(wire().path, wire().sent.size());
+	EXPECT_TRUE(wire().path->has_queued());
+	EXPECT_TRUE(wire().path->has_messages());
+}
+
+/* One receiver on this host is at its hard limit; another one goes on reading. */
+TEST_F(PathHold, OnLoopbackAFullSocketStopsItself)
+{
+	fake::set_caps(RDS_CAP_PREFER_LOOP);
+
+	Socket full(*net), reads(*net);
+	std::vector<std::unique_ptr<Socket>> senders;
+	const auto five = host::endpoint(a2, 5), six = host::endpoint(a2, 6);
+	int got = 0;
+
+	ASSERT_EQ(full.bind(five), 0);
+	ASSERT_EQ(reads.bind(six), 0);
+	full.sock().rcvbuf = 1000;
+	/* Everybody is let in before anybody knows: queued while the path is still down. */
+	for (int i = 0; i < 100; i++) {
+		senders.push_back(std::make_unique<Socket>(*net));
+		ASSERT_EQ(senders.back()->bind(host::endpoint(a1, static_cast<uint16_t>(100 + i))),
+			  0);
+		ASSERT_EQ(senders.back()->send(five, pattern(4000, i)), 0);
+	}
+	sim::run_ready();
+	EXPECT_GT(net->stat(RDS_S_recv_sock_full), 0u);
+	for (int i = 0; i < 50; i++) {
+		ASSERT_EQ(other->send(six, pattern(10)), 0);
+		sim::run_ready();
+		ASSERT_TRUE(reads.recv().has_value());
+	}
+	while (auto m = full.recv()) {
+		EXPECT_EQ(m->data, pattern(4000, got++));
+		sim::run_ready();
+	}
+	EXPECT_EQ(got, 100);
+}
+
+/* Full because its limit was lowered, and nobody was told yet. */
+TEST_F(PathHold, OnLoopbackALoweredLimitStopsOnlyItsSocket)
+{
+	fake::set_caps(RDS_CAP_PREFER_LOOP);
+
+	Socket full(*net), reads(*net);
+	const auto five = host::endpoint(a2, 5), six = host::endpoint(a2, 6);
+
+	ASSERT_EQ(full.bind(five), 0);
+	ASSERT_EQ(reads.bind(six), 0);
+	for (int i = 0; i < 10; i++)
+		ASSERT_EQ(s->send(five, pattern(4000, i)), 0);
+	sim::run_ready();
+	full.sock().rcvbuf = 1000;
+	ASSERT_EQ(s->send(five, pattern(4000, 10)), 0);
+	ASSERT_EQ(other->send(six, pattern(10)), 0);
+	sim::run_ready();
+	EXPECT_TRUE(reads.recv().has_value());
+	EXPECT_EQ(s->send(five, pattern(4000, 11)), -105);
+	for (int i = 0; i <= 10; i++) {
+		auto m = full.recv();
+
+		ASSERT_TRUE(m.has_value());
+		EXPECT_EQ(m->data, pattern(4000, i));
+		sim::run_ready();
+	}
+}
+
+} // namespace
