@@ -17,6 +17,9 @@ void (*on_wake)(Sock *s);
 void (*wake_sleepers)(struct rds_socket *s, unsigned int what);
 void (*on_limit)();
 void (*on_state)(const struct rds_path *p, unsigned int from, unsigned int to, unsigned int why);
+void (*on_drop)(const struct rds_path *p, unsigned int why, uint64_t seq, uint32_t len,
+		uint16_t sport, uint16_t dport);
+void (*on_cong)(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news);
 void (*on_module_request)(const char *name);
 std::atomic<unsigned int> bugs;
 std::atomic<const char *> last_bug;
@@ -469,19 +472,14 @@ void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int t
 void rds_trace_drop(const struct rds_path *p, unsigned int why, uint64_t seq, uint32_t len,
 		    uint16_t sport, uint16_t dport)
 {
-	(void)p;
-	(void)why;
-	(void)seq;
-	(void)len;
-	(void)sport;
-	(void)dport;
+	if (host::on_drop)
+		host::on_drop(p, why, seq, len, sport, dport);
 }
 
 void rds_trace_cong(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news)
 {
-	(void)addr;
-	(void)port;
-	(void)news;
+	if (host::on_cong)
+		host::on_cong(addr, port, news);
 }
 
 /* ---- modules ---- */

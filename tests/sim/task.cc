@@ -440,6 +440,8 @@ void reset(const Options &opt)
 	host::wake_sleepers = nullptr;
 	host::on_limit = preempt_point;
 	host::on_state = nullptr;
+	host::on_drop = nullptr;
+	host::on_cong = nullptr;
 	host::on_module_request = nullptr;
 	on_work = nullptr;
 }

@@ -432,6 +432,10 @@ TEST_F(RdmaOp, WhatIsWrongWithOne)
 	local.addr = ~0ull - 5;
 	EXPECT_EQ(send_op(a), kEinval);
 	EXPECT_EQ(told(), Told{});
+	a = write_op(1);
+	local.bytes = 1;
+	EXPECT_EQ(send_op(a), 0) << "one byte is the least";
+	rds_socket_cancel(s->core(), &to);
 }
 
 TEST_F(RdmaOp, TwoInOneMessage)

@@ -116,6 +116,10 @@ TEST_F(Rdma, WhatCannotBeARegion)
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEmsgsize);
 	v = {0x10001, (1 << 20) + 4096};
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEmsgsize);
+	/* As many as there may be: it is its memory that nobody has. */
+	sim::fail_nth(1);
+	v = {0x10001, (1 << 20) + 4095};
+	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEnomem);
 	fake::set_rdma(false);
 	EXPECT_EQ(get(0, cookie), kEopnotsupp);
 	EXPECT_EQ(rds_mr_free(s->core(), 0, 0), kEinval);
