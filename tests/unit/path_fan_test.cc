@@ -644,4 +644,14 @@ TEST_F(PathFan, APeerWithOnePathGetsOne)
 	peer_has(*wires()[0], last_on_first());
 }
 
+/* Whoever says no hello is never asked for more, either. */
+TEST_F(PathFan, APlainPeerAgreesToOnePath)
+{
+	send(5000);
+	up(*wires()[0]);
+	ASSERT_EQ(fake::arrive(wires()[0]->path, 1, 5000, 2, pattern(10)), 0);
+	sim::run_ready();
+	EXPECT_EQ(conn().agreed.load(), 1u);
+}
+
 } // namespace
