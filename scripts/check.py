@@ -67,6 +67,8 @@ def checks(seed):
         Check("uml smoke", uml, needs="scripts/debug-kernel.sh --check uml"),
         Check("sim asan", f"{tests}/sim/sim_run --seed {seed} --seeds 200"),
         Check("sim fast", f"{tests}/sim/sim_fast --seed {seed} --seeds 1500"),
+        Check("between", f"{tests}/sim/between/between_test"),
+        Check("orders", f"{tests}/model/explore_fast --deviations 1"),
         Check("quick", f"cd build && ctest --output-on-failure -R '{QUICK}'"),
         Check("flows", r"cd build && ctest --output-on-failure -R '^kernel\.flows$'"),
         Check("scenario", f"{tests}/sim/scenario_test"),
