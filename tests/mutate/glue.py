@@ -162,12 +162,16 @@ class Court:
     def __init__(self, modules):
         self.modules = modules
         self.took = {}
-        for stage in STAGES + STAGES_IB:
+
+    def patience(self, stage):
+        """Seconds for a mutant, by what the unbroken modules take."""
+        if stage not in self.took:
             began = time.monotonic()
             failed = self.play(stage, 0, 1200)
             if failed:
                 raise RuntimeError(f"unbroken modules fail: {failed}")
             self.took[stage] = time.monotonic() - began
+        return SEVERAL * self.took[stage] + FEW
 
     def play(self, stage, mutant, limit):
         """The first thing that fails, or None."""
@@ -197,7 +201,7 @@ class Court:
     def ask(self, mutant, site):
         stages = STAGES_IB if site.file.startswith("transports/ib/") else STAGES
         for stage in stages:
-            who = self.play(stage, mutant, SEVERAL * self.took[stage] + FEW)
+            who = self.play(stage, mutant, self.patience(stage))
             if who:
                 return who
         return ""
