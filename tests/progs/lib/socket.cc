@@ -44,11 +44,17 @@ Fd openRds(int flags)
 
 Fd bindRds(const Address &address, int flags)
 {
-	Fd fd = openRds(flags);
+	std::vector<Fd> low; /* open until the end, so that none is picked twice */
 
-	if (bind(fd, address.get(), address.length()) < 0)
-		fail("bind to " + address.text(), sys(-1));
-	return fd;
+	for (;;) {
+		Fd fd = openRds(flags);
+
+		if (bind(fd, address.get(), address.length()) < 0)
+			fail("bind to " + address.text(), sys(-1));
+		if (address.port() || localAddress(fd).port() >= kFirstPickedPort)
+			return fd;
+		low.push_back(std::move(fd));
+	}
 }
 
 Address localAddress(int fd)

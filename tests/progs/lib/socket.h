@@ -39,7 +39,16 @@ private:
 	int fd_;
 };
 
-/* socket(PF_RDS, SOCK_SEQPACKET | flags, 0), or one bound to an address; throw when refused. */
+/*
+ * The kernel picks from all ports of RDS, and so would take, now and then, one that another program
+ * of the same test is going to name. Tests name ports below this one, and have others picked above.
+ */
+constexpr uint16_t kFirstPickedPort = 32768;
+
+/*
+ * socket(PF_RDS, SOCK_SEQPACKET | flags, 0), or one bound to an address, whose port is picked from
+ * kFirstPickedPort up where it names none; throw when refused.
+ */
 Fd openRds(int flags = 0);
 Fd bindRds(const Address &address, int flags = 0);
 

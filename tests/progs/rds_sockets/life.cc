@@ -283,8 +283,11 @@ void allPorts(const Place &place)
 	std::vector<Fd> sockets;
 
 	raiseFileLimit(70000);
-	for (int i = 2; i <= 65535; ++i)
-		sockets.push_back(bindRds(place.any));
+	for (int i = 2; i <= 65535; ++i) {
+		sockets.push_back(openRds());
+		same(sys(bind(sockets.back(), place.any.get(), place.any.length())), 0,
+		     "one of all");
+	}
 	const Fd extra = openRds();
 	same(sys(bind(extra, place.any.get(), place.any.length())), -EADDRINUSE, "one more");
 	const uint16_t port = localAddress(sockets[1000]).port();
