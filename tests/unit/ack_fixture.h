@@ -11,21 +11,9 @@
 constexpr uint64_t kMs = 1000 * 1000;
 
 /* One path from 10.0.0.1 to a remote host, over a transport that may lose what it acknowledged. */
-class AckTest : public CoreTest
+class AckTest : public SocketTest<RDS_CAP_DELIVERY_ACK>
 {
 protected:
-	void SetUp() override
-	{
-		CoreTest::SetUp();
-		fake::set_caps(RDS_CAP_DELIVERY_ACK);
-		s = std::make_unique<host::Socket>(*net);
-		ASSERT_EQ(s->bind(host::endpoint(a1, 4000)), 0);
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
-	}
 	rds_path &path()
 	{
 		return *fake::wire().path;
@@ -116,7 +104,6 @@ protected:
 			&n);
 		return n;
 	}
-	std::unique_ptr<host::Socket> s;
 	const struct rds_endpoint to = host::endpoint(host::addr4(99), 5000);
 };
 

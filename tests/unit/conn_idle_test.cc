@@ -13,21 +13,13 @@ using host::Socket;
 constexpr uint64_t kMs = 1000 * 1000;
 
 /* A connection to a host of ours that falls silent. */
-class ConnIdle : public CoreTest
+class ConnIdle : public SocketTest<RDS_CAP_DELIVERY_ACK>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
-		fake::set_caps(RDS_CAP_DELIVERY_ACK);
+		SocketTest::SetUp();
 		rds_net_tunables(net->core())->idle_timeout_ms = 1000;
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
 	}
 	int send()
 	{
@@ -70,7 +62,6 @@ protected:
 		up();
 		peer_has(1);
 	}
-	std::unique_ptr<Socket> s;
 	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
 };
 

@@ -15,23 +15,15 @@ constexpr uint64_t kMs = 1000 * 1000;
 constexpr uint32_t kGen = 77;
 
 /* Hosts that call us, over as many paths as they like. */
-class ConnNumbers : public CoreTest
+class ConnNumbers : public SocketTest<RDS_CAP_DELIVERY_ACK>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
-		fake::set_caps(RDS_CAP_DELIVERY_ACK);
+		SocketTest::SetUp();
 		fake::set_max_paths(8);
 		fake::defaults().initiates = false;
-		s = std::make_unique<host::Socket>(*net);
-		ASSERT_EQ(s->bind(host::endpoint(a1, 4000)), 0);
 		rds_net_tunables(net->core())->idle_timeout_ms = 1000;
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
 	}
 	struct rds_conn *get(const struct rds_addr &laddr, const struct rds_addr &faddr)
 	{
@@ -75,7 +67,6 @@ protected:
 	{
 		return net->core()->conns.first_seq();
 	}
-	std::unique_ptr<host::Socket> s;
 	int handle_ = 0;
 };
 

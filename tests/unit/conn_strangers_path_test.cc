@@ -12,16 +12,12 @@ using host::Socket;
 using rds::PathState;
 
 /* A path that only its peer wanted so far. */
-class ConnStrangersPath : public CoreTest
+class ConnStrangersPath : public SocketTest<RDS_CAP_DELIVERY_ACK>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
-		fake::set_caps(RDS_CAP_DELIVERY_ACK);
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
-
+		SocketTest::SetUp();
 		int err;
 
 		conn = rds_conn_get(net->core(), fake::ops(), &a1, &remote, 0, 0, &err);
@@ -30,8 +26,7 @@ protected:
 	void TearDown() override
 	{
 		rds_conn_put(conn);
-		s.reset();
-		CoreTest::TearDown();
+		SocketTest::TearDown();
 	}
 	rds_path &path()
 	{
@@ -61,7 +56,6 @@ protected:
 		ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(10)), 0);
 		sim::run_ready();
 	}
-	std::unique_ptr<Socket> s;
 	struct rds_conn *conn = nullptr;
 	int handle_ = 0;
 };

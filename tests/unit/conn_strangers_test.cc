@@ -14,21 +14,13 @@ constexpr uint64_t kMs = 1000 * 1000;
 constexpr uint32_t kGen = 77;
 
 /* Hosts that call us, of ours and of mainline's. */
-class ConnStrangers : public CoreTest
+class ConnStrangers : public SocketTest<RDS_CAP_DELIVERY_ACK>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
-		fake::set_caps(RDS_CAP_DELIVERY_ACK);
+		SocketTest::SetUp();
 		fake::defaults().initiates = false;
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
 	}
 	struct rds_conn *get(unsigned int host)
 	{
@@ -108,7 +100,6 @@ protected:
 		return net->stat(id);
 	}
 
-	std::unique_ptr<Socket> s;
 	int handle_ = 0;
 };
 

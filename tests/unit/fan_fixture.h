@@ -9,21 +9,13 @@
 #include "net/rds/net.h"
 
 /* A connection from 10.0.0.1 to a remote host of ours that has several paths. */
-class FanTest : public CoreTest
+class FanTest : public SocketTest<RDS_CAP_DELIVERY_ACK>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
-		fake::set_caps(RDS_CAP_DELIVERY_ACK);
+		SocketTest::SetUp();
 		fake::set_max_paths(8);
-		s = std::make_unique<host::Socket>(*net);
-		ASSERT_EQ(s->bind(host::endpoint(a1, 4000)), 0);
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
 	}
 	void send(uint16_t port, unsigned int number = 0)
 	{
@@ -126,7 +118,6 @@ protected:
 		crowd();
 		peer_has(*fake::wires()[0], last_on_first());
 	}
-	std::unique_ptr<host::Socket> s;
 	/* Smaller than ours: its ports choose the path. */
 	const struct rds_addr peer = host::addr4(0);
 };

@@ -74,6 +74,27 @@ protected:
 	std::unique_ptr<host::Net> net;
 };
 
+/* The same with a transport that has @Caps, and a socket at 10.0.0.1 port 4000. */
+template <unsigned int Caps>
+class SocketTest : public CoreTest
+{
+protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		fake::set_caps(Caps);
+		s = std::make_unique<host::Socket>(*net);
+		ASSERT_EQ(s->bind(host::endpoint(a1, 4000)), 0);
+	}
+	void TearDown() override
+	{
+		s.reset();
+		CoreTest::TearDown();
+	}
+
+	std::unique_ptr<host::Socket> s;
+};
+
 /* @n bytes that depend on @seed. */
 inline host::Bytes pattern(size_t n, unsigned int seed = 1)
 {

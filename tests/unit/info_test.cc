@@ -8,21 +8,9 @@ using fake::wire;
 using host::endpoint;
 using host::Socket;
 
-class Info : public CoreTest
+class Info : public SocketTest<RDS_CAP_PREFER_LOOP>
 {
 protected:
-	void SetUp() override
-	{
-		CoreTest::SetUp();
-		fake::set_caps(RDS_CAP_PREFER_LOOP);
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
-	}
 	template <typename T>
 	static void collect(void *arg, const T *i)
 	{
@@ -35,7 +23,6 @@ protected:
 		rds_info_messages(net->core(), q, collect<struct rds_msg_info>, &v);
 		return v;
 	}
-	std::unique_ptr<Socket> s;
 };
 
 TEST_F(Info, NamesEveryCounter)

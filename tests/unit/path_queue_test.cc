@@ -9,21 +9,9 @@ using fake::wire;
 using host::endpoint;
 using host::Socket;
 
-class PathQueue : public CoreTest
+class PathQueue : public SocketTest<0>
 {
 protected:
-	void SetUp() override
-	{
-		CoreTest::SetUp();
-		fake::set_caps(0);
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
-	}
 	void send(unsigned int i)
 	{
 		ASSERT_EQ(s->send(to, pattern(100, i)), 0);
@@ -44,7 +32,6 @@ protected:
 	}
 	static constexpr uint64_t kMap = 48 + 8192;
 	static constexpr uint64_t kMsg = 48 + 100;
-	std::unique_ptr<Socket> s;
 	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
 };
 

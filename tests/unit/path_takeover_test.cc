@@ -13,24 +13,16 @@ constexpr uint64_t kMs = 1000 * 1000;
 
 /* A connection that is up and has been heard, and others that are accepted.  More of it, with the
  * states that a path goes through: path_test.cc. */
-class PathTakeover : public CoreTest
+class PathTakeover : public SocketTest<0>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
-		fake::set_caps(0);
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+		SocketTest::SetUp();
 		ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(10)), 0);
 		sim::run_ready();
 		rds_path_connected(wire().path);
 		speak();
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
 	}
 	void speak()
 	{
@@ -55,7 +47,6 @@ protected:
 	{
 		return net->stat(RDS_S_conn_takeover_refused);
 	}
-	std::unique_ptr<Socket> s;
 	int handles_[8] = {};
 	unsigned int accepted_ = 0;
 };

@@ -16,21 +16,17 @@ using rds::PathState;
 constexpr uint64_t kMs = 1000 * 1000;
 
 /* One path from 10.0.0.1 to a remote host. */
-class PathStates : public CoreTest
+class PathStates : public SocketTest<0>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
+		SocketTest::SetUp();
 		check::watch_states();
-		fake::set_caps(0);
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
 	}
 	void TearDown() override
 	{
-		s.reset();
-		CoreTest::TearDown();
+		SocketTest::TearDown();
 		EXPECT_EQ(check::states_complaint(), "");
 	}
 	rds_path &path()
@@ -70,7 +66,6 @@ protected:
 		EXPECT_EQ(fake::arrive(wire().path, 1, 0, rds::kProbePort, {}), RDS_RECV_SKIP);
 		sim::run_ready();
 	}
-	std::unique_ptr<Socket> s;
 	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
 };
 

@@ -9,21 +9,13 @@ using fake::wire;
 using host::endpoint;
 using host::Socket;
 
-class PathXmit : public CoreTest
+class PathXmit : public SocketTest<0>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
-		fake::set_caps(0);
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+		SocketTest::SetUp();
 		s->sock().sndbuf = 1 << 20;
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
 	}
 	void bring_up(size_t room = SIZE_MAX)
 	{
@@ -61,7 +53,6 @@ protected:
 			n += f.flags == rds::wire::kCongBitmap;
 		return n;
 	}
-	std::unique_ptr<Socket> s;
 	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
 };
 

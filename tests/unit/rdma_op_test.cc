@@ -19,22 +19,14 @@ constexpr uint64_t kMs = 1000 * 1000;
 using Told = std::vector<std::pair<uint64_t, int>>;
 
 /* One path to a remote host over a transport with RDMA, whose peer acknowledges by number. */
-class RdmaOp : public CoreTest
+class RdmaOp : public SocketTest<RDS_CAP_PREFER_LOOP | RDS_CAP_RDMA | RDS_CAP_DELIVERY_ACK |
+				 RDS_CAP_NUMBERED>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
-		fake::set_caps(RDS_CAP_PREFER_LOOP | RDS_CAP_RDMA | RDS_CAP_DELIVERY_ACK |
-			       RDS_CAP_NUMBERED);
+		SocketTest::SetUp();
 		fake::set_rdma(true);
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
 	}
 	void bring_up()
 	{
@@ -153,7 +145,6 @@ protected:
 	host::Region memory{8192};
 	struct rds_iov local = {};
 	struct rds_endpoint to = endpoint(host::addr4(99), 4001);
-	std::unique_ptr<Socket> s;
 };
 
 TEST_F(RdmaOp, IsBegunWithItsMessage)

@@ -14,25 +14,17 @@ using host::endpoint;
 using host::Socket;
 
 /* A path that is up, and a socket behind it that only receives. */
-class RecvBounds : public CoreTest
+class RecvBounds : public SocketTest<0>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
-		fake::set_caps(0);
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+		SocketTest::SetUp();
 		ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(1)), 0);
 		sim::run_ready();
 		rds_path_connected(wire().path);
 		sim::run_ready();
 		rds_path_acked(wire().path, wire().sent.size());
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
 	}
 	int arrive(size_t bytes)
 	{
@@ -80,7 +72,6 @@ protected:
 		EXPECT_EQ(mem(), 0u);
 		EXPECT_EQ(s->core()->rcv_bytes.load(), 0u);
 	}
-	std::unique_ptr<Socket> s;
 
 private:
 	uint64_t seq_ = 1;

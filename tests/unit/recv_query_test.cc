@@ -20,21 +20,13 @@ using rds::wire::Header;
 constexpr uint32_t kUnknown = RDS_RECV_UNKNOWN;
 
 /* A path that is up, and a socket behind it. */
-class RecvQuery : public CoreTest
+class RecvQuery : public SocketTest<0>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
-		fake::set_caps(0);
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+		SocketTest::SetUp();
 		up(remote);
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
 	}
 	/* A connection to @peer, which is up: its path. */
 	rds_path *up(const struct rds_addr &peer)
@@ -101,7 +93,6 @@ protected:
 
 		expect(held, span, &peer);
 	}
-	std::unique_ptr<Socket> s;
 
 private:
 	uint64_t seq_ = 0;

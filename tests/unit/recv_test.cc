@@ -14,26 +14,18 @@ using host::Socket;
 using rds::wire::Header;
 
 /* A path that is up, and a socket behind it. */
-class Recv : public CoreTest
+class Recv : public SocketTest<0>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
-		fake::set_caps(0);
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+		SocketTest::SetUp();
 		ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(1)), 0);
 		sim::run_ready();
 		rds_path_connected(wire().path);
 		sim::run_ready();
 		rds_path_acked(wire().path, wire().sent.size());
 		wire().sent.clear();
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
 	}
 	rds_path *path()
 	{
@@ -62,7 +54,6 @@ protected:
 		sim::run_ready();
 		return fake::frames(wire().sent);
 	}
-	std::unique_ptr<Socket> s;
 };
 
 TEST_F(Recv, TakesAMessageToItsSocket)

@@ -17,16 +17,13 @@ constexpr uint64_t kMs = 1000 * 1000;
 using Times = std::array<uint64_t, 3>;
 
 /* A path that is up, and a socket behind it. */
-class RecvTrace : public CoreTest
+class RecvTrace : public SocketTest<0>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
-		fake::set_caps(0);
+		SocketTest::SetUp();
 		rds_net_tunables(net->core())->recv_spill_bytes = 0;
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
 		ASSERT_EQ(s->send(endpoint(remote, 5000), {}), 0);
 		sim::run_ready();
 		rds_path_connected(wire().path);
@@ -35,8 +32,7 @@ protected:
 	}
 	void TearDown() override
 	{
-		s.reset();
-		CoreTest::TearDown();
+		SocketTest::TearDown();
 		EXPECT_EQ(rds::trace_users.load(), 0u);
 	}
 	struct rds_msg *begin()
@@ -76,7 +72,6 @@ protected:
 	{
 		rds_socket_set_trace(s->core(), on);
 	}
-	std::unique_ptr<Socket> s;
 
 private:
 	uint64_t seq_ = 0;

@@ -22,21 +22,9 @@ constexpr uint64_t kMs = 1000 * 1000;
 constexpr uint64_t kEnds[] = {1ull << 31, 1ull << 32, 1ull << 33, 1ull << 63};
 
 /* A path that is up, has a peer and nothing queued; its numbers and bytes pass GetParam() soon. */
-class Wraps : public CoreTest, public testing::WithParamInterface<uint64_t>
+class Wraps : public SocketTest<RDS_CAP_DELIVERY_ACK>, public testing::WithParamInterface<uint64_t>
 {
 protected:
-	void SetUp() override
-	{
-		CoreTest::SetUp();
-		fake::set_caps(RDS_CAP_DELIVERY_ACK);
-		s = std::make_unique<Socket>(*net);
-		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
-	}
 	rds_path &path()
 	{
 		return *wire().path;
@@ -106,7 +94,6 @@ protected:
 				out.push_back(f.seq);
 		return out;
 	}
-	std::unique_ptr<Socket> s;
 	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
 };
 
