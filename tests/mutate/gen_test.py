@@ -84,9 +84,10 @@ class Gen(unittest.TestCase):
             "operator: x < n && !half(x) => x < n || !half(x)",
             "operator: x < n => x <= n", "operator: x < n => x >= n",
             "not: !half(x) => (bool)(half(x))", "drop: wake(RDS_WAKE_READ)",
-            "wake: RDS_WAKE_READ => RDS_WAKE_WRITE", "constant: false => true",
+            "wake: RDS_WAKE_READ => RDS_WAKE_WRITE",
+            "constant: false => true in return false;",
             "drop: n = TWICE(x)", "operator: x != kTable[0] => x == kTable[0]",
-            "constant: 0 => 0 + 1"])
+            "constant: 0 => 0 + 1 in kTable[0];"])
 
     def test_members_and_lambdas(self):
         self.assertIn("operator: n += 2 => n -= 2", self.texts("Thing::count"))

@@ -38,6 +38,7 @@ class Site(NamedTuple):
     new: str
     function: str
     line: int
+    around: str = ""  # the line of a constant: one looks like the other
 
     @property
     def key(self):
@@ -46,7 +47,8 @@ class Site(NamedTuple):
 
     @property
     def text(self):
-        return f"{self.kind}: {self.old}" + (f" => {self.new}" if self.new else "")
+        return f"{self.kind}: {self.old}" + (f" => {self.new}" if self.new else "") + \
+            (f" in {self.around}" if self.around else "")
 
 
 def body_places(node):
@@ -75,7 +77,12 @@ class Finder:
         begin, end = where[:2]
         old = clang_ast.plain(self.text(begin, end)) if old is None else old
         line = self.src.count(b"\n", 0, begin) + 1
-        site = Site(self.file, begin, end, form, kind, old, clang_ast.plain(new), function, line)
+        around = ""
+        if kind == "constant":
+            first, last = self.src.rfind(b"\n", 0, begin) + 1, self.src.find(b"\n", end)
+            around = clang_ast.plain(self.text(first, last))
+        site = Site(self.file, begin, end, form, kind, old, clang_ast.plain(new), function, line,
+                    around)
         self.sites.setdefault((begin, end, form, site.new), site)
 
     def text(self, begin, end):

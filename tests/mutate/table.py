@@ -5,7 +5,7 @@ import json
 KINDS = {"operator": "another operator", "not": "a condition turned round",
          "drop": "a statement left out", "at once": "a function that returns at once",
          "constant": "a constant off by one", "wake": "the other wakeup"}
-BEGIN, END = "<!-- mutants:begin (written by run.py --write) -->", "<!-- mutants:end -->"
+MUTANTS = "<!-- mutants:begin (written by run.py --write) -->", "<!-- mutants:end -->"
 GLUE = "<!-- glue:begin (written by glue.py --write) -->", "<!-- glue:end -->"
 
 
@@ -58,15 +58,15 @@ def remember(path, rows, current, commit):
 
 def write(doc, rows):
     heads = ["tried", "unit tests", "corner tests", "stories", "explained", "survived"]
-    lines = [BEGIN, "", f"Commits {', '.join(sorted({r['commit'] for r in rows}))}: "
+    lines = [f"Commits {', '.join(sorted({r['commit'] for r in rows}))}: "
              f"{rate(rows):.1f} % noticed.", "", f"| mutant | {' | '.join(heads)} |",
              "|---|" + "--:|" * len(heads)]
     for kind, what in KINDS.items():
         own = [r for r in rows if r["kind"] == kind]
         if own:
             lines.append(f"| {what} | {' | '.join(map(str, counts(own)))} |")
-    lines += [f"| all | {' | '.join(map(str, counts(rows)))} |"]
-    between(doc, (BEGIN, END), "\n".join(lines[2:]))
+    lines.append(f"| all | {' | '.join(map(str, counts(rows)))} |")
+    between(doc, MUTANTS, "\n".join(lines))
 
 
 def between(doc, marks, what):
