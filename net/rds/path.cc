@@ -292,7 +292,7 @@ uint32_t rds_path::step_fold(uint32_t ev)
 	wanted_.store(0);
 	owes_call.store(0);
 	conn.first().take_over(*this, conn.fold_seq);
-	/* The peer whose numbers these were is no more, and the one that there is has one path. */
+	/* The peer whose numbers these were is no more. */
 	parted.store(1);
 	conn.folded();
 	if (ev & rds::kEvRetire)

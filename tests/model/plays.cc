@@ -13,6 +13,13 @@ constexpr Step kCutBoth = {Verb::kCut, 0, 0}, kHalf0 = {Verb::kHalf, 0, 0},
 	       kHalf1 = {Verb::kHalf, 1, 0}, kLost = {Verb::kLose, 0, 0},
 	       kDarkness = {Verb::kDark, 0, 0}, kScarce = {Verb::kNoMemory, 0, 0};
 
+/* Host 1, with which two paths are used, is gone by @how, and comes back with one. */
+std::vector<Step> comes_back(Verb how)
+{
+	return {kSend00, {Verb::kFan, 0, 0}, kSend01, {how, 1, 0}, {Verb::kBoot, 1, 1}, kSend00,
+		kSend01};
+}
+
 } // namespace
 
 const std::vector<Play> &all()
@@ -66,38 +73,20 @@ const std::vector<Play> &all()
 		 "the peer comes back with one path",
 		 2,
 		 0,
-		 {kSend00,
-		  {Verb::kFan, 0, 0},
-		  kSend01,
-		  {Verb::kEnd, 1, 0},
-		  {Verb::kBoot, 1, 1},
-		  kSend00,
-		  kSend01},
+		 comes_back(Verb::kEnd),
 		 {kCutBoth}},
 		{"fold_idle",
 		 "the same, and nobody says anything any more",
 		 2,
 		 1000,
-		 {kSend00,
-		  {Verb::kFan, 0, 0},
-		  kSend01,
-		  {Verb::kEnd, 1, 0},
-		  {Verb::kBoot, 1, 1},
-		  kSend00,
-		  kSend01},
+		 comes_back(Verb::kEnd),
 		 {kCutBoth},
 		 true},
 		{"fold_crash",
 		 "the same, and its connections stay behind",
 		 2,
 		 0,
-		 {kSend00,
-		  {Verb::kFan, 0, 0},
-		  kSend01,
-		  {Verb::kCrash, 1, 0},
-		  {Verb::kBoot, 1, 1},
-		  kSend00,
-		  kSend01},
+		 comes_back(Verb::kCrash),
 		 {kHalf1}},
 		{"restart",
 		 "the caller is restarted",

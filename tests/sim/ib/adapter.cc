@@ -94,12 +94,12 @@ Adapter::Adapter(struct rds_path *path) : path(path)
 
 bool Adapter::begin(const fabric::Ref &p, unsigned int s, Phase ph)
 {
-	struct rds_ib_link_params params = {ring(verbs::params().send_ring),
-					    ring(verbs::params().recv_ring),
-					    8,
-					    verbs::params().credits,
-					    1,
-					    verbs::params().iwarp && s == 1};
+	struct rds_ib_link_params params = {.send_wr = ring(verbs::params().send_ring),
+					    .recv_wr = ring(verbs::params().recv_ring),
+					    .max_unsignaled = 8,
+					    .flow = verbs::params().credits,
+					    .csum = 1,
+					    .hears_first = verbs::params().iwarp && s == 1};
 
 	pair = p;
 	side = s;
