@@ -8,18 +8,16 @@
     --write                       what came of it into docs/testing.md, too
 
 Mutants are found and written as those of the core (gen.py), by the commands that Kbuild has used.
-One is chosen by a number in the file of rds.ko, and asked of the VM suite on the uml kernel, a few
-cases first. A mutant is noticed when a case fails, when the kernel complains, when something is
-left behind, or when it takes several times as long as without.
+One is chosen by a number in the file of rds.ko, and asked of the cases of the VM suite that reach
+it (glue_court.py). Two are asked at a time.
 """
 import argparse
+import concurrent.futures
+import contextlib
 import json
-import os
 import random
 import re
 import shlex
-import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -32,26 +30,35 @@ import run  # noqa: E402
 import sites  # noqa: E402
 import table  # noqa: E402
 from gen import ROOT  # noqa: E402
+import glue_court  # noqa: E402: the VM suite has a run.py, too, and comes first from here on
 
 WORK = ROOT / "build/mutate/glue"
 BUILT = ROOT / "build/src-uml"  # where `make KERNEL=uml modules` leaves its commands
 PATTERNS = ["net/linux/*.c", "transports/*/*_linux.c"]
-MAGIC = "rds: the mutant of the glue:"  # as long as the array of glue_host.h
 DEFINITION = """
 struct rds_glue_mutant rds_glue_mutant = {"%s"};
 EXPORT_SYMBOL_GPL(rds_glue_mutant);
+
+static int rds_glue_seen(char *to, const struct kernel_param *param)
+{
+	int at, n = 0;
+
+	for (at = 0; at < sizeof(rds_glue_mutant.seen); at += 8) {
+		unsigned int bit, byte = 0;
+
+		for (bit = 0; bit < 8; bit++)
+			byte |= rds_glue_mutant.seen[at + bit] << bit;
+		n += sprintf(to + n, "%%02x", byte);
+	}
+	return n;
+}
+static const struct kernel_param_ops rds_glue_seen_ops = { .get = rds_glue_seen };
+module_param_cb(mutants_seen, &rds_glue_seen_ops, NULL, 0444);
 """
 CLANG = ["clang-14", "-nostdinc", "-std=gnu11", "-m64", "-fshort-wchar", "-fno-builtin", "-w"]
 FUNCTION = re.compile(r"^(?:static )[^;=(]*?(\w+)\([^;]*?\)\n\{", re.M)
 MOST_ROUNDS = 20
-SEVERAL = 4  # times what the unbroken modules take, and
-FEW = 30  # s: a guest that stands still
-# The cheap ones first; those over queue pairs for what is theirs.
-STAGES = ["interop.first_contact sockets.errnos",
-          "sockets.behave sockets.copies congestion.ours_with_ours faults.sockets_are_killed",
-          "tcp netns frames.malformed load.settings load.namespaces_come_and_go idle"]
-STAGES_IB = ["ib.ours_with_ours ib.credits",
-             "ib.queue_pairs_break ib.adapter_goes ib_rdma.refused ib_rdma.data"]
+WORKERS = 2
 
 
 def command(file):
@@ -114,7 +121,7 @@ def write_file(file, mutants, src):
     own = {i: s for i, s in mutants.items() if s.file == file}
     text = gen.rewrite((ROOT / file).read_bytes(), own)
     if file == "net/linux/module.c":
-        text += (DEFINITION % MAGIC).encode()
+        text += (DEFINITION % glue_court.MAGIC).encode()
     put = own or file == "net/linux/module.c"
     gen.put(src / file, (head(src).encode() if put else b"") + text)
 
@@ -158,62 +165,6 @@ def build(mutants):
     return mutants, next((src / "build").glob("modules-*"))
 
 
-class Court:
-    def __init__(self, modules):
-        self.modules = modules
-        self.took = {}
-
-    def patience(self, stage):
-        """Seconds for a mutant, by what the unbroken modules take."""
-        if stage not in self.took:
-            began = time.monotonic()
-            failed = self.play(stage, 0, 1200)
-            if failed:
-                raise RuntimeError(f"unbroken modules fail: {failed}")
-            self.took[stage] = time.monotonic() - began
-        return SEVERAL * self.took[stage] + FEW
-
-    def play(self, stage, mutant, limit):
-        """The first thing that fails, or None."""
-        own = WORK / "modules"
-        shutil.rmtree(own, ignore_errors=True)
-        shutil.copytree(self.modules, own)
-        choose(own / "rds.ko", mutant)
-        trees = set((ROOT / "build").glob("modtree-*"))
-        job = subprocess.Popen(
-            ["nice", str(ROOT / "tests/kernel/run.py"), "--kernel", "uml", "--modules-dir",
-             str(own), *stage.split()], cwd=ROOT, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, start_new_session=True)
-        try:
-            said, _ = job.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            os.killpg(job.pid, signal.SIGKILL)
-            job.communicate()
-            return "does not end"
-        finally:
-            for tree in set((ROOT / "build").glob("modtree-*")) - trees:
-                shutil.rmtree(tree)
-        if not job.returncode:
-            return None
-        fail = re.search(r"^FAIL\s+(\S+)", said, re.M)
-        return fail[1] if fail else said.strip().splitlines()[-1]
-
-    def ask(self, mutant, site):
-        stages = STAGES_IB if site.file.startswith("transports/ib/") else STAGES
-        for stage in stages:
-            who = self.play(stage, mutant, self.patience(stage))
-            if who:
-                return who
-        return ""
-
-
-def choose(module, mutant):
-    data = bytearray(module.read_bytes())
-    at = data.index(MAGIC.encode()) + len(MAGIC)
-    data[at:at + 4] = mutant.to_bytes(4, "little")
-    module.write_bytes(data)
-
-
 def parse():
     p = argparse.ArgumentParser(description=__doc__,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -224,6 +175,32 @@ def parse():
     p.add_argument("--write", action="store_true")
     p.add_argument("files", nargs="*")
     return p.parse_args()
+
+
+def try_all(court, found, ids):
+    """Each worker has guests of its own, and takes the next mutant when it is done with one."""
+    listed, benches = run.equivalents(), [court.bench(n) for n in range(WORKERS)]
+
+    def one(i):
+        bench, began = benches.pop(), time.monotonic()
+        try:
+            who, asked = court.ask(bench, i)
+        finally:
+            benches.append(bench)
+        s = found[i]
+        row = {"id": i, "file": s.file, "line": s.line, "function": s.function, "kind": s.kind,
+               "text": s.text, "who": who, "asked": asked, "reason": listed.get(s.key),
+               "seconds": round(time.monotonic() - began)}
+        print(f"{i}\t{s.file}:{s.line} {s.function}: {s.text}: {who or row['reason'] or 'NOBODY'}"
+              f" ({asked} cases, {row['seconds']} s)", flush=True)
+        return row
+
+    with contextlib.ExitStack() as opened:
+        pool = opened.enter_context(concurrent.futures.ThreadPoolExecutor(WORKERS))
+        for bench in benches:
+            opened.enter_context(bench.open)
+        court.learn(pool, list(benches))
+        return list(pool.map(one, ids))
 
 
 def main():
@@ -237,15 +214,7 @@ def main():
     ids = [i for i in map(int, args.only.split(",")) if i in found] if args.only else \
         random.Random(args.seed).sample(sorted(found), min(args.sample, len(found)))
     print(f"{len(found)} mutants in one build", flush=True)
-    court, rows, listed = Court(modules), [], run.equivalents()
-    for i in ids:
-        s, began = found[i], time.monotonic()
-        who = court.ask(i, s)
-        rows.append({"id": i, "file": s.file, "line": s.line, "function": s.function,
-                     "kind": s.kind, "text": s.text, "who": who, "reason": listed.get(s.key),
-                     "seconds": round(time.monotonic() - began)})
-        print(f"{i}\t{s.file}:{s.line} {s.function}: {s.text}: "
-              f"{who or rows[-1]['reason'] or 'NOBODY'} ({rows[-1]['seconds']} s)", flush=True)
+    rows = try_all(glue_court.Court(modules, WORK), found, ids)
     said = table.glue_summary(rows)
     print(said)
     (WORK / "verdicts.json").write_text(json.dumps(rows, indent=1))

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Who notices a mutant of the glue: cases of the VM suite, in User-Mode Linux.
+
+First the unbroken modules play every case: how long it takes, and which mutants it reaches. Then a
+mutant is asked of those that reach it, the shortest first; one that is reached by none, before its
+module goes, is asked of the first case alone, whose end unloads the modules. Guests are booted once
+and stay until something has failed in them. A mutant is noticed when a case fails, when the kernel
+complains, when something is left behind or lost, or when it takes several times as long as without.
+"""
+import argparse
+import contextlib
+import dataclasses
+import fnmatch
+import hashlib
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/kernel"))
+import suite  # noqa: E402
+
+MAGIC = "rds: the mutant of the glue:"  # as long as the array of glue_host.h
+SEEN = "/sys/module/rds/parameters/mutants_seen"
+SEVERAL = 4  # times what the unbroken modules take, and
+FEW = 30  # s: a guest that stands still
+BUDGET = 100  # s of cases that are asked of one mutant
+CASES = ["sockets.errnos", "sockets.behave", "sockets.copies", "interop.first_contact",
+         "interop.ours_with_ours", "congestion.ours_with_ours", "tcp.*", "load.settings",
+         "load.namespaces_come_and_go", "load.load_and_unload", "netns.same_address_twice",
+         "netns.settings_and_counters", "idle.collected", "idle.one_host_forgets",
+         "frames.malformed", "frames.ours_calls_back", "faults.sockets_are_killed",
+         "observe.*", "robust.random_calls", "shortage.calls_*", "shortage.namespaces",
+         "order.how_much_is_held", "multipath.*", "ib.ours_with_ours", "ib.credits",
+         "ib.adapter_goes", "ib.modules_go_under_load", "ib.types_of_service", "ib.a_mebibyte",
+         "ib_rdma.refused", "ib_rdma.data", "ib_rdma.killed", "ib_devices.*",
+         "iwarp.few_buffers"]
+LONG = 60  # s: such a case is not played again
+
+
+class Ear:
+    """Hears from a FileRun in place of run.Report."""
+
+    def __init__(self):
+        self.errors = []
+
+    def line(self, *_):
+        pass
+
+    def skip(self, *_):
+        self.errors = ["skipped"]
+
+    def result(self, one, _seconds, errors, _notes, _log):
+        self.errors = errors
+
+
+class Watched(suite.FileRun):
+    """Asks before the modules go which mutants were reached."""
+
+    seen = frozenset()
+
+    def clean_up(self, ctx, one, clean):
+        with contextlib.suppress(Exception):  # a dead guest is told by the result
+            self.seen = set().union(*map(reached, ctx.vms))
+        return super().clean_up(ctx, one, clean)
+
+
+def reached(machine):
+    status, out = machine.run(f"cat {SEEN}")
+    if status:
+        return set()
+    return {8 * at + bit for at, byte in enumerate(bytes.fromhex(out.strip()))
+            for bit in range(8) if byte >> bit & 1}
+
+
+def choose(module, mutant):
+    data = bytearray(module.read_bytes())
+    at = data.index(MAGIC.encode()) + len(MAGIC)
+    data[at:at + 4] = mutant.to_bytes(4, "little")
+    module.write_bytes(data)
+
+
+class Bench:
+    """The guests of one worker: a case after the other, each with the modules of some mutant."""
+
+    def __init__(self, modules, room):
+        self.modules, self.room = modules, room
+        shutil.rmtree(room, ignore_errors=True)
+        self.options = argparse.Namespace(kernels=["uml"], modules=None, modules_dir=None,
+                                          stop=False, live=[], logs=room / "logs")
+        self.files, self.tests = {}, {}
+        self.open = contextlib.ExitStack()
+        for path in sorted((suite.HERE / "cases").glob("*.py")):
+            module, tests = suite.load_file(path)
+            if "uml" not in getattr(module, "KERNELS", ["uml"]):
+                continue
+            for one in tests:
+                if any(fnmatch.fnmatch(one.name, c) for c in CASES) and \
+                        "mainline" not in one.modules:
+                    self.tests[one.name] = one
+            self.files[path.stem] = module, tests
+        self.running = {}
+
+    def file_run(self, file):
+        if file not in self.running:
+            module, tests = self.files[file]
+            self.running[file] = self.open.enter_context(
+                Watched(self.options, module, tests, Ear()).guests())
+        return self.running[file]
+
+    def play(self, case, mutant, seconds):
+        """(complaints, the mutants that it reached)"""
+        one = self.tests[case]
+        run = self.file_run(one.file)
+        self.options.modules_dir = self.room / f"modules-{mutant}"
+        if not self.options.modules_dir.exists():
+            shutil.copytree(self.modules, self.options.modules_dir)
+            choose(self.options.modules_dir / "rds.ko", mutant)
+        slow = suite.patience(run.vms[0])
+        run.report.errors, run.seen = [], set()
+        run.run_one(dataclasses.replace(one, timeout=seconds / slow) if seconds else one)
+        return run.report.errors, run.seen
+
+    def lost(self, files):
+        """Memory that nobody can reach, in the guests of these."""
+        runs = [self.running[f] for f in files if self.running[f].fresh]
+        found = suite.leaks(*(m for r in runs for m in r.vms))
+        if any(found):
+            for run in runs:
+                run.fresh = False
+        return any(found)
+
+    def forget(self, mutant):
+        shutil.rmtree(self.room / f"modules-{mutant}", ignore_errors=True)
+
+
+class Court:
+    def __init__(self, modules, room):
+        self.modules, self.room = modules, room
+        stamp = hashlib.sha256(b"".join(m.read_bytes() for m in sorted(modules.glob("*.ko"))))
+        self.known = room / f"reach-{stamp.hexdigest()[:12]}.json"
+        self.took, self.reach = {}, {}
+
+    def bench(self, number):
+        return Bench(self.modules, self.room / f"bench{number}")
+
+    def learn(self, pool, benches):
+        """What the unbroken modules do."""
+        if self.known.exists():
+            self.took, reach = json.loads(self.known.read_text())
+            self.reach = {case: set(ids) for case, ids in reach.items()}
+            return
+        files = sorted({one.file for one in benches[0].tests.values()})
+        jobs = [(benches[n % len(benches)], file) for n, file in enumerate(files)]
+        list(pool.map(lambda b: [self.learn_file(b, f) for own, f in jobs if own is b], benches))
+        self.known.write_text(json.dumps(
+            [self.took, {case: sorted(ids) for case, ids in self.reach.items()}]))
+
+    def learn_file(self, bench, file):
+        for case, one in bench.tests.items():
+            if one.file != file:
+                continue
+            began = time.monotonic()
+            errors, seen = bench.play(case, 0, 0)
+            took = time.monotonic() - began
+            print(f"{case}: {took:.0f} s, {len(seen)} mutants" +
+                  (f", not asked: {errors[0].splitlines()[0]}" if errors else ""), flush=True)
+            if not errors and took < LONG:
+                self.took[case], self.reach[case] = took, seen
+
+    def asked(self, mutant):
+        """The cases that are to notice it."""
+        by_time = sorted(self.took, key=self.took.get)
+        cases, left = [], BUDGET
+        for case in by_time:
+            if mutant in self.reach[case] and self.took[case] <= left:
+                cases.append(case)
+                left -= self.took[case]
+        return cases or by_time[:1]
+
+    def ask(self, bench, mutant):
+        """(the first that notices it or nothing, how many were asked)"""
+        cases = self.asked(mutant)
+        try:
+            for at, case in enumerate(cases, 1):
+                errors, _ = bench.play(case, mutant, SEVERAL * self.took[case] + FEW)
+                if errors:
+                    return case, at
+            lost = bench.lost({bench.tests[c].file for c in cases})
+            return "kmemleak" if lost else "", len(cases)
+        finally:
+            bench.forget(mutant)
