@@ -60,10 +60,12 @@ def refused_under_a_tracepoint(t):
     with group(t):
         t.a.check(f"echo 1 >{events}; echo 12M >{GROUP}/memory.max")
         t.a.dmesg_mark()
-        holder = hold(t, f"--bind {A} --to 10.9.0.77 --count 300 --messages 0 --traffic")
+        holder = hold(t, f"--bind {A} --to 10.9.0.77 --count 300 --messages 0 --traffic"
+                         " --when-told")
         holder.wait_output("^ready$")
         # The sockets stay in the group, and there is nobody in it to be ended: charges are refused.
         t.a.check(f"for p in $(cat {GROUP}/cgroup.procs); do echo $p >{ROOT}/cgroup.procs; done")
+        holder.write("go\n")
         t.a.wait_until("grep -q 'sock_exceed_buf_limit: proto:RDS' /sys/kernel/tracing/trace")
         t.a.check(f"echo 0 >{events}; echo >/sys/kernel/tracing/trace")
         holder.write("", close=True)

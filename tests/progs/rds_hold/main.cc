@@ -23,7 +23,7 @@ struct Options {
 	std::string to;
 	uint32_t count = 1, unbound = 0, messages = 10, length = 1000, unread = 0, reserve = 0;
 	uint16_t port = 4000;
-	bool traffic = false;
+	bool traffic = false, told = false;
 };
 
 /* Messages that nobody reads, and messages for the other host. */
@@ -89,6 +89,8 @@ void hold(const Options &options)
 		reserve(fd, options.reserve);
 	fillQueues(sockets, options);
 	std::cout << "ready" << std::endl;
+	if (options.told)
+		inputIsOpen(std::chrono::minutes(1));
 	if (options.traffic)
 		keepTraffic(sockets, options);
 	while (inputIsOpen(std::chrono::seconds(60)))
@@ -112,6 +114,7 @@ int main(int argc, char **argv)
 	line.option("--messages", options.messages, "with --to: how many from each socket");
 	line.option("--length", options.length, "bytes of a message");
 	line.flag("--traffic", options.traffic, "keep sending in a ring and to --to all the time");
+	line.flag("--when-told", options.told, "begin with that when a line comes in");
 	return line.run(argc, argv, [&] {
 		hold(options);
 		std::cout << "released" << std::endl;
