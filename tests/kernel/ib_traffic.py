@@ -2,6 +2,7 @@
 """What tests over InfiniBand have in common, ours with ours and with mainline."""
 import json
 
+import filters
 from judges import all_but_told, exact
 from traffic import A, A6, B, B6, Flows, counters, ping, stress_says
 
@@ -47,31 +48,28 @@ def cut(t, machine, ours):
     before = resets()
     # Soft-iWARP's frames are TCP's.
     what = f"udp dport {ROCE}" if machine.adapter == "rxe" else "meta l4proto tcp"
-    machine.check("nft -f - <<'EOF'\ntable inet cut { chain in { type filter hook input priority 0;"
-                  f"\n{what} drop\n}}\n}}\nEOF")
-    for _ in range(1000):
-        if resets() != before:
-            break
-    else:
-        raise AssertionError("no connection broke")
-    machine.check("nft delete table inet cut")
+    with filters.incoming(machine, f"{what} drop"):
+        for _ in range(1000):
+            if resets() != before:
+                break
+        else:
+            raise AssertionError("no connection broke")
 
 
 def broken_streams(t, load=LOAD, steady=STEADY):
     """Traffic both ways goes on however often the connection breaks; its accounts."""
     ours = [m for n, m in enumerate(t.vms) if t.flavour(n) == "ours"]
-    for machine in (t.a, t.b):
-        machine.check("modprobe nf_tables")  # slow, not to be done under load
-    flows = [Flows(t, *ends, load, send_options=steady)
-             for ends in ((t.a, A, t.b, B), (t.b, B, t.a, A))]
-    for machine in (t.a, t.b):
+    with filters.ready(t.a, t.b):
+        flows = [Flows(t, *ends, load, send_options=steady)
+                 for ends in ((t.a, A, t.b, B), (t.b, B, t.a, A))]
+        for machine in (t.a, t.b):
+            for flow in flows:
+                flow.wait_progress()
+            cut(t, machine, ours)
         for flow in flows:
             flow.wait_progress()
-        cut(t, machine, ours)
-    for flow in flows:
-        flow.wait_progress()
-        to_mainline = t.flavour(t.vms.index(flow.receiver)) == "mainline"
-        t.note((all_but_told if to_mainline else exact)(flow.stop()))
+            to_mainline = t.flavour(t.vms.index(flow.receiver)) == "mainline"
+            t.note((all_but_told if to_mainline else exact)(flow.stop()))
     assert sum(counters(t, m)[why] for m in ours for why in ("ib_completion_errors", "ib_tx_stuck"))
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """What goes wrong between two hosts: links, connections, hosts, modules."""
+import filters
 from judges import MAINLINE_GAP, account, exact, from_mainline, to_mainline
 from suite import test
 from traffic import (A, B, Flows, counters, goes_on, helper, load_again, modules_go, small_windows,
@@ -12,6 +13,7 @@ LOAD = "--flows 16 --max-payload 8192"
 # A stream that is always there, but leaves an emulated host time for other things.
 STEADY = "--rate 1000 --drain 15"
 ROUNDS = 6
+MODULES = "tcp_diag nft_reject_inet"  # slow to load, not to be done under load
 RDS_TCP = "'( sport = :16385 or dport = :16385 )'"
 
 
@@ -39,27 +41,24 @@ def inject_resets(t, machine):
     """What the other host sends is answered by a RST until the other host has noticed."""
     other = t.b if machine is t.a else t.a
     before = counters(t, other)["conn_reset"]
-    machine.check("nft -f - <<'EOF'\ntable inet cut { chain in { type filter hook input priority 0;"
-                  "\ntcp dport 16385 reject with tcp reset\ntcp sport 16385 reject with tcp reset\n"
-                  "}\n}\nEOF")
-    for _ in range(300):
-        if counters(t, other)["conn_reset"] > before:
-            break
-    else:
-        raise AssertionError("no connection was reset")
-    machine.check("nft delete table inet cut")
+    with filters.incoming(machine, *(f"tcp {port} 16385 reject with tcp reset"
+                                     for port in ("dport", "sport"))):
+        for _ in range(300):
+            if counters(t, other)["conn_reset"] > before:
+                break
+        else:
+            raise AssertionError("no connection was reset")
 
 
 def broken_stream(t, cut):
     """Traffic goes on however often its connection is cut; returns the account."""
-    for machine in (t.a, t.b):
-        machine.check("modprobe -a tcp_diag nft_reject_inet")  # slow, not to be done under load
-    flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
-    for machine in (t.a, t.b) * (ROUNDS // 2):
+    with filters.ready(t.a, t.b, modules=MODULES):
+        flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
+        for machine in (t.a, t.b) * (ROUNDS // 2):
+            flows.wait_progress()
+            cut(t, machine)
         flows.wait_progress()
-        cut(t, machine)
-    flows.wait_progress()
-    return flows.stop()
+        return flows.stop()
 
 
 @test(vms=2, only="ours", timeout=240)
@@ -95,7 +94,7 @@ def sockets_are_killed(t):
     t.note(exact(broken_stream(t, kill_sockets), gap=soon(t)))
 
 
-@test(vms=2, modules="mainline")
+@test(vms=2, modules="mainline", extra=True)
 def sockets_are_killed_mainline(t):
     """The same with mainline's modules on both hosts, to compare the figures."""
     beside_mainline(t, kill_sockets)
@@ -110,7 +109,7 @@ def resets_are_injected(t):
     t.note(f"{again} messages were sent again")
 
 
-@test(vms=2, modules="mainline")
+@test(vms=2, modules="mainline", extra=True)
 def resets_are_injected_mainline(t):
     """The same with mainline's modules on both hosts, to compare the figures."""
     beside_mainline(t, inject_resets)
@@ -119,20 +118,19 @@ def resets_are_injected_mainline(t):
 def both_ways_cut(t, cut):
     """Traffic both ways between ours and mainline while the connection is cut from either side; the
     account of each way, and how many connections ended by it."""
-    for machine in (t.a, t.b):
-        machine.check("modprobe -a tcp_diag nft_reject_inet")
     ours = t.vms[t.test.modules.index("ours")]
     before = counters(t, ours)["conn_reset"]
-    flows = [Flows(t, *ends, LOAD, send_options="--rate 300 --drain 15")
-             for ends in ((t.a, A, t.b, B), (t.b, B, t.a, A))]
-    for machine in (t.a, t.b) * (ROUNDS // 2):
+    with filters.ready(t.a, t.b, modules=MODULES):
+        flows = [Flows(t, *ends, LOAD, send_options="--rate 300 --drain 15")
+                 for ends in ((t.a, A, t.b, B), (t.b, B, t.a, A))]
+        for machine in (t.a, t.b) * (ROUNDS // 2):
+            for one in flows:
+                one.wait_progress()
+            cut(t, machine)
         for one in flows:
             one.wait_progress()
-        cut(t, machine)
-    for one in flows:
-        one.wait_progress()
-    deaths = max(ROUNDS, counters(t, ours)["conn_reset"] - before)
-    return [one.stop() for one in flows], deaths
+        deaths = max(ROUNDS, counters(t, ours)["conn_reset"] - before)
+        return [one.stop() for one in flows], deaths
 
 
 def with_mainline(t, cut):
@@ -151,7 +149,7 @@ def with_mainline(t, cut):
             t.note(f"from mainline: {from_mainline(found, resets, gap)}")
 
 
-@test(vms=2, modules=("ours", "mainline"), only="ours", timeout=240)
+@test(vms=2, modules=("ours", "mainline"), only="ours", timeout=240, extra=True)
 def killed_with_mainline_larger(t):
     """`ss -K` on either host, the one with the larger address has mainline's modules."""
     with_mainline(t, kill_sockets)
@@ -169,7 +167,7 @@ def reset_with_mainline_larger(t):
     with_mainline(t, inject_resets)
 
 
-@test(vms=2, modules=("mainline", "ours"), only="ours", timeout=240)
+@test(vms=2, modules=("mainline", "ours"), only="ours", timeout=240, extra=True)
 def reset_with_mainline_smaller(t):
     """The same, and mainline has the smaller address."""
     with_mainline(t, inject_resets)

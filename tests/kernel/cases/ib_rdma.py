@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """RDMA and atomic operations between two hosts of ours (soft-RoCE)."""
+import filters
 from ib_rdma_traffic import Owner, Storm, nothing_pinned, regions_used
 from ib_traffic import cut, queue_pairs
 from suite import test
@@ -33,17 +34,16 @@ def refused(t):
     assert not regions_used(t, t.b)
 
 
-@test(vms=2, only="ours", timeout=240)
+@test(vms=2, only="ours", timeout=240, extra=True)
 def connections_cut(t):
     """The wire is cut under operations: each is told of once, and messages are as they are told."""
-    for machine in (t.a, t.b):
-        machine.check("modprobe nf_tables")
-    storm = Storm(t, t.a, A, t.b, B)
-    for machine in (t.a, t.b, t.a, t.b):
+    with filters.ready(t.a, t.b):
+        storm = Storm(t, t.a, A, t.b, B)
+        for machine in (t.a, t.b, t.a, t.b):
+            storm.wait_progress()
+            cut(t, machine, (t.a, t.b))
         storm.wait_progress()
-        cut(t, machine, (t.a, t.b))
-    storm.wait_progress()
-    found = storm.stop(faults=4)
+        found = storm.stop(faults=4)
     assert found["dropped"] + found["other_error"] > 0, found
     for machine in (t.a, t.b):
         nothing_pinned(t, machine)

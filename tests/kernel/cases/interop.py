@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Two hosts: ours with ours and with mainline, whoever has the smaller address, IPv4 and IPv6."""
+import filters
 from suite import test
 from traffic import (A, A6, B, B6, Flows, exact, helper, large_buffers, load_again, mebibytes,
                      paths, ping, soon, stress)
@@ -42,13 +43,13 @@ def ours_is_the_smaller(t):
     together(t)
 
 
-@test(vms=2, modules=("mainline", "ours"), timeout=180)
+@test(vms=2, modules=("mainline", "ours"), timeout=180, extra=True)
 def mainline_is_the_smaller(t):
     """The same with mainline's modules on the host with the smaller address."""
     together(t)
 
 
-@test(vms=2)
+@test(vms=2, extra=True)
 def a_mebibyte(t):
     """Messages of up to exactly 1 MiB, as flows and in rds-stress."""
     mebibytes(t)
@@ -60,7 +61,7 @@ def bulk(t):
             t.note(exact(Flows(t, *ends, "--flows 4 --max-payload 524288", messages=16).result()))
 
 
-@test(vms=2, modules=("ours", "mainline"))
+@test(vms=2, modules=("ours", "mainline"), extra=True)
 def bulk_with_mainline_larger(t):
     """Messages of up to 512 KiB both ways, mainline has the larger address."""
     bulk(t)
@@ -162,12 +163,10 @@ def asked_too_early(t, at, comes):
     else:
         raise AssertionError("nobody calls")
     # Who is there, but has no such port, would take the messages and drop them.
-    t.b.check("nft 'add table inet early; add chain inet early in { type filter hook input"
-              " priority 0; }; add rule inet early in tcp dport 16385 drop'")
-    comes()
-    answerer = t.b.spawn(f"{helper('rds_first.py')} answer {peer} {me} {FIRSTS}", stdin=True)
-    answerer.wait_output("^ready$")
-    t.b.check("nft delete table inet early")
+    with filters.incoming(t.b, "tcp dport 16385 drop"):
+        comes()
+        answerer = t.b.spawn(f"{helper('rds_first.py')} answer {peer} {me} {FIRSTS}", stdin=True)
+        answerer.wait_output("^ready$")
     answerer.write("go\n")
     said = asker.wait_output(r"^answered (\d+) of .* (\d+) ms, missing (.*)$", 60)
     assert int(said[1]) == FIRSTS, said[0]
@@ -176,7 +175,7 @@ def asked_too_early(t, at, comes):
         one.check()
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", extra=True)
 def asked_before_it_is_there(t):
     """50 cold connections for each: to a host without the modules, to addresses that come later."""
     add_addresses(t.a, 1)

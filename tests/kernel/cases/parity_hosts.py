@@ -3,6 +3,7 @@
 come back. See parity.py above this directory."""
 import re
 
+import filters
 import parity
 import suite
 from suite import test
@@ -13,8 +14,6 @@ STEADY = "--rate 300 --drain 15"
 LOAD = "--flows 16 --max-payload 2048"
 NOBODY = "setpriv --reuid nobody --regid nogroup --clear-groups --inh-caps=-all --bounding-set=-all"
 RDS_TCP = "'( sport = :16385 or dport = :16385 )'"
-CUT = ("nft 'add table inet cut; add chain inet cut in { type filter hook input priority 0; };"
-       " add rule inet cut in tcp flags & rst == rst drop'")
 SOON, PATIENCE = 2000, 15  # ms, s
 
 
@@ -50,7 +49,7 @@ def back(t, side, what):
     side.fact(f"{what}, answered within 2 s", "yes" if took <= SOON else "no")
 
 
-@test(vms=2, modules="mainline", timeout=300)
+@test(vms=2, modules="mainline", timeout=300, extra=True)
 def comes_back(t):
     """A host whose connections ended without the other hearing of it is soon back, and once it has
     booted anew."""
@@ -58,11 +57,10 @@ def comes_back(t):
         for machine in t.vms:
             machine.check("modprobe -a tcp_diag nf_tables")
         t.a.check(f"{t.tool('rds-ping')} -c 1 -w 20 {B}")
-        t.b.check(CUT)
-        killed = t.a.check(f"ss -HtnK {RDS_TCP}")
-        assert killed.strip(), "there was no connection to kill"
-        back(t, side, "connection killed")
-        t.b.check("nft delete table inet cut")
+        with filters.incoming(t.b, "tcp flags & rst == rst drop"):
+            killed = t.a.check(f"ss -HtnK {RDS_TCP}")
+            assert killed.strip(), "there was no connection to kill"
+            back(t, side, "connection killed")
         kind = t.a.modules
         t.a.power_cycle()
         t.a.load(suite.where(t.options, kind))
