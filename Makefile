@@ -121,14 +121,16 @@ fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds f
 	@tests/fuzz/fuzz.sh go "$(FUZZ)" "$(TIME)"
 
 # On a debug kernel, built by the way: KUnit, the detectors' own test, every allocation fails once,
-# and those of the suite's cases that mean something there.
-uml_cases := detectors kunit shortage netns load tcp idle congestion.ours_with_ours \
-	interop.ours_with_ours interop.first_contact \
-	sockets.errnos sockets.behave sockets.copies faults.sockets_are_killed \
+# and those of the suite's cases that mean something there. ALL=1: more of them, and more rounds.
+uml_cases := detectors kunit shortage netns load tcp idle.collected idle.one_host_forgets \
+	interop.first_contact sockets.errnos sockets.behave sockets.copies faults.sockets_are_killed \
 	faults.resets_are_injected frames.malformed frames.claims_cost_nothing frames.ours_calls_back \
-	robust ib.ours_with_ours ib.credits ib.queue_pairs_break ib.adapter_goes \
-	ib.modules_go_under_load iwarp order.paths_die order.how_much_is_held \
-	ib_netns.it_ends_under_load ib_rdma.refused
+	robust ib.ours_with_ours ib.credits ib.adapter_goes ib.modules_go_under_load \
+	iwarp.ours_with_ours iwarp.few_buffers iwarp.adapter_goes order.paths_die \
+	order.how_much_is_held ib_rdma.refused \
+	$(if $(ALL),congestion.ours_with_ours interop.ours_with_ours idle.nobody_notices \
+	ib.queue_pairs_break iwarp.connections_break ib_netns.it_ends_under_load)
+uml_rounds := $(if $(ALL),50,15)
 # With more than one CPU, preemption and sleep-in-atomic, but emulated.
 x86_cases := detectors kunit shortage.calls* shortage.workers netns load tcp idle \
 	congestion.ours_with_ours interop.first_contact faults.sockets_are_killed \
@@ -141,8 +143,8 @@ debug_run = rm -f $(logs)/test-$1.log; scripts/debug-kernel.sh $1 >/dev/null && 
 	! grep -E 'warning:|WARNING:' $(logs)/build-$1.log && \
 	tests/kernel/run.py --kernel $1 $($1_cases) 2>&1 | tee $(logs)/test-$1.log
 
-test-uml: deps tests ## User-Mode Linux with KASAN, lockdep, kmemleak; KUnit; no memory (ROUNDS=50)
-	@$(call debug_run,uml)
+test-uml: deps tests ## User-Mode Linux with KASAN, lockdep, kmemleak; KUnit; no memory (ROUNDS=15)
+	@export ROUNDS=$(or $(ROUNDS),$(uml_rounds)); $(call debug_run,uml)
 
 test-debug: deps tests ## the same on x86 in QEMU: SMP, preemption, sleep in atomic
 	@$(call debug_run,x86)

@@ -108,6 +108,7 @@ def parse(argv):
     ap.add_argument("--list", action="store_true", help="print the names and what they show")
     options = ap.parse_args(argv)
     options.kernels = options.kernel.split(",")
+    options.logs = vm.LOGS / f"vm-{options.kernel}"
     if len(options.kernels) > 2:
         ap.error("a test has at most two guests")
     return options
@@ -145,7 +146,7 @@ def why_not(options, module, one, named):
         return f"only on {', '.join(kernels)}"
     if one.vms < len(options.kernels):
         return "has one guest, for two kernels"
-    if getattr(module, "EXTRA", False) and not (options.all or named):
+    if (one.extra or getattr(module, "EXTRA", False)) and not (options.all or named):
         return "takes long, only with --all or by name"
     return None
 
@@ -214,7 +215,7 @@ def main(argv=None):
         report.line("interrupted")
         report.failed += 1
     report.boots(vm.boot_retries)
-    report.line(f"{time.monotonic() - began:.0f} s in all, logs: build/logs/vm-{options.kernel}")
+    report.line(f"{time.monotonic() - began:.0f} s in all, logs: {options.logs}")
     print(report.summary())
     return 1 if report.failed or not report.passed else 0
 

@@ -21,6 +21,7 @@ are unloaded, the kernel log must be clean and the guest's state (state.sh) as b
 failure the guests of the next test are fresh ones. Where the kernel has kmemleak, a last result of
 every file tells whether its tests left memory that nobody can reach.
 """
+import contextlib
 import dataclasses
 import importlib.util
 import os
@@ -46,6 +47,7 @@ class Test:
     modules: tuple
     timeout: float
     only: str
+    extra: bool
     file: str = ""
 
     @property
@@ -53,13 +55,14 @@ class Test:
         return f"{self.file}.{self.function.__name__}"
 
 
-def test(vms=1, modules="ours", timeout=120, only=None):
+def test(vms=1, modules="ours", timeout=120, only=None, extra=False):
     """modules: ours, mainline or none, one for all guests or a tuple. A test with only="ours"
-    shows something that mainline is known not to do; `run.py --modules mainline` skips it."""
+    shows something that mainline is known not to do; `run.py --modules mainline` skips it. One with
+    extra=True is as those of a file with EXTRA."""
     def mark(function):
         kinds = (modules,) * vms if isinstance(modules, str) else tuple(modules)
         assert len(kinds) == vms and set(kinds) <= {"ours", "mainline", "none"}, function
-        _found.append(Test(function, vms, kinds, timeout, only))
+        _found.append(Test(function, vms, kinds, timeout, only, extra))
         return function
     return mark
 
@@ -163,20 +166,26 @@ class FileRun:
 
     def __init__(self, options, module, tests, report):
         self.options, self.tests, self.report = options, tests, report
-        self.logdir = vm.LOGS / f"vm-{options.kernel}" / tests[0].file
+        self.logdir = options.logs / tests[0].file
         self.machine = {"smp": getattr(module, "SMP", 1), "mem": getattr(module, "MEM", 512),
                         "ib": getattr(module, "IB", False),
                         "adapter": getattr(module, "ADAPTER", "rxe")}
         self.count = max(t.vms for t in tests)
         self.fresh, self.before = False, {}
 
-    def run(self):
+    @contextlib.contextmanager
+    def guests(self):
+        """While it lasts, run_one() can be called; the first one boots them."""
         kernels = (self.options.kernels * 2)[:2]
         with vm.pair(kernels=kernels, start=False, logdir=self.logdir, **self.machine) as vms:
             self.vms = vms[:self.count]
             if self.count == 1:
                 self.vms[0].net = None
             self.options.live.extend(self.vms)
+            yield self
+
+    def run(self):
+        with self.guests():
             for one in self.tests:
                 if self.options.stop:
                     return
@@ -194,7 +203,7 @@ class FileRun:
         """In guests whose tests have passed; others are not worth it."""
         def nothing_is_lost():
             pass
-        one = Test(nothing_is_lost, self.count, (), 0, None, self.tests[0].file)
+        one = Test(nothing_is_lost, self.count, (), 0, None, False, self.tests[0].file)
         began, log = time.monotonic(), self.logdir / "kmemleak.log"
         for machine in self.vms:
             machine.deadline = None

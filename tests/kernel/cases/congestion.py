@@ -13,7 +13,7 @@ def ours_with_ours(t):
     crowded_ports(t, t.b, B6, t.a, A6)
 
 
-@test(vms=2, modules=("ours", "mainline"), timeout=240)
+@test(vms=2, modules=("ours", "mainline"), timeout=240, extra=True)
 def mainline_is_the_larger(t):
     """The same between ours and mainline: the congestion maps are understood both ways."""
     slow_reader(t, t.a, A, t.b, B, t.flavour(0))

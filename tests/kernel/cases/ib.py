@@ -34,13 +34,13 @@ def tcp_beside_it(t):
     assert not t.a.run("ss -Htn 'dport = :16385' | grep .")[1], "a TCP connection was made"
 
 
-@test(vms=2)
+@test(vms=2, extra=True)
 def a_mebibyte(t):
     """Messages of up to exactly 1 MiB, as flows and in rds-stress."""
     mebibytes(t)
 
 
-@test(vms=2, only="ours", timeout=180)
+@test(vms=2, only="ours", timeout=180, extra=True)
 def credits(t):
     """Both count buffers, of which there are few: none is missed, and messages are exact."""
     for machine in (t.a, t.b):
@@ -66,7 +66,7 @@ def types_of_service(t):
     stress(t, t.a, t.b, B, "-T 1 -t 1 -d 2 -q 1k -Q 3")
 
 
-@test(vms=2, only="ours", timeout=180)
+@test(vms=2, only="ours", timeout=180, extra=True)
 def rings_of_any_size(t):
     """Ring sizes have mainline's range; rings are as large as the adapter can, 4 at least, and for
     what is sent as large as the largest operation wants."""
@@ -103,7 +103,7 @@ def queue_pairs_break(t):
     broken_streams(t)
 
 
-@test(vms=2, only="ours", timeout=240)
+@test(vms=2, only="ours", timeout=240, extra=True)
 def no_buffers(t):
     """A host may have no buffers any more: who sends gives up after a while, and loses nothing."""
     limit = "/proc/sys/net/rds/ib/max_recv_allocation"

@@ -19,7 +19,7 @@ def ours_is_the_smaller(t):
     flows(t)
 
 
-@test(vms=2, modules=("mainline", "ours"), timeout=180)
+@test(vms=2, modules=("mainline", "ours"), timeout=180, extra=True)
 def mainline_is_the_smaller(t):
     """The same with mainline's modules on the host with the smaller address."""
     pings(t)
@@ -33,7 +33,7 @@ def congestion(t):
     slow_reader(t, t.b, B, t.a, A, t.flavour(1))
 
 
-@test(vms=2, modules=("ours", "mainline"), timeout=240)
+@test(vms=2, modules=("ours", "mainline"), timeout=240, extra=True)
 def breaks_with_mainline_larger(t):
     """Adapters give connections up under traffic, both ways: nothing lost, all in order."""
     broken_streams(t)
@@ -53,7 +53,7 @@ def rdma_with_mainline_larger(t):
         rdma(t, t.a, t.b, B, f"-T 1 -d 2 --rdma-alignment {align}", size)
 
 
-@test(vms=2, modules=("mainline", "ours"), timeout=240)
+@test(vms=2, modules=("mainline", "ours"), timeout=240, extra=True)
 def rdma_with_mainline_smaller(t):
     """The same, and mainline has the smaller address."""
     rdma_each_way(t)

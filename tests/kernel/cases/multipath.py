@@ -92,7 +92,7 @@ def paths_die_one_by_one(t):
     t.note(f"{sum(p['resets'] for p in paths(t, t.a))} resets")
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", extra=True)
 def fewer_by_parameter(t):
     """max_paths of the one host holds for both: two connections, and with 1 a single one."""
     t.b.unload()
@@ -119,7 +119,7 @@ def the_peer_comes_back_with_fewer(t):
     ping(t, t.b, B, A)
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", extra=True)
 def the_peer_comes_back_with_mainline(t):
     """The host that had eight paths with us boots mainline's modules: one path, and it goes on."""
     flows = crowded(t)

@@ -129,7 +129,7 @@ def settled(t, before):
     raise AssertionError(f"still kept: {more}")
 
 
-@test(timeout=600)
+@test(timeout=600, extra=True)
 def exit_under_load(t):
     """Often two namespaces go under traffic, by name or by process first: nothing is kept."""
     def one_round(number):

@@ -48,7 +48,7 @@ def flood(t, order, options=""):
     return verified, away, waits
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", extra=True)
 def one_bad_path_of_eight(t):
     """With loss and delay on one path every request arrives once, and where the table lets it."""
     small_pipes(t)

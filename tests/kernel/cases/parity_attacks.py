@@ -36,14 +36,14 @@ def announced_lengths(t):
     parity.compare(t, play, {"memory*": (1.1, PEERS * 40)})
 
 
-@test(vms=2, modules="mainline", timeout=300)
+@test(vms=2, modules="mainline", timeout=300, extra=True)
 def strangers_who_ping(t):
     """500 addresses, more than there is room for, ask for one answer and reset; a host never heard
     of is answered, known ones are not refused."""
     parity.compare(t, strangers(t, 500, "ping", room=400))
 
 
-@test(vms=2, modules="mainline", timeout=300)
+@test(vms=2, modules="mainline", timeout=300, extra=True)
 def strangers_who_say_nothing(t):
     """500 addresses connect and reset, as those do who look for open ports."""
     parity.compare(t, strangers(t, 500, room=400))

@@ -25,19 +25,19 @@ def stopped_reader(t):
     parity.compare(t, over_tcp(t), MEMORY)
 
 
-@test(vms=2, modules="mainline", timeout=400)
+@test(vms=2, modules="mainline", timeout=400, extra=True)
 def stopped_reader_at_mainline(t):
     """The same, ours floods a reader at a host with mainline's modules."""
     parity.compare(t, over_tcp(t), MEMORY, ours=("ours", "mainline"))
 
 
-@test(vms=2, modules="mainline", timeout=400)
+@test(vms=2, modules="mainline", timeout=400, extra=True)
 def stopped_reader_of_mainline(t):
     """The same, mainline's modules flood a reader of ours."""
     parity.compare(t, over_tcp(t), MEMORY, ours=("mainline", "ours"))
 
 
-@test(vms=2, modules="mainline", timeout=400)
+@test(vms=2, modules="mainline", timeout=400, extra=True)
 def stopped_reader_here(t):
     """The same within one host, by 127.0.0.1 and by the host's own address. Its reader has a small
     buffer only when it is full: senders of one host are told too early to overrun it."""

@@ -11,7 +11,7 @@ MEM = 1024
 MEMORY = {"memory at the receiver*": (1.2, 8000)}
 
 
-@test(vms=2, modules="mainline", timeout=500)
+@test(vms=2, modules="mainline", timeout=500, extra=True)
 def stopped_reader_rdma(t):
     """40 sockets flood a reader over queue pairs that has stopped; another pair talks on."""
     def play(side):

@@ -41,7 +41,7 @@ def errnos(t):
         without_leaks(t)
 
 
-@test(vms=2, modules="mainline", timeout=200)
+@test(vms=2, modules="mainline", timeout=200, extra=True)
 def errnos_of_mainline(t):
     """Mainline's modules give the answers that the table says they give."""
     errno_table(t)
@@ -54,7 +54,7 @@ def behave(t):
     behaviour(t)
 
 
-@test(vms=2, modules="mainline", timeout=300)
+@test(vms=2, modules="mainline", timeout=300, extra=True)
 def behave_mainline(t):
     """Mainline's sockets behave as the programs demand, apart from what only ours do."""
     behaviour(t)
@@ -67,7 +67,7 @@ def copies(t):
     tap(t, t.a, str(t.prog("rds_copy")), 100)
 
 
-@test(timeout=200)
+@test(timeout=200, extra=True)
 def all_ports(t):
     """All 65534 ports of an address in use: one more is refused, one less is found."""
     tap(t, t.a, f"{t.prog('rds_sockets')} --flavour {t.flavour()} --all-ports"

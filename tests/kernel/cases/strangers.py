@@ -61,7 +61,7 @@ def pings_and_resets(t):
     goes_away(t)
 
 
-@test(vms=2, timeout=400, only="ours")
+@test(vms=2, timeout=400, only="ours", extra=True)
 def scans(t):
     """5000 addresses connect and close."""
     ping(t, t.a, A, B)

@@ -43,7 +43,7 @@ def rdma_is_refused(t):
     no_rdma(t, t.a, t.b, B)
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", extra=True)
 def buffer_sizes(t):
     """A size that is written holds at once, for the connection that there is, and loses nothing."""
     t.b.check(f"echo 9000 >{SETTINGS}rcvbuf")  # accepts, so its window begins small
@@ -70,7 +70,7 @@ def buffer_sizes(t):
             assert machine.check(f"cat {SETTINGS}{name}buf") == "0\n"
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", extra=True)
 def window_beyond_its_scale(t):
     """A receive buffer that needs another window scale makes the connection new, in order."""
     flows = Flows(t, t.a, A, t.b, B, "--flows 16 --max-payload 8192",
@@ -181,7 +181,7 @@ def full_peer_is_alive(t):
         one.wait()
 
 
-@test(timeout=240, only="ours")
+@test(timeout=240, only="ours", extra=True)
 def settings_under_load(t):
     """Every setting changes all the time, while connections are killed and namespaces go."""
     values = {"sndbuf": "0 9000 200000", "rcvbuf": "9000 0 200000 500000000", "dscp": "0 8 46",
