@@ -141,8 +141,7 @@ int main(int, char **argv)
         self.assertEqual(set(left), set(self.all))
 
     def test_verdicts_of_old_text_are_forgotten(self):
-        new = {"file": "it.cc", "function": "f", "text": "drop: g()", "by": "", "reason": None,
-               "fence": False}
+        new = {"file": "it.cc", "function": "f", "text": "drop: g()", "by": "", "reason": None}
         file = self.root / "verdicts.json"
         table.remember(file, [new, {**new, "text": "old"}], set(), "1")
         known = table.remember(file, [], {table.key(new)}, "2")

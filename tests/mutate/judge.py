@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Who notices a mutant: unit tests, corner tests, stories of the simulator, in this order."""
+"""Who notices a mutant: unit tests, corner tests, stories of the simulator, in this order. A fence is
+nothing to these; it is asked of the tests between two atomics."""
 import concurrent.futures
 import os
 import re
@@ -10,11 +11,12 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-TARGETS = ["unit_core", "unit_tcp", "unit_ib", "corners_test", "sim_run"]
+TARGETS = ["unit_core", "unit_tcp", "unit_ib", "corners_test", "sim_run", "between_test"]
 UNIT = ["tests/unit/unit_core", "tests/unit/unit_tcp", "tests/unit/unit_ib"]
 CORNERS = ["tests/sim/corners/corners_test"]
+BETWEEN = ["tests/sim/between/between_test"]
 SIM = "tests/sim/sim_run"
-CPU = {"unit": 10, "corners": 10, "sim": 5}  # seconds
+CPU = {"unit": 10, "corners": 10, "between": 100, "sim": 5}  # seconds
 WALL = 20  # times that, on a machine that is busy
 MEMORY = 4 << 30
 SEEDS = 400
@@ -23,7 +25,7 @@ PATIENCE = 2.5  # times what the unbroken core takes for the seeds
 
 
 class Verdict(NamedTuple):
-    by: str  # unit, corners, sim; empty: nobody
+    by: str  # unit, corners, between, sim; empty: nobody
     who: str
     units: int  # unit tests that reach it
     reached: bool  # by anything at all
@@ -79,7 +81,7 @@ class Court:
     def __init__(self, build):
         self.build = build
         self.reach = {}  # (program, case) -> ids
-        jobs = [(p, c) for p in UNIT + CORNERS for c in cases(build / p)]
+        jobs = [(p, c) for p in UNIT + CORNERS + BETWEEN for c in cases(build / p)]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             found = pool.map(lambda j: seen_by(build / j[0], [f"--gtest_filter={j[1]}"], 120), jobs)
             self.reach = dict(zip(jobs, found))
@@ -91,16 +93,17 @@ class Court:
         self.sim_cpu = max(CPU["sim"], int(PATIENCE * took) + 1)
         self.cases = len(jobs) + SEEDS
 
-    def ask(self, i):
+    def ask(self, i, fence):
         """The verdict on mutant @i."""
         units = sum(i in self.reach[p, c] for p, c in self.reach if p in UNIT)
         reached = i in self.sim or any(i in ids for ids in self.reach.values())
-        for by, programs in ("unit", UNIT), ("corners", CORNERS):
+        stages = [("between", BETWEEN)] if fence else [("unit", UNIT), ("corners", CORNERS)]
+        for by, programs in stages:
             for program in programs:
                 who = self.gtest(program, i, CPU[by])
                 if who:
                     return Verdict(by, who, units, reached)
-        if i in self.sim:
+        if i in self.sim and not fence:
             status, out = execute(self.build / SIM, self.seeds, self.sim_cpu, RDS_MUTANT=str(i))
             if status:
                 seed = re.search(r"\bseed (\d+)", out)

@@ -109,13 +109,14 @@ def row(i, site, verdict, seconds, listed):
     return {"id": i, "file": site.file, "line": site.line, "function": site.function,
             "kind": site.kind, "text": site.text, "by": verdict.by, "who": verdict.who,
             "units": verdict.units, "reached": verdict.reached, "seconds": round(seconds, 2),
-            "reason": listed.get(site.key), "fence": "full_fence()" in site.old}
+            "reason": listed.get(site.key)}
 
 
 def try_all(court, mutants, ids, listed):
     def one(i):
         start = time.monotonic()
-        return row(i, mutants[i], court.ask(i), time.monotonic() - start, listed)
+        verdict = court.ask(i, "full_fence()" in mutants[i].old)
+        return row(i, mutants[i], verdict, time.monotonic() - start, listed)
 
     rows = []
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

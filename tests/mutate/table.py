@@ -5,41 +5,42 @@ import json
 KINDS = {"operator": "another operator", "not": "a condition turned round",
          "drop": "a statement left out", "at once": "a function that returns at once",
          "constant": "a constant off by one", "wake": "the other wakeup"}
+BY = {"unit": "unit tests", "corners": "corner tests", "between": "tests between two atomics",
+      "sim": "stories"}
 MUTANTS = "<!-- mutants:begin (written by run.py --write) -->", "<!-- mutants:end -->"
 GLUE = "<!-- glue:begin (written by glue.py --write) -->", "<!-- glue:end -->"
 
 
 def is_hole(row):
     """Nobody noticed, and nobody says why that is right."""
-    return not row["by"] and not row["reason"] and not row["fence"]
+    return not row["by"] and not row["reason"]
 
 
 def line(row):
-    why = row["reason"] or ("a fence: for sim_between" if row["fence"] else
-                            f"{row['units']} unit tests reach it" if row["reached"] else
+    why = row["reason"] or (f"{row['units']} unit tests reach it" if row["reached"] else
                             "nothing reaches it")
     return f"{row['id']}\t{row['file']}:{row['line']} {row['function']}: {row['text']} ({why})"
 
 
 def counts(rows):
-    """(tried, by unit tests, by corner tests, by stories, explained, survived)"""
-    by = [sum(r["by"] == b for r in rows) for b in ("unit", "corners", "sim")]
+    """[tried, noticed by each of BY, explained, survived]"""
+    by = [sum(r["by"] == b for r in rows) for b in BY]
     holes = sum(is_hole(r) for r in rows)
     return [len(rows), *by, len(rows) - sum(by) - holes, holes]
 
 
 def rate(rows):
     """Per cent of those that can be noticed."""
-    tried, unit, corners, sim, explained, _ = counts(rows)
-    return 100 * (unit + corners + sim) / max(1, tried - explained)
+    tried, *by, explained, _ = counts(rows)
+    return 100 * sum(by) / max(1, tried - explained)
 
 
 def summary(rows):
-    tried, unit, corners, sim, explained, holes = counts(rows)
+    tried, *by, explained, holes = counts(rows)
     unseen = sum(not r["reached"] for r in rows)
-    return (f"{tried} mutants: {unit} noticed by unit tests, {corners} by corner tests, {sim} by "
-            f"stories; {explained} explained, {holes} survived ({unseen} reached by nothing): "
-            f"{rate(rows):.1f} %")
+    noticed = ", ".join(f"{n} by {what}" for n, what in zip(by, BY.values()))
+    return (f"{tried} mutants: noticed {noticed}; {explained} explained, {holes} survived "
+            f"({unseen} reached by nothing): {rate(rows):.1f} %")
 
 
 def key(row):
@@ -57,7 +58,7 @@ def remember(path, rows, current, commit):
 
 
 def write(doc, rows):
-    heads = ["tried", "unit tests", "corner tests", "stories", "explained", "survived"]
+    heads = ["tried", *BY.values(), "explained", "survived"]
     lines = [f"Commits {', '.join(sorted({r['commit'] for r in rows}))}: "
              f"{rate(rows):.1f} % noticed.", "", f"| mutant | {' | '.join(heads)} |",
              "|---|" + "--:|" * len(heads)]
