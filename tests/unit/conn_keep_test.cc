@@ -199,4 +199,20 @@ TEST_F(ConnKeep, WhatWaitsForAPortIsAMessage)
 	EXPECT_TRUE(w.path->has_queued());
 }
 
+/* Somebody needed it while it was asked: the sweep leaves it alone for a while, too. */
+TEST_F(ConnKeep, WhatIsNeededIsAskedAgainLater)
+{
+	parted();
+	ASSERT_TRUE(asked());
+	EXPECT_TRUE(conn().call_off());
+	ASSERT_EQ(conn().fate.load(), Fate::kWatched);
+	ASSERT_TRUE(kept());
+
+	uint64_t then = sim::now_ns();
+
+	ASSERT_TRUE(asked());
+	EXPECT_GE(sim::now_ns() - then, rds::kSweepAgainNs);
+	EXPECT_TRUE(collected());
+}
+
 } // namespace

@@ -598,4 +598,64 @@ TEST_F(ConnStrangers, AnotherKnockBeginsToCountAnew)
 	EXPECT_EQ(w.path->attempts.load(), 2 * rds::kStrangerCalls - 1);
 }
 
+/* Those that are down go before all others, also between two calls that they have asked for. */
+TEST_F(ConnStrangers, WhoIsCalledInVainGoesFirst)
+{
+	fake::defaults().initiates = true;
+	fake::defaults().connect_result = -111;
+	tun().reconnect_min_ms = tun().reconnect_max_ms = 60000;
+	(void)knocks(51);
+	ASSERT_EQ(ping(calls(52)), RDS_RECV_SKIP);
+	sim::run_for(300 * kMs);
+
+	Wire &w = wire_of(51);
+
+	ASSERT_EQ(w.path->state(), rds::PathState::kDown);
+	ASSERT_LT(w.path->calls.load(), rds::kStrangerCalls) << "it will be called again";
+	tun().max_passive = 1;
+	net->core()->conns.hurry();
+	sim::run_for(2 * rds::kStrangerSweepNs);
+	EXPECT_EQ(find(51), nullptr);
+	EXPECT_EQ(wire_of(52).path->state(), rds::PathState::kUp);
+	EXPECT_EQ(stat(RDS_S_conn_evicted), 1u);
+}
+
+/* When the last is gone nobody looks any more, until there is another. */
+TEST_F(ConnStrangers, WithoutAnyNothingIsScheduled)
+{
+	for (int round = 0; round < 2; round++) {
+		breaks(calls(51));
+		sim::run_for(1000 * kMs);
+		ASSERT_TRUE(wires().empty());
+		EXPECT_FALSE(sim::step()) << "nothing will happen by itself";
+	}
+}
+
+/* Nor after the end of the namespace, whoever is gone meanwhile. */
+TEST_F(ConnStrangers, NobodyHurriesAnySweepThatHasEnded)
+{
+	Wire &w = calls(51);
+
+	net->core()->conns.stop_sweep();
+	breaks(w);
+	net->core()->conns.hurry();
+	sim::run_for(2 * rds::kStrangerSweepNs);
+	EXPECT_NE(find(51), nullptr);
+	EXPECT_FALSE(sim::step());
+}
+
+/* Who hurries it does not put it off, however often. */
+TEST_F(ConnStrangers, TheSweepIsNotPutOff)
+{
+	Wire &w = calls(51);
+
+	sim::run_for(1000 * kMs);
+	breaks(w);
+	for (int i = 0; i < 20; i++) {
+		sim::run_for(rds::kStrangerSweepNs / 4);
+		net->core()->conns.hurry();
+	}
+	EXPECT_EQ(find(51), nullptr);
+}
+
 } // namespace

@@ -217,4 +217,25 @@ TEST_F(Connections, AreKilledUnderSenders)
 	}
 }
 
+/* Loopback stands in for a transport that prefers it; no other does, for no other. */
+TEST_F(Connections, OnlyLoopbackStandsIn)
+{
+	const uint32_t seed = net->core()->seed;
+	struct rds_transport other = *fake::ops();
+	rds::ConnTable &conns = net->core()->conns;
+	int err;
+	struct rds_conn *far = get(remote, &err), *near = get(a2, &err);
+
+	rds::RcuReader rcu;
+
+	other.caps = RDS_CAP_PREFER_LOOP;
+	EXPECT_EQ(conns.find(other, a1, a2, 0, 7, seed), near);
+	EXPECT_EQ(conns.find(other, a1, remote, 0, 0, seed), nullptr);
+	other.caps = 0;
+	EXPECT_EQ(conns.find(other, a1, a2, 0, 0, seed), nullptr);
+	EXPECT_EQ(conns.find(*fake::ops(), a1, remote, 0, 0, seed), far);
+	rds_conn_put(far);
+	rds_conn_put(near);
+}
+
 } // namespace

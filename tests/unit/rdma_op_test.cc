@@ -12,7 +12,7 @@ using fake::wire;
 using host::endpoint;
 using host::Socket;
 
-constexpr int kEinval = -22, kEopnotsupp = -95, kEmsgsize = -90, kEnomem = -12;
+constexpr int kEinval = -22, kEopnotsupp = -95, kEmsgsize = -90, kEnomem = -12, kEfault = -14;
 constexpr uint64_t kNotify = rds::kRdmaNotifyMe, kSilent = rds::kRdmaSilent,
 		   kFence = rds::kRdmaFence;
 constexpr uint64_t kMs = 1000 * 1000;
@@ -422,6 +422,9 @@ TEST_F(RdmaOp, WhatIsWrongWithOne)
 	a = write_op(1);
 	local.addr = ~0ull - 5;
 	EXPECT_EQ(send_op(a), kEinval);
+	a = write_op(1);
+	local.addr = ~0ull - 99;
+	EXPECT_EQ(send_op(a), kEfault) << "it ends where addresses do, and is nobody's";
 	EXPECT_EQ(told(), Told{});
 	a = write_op(1);
 	local.bytes = 1;

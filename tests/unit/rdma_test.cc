@@ -13,7 +13,8 @@ using fake::wire;
 using host::endpoint;
 using host::Socket;
 
-constexpr int kEinval = -22, kEnotconn = -107, kEopnotsupp = -95, kEmsgsize = -90, kEnomem = -12;
+constexpr int kEinval = -22, kEnotconn = -107, kEopnotsupp = -95, kEmsgsize = -90, kEnomem = -12,
+	      kEfault = -14;
 constexpr uint64_t kUseOnce = rds::kRdmaUseOnce, kReadWrite = rds::kRdmaReadWrite,
 		   kInvalidate = rds::kRdmaInvalidate;
 
@@ -111,6 +112,8 @@ TEST_F(Rdma, WhatCannotBeARegion)
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEinval);
 	v = {~0ull - 10, 100};
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEinval);
+	v = {~0ull - 99, 100};
+	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEfault) << "up to the last address";
 	/* 1 MiB anywhere is 257 pieces of 4 KiB at most. */
 	v = {0x10000, (1 << 20) + 4097};
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEmsgsize);
@@ -293,6 +296,8 @@ TEST_F(Rdma, UsedOnceItGoesWithThePeersMessage)
 	arrive_using(static_cast<uint32_t>(once));
 	ASSERT_EQ(regions().live.size(), 1);
 	EXPECT_EQ(regions().live[0]->key, static_cast<uint32_t>(often));
+	EXPECT_EQ(regions().freed, 1u);
+	EXPECT_EQ(regions().freed_now, 0u) << "nobody has asked for that";
 	EXPECT_EQ(rds_mr_free(s->core(), once, 0), kEinval);
 	/* Nor does it matter that a peer says so again, or of what there never was. */
 	arrive_using(static_cast<uint32_t>(once));

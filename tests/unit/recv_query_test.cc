@@ -532,4 +532,17 @@ TEST_F(RecvQuery, AgreesWithSets)
 	}
 }
 
+/* What was arriving on a connection that broke is not held: it will come again. */
+TEST_F(RecvQuery, WhatBreaksOffIsNotHeld)
+{
+	struct rds_msg *m = begin(header());
+
+	expect(1, 1);
+	wire().initiates = false;
+	rds_path_drop(path(), RDS_DROP_ERROR);
+	sim::run_ready();
+	expect(0, 0);
+	rds_msg_put(m);
+}
+
 } // namespace

@@ -359,4 +359,15 @@ TEST_F(Recv, SurvivesAnyHeader)
 	sim::run_ready();
 }
 
+/* A map is a map by its flag; by its length alone nothing is. */
+TEST_F(Recv, AMessageMayBeAsLongAsAMap)
+{
+	EXPECT_EQ(arrive(path(), 1, 5000, 4000, pattern(rds::kCongMapBytes)), 0);
+
+	auto m = s->recv();
+
+	ASSERT_TRUE(m);
+	EXPECT_EQ(m->data, pattern(rds::kCongMapBytes));
+}
+
 } // namespace
