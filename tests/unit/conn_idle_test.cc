@@ -632,4 +632,56 @@ TEST_F(ConnIdle, OneThatNeverCameUpAndCannotPartStays)
 	EXPECT_EQ(wires().size(), 1u);
 }
 
+/* A look just before the time is over ends nothing. */
+TEST_F(ConnIdle, NotBeforeItsTime)
+{
+	rds_net_tunables(net->core())->idle_timeout_ms = 2000;
+	used();
+
+	rds_conn &c = w().path->conn;
+	uint64_t begun = c.idle_since_ns;
+
+	ASSERT_TRUE(sim::run_until([&] { return c.idle_since_ns != begun; }, 5000 * kMs));
+	begun = c.idle_since_ns;
+	sim::run_for(1980 * kMs - rds::kStrangerSweepNs);
+	ASSERT_EQ(c.idle_since_ns, begun);
+	/* It looks when it is called for. */
+	sim::run_for(19 * kMs + kMs / 2);
+	net->core()->conns.hurry();
+	sim::run_for(rds::kStrangerSweepNs);
+	sim::run_ready();
+	EXPECT_EQ(state(), rds::PathState::kUp);
+	sim::run_for(500 * kMs);
+	EXPECT_EQ(state(), rds::PathState::kDisconnecting);
+}
+
+/* One message each way is as little idle as two one way. */
+TEST_F(ConnIdle, AnswersKeepItToo)
+{
+	used();
+	for (uint64_t i = 0; i < 20; i++) {
+		ASSERT_EQ(send(), 0);
+		peer_has(i + 2);
+		ASSERT_EQ(fake::arrive(w().path, i + 1, 5000, 4000, pattern(10)), 0);
+		sim::run_for(200 * kMs);
+		while (s->recv())
+			;
+		ASSERT_EQ(state(), rds::PathState::kUp) << i;
+	}
+}
+
+/* Down is not enough: the peer may be owed something. */
+TEST_F(ConnIdle, OneThatBrokeDoesNotRetire)
+{
+	rds_net_tunables(net->core())->idle_timeout_ms = 0;
+	used();
+	w().initiates = false;
+	rds_path_drop(w().path, RDS_DROP_ERROR);
+	sim::run_ready();
+	ASSERT_EQ(state(), rds::PathState::kDown);
+	w().path->retire();
+	sim::run_ready();
+	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kRefused);
+}
+
 } // namespace

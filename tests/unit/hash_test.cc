@@ -232,4 +232,20 @@ TEST_F(Hash, AddressesSpread)
 	EXPECT_EQ(same, 0u);
 }
 
+/* Chains grow longer instead. */
+TEST_F(Hash, IsOfNoMoreThanSoManyBuckets)
+{
+	Table t;
+	std::vector<std::unique_ptr<Entry>> all;
+
+	ASSERT_TRUE(t.init().ok());
+	for (uint32_t k = 0; k < rds::kHashMaxBuckets + 2; k++) {
+		all.push_back(std::make_unique<Entry>(k));
+		ASSERT_EQ(t.insert(k, all.back().get(), [](const Entry &) { return false; }),
+			  nullptr);
+	}
+	EXPECT_EQ(t.buckets(), rds::kHashMaxBuckets);
+	EXPECT_EQ(t.count(), rds::kHashMaxBuckets + 2);
+}
+
 } // namespace

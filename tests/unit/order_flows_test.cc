@@ -507,4 +507,27 @@ TEST_F(OrderFlows, TheSearchForIdleOnesFollowsTheirNumber)
 	}
 }
 
+/* Two paths are several. */
+TEST_F(FanTest, UnorderedOnesSpreadOverTwo)
+{
+	uint16_t port = 5000;
+
+	fan_out(2);
+	while (conn().index_for(4000, port) != 1)
+		port++;
+	send(port);
+	up(*wires()[1]);
+	ASSERT_EQ(hello(*wires()[1], 2, 1), RDS_RECV_SKIP);
+	ASSERT_EQ(rds_socket_set_order(s->core(), 2), 0);
+	sim::run_ready();
+	for (Wire *w : wires()) {
+		peer_has(*w, w->path->next_tx_seq() - 1);
+		w->sent.clear();
+	}
+	for (unsigned int i = 0; i < 4; i++)
+		send(port, i);
+	EXPECT_EQ(letters(*wires()[0]).size(), 2u);
+	EXPECT_EQ(letters(*wires()[1]).size(), 2u);
+}
+
 } // namespace

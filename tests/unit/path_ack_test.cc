@@ -752,6 +752,13 @@ TEST_F(PathAck, NumberedEmptyMessagesArrive)
 	EXPECT_EQ(fake::arrive(&path(), 2, 5000, rds::kPingPort, {}), RDS_RECV_SKIP);
 	sim::run_ready();
 	EXPECT_EQ(net->stat(RDS_S_send_pong), 1u);
+	/* Without a number, but from a port that waits for the answer. */
+	EXPECT_EQ(fake::arrive(&path(), 0, 5000, rds::kPingPort, {}), RDS_RECV_SKIP);
+	sim::run_ready();
+	EXPECT_EQ(net->stat(RDS_S_send_pong), 2u);
+	/* From no port, but with a number. */
+	EXPECT_EQ(fake::arrive(&path(), 3, 0, 0, {}), RDS_RECV_SKIP);
+	EXPECT_EQ(rds_path_received(&path()), 3u);
 }
 
 /* Pongs that the peer has, and that were about to be sent again, make room for others. */
@@ -774,6 +781,23 @@ TEST_F(PathAck, APongThatArrivedIsNoneThatWaits)
 	rds_path_drop(&path(), RDS_DROP_ERROR);
 	sim::run_ready();
 	EXPECT_EQ(path().pongs.load(), 0u);
+}
+
+/* The first that goes on a connection asks, whatever was asked for before. */
+TEST_F(PathAck, EachConnectionBeginsWithAQuestion)
+{
+	rds_net_tunables(net->core())->max_unacked_packets = 100;
+	send();
+	bring_up();
+	hello();
+	for (uint64_t round = 1; round <= 3; round++) {
+		send();
+		EXPECT_EQ(net->stat(RDS_S_send_ack_required), round);
+		send();
+		peer_has(path().next_tx_seq() - 1);
+		reconnect();
+		hello();
+	}
 }
 
 } // namespace

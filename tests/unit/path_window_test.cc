@@ -84,7 +84,7 @@ TEST_F(PathWindow, EndsWhenEnoughAreTogether)
 	constexpr uint32_t kHeader = RDS_HEADER_BYTES;
 	const struct rds_endpoint to = host::endpoint(remote, 5000);
 
-	for (uint32_t missing : {0u, 1u}) {
+	for (uint32_t missing : {0u, 1u, 1u}) {
 		size_t had = wire().sent.size();
 		unsigned int xmits = wire().xmits;
 
@@ -100,6 +100,11 @@ TEST_F(PathWindow, EndsWhenEnoughAreTogether)
 		EXPECT_EQ(wire().xmits, xmits + 1);
 		rds_path_acked(wire().path, wire().sent.size());
 		sim::run_for(10 * rds::kHoldPauseNs);
+		if (!missing)
+			continue;
+		/* And on a connection that begins with nothing on the queue. */
+		rds_path_drop(wire().path, RDS_DROP_ERROR);
+		bring_up();
 	}
 }
 

@@ -174,6 +174,21 @@ TEST_F(Rdma, WithoutMemoryWhatWasFreedIsClearedAwayFirst)
 	EXPECT_EQ(regions().flushed, 1);
 }
 
+/* There is memory once it was cleared away; then the region is as any other. */
+TEST_F(Rdma, ClearingAwayMayBeEnough)
+{
+	unsigned char byte = 7;
+	uint64_t cookie;
+
+	sim::fail_nth(3); /* the region's own, its side's, its pages' */
+	ASSERT_EQ(get(0, cookie), 0);
+	ASSERT_EQ(regions().flushed, 1);
+	ASSERT_EQ(regions().live.size(), 1u);
+	EXPECT_EQ(host::pages_bytes(regions().live[0]->pages), 64u);
+	host::write_pages(regions().live[0]->pages, 63, 1, &byte);
+	EXPECT_EQ(memory.data()[63], 7);
+}
+
 TEST_F(Rdma, CookieZeroFlushes)
 {
 	EXPECT_EQ(rds_mr_free(s->core(), 0, 0), 0);
@@ -392,6 +407,7 @@ TEST_F(Rdma, AMessageTellsOfARegion)
 	auto sent = fake::frames(wire().sent);
 
 	ASSERT_FALSE(sent.empty());
+	EXPECT_EQ(net->stat(RDS_S_send_rdma), 0u) << "it does nothing there by itself";
 	EXPECT_EQ(rds::rdma_cookie(sent.back().header), cookie);
 
 	rds::wire::ExtReader r(sent.back().header);
