@@ -507,6 +507,21 @@ TEST_F(OrderFlows, TheSearchForIdleOnesFollowsTheirNumber)
 	}
 }
 
+/* An ordered one that was delivered holds nobody back. */
+TEST_F(OrderFlows, TheyLeaveAgainBehindADeliveredOne)
+{
+	say('a', Order::kUnordered);
+	catch_up_all();
+	say('o', Order::kOrdered);
+	say('b', Order::kUnordered);
+	EXPECT_EQ(letters(*home), "aob");
+	catch_up_all();
+	for (char c : {'c', 'd', 'e'})
+		say(c, Order::kUnordered);
+	EXPECT_EQ(letters(*home).size(), 4u);
+	EXPECT_EQ(letters(*first).size() + letters(*other).size(), 2u);
+}
+
 /* Two paths are several. */
 TEST_F(FanTest, UnorderedOnesSpreadOverTwo)
 {

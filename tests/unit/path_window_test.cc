@@ -102,9 +102,14 @@ TEST_F(PathWindow, EndsWhenEnoughAreTogether)
 		sim::run_for(10 * rds::kHoldPauseNs);
 		if (!missing)
 			continue;
-		/* And on a connection that begins with nothing on the queue. */
+		/* And on a connection that begins with what the last one had no room for. */
+		wire().room = 0;
+		send(1000, false);
 		rds_path_drop(wire().path, RDS_DROP_ERROR);
+		sim::run_ready();
+		wire().room = SIZE_MAX;
 		bring_up();
+		rds_path_acked(wire().path, wire().sent.size());
 	}
 }
 

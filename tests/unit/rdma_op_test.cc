@@ -567,4 +567,21 @@ TEST_F(RdmaOp, ManyPiecesAreOne)
 	EXPECT_EQ(told(), (Told{{7, 0}}));
 }
 
+/* Of what was handed over together it is begun when the transport has come to it. */
+TEST_F(RdmaOp, IsNotBegunWithTheMessageBeforeIt)
+{
+	open();
+	wire().room = 0;
+	ASSERT_EQ(s->send(to, pattern(100)), 0);
+	ASSERT_EQ(send_op(write_op(7)), 0);
+	wire().room = 10;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(net->stat(RDS_S_send_rdma), 0u);
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(net->stat(RDS_S_send_rdma), 1u);
+}
+
 } // namespace

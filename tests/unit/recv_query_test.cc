@@ -559,4 +559,15 @@ TEST_F(RecvQuery, WhatBreaksOffIsNotHeld)
 	rds_msg_put(m);
 }
 
+/* A header may say other things, and no number. */
+TEST_F(RecvQuery, WhatSaysOtherThingsHasNoNumber)
+{
+	Header h = header();
+
+	EXPECT_TRUE(rds::wire::ExtWriter(h).rdma(7));
+	number(10, 10);
+	ASSERT_EQ(arrive(path(), h), 0);
+	expect(2, 2);
+}
+
 } // namespace
