@@ -53,6 +53,8 @@ TEST_F(Cong, AMapWithoutBitsIsAllClear)
 
 	EXPECT_FALSE(m->test(5));
 	EXPECT_FALSE(m->set(5));
+	EXPECT_FALSE(m->clear(0));
+	EXPECT_FALSE(m->clear(5));
 	m->snapshot(reinterpret_cast<uint64_t *>(words.data()));
 	EXPECT_EQ(words, host::Bytes(8192));
 	sim::fail_nth(1);
@@ -294,6 +296,26 @@ TEST_F(Cong, UpdatesAreWholeMaps)
 	for (unsigned int nth = 1; nth <= 3; nth++) {
 		sim::fail_nth(nth);
 		EXPECT_EQ(CongTable::make_update(m), nullptr);
+	}
+}
+
+/* Beyond so many ports a socket waits for any: no more memory is taken for it. */
+TEST_F(Cong, SoManyPortsOfOneSocketAreWaitedFor)
+{
+	CongMap &m = map(remote);
+	Socket s(*net);
+
+	ASSERT_EQ(s.bind(endpoint(a1, 4000)), 0);
+
+	size_t before = host::usage().blocks;
+
+	for (uint32_t n = 1; n <= 2 * rds::kMaxCongWaits; n++) {
+		auto port = static_cast<uint16_t>(100 + n);
+
+		m.set(port);
+		EXPECT_TRUE(table().wait(*s.core(), m, port).is(rds::err::kEnobufs));
+		EXPECT_EQ(host::usage().blocks - before,
+			  std::min<size_t>(n, rds::kMaxCongWaits + 1));
 	}
 }
 

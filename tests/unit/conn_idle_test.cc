@@ -584,4 +584,104 @@ TEST_F(ConnIdle, SendersNeverNotice)
 	EXPECT_GE(net->stat(RDS_S_conn_collected), 5u);
 }
 
+/* How often it is looked: four times in what is allowed, but at least every fifteen seconds and not
+ * more often than every twenty milliseconds. */
+TEST_F(ConnIdle, TheSweepComesFourTimes)
+{
+	constexpr uint64_t kExact = 20 * 1000; /* steps of the simulator take some time */
+
+	used();
+
+	rds_conn &c = w().path->conn;
+	/* A look that finds a number changed notes when that was. */
+	auto next_look = [&] {
+		uint64_t last = c.silent_since_ns;
+
+		EXPECT_EQ(send(), 0);
+		peer_has(w().path->next_tx_seq() - 1);
+		EXPECT_TRUE(
+			sim::run_until([&] { return c.silent_since_ns != last; }, 60 * 1000 * kMs));
+		return c.silent_since_ns;
+	};
+
+	for (auto [idle_ms, pause] : {std::pair<uint32_t, uint64_t>{4000, 1000 * kMs},
+				      {59000, 14750 * kMs},
+				      {61000, rds::kSweepNs},
+				      {0, rds::kSweepNs},
+				      {84, 21 * kMs},
+				      {40, rds::kSweepSoonNs}}) {
+		rds_net_tunables(net->core())->idle_timeout_ms = idle_ms;
+		(void)next_look();
+
+		uint64_t then = next_look();
+
+		EXPECT_NEAR(static_cast<double>(next_look() - then), static_cast<double>(pause),
+			    static_cast<double>(kExact))
+			<< idle_ms;
+	}
+}
+
+/* Whose end means nothing may have said something, though nobody here has heard it. */
+TEST_F(ConnIdle, OneThatNeverCameUpAndCannotPartStays)
+{
+	fake::set_midway(false);
+	ASSERT_EQ(send(), 0);
+	rds_path_drop(w().path, RDS_DROP_CONNECT);
+	s.reset();
+	sim::run_for(60 * 1000 * kMs);
+	EXPECT_EQ(wires().size(), 1u);
+}
+
+/* A look just before the time is over ends nothing. */
+TEST_F(ConnIdle, NotBeforeItsTime)
+{
+	rds_net_tunables(net->core())->idle_timeout_ms = 2000;
+	used();
+
+	rds_conn &c = w().path->conn;
+	uint64_t begun = c.idle_since_ns;
+
+	ASSERT_TRUE(sim::run_until([&] { return c.idle_since_ns != begun; }, 5000 * kMs));
+	begun = c.idle_since_ns;
+	sim::run_for(1980 * kMs - rds::kStrangerSweepNs);
+	ASSERT_EQ(c.idle_since_ns, begun);
+	/* It looks when it is called for. */
+	sim::run_for(19 * kMs + kMs / 2);
+	net->core()->conns.hurry();
+	sim::run_for(rds::kStrangerSweepNs);
+	sim::run_ready();
+	EXPECT_EQ(state(), rds::PathState::kUp);
+	sim::run_for(500 * kMs);
+	EXPECT_EQ(state(), rds::PathState::kDisconnecting);
+}
+
+/* One message each way is as little idle as two one way. */
+TEST_F(ConnIdle, AnswersKeepItToo)
+{
+	used();
+	for (uint64_t i = 0; i < 20; i++) {
+		ASSERT_EQ(send(), 0);
+		peer_has(i + 2);
+		ASSERT_EQ(fake::arrive(w().path, i + 1, 5000, 4000, pattern(10)), 0);
+		sim::run_for(200 * kMs);
+		while (s->recv())
+			;
+		ASSERT_EQ(state(), rds::PathState::kUp) << i;
+	}
+}
+
+/* Down is not enough: the peer may be owed something. */
+TEST_F(ConnIdle, OneThatBrokeDoesNotRetire)
+{
+	rds_net_tunables(net->core())->idle_timeout_ms = 0;
+	used();
+	w().initiates = false;
+	rds_path_drop(w().path, RDS_DROP_ERROR);
+	sim::run_ready();
+	ASSERT_EQ(state(), rds::PathState::kDown);
+	w().path->retire();
+	sim::run_ready();
+	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kRefused);
+}
+
 } // namespace

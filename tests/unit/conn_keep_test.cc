@@ -199,4 +199,68 @@ TEST_F(ConnKeep, WhatWaitsForAPortIsAMessage)
 	EXPECT_TRUE(w.path->has_queued());
 }
 
+/* Somebody needed it while it was asked: the sweep leaves it alone for a while, too. */
+TEST_F(ConnKeep, WhatIsNeededIsAskedAgainLater)
+{
+	parted();
+	ASSERT_TRUE(asked());
+	EXPECT_TRUE(conn().call_off());
+	ASSERT_EQ(conn().fate.load(), Fate::kWatched);
+	ASSERT_TRUE(kept());
+
+	uint64_t then = sim::now_ns();
+
+	ASSERT_TRUE(asked());
+	EXPECT_GE(sim::now_ns() - then, rds::kSweepAgainNs);
+	EXPECT_TRUE(collected());
+}
+
+/* On its way out it is looked at soon, however long the pauses are else. */
+TEST_F(ConnKeep, TheEndComesSoon)
+{
+	tun().idle_timeout_ms = 3000;
+	for (bool late : {false, true}) {
+		parted();
+		ASSERT_TRUE(asked());
+		sim::run_ready();
+		if (late) {
+			conn().first().retirement.store(Retirement::kAsked);
+			sim::run_for(5 * rds::kSweepSoonNs);
+			conn().first().retirement.store(Retirement::kGranted);
+		}
+		sim::run_for(3 * rds::kSweepSoonNs);
+		EXPECT_TRUE(wires().empty()) << late;
+	}
+}
+
+/* What was armed for a path ends with it. */
+TEST_F(ConnKeep, ADeadPathHasNoTimers)
+{
+	parted();
+	ASSERT_TRUE(asked());
+	ASSERT_TRUE(
+		sim::run_until([this] { return conn().fate.load() == Fate::kDying; }, 1000 * kMs));
+	sim::run_for(rds::kSweepSoonNs - 2 * kMs);
+	ASSERT_EQ(wires().size(), 1u);
+	rds_recv_later(wires()[0]->path); /* longer than it has */
+	sim::run_for(3 * kMs);
+	EXPECT_TRUE(wires().empty());
+}
+
+/* It answers nobody, and counts no answer. */
+TEST_F(ConnKeep, ARetiredPathAnswersNoPing)
+{
+	tun().idle_timeout_ms = 0;
+	parted();
+
+	rds_path &p = conn().first();
+
+	p.retire();
+	sim::run_ready();
+	ASSERT_EQ(p.retirement.load(), Retirement::kGranted);
+	EXPECT_EQ(fake::arrive(&p, 1, 5000, rds::kPingPort, {}), RDS_RECV_SKIP);
+	EXPECT_EQ(p.pongs.load(), 0u);
+	p.reinstate();
+}
+
 } // namespace

@@ -598,4 +598,174 @@ TEST_F(ConnStrangers, AnotherKnockBeginsToCountAnew)
 	EXPECT_EQ(w.path->attempts.load(), 2 * rds::kStrangerCalls - 1);
 }
 
+/* Those that are down go before all others, also between two calls that they have asked for. */
+TEST_F(ConnStrangers, WhoIsCalledInVainGoesFirst)
+{
+	fake::defaults().initiates = true;
+	fake::defaults().connect_result = -111;
+	tun().reconnect_min_ms = tun().reconnect_max_ms = 60000;
+	(void)knocks(51);
+	ASSERT_EQ(ping(calls(52)), RDS_RECV_SKIP);
+	sim::run_for(300 * kMs);
+
+	Wire &w = wire_of(51);
+
+	ASSERT_EQ(w.path->state(), rds::PathState::kDown);
+	ASSERT_LT(w.path->calls.load(), rds::kStrangerCalls) << "it will be called again";
+	tun().max_passive = 1;
+	net->core()->conns.hurry();
+	sim::run_for(2 * rds::kStrangerSweepNs);
+	EXPECT_EQ(find(51), nullptr);
+	EXPECT_EQ(wire_of(52).path->state(), rds::PathState::kUp);
+	EXPECT_EQ(stat(RDS_S_conn_evicted), 1u);
+}
+
+/* When the last is gone nobody looks any more, until there is another. */
+TEST_F(ConnStrangers, WithoutAnyNothingIsScheduled)
+{
+	for (int round = 0; round < 2; round++) {
+		breaks(calls(51));
+		sim::run_for(1000 * kMs);
+		ASSERT_TRUE(wires().empty());
+		EXPECT_FALSE(sim::step()) << "nothing will happen by itself";
+	}
+}
+
+/* Nor after the end of the namespace, whoever is gone meanwhile. */
+TEST_F(ConnStrangers, NobodyHurriesAnySweepThatHasEnded)
+{
+	Wire &w = calls(51);
+
+	net->core()->conns.stop_sweep();
+	breaks(w);
+	net->core()->conns.hurry();
+	sim::run_for(2 * rds::kStrangerSweepNs);
+	EXPECT_NE(find(51), nullptr);
+	EXPECT_FALSE(sim::step());
+}
+
+/* Who hurries it does not put it off, however often. */
+TEST_F(ConnStrangers, TheSweepIsNotPutOff)
+{
+	Wire &w = calls(51);
+
+	sim::run_for(1000 * kMs);
+	breaks(w);
+	for (int i = 0; i < 20; i++) {
+		sim::run_for(rds::kStrangerSweepNs / 4);
+		net->core()->conns.hurry();
+	}
+	EXPECT_EQ(find(51), nullptr);
+}
+
+/* Who was asked to end has some time for it, also when the sweep comes for others meanwhile. */
+TEST_F(ConnStrangers, WhoWasAskedToGoIsGivenTime)
+{
+	(void)hello(calls(51));
+	wire_of(51).midway = true;
+	(void)calls(52);
+	sim::run_for(2000 * kMs);
+	tun().max_passive = 0;
+	breaks(wire_of(52)); /* hurries the sweep, which comes more often then */
+	ASSERT_TRUE(sim::run_until([&] { return wire_of(51).path->conn.urged.load() == 1; },
+				   5000 * kMs));
+	sim::run_for(rds::kStrangerSweepNs - 10 * kMs);
+	EXPECT_EQ(find(52), nullptr);
+	EXPECT_EQ(wire_of(51).history(), "adopt");
+	sim::run_for(2 * rds::kStrangerSweepNs);
+	EXPECT_TRUE(!find(51) || wire_of(51).path->state() != rds::PathState::kUp);
+}
+
+/* Nor does whoever comes. */
+TEST_F(ConnStrangers, NewOnesDoNotPutItOff)
+{
+	breaks(calls(51));
+	for (unsigned int n = 0; n < 100; n++) {
+		(void)calls(100 + n);
+		sim::run_for(10 * kMs);
+	}
+	EXPECT_EQ(find(51), nullptr);
+}
+
+/* Who has something for it does not end a pause between two calls. */
+TEST_F(ConnStrangers, AWishIsNoRest)
+{
+	fake::defaults().initiates = true;
+	fake::defaults().connect_result = -111;
+	tun().reconnect_min_ms = tun().reconnect_max_ms = 60000;
+
+	rds_path &p = *knocks(51).path;
+
+	sim::run_for(100 * kMs);
+	ASSERT_EQ(p.state(), rds::PathState::kDown);
+	EXPECT_FALSE(p.is_resting());
+	EXPECT_TRUE(p.is_calling());
+	p.want();
+	EXPECT_FALSE(p.is_resting());
+	EXPECT_TRUE(p.is_calling());
+	tun().reconnect_min_ms = tun().reconnect_max_ms = 100;
+	rds_transport_net_exit(net->core(), fake::ops());
+}
+
+/* Of those that are looked after together some are dead: those go, the others wait. */
+TEST_F(ConnStrangers, TheDeadAmongOthers)
+{
+	constexpr unsigned int kMany = 12;
+
+	for (unsigned int n = 0; n < kMany; n++)
+		(void)calls(100 + n);
+	sim::run_for(1000 * kMs);
+	for (unsigned int n = 0; n < kMany; n++)
+		breaks(wire_of(100 + n));
+	ASSERT_TRUE(sim::run_until(
+		[&] {
+			for (unsigned int n = 0; n < kMany; n++)
+				if (!wire_of(100 + n).path->conn.asked)
+					return false;
+			return true;
+		},
+		1000 * kMs));
+	sim::run_ready();
+	for (unsigned int n = 0; n < kMany; n += 2)
+		wire_of(100 + n).path->retirement.store(rds::Retirement::kAsked);
+	sim::run_for(5 * rds::kSweepSoonNs);
+	for (unsigned int n = 0; n < kMany; n++)
+		EXPECT_EQ(find(100 + n) == nullptr, n % 2 == 1) << n;
+	for (unsigned int n = 0; n < kMany; n += 2)
+		wire_of(100 + n).path->retirement.store(rds::Retirement::kGranted);
+	sim::run_for(5 * rds::kSweepSoonNs);
+	EXPECT_TRUE(wires().empty());
+	EXPECT_EQ(stat(RDS_S_conn_stranger_gone), kMany);
+}
+
+/* Who is called because he has knocked, and cannot tell whose numbers he keeps, waits for it. */
+TEST_F(ConnStrangers, ACallIsUnderWay)
+{
+	fake::defaults().initiates = true;
+
+	rds_path &p = *knocks(51).path;
+
+	ASSERT_EQ(p.state(), rds::PathState::kConnecting);
+	EXPECT_TRUE(p.is_calling());
+	EXPECT_FALSE(p.is_resting());
+}
+
+/* Nor does it wait for what is left of the pauses that the one before had come to. */
+TEST_F(ConnStrangers, AnotherKnockBeginsWithoutAPause)
+{
+	fake::defaults().initiates = true;
+	fake::defaults().connect_result = -111;
+	tun().reconnect_min_ms = tun().reconnect_max_ms = 60000;
+
+	Wire &w = knocks(51);
+	uint32_t calls;
+
+	sim::run_for(100 * kMs);
+	calls = w.path->attempts.load();
+	ASSERT_GE(calls, 2u);
+	(void)knocks(51);
+	sim::run_for(100 * kMs);
+	EXPECT_EQ(w.path->attempts.load(), 2 * calls);
+}
+
 } // namespace

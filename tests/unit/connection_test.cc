@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <unordered_map>
+
 #include "fixture.h"
 #include "net/rds/net.h"
 
@@ -215,6 +217,52 @@ TEST_F(Connections, AreKilledUnderSenders)
 		});
 		sim::run_ready();
 	}
+}
+
+/* Loopback stands in for a transport that prefers it; no other does, for no other. */
+TEST_F(Connections, OnlyLoopbackStandsIn)
+{
+	const uint32_t seed = net->core()->seed;
+	struct rds_transport other = *fake::ops();
+	rds::ConnTable &conns = net->core()->conns;
+	int err;
+	struct rds_conn *far = get(remote, &err), *near = get(a2, &err);
+
+	rds::RcuReader rcu;
+
+	other.caps = RDS_CAP_PREFER_LOOP;
+	EXPECT_EQ(conns.find(other, a1, a2, 0, 7, seed), near);
+	EXPECT_EQ(conns.find(other, a1, remote, 0, 0, seed), nullptr);
+	other.caps = 0;
+	EXPECT_EQ(conns.find(other, a1, a2, 0, 0, seed), nullptr);
+	EXPECT_EQ(conns.find(*fake::ops(), a1, remote, 0, 0, seed), far);
+	rds_conn_put(far);
+	rds_conn_put(near);
+}
+
+/* Between addresses that differ at one end, and have the same hash. */
+TEST_F(Connections, PairsOfOneHashAreTwo)
+{
+	const uint32_t seed = net->core()->seed, near = rds::hash_addr(a1, seed);
+	std::unordered_map<uint32_t, struct rds_addr> known;
+	struct rds_addr one, other = remote;
+	int err;
+
+	for (uint32_t i = 0; i < 1000000; i++) {
+		other.w[1] = i * 0x9e3779b97f4a7c15ull;
+		if (!known.emplace(rds::hash_addr(other, near), other).second)
+			break;
+	}
+	one = known.at(rds::hash_addr(other, near));
+	ASSERT_FALSE(rds::same_addr(one, other));
+
+	struct rds_conn *c = get(one, &err), *d = get(other, &err);
+
+	EXPECT_NE(c, d);
+	EXPECT_EQ(get(one, &err), c);
+	EXPECT_EQ(get(other, &err), d);
+	for (struct rds_conn *x : {c, c, d, d})
+		rds_conn_put(x);
 }
 
 } // namespace

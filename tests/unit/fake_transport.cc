@@ -231,7 +231,7 @@ long xmit(void *tp, const struct rds_xmit *x)
 	size_t n = std::min(all.size() - x->off, w->room);
 
 	if (!n)
-		return -11;
+		return w->no_room;
 	w->room -= w->room == SIZE_MAX ? 0 : n;
 	take(w, x, all, n);
 	return static_cast<long>(n);

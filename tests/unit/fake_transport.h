@@ -35,6 +35,7 @@ struct Wire {
 	int connect_result = 0;
 	int adopt_result = 0;
 	long xmit_error = 0; /* returned by xmit when not 0 */
+	long no_room = -11;  /* what it says instead of "no byte" */
 	bool initiates = true;
 	bool midway = false;
 	bool ended = false;

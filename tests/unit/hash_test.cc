@@ -170,4 +170,82 @@ TEST_F(Hash, ReadersMissNothingWhileItGrows)
 	}
 }
 
+/* When there are more objects than buckets, and not before. */
+TEST_F(Hash, GrowsWithTheFirstThatIsTooMany)
+{
+	Table t;
+	std::vector<std::unique_ptr<Entry>> all;
+
+	ASSERT_TRUE(t.init().ok());
+	for (uint32_t buckets = rds::kHashMinBuckets; buckets <= 1024; buckets *= 2) {
+		while (all.size() < buckets) {
+			all.push_back(std::make_unique<Entry>(static_cast<uint32_t>(all.size())));
+			ASSERT_EQ(insert(t, all.back().get()), nullptr);
+			EXPECT_EQ(t.buckets(), buckets) << all.size();
+		}
+		all.push_back(std::make_unique<Entry>(static_cast<uint32_t>(all.size())));
+		ASSERT_EQ(insert(t, all.back().get()), nullptr);
+		EXPECT_EQ(t.buckets(), 2 * buckets);
+	}
+}
+
+/* Any bit of what is mixed turns about every second time, whichever went in. */
+TEST_F(Hash, EveryBitGoesIntoEveryBit)
+{
+	constexpr int kTries = 2000;
+	std::mt19937_64 rng(1);
+
+	for (int in = 0; in < 64; in++) {
+		int turned[32] = {};
+
+		for (int i = 0; i < kTries; i++) {
+			uint64_t x = rng();
+			uint32_t both = rds::hash_mix(x) ^ rds::hash_mix(x ^ 1ull << in);
+
+			for (int out = 0; out < 32; out++)
+				turned[out] += both >> out & 1;
+		}
+		for (int out = 0; out < 32; out++) {
+			EXPECT_GT(turned[out], kTries * 2 / 5) << in << " in " << out;
+			EXPECT_LT(turned[out], kTries * 3 / 5) << in << " in " << out;
+		}
+	}
+}
+
+/* Addresses that differ in either half are told apart, and by every seed in another way. */
+TEST_F(Hash, AddressesSpread)
+{
+	std::map<uint32_t, unsigned int> rows;
+	unsigned int same = 0, most = 0;
+
+	for (uint64_t i = 0; i < 4096; i++) {
+		struct rds_addr a = {};
+
+		a.w[i & 1] = i >> 1;
+		rows[rds::hash_addr(a, 5) % 1024]++;
+		same += rds::hash_addr(a, 5) == rds::hash_addr(a, 6);
+	}
+	for (const auto &[row, n] : rows)
+		most = std::max(most, n);
+	EXPECT_GT(rows.size(), 900u);
+	EXPECT_LT(most, 16u);
+	EXPECT_EQ(same, 0u);
+}
+
+/* Chains grow longer instead. */
+TEST_F(Hash, IsOfNoMoreThanSoManyBuckets)
+{
+	Table t;
+	std::vector<std::unique_ptr<Entry>> all;
+
+	ASSERT_TRUE(t.init().ok());
+	for (uint32_t k = 0; k < rds::kHashMaxBuckets + 2; k++) {
+		all.push_back(std::make_unique<Entry>(k));
+		ASSERT_EQ(t.insert(k, all.back().get(), [](const Entry &) { return false; }),
+			  nullptr);
+	}
+	EXPECT_EQ(t.buckets(), rds::kHashMaxBuckets);
+	EXPECT_EQ(t.count(), rds::kHashMaxBuckets + 2);
+}
+
 } // namespace

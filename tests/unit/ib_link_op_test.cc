@@ -379,6 +379,10 @@ TEST_F(IbLinkOp, AFailureOfNothingIsNone)
 	rds_ib_link_failed(&end.link, 3, RDS_RDMA_REMOTE_ERROR);
 	EXPECT_EQ(end.out.size(), 3u);
 	EXPECT_EQ(m->op_told, kNone);
+	/* That of something is not the second. */
+	rds_ib_link_failed(&end.link, 0, RDS_RDMA_REMOTE_ERROR);
+	EXPECT_EQ(m->op_told, Told{RDS_RDMA_REMOTE_ERROR});
+	rds_ib_link_end(&end.link);
 }
 
 TEST_F(IbLinkOp, NothingIsLeftOfAFailureOnTheNextConnection)

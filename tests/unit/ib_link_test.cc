@@ -567,6 +567,58 @@ TEST_F(IbLink, ALyingPeersCreditsDoNotOverflow)
 	EXPECT_EQ(end.xmit({msg(0)}), kHeader);
 }
 
+/* With as many as need be counted no more are. */
+TEST_F(IbLink, ManyCreditsAreEnough)
+{
+	end.up(8, 8, ~0u);
+	ASSERT_EQ(end.link.credits, rds::ib::kManyCredits);
+	end.arrive(Head{0, 3, 7, 1, 9}.str());
+	EXPECT_EQ(end.link.credits, rds::ib::kManyCredits);
+	greet();
+	end.arrive(Head{0, 3, 7, 2, 9}.str());
+	EXPECT_EQ(end.link.credits, rds::ib::kManyCredits - 1 + 9);
+}
+
+/* A batch that begins in the midst of a message: all of it goes, also what is behind that one. */
+TEST_F(IbLink, TheRestOfAMessageIsNotAllOfABatch)
+{
+	struct rds_msg *a = msg(10000, 2), *b = msg(5, 3);
+
+	end.up(64, 8);
+	EXPECT_EQ(end.xmit({a, b}, kHeader + 4096), 10000 - 4096 + kHeader + 5);
+	ASSERT_EQ(end.sent.size(), 3u);
+	EXPECT_EQ(end.sent[2].payload, pattern(5, 3));
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_ring_full], 0u);
+	end.complete();
+}
+
+/* What stands in a header where the checksum goes is not summed up. */
+TEST_F(IbLink, AnOldChecksumDoesNotCount)
+{
+	struct rds_msg *m = msg(5, 3);
+	std::string clean = m->header;
+
+	m->header[30] = 0x12;
+	m->header[31] = 0x34;
+	end.up(8, 8);
+	EXPECT_EQ(end.xmit({m}), kHeader + 5);
+	EXPECT_EQ(end.sent[0].header, with_csum(clean));
+}
+
+/* Why it is blocked: the ring, or the peer's buffers, whatever is left of the other. */
+TEST_F(IbLink, ItIsCountedWhatIsMissing)
+{
+	end.up(3, 8, 4);
+	EXPECT_EQ(end.xmit({msg(0), msg(0), msg(0)}), 2 * kHeader);
+	ASSERT_EQ(end.link.credits, 2);
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_ring_full], 1u);
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_throttle], 0u);
+	end.complete();
+	EXPECT_EQ(end.xmit({msg(0), msg(0)}), kHeader);
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_ring_full], 1u);
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_throttle], 1u);
+}
+
 /* ---- receiving ---- */
 
 TEST_F(IbLink, FramesBecomeMessages)

@@ -111,6 +111,9 @@ TEST_F(Loop, AnswersPings)
 	EXPECT_TRUE(rds::same_addr(m->info.from.addr, a2));
 	EXPECT_EQ(net->stat(RDS_S_recv_ping), 1u);
 	EXPECT_EQ(net->stat(RDS_S_send_pong), 1u);
+	/* One of each came. */
+	net->core()->conns.for_each(
+		[](rds::Conn &c) { EXPECT_EQ(c.first().next_rx_seq.load(), 2u); });
 }
 
 /* Nobody calls without a reason: the other end is on this host. */
@@ -145,6 +148,50 @@ TEST_F(Loop, SaysWhyItCannotConnect)
 	sim::run_for(100 * 1000 * 1000);
 	EXPECT_TRUE(s.core()->snd_space.empty()) << "it has connected since, and nobody was there";
 	EXPECT_EQ(net->stat(RDS_S_recv_drop_no_sock), 1u);
+}
+
+/* Both ends are on this host: who looks for one's own finds the same. */
+TEST_F(Loop, OneselfIsBothEnds)
+{
+	auto conns = [this] {
+		unsigned int n = 0;
+
+		net->core()->conns.for_each([&](rds::Conn &c) { n += 1 + 100 * c.tos; });
+		return n;
+	};
+
+	fake::set_caps(RDS_CAP_PREFER_LOOP | RDS_CAP_RDMA);
+
+	host::Socket s(*net);
+
+	ASSERT_EQ(s.bind(host::endpoint(a1, 4000)), 0);
+	ASSERT_EQ(rds_socket_set_tos(s.core(), 3), 0);
+	ASSERT_EQ(s.send(host::endpoint(a1, 4000), pattern(10)), 0);
+	sim::run_ready();
+	EXPECT_TRUE(s.recv());
+	EXPECT_EQ(conns(), 1u) << "of no priority";
+}
+
+/* What is full stays full, for no peer has to tell. */
+TEST_F(Loop, AFullPortStaysFullOverAReset)
+{
+	host::Socket s(*net), r(*net);
+	const auto to = host::endpoint(a2, 5000);
+
+	ASSERT_EQ(s.bind(host::endpoint(a1, 4000)), 0);
+	ASSERT_EQ(r.bind(to), 0);
+	r.sock().rcvbuf = 1000;
+	for (int i = 0; i < 4 && !rds_socket_congested(s.core(), &to); i++) {
+		ASSERT_EQ(s.send(to, pattern(600)), 0);
+		sim::run_ready();
+	}
+	ASSERT_TRUE(rds_socket_congested(s.core(), &to));
+	rds_transport_net_reset(net->core(), loop);
+	sim::run_ready();
+	EXPECT_TRUE(rds_socket_congested(s.core(), &to));
+	while (r.recv())
+		;
+	EXPECT_FALSE(rds_socket_congested(s.core(), &to));
 }
 
 } // namespace

@@ -387,4 +387,162 @@ TEST_F(OrderFlows, ThereAreThreeOrders)
 	ASSERT_EQ(rds_socket_set_order(s->core(), 0), 0);
 }
 
+/* Who sends transmits, be it at home or away. */
+TEST_F(OrderFlows, NoWorkerIsWaitedFor)
+{
+	host::Bytes data(20, 'u');
+	size_t before = letters(*home).size() + letters(*first).size() + letters(*other).size();
+
+	say('a', Order::kUnordered);
+	catch_up_all();
+	for (size_t sent = before + 2; sent < before + 8; sent++) {
+		ASSERT_EQ(s->send(host::endpoint(peer, port), data, false, 2), 0);
+		EXPECT_EQ(letters(*home).size() + letters(*first).size() + letters(*other).size(),
+			  sent);
+	}
+	sim::run_ready();
+}
+
+/* One that is not there later on is not asked for again: it may have been refused memory. */
+TEST_F(OrderFlows, APathThatIsMissingIsNotAskedForAgain)
+{
+	say('a', Order::kUnordered);
+	ASSERT_EQ(wires().size(), 8u);
+
+	rds_path *mine = conn().paths[7].exchange(nullptr);
+
+	for (char c : {'b', 'c'})
+		say(c, Order::kUnordered);
+	say('o', Order::kOrdered);
+	EXPECT_EQ(wires().size(), 8u);
+	EXPECT_EQ(conn().paths[7].load(), nullptr);
+	conn().paths[7].store(mine);
+}
+
+/* What its home has not begun to send is taken back like any other. */
+TEST_F(OrderFlows, CancelTakesWhatWaitsAtHome)
+{
+	home->room = 0;
+	for (char c : {'x', 'y'})
+		say(c, Order::kOrdered);
+	ASSERT_TRUE(home->path->has_queued());
+
+	/* A flow begins behind them, and its messages stay at home. */
+	for (char c : {'a', 'b'})
+		say(c, Order::kUnordered);
+	rds_socket_cancel(s->core(), nullptr);
+	EXPECT_FALSE(home->path->has_queued());
+	EXPECT_EQ(count(RDS_S_send_cancelled), 4u);
+	EXPECT_TRUE(s->core()->snd_space.empty());
+}
+
+/* To port 0 nothing was sent that waits: nothing is taken back. */
+TEST_F(OrderFlows, CancelOfPortZeroIsOfThatPort)
+{
+	const auto zero = host::endpoint(peer, 0);
+
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kUnordered);
+	say('o', Order::kOrdered);
+	rds_socket_cancel(s->core(), &zero);
+	EXPECT_EQ(count(RDS_S_send_cancelled), 0u);
+	EXPECT_EQ(conn().waiting.load(), 1u);
+}
+
+/* Before a new connection's peer is known, and to one that does not ask, no header tells. */
+TEST_F(OrderFlows, OnlyWhoAsksIsTold)
+{
+	auto tells = [](const Wire &w) {
+		unsigned int n = 0;
+
+		for (const auto &f : fake::frames(w.sent))
+			n += !f.data.empty() && f.header.ext[0];
+		return n;
+	};
+
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kUnordered);
+	ASSERT_EQ(tells(*other), 1u);
+	rds_path_drop(other->path, RDS_DROP_ERROR);
+	up(*other);
+	ASSERT_EQ(letters(*other), "c");
+	EXPECT_EQ(tells(*other), 0u) << "it may be anybody";
+	ASSERT_EQ(hello(*other, 8, 2), RDS_RECV_SKIP);
+	conn().orders.store(0);
+	say('d', Order::kUnordered);
+	EXPECT_EQ(letters(*home), "ad");
+	EXPECT_EQ(tells(*home), 1u) << "a, and not d";
+}
+
+/* As many again as are under way come before idle ones are searched for, and a few at least. */
+TEST_F(OrderFlows, TheSearchForIdleOnesFollowsTheirNumber)
+{
+	constexpr unsigned int kFew = 64;
+	unsigned int next = 0, under_way = 0;
+
+	s->sock().sndbuf = 1u << 20;
+	/* Down, so that all go elsewhere: one half on each of two, of which one acknowledges. */
+	home->initiates = false;
+	rds_path_drop(home->path, RDS_DROP_PEER_CLOSED);
+	sim::run_ready();
+	for (unsigned int busy : {25u, 50u}) {
+		size_t least = SIZE_MAX, most = 0, room = std::max(kFew, 2 * busy) - busy;
+
+		while (under_way < busy) {
+			say('u', Order::kUnordered, further(next++));
+			under_way = static_cast<unsigned int>(letters(*other).size());
+		}
+		for (unsigned int i = 0; i < 400; i++) {
+			catch_up(*first);
+			say('u', Order::kUnordered, further(next++));
+			if (i < 200)
+				continue;
+			least = std::min(least, host::usage().blocks);
+			most = std::max(most, host::usage().blocks);
+		}
+		ASSERT_EQ(letters(*other).size(), busy);
+		EXPECT_LE(most - least, room);
+		EXPECT_GE(most - least, room - 2);
+		catch_up(*first);
+	}
+}
+
+/* An ordered one that was delivered holds nobody back. */
+TEST_F(OrderFlows, TheyLeaveAgainBehindADeliveredOne)
+{
+	say('a', Order::kUnordered);
+	catch_up_all();
+	say('o', Order::kOrdered);
+	say('b', Order::kUnordered);
+	EXPECT_EQ(letters(*home), "aob");
+	catch_up_all();
+	for (char c : {'c', 'd', 'e'})
+		say(c, Order::kUnordered);
+	EXPECT_EQ(letters(*home).size(), 4u);
+	EXPECT_EQ(letters(*first).size() + letters(*other).size(), 2u);
+}
+
+/* Two paths are several. */
+TEST_F(FanTest, UnorderedOnesSpreadOverTwo)
+{
+	uint16_t port = 5000;
+
+	fan_out(2);
+	while (conn().index_for(4000, port) != 1)
+		port++;
+	send(port);
+	up(*wires()[1]);
+	ASSERT_EQ(hello(*wires()[1], 2, 1), RDS_RECV_SKIP);
+	ASSERT_EQ(rds_socket_set_order(s->core(), 2), 0);
+	sim::run_ready();
+	for (Wire *w : wires()) {
+		peer_has(*w, w->path->next_tx_seq() - 1);
+		w->sent.clear();
+	}
+	for (unsigned int i = 0; i < 4; i++)
+		send(port, i);
+	EXPECT_EQ(letters(*wires()[0]).size(), 2u);
+	EXPECT_EQ(letters(*wires()[1]).size(), 2u);
+}
+
 } // namespace

@@ -307,4 +307,32 @@ TEST_F(OrderTest, APathThatIsWaitedForDoesNotRetire)
 	EXPECT_EQ(home->path->retirement.load(), rds::Retirement::kRefused);
 }
 
+/* Its own order counts, whatever its socket's is. */
+TEST_F(OrderTest, AMessageMayHaveAnotherOrderThanItsSocket)
+{
+	auto say_set = [this](unsigned char letter, uint32_t order) {
+		struct rds_uio from = {&letter, 1};
+		struct rds_endpoint to = endpoint(peer, port);
+		struct rds_msg *m = nullptr;
+
+		ASSERT_EQ(rds_msg_create(s->core(), 1, &from, 0, 0, &m), 0);
+		ASSERT_EQ(rds_msg_set_order(s->core(), m, order), 0);
+		ASSERT_EQ(rds_socket_send(s->core(), &to, m, 0), 0);
+		sim::run_ready();
+	};
+
+	ASSERT_EQ(rds_socket_set_order(s->core(), 2), 0);
+	for (unsigned char c : {'a', 'b', 'c'})
+		say_set(c, 0);
+	EXPECT_EQ(letters(*home), "abc");
+	catch_up(*home);
+	ASSERT_EQ(rds_socket_set_order(s->core(), 1), 0);
+	for (unsigned char c : {'d', 'e', 'f'})
+		say_set(c, 2);
+	EXPECT_EQ(letters(*home), "abcd");
+	ASSERT_EQ(rds_socket_set_order(s->core(), 2), 0);
+	say_set('h', 1);
+	EXPECT_EQ(letters(*home), "abcd") << "it waits for what is away";
+}
+
 } // namespace

@@ -673,4 +673,131 @@ TEST_F(PathAck, WhatProvesNothingWhileConnectingIsIgnored)
 	EXPECT_EQ(sent()[2].seq, 2u);
 }
 
+/* Whatever comes of itself is as good as an answer. */
+TEST_F(PathAck, AsksNobodyWhoTells)
+{
+	rds_net_tunables(net->core())->max_unacked_packets = 4;
+	send();
+	bring_up();
+	hello();
+	send(); /* asks */
+
+	uint64_t before = net->stat(RDS_S_send_ack_required);
+
+	for (uint64_t seq = 5; seq < 50; seq += 3) {
+		send(3);
+		peer_has(seq);
+	}
+	EXPECT_EQ(net->stat(RDS_S_send_ack_required), before);
+	send(4);
+	EXPECT_EQ(net->stat(RDS_S_send_ack_required), before + 1);
+}
+
+/* To the byte. */
+TEST_F(PathAck, AsksWithTheLastByteThatMayGoWithout)
+{
+	for (uint32_t more : {0u, 1u}) {
+		auto *tun = rds_net_tunables(net->core());
+
+		tun->max_unacked_packets = 1000;
+		tun->max_unacked_bytes = 2 * 148 + more;
+		if (!more) {
+			send();
+			bring_up();
+			hello();
+			send();
+		}
+		peer_has(path().next_tx_seq() - 1);
+
+		uint64_t before = net->stat(RDS_S_send_ack_required);
+
+		send(2);
+		EXPECT_EQ(net->stat(RDS_S_send_ack_required), before + !more) << more;
+		send();
+		EXPECT_EQ(net->stat(RDS_S_send_ack_required), before + 1) << more;
+	}
+}
+
+/* That it asked the last time is over: a peer that is known will be asked when it is time. */
+TEST_F(PathAck, WhatIsSentAgainDoesNotAskByItself)
+{
+	rds_net_tunables(net->core())->max_unacked_packets = 1;
+	send();
+	bring_up();
+	hello();
+	send(4);
+	ASSERT_EQ(net->stat(RDS_S_send_ack_required), 4u);
+	rds_path_drop(&path(), RDS_DROP_ERROR);
+	sim::run_for(1000 * kMs);
+	bring_up();
+	hello();
+
+	std::vector<uint64_t> asked;
+
+	for (const auto &f : sent())
+		if (f.flags & rds::wire::kAckRequired)
+			asked.push_back(f.seq);
+	EXPECT_TRUE(asked.empty()) << "who the peer is was not known yet";
+}
+
+/* A message of no bytes is a message, whatever acknowledges by number. */
+TEST_F(PathAck, NumberedEmptyMessagesArrive)
+{
+	numbered();
+	send();
+	bring_up();
+	ASSERT_EQ(bare_ack(1), RDS_RECV_SKIP);
+	EXPECT_EQ(fake::arrive(&path(), 1, 5000, 4000, {}), 0);
+	EXPECT_TRUE(s->recv());
+	EXPECT_EQ(fake::arrive(&path(), 2, 5000, rds::kPingPort, {}), RDS_RECV_SKIP);
+	sim::run_ready();
+	EXPECT_EQ(net->stat(RDS_S_send_pong), 1u);
+	/* Without a number, but from a port that waits for the answer. */
+	EXPECT_EQ(fake::arrive(&path(), 0, 5000, rds::kPingPort, {}), RDS_RECV_SKIP);
+	sim::run_ready();
+	EXPECT_EQ(net->stat(RDS_S_send_pong), 2u);
+	/* From no port, but with a number. */
+	EXPECT_EQ(fake::arrive(&path(), 3, 0, 0, {}), RDS_RECV_SKIP);
+	EXPECT_EQ(rds_path_received(&path()), 3u);
+}
+
+/* Pongs that the peer has, and that were about to be sent again, make room for others. */
+TEST_F(PathAck, APongThatArrivedIsNoneThatWaits)
+{
+	send();
+	bring_up();
+	hello();
+	ASSERT_EQ(fake::arrive(&path(), 1, 5000, rds::kPingPort, {}), RDS_RECV_SKIP);
+	sim::run_ready();
+	ASSERT_EQ(path().pongs.load(), 1u);
+	reconnect();
+	wire().room = 0;
+	rds_path_drop(&path(), RDS_DROP_ERROR);
+	sim::run_for(1000 * kMs);
+	bring_up();
+	hello();
+	peer_has(2);
+	EXPECT_EQ(path().pongs.load(), 1u) << "its turn has not come";
+	rds_path_drop(&path(), RDS_DROP_ERROR);
+	sim::run_ready();
+	EXPECT_EQ(path().pongs.load(), 0u);
+}
+
+/* The first that goes on a connection asks, whatever was asked for before. */
+TEST_F(PathAck, EachConnectionBeginsWithAQuestion)
+{
+	rds_net_tunables(net->core())->max_unacked_packets = 100;
+	send();
+	bring_up();
+	hello();
+	for (uint64_t round = 1; round <= 3; round++) {
+		send();
+		EXPECT_EQ(net->stat(RDS_S_send_ack_required), round);
+		send();
+		peer_has(path().next_tx_seq() - 1);
+		reconnect();
+		hello();
+	}
+}
+
 } // namespace

@@ -654,4 +654,188 @@ TEST_F(PathFan, APlainPeerAgreesToOnePath)
 	EXPECT_EQ(conn().agreed.load(), 1u);
 }
 
+/* The second time it takes as many as the first. */
+TEST_F(PathFan, TheTimesWithoutRoomAreCountedAnew)
+{
+	uint16_t on_first = 5000;
+	auto blocks = [&] {
+		uint32_t n = 0;
+
+		for (; conn().n_paths.load() == 1 && n < 2 * rds::kFanBlocks; n++) {
+			wires()[0]->room = 1;
+			send(on_first);
+			wires()[0]->room = SIZE_MAX;
+			rds_path_writable(wires()[0]->path);
+			sim::run_ready();
+		}
+		return n;
+	};
+
+	send(5000);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	EXPECT_EQ(blocks(), rds::kFanBlocks);
+	peer_has(*wires()[0], last_on_first());
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 2, 0, 78), RDS_RECV_SKIP);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 2, 0, 78), RDS_RECV_SKIP);
+	ASSERT_EQ(conn().n_paths.load(), 1u);
+	EXPECT_EQ(blocks(), rds::kFanBlocks);
+	peer_has(*wires()[0], last_on_first());
+}
+
+/* With one path there is nothing that anybody has to wait for. */
+TEST_F(PathFan, AFoldShutsNoGate)
+{
+	send(5000);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	crowd();
+	ASSERT_EQ(conn().gated.load(), 1u);
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
+	EXPECT_EQ(conn().n_paths.load(), 1u);
+	EXPECT_EQ(conn().gated.load(), 0u);
+}
+
+/* The last of the older ones has not left: all before it were delivered, and that is not enough. */
+TEST_F(PathFan, TheLastOlderOneIsWaitedFor)
+{
+	send(5000);
+
+	uint16_t third = port_for(3);
+
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	crowd();
+	peer_has(*wires()[0], last_on_first() - 1);
+	EXPECT_EQ(conn().gated.load(), 1u) << "it has left, and may be lost";
+
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_for(1000 * kMs);
+	wires()[0]->room = 0;
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	send(third, 1);
+	EXPECT_EQ(conn().gated.load(), 1u) << "it has not left again";
+	wires()[0]->room = SIZE_MAX;
+	rds_path_writable(wires()[0]->path);
+	sim::run_ready();
+	peer_has(*wires()[0], last_on_first());
+	EXPECT_EQ(conn().gated.load(), 0u);
+}
+
+/* The first breaks: the peer may be gone, and the others find out. */
+TEST_F(PathFan, TheOthersAskWhenTheFirstBreaks)
+{
+	auto probes = [](const fake::Wire &w) {
+		unsigned int n = 0;
+
+		for (const auto &f : fake::frames(w.sent))
+			n += f.sport == rds::kProbePort && f.dport == rds::kPingPort;
+		return n;
+	};
+
+	fan_out();
+	send(port_for(3), 1);
+	up(*wires()[1]);
+	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
+	ASSERT_EQ(probes(*wires()[1]), 0u);
+	wires()[0]->connect_result = -111;
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	EXPECT_GE(probes(*wires()[1]), 1u);
+}
+
+/* What came to path 0 after that is nothing that the others wait for. */
+TEST_F(PathFan, TheGateIsForOlderOnes)
+{
+	uint16_t on_first = 5000;
+
+	send(5000);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	crowd();
+
+	uint64_t last = last_on_first();
+
+	while (conn().index_for(4000, on_first))
+		on_first++;
+	send(on_first);
+	ASSERT_EQ(last_on_first(), last + 1);
+	peer_has(*wires()[0], last);
+	EXPECT_EQ(conn().gated.load(), 0u);
+}
+
+/* A path knows which it is. */
+TEST_F(PathFan, ATransportIsToldWhichPathItIs)
+{
+	fan_out();
+	for (unsigned int index : {0u, 1u, 5u, 7u})
+		EXPECT_EQ(rds_path_index(rds_conn_path(&conn(), index)), index);
+}
+
+/* On the one before a fold something was heard; on the next nothing was yet. */
+TEST_F(PathFan, AFoldedPathBeginsAnew)
+{
+	int handle;
+
+	send(5000);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+
+	rds_path *third = rds_conn_path(&conn(), 3);
+
+	rds_path_accepted(third, &handle);
+	sim::run_ready();
+	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
+	ASSERT_EQ(third->heard.load(), 1u);
+	wires()[1]->room = 0;
+	ASSERT_EQ(fake::arrive(third, 1, 5000, rds::kPingPort, {}), RDS_RECV_SKIP);
+	sim::run_ready();
+	wires()[1]->room = SIZE_MAX;
+	for (int i = 0; i < 2; i++) {
+		rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+		sim::run_for(1000 * kMs);
+		up(*wires()[0]);
+		ASSERT_EQ(hello(*wires()[0], 4, 0, 78), RDS_RECV_SKIP);
+	}
+	ASSERT_EQ(net->stat(RDS_S_conn_fold), 1u);
+	rds_path_accepted(third, &handle);
+	sim::run_ready();
+	ASSERT_EQ(third->state(), rds::PathState::kUp);
+	EXPECT_EQ(third->heard.load(), 0u);
+	EXPECT_FALSE(wires()[1]->sent.empty()) << "there is room on this one";
+}
+
+/* With another number it is another message: it was not sent before. */
+TEST_F(PathFan, WhatIsBroughtTogetherIsNew)
+{
+	fan_out();
+	send(port_for(3), 30);
+	up(*wires()[1]);
+	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
+	ASSERT_EQ(numbers(*wires()[1]).size(), 1u);
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+
+	std::vector<int> flags;
+
+	for (const auto &f : fake::frames(wires()[0]->sent))
+		if (f.data == pattern(50, 30))
+			flags.push_back(f.flags & rds::wire::kRetransmitted);
+	EXPECT_EQ(flags, std::vector<int>{0});
+}
+
 } // namespace

@@ -317,6 +317,17 @@ TEST_F(PathFresh, ADeadConnectionTellsOfNoPorts)
 	bring_up();
 	hello();
 	EXPECT_EQ(ports.told_by.load(), 1u);
+	/* Nor do attempts to call it again. */
+	wire().connect_result = -111;
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_for(3000 * kMs);
+	ASSERT_GT(path().attempts.load(), 2u);
+	EXPECT_EQ(ports.told_by.load(), 0u);
+	wire().connect_result = 0;
+	sim::run_until([this] { return path().state() == PathState::kConnecting; }, 5000 * kMs);
+	bring_up();
+	hello();
+	EXPECT_EQ(ports.told_by.load(), 1u);
 	ASSERT_EQ(fake::arrive(wire().path, 0, 0, 0, map, rds::wire::kCongBitmap), 0);
 	ASSERT_TRUE(ports.test(to.port));
 	rds_transport_net_exit(net->core(), fake::ops());

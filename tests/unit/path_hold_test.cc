@@ -410,4 +410,21 @@ TEST_F(PathHold, OnLoopbackALoweredLimitStopsOnlyItsSocket)
 	}
 }
 
+/* Port 0 is a port, and not all of them. */
+TEST_F(PathHold, CancelOfPortZeroIsOfThatPort)
+{
+	const auto zero = host::endpoint(remote, 0);
+
+	fill_up();
+	for (uint16_t port : {5, 6})
+		ASSERT_EQ(send(*s, port), 0);
+	rds_socket_cancel(s->core(), &zero);
+	EXPECT_EQ(queued(RDS_QUEUE_SEND), 2u) << "on the queue";
+	peer_map({5});
+	open_up();
+	rds_socket_cancel(s->core(), &zero);
+	EXPECT_EQ(queued(RDS_QUEUE_SEND), 1u) << "aside";
+	EXPECT_EQ(net->stat(RDS_S_send_cancelled), 0u);
+}
+
 } // namespace

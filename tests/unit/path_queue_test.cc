@@ -141,7 +141,9 @@ TEST_F(PathQueue, CancelLeavesThePagesThatAreOut)
 	rds_socket_cancel(s->core(), &to);
 	ASSERT_EQ(rds_socket_zcopy(s->core(), cookies, 4), 1u);
 	EXPECT_EQ(cookies[0], 9u) << "the only one that has not begun to leave";
+	EXPECT_TRUE(rds_socket_poll(s->core()) & RDS_POLL_IN);
 	rds_socket_zcopy_done(s->core(), 1);
+	EXPECT_FALSE(rds_socket_poll(s->core()) & RDS_POLL_IN) << "it was told";
 	wire().room = SIZE_MAX;
 	rds_path_writable(wire().path);
 	sim::run_ready();

@@ -111,4 +111,27 @@ TEST_F(PathStamp, TracingHearsOfWhatIsThrownAway)
 						 {RDS_S_recv_drop_no_sock, 2, 10, 5000, 4999}}));
 }
 
+/* Only what was full can be forgotten. */
+TEST_F(PathStamp, TracingHearsOfNoPortsThatWereClear)
+{
+	host::Bytes map(rds::kCongMapBytes);
+
+	begin_one();
+	news.clear();
+	host::on_cong = note;
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_ready();
+	EXPECT_EQ(news, (std::vector<News>{}));
+	wire().room = SIZE_MAX;
+	sim::run_for(1000 * kMs);
+	bring_up();
+	hello();
+	map[to.port / 8] = static_cast<unsigned char>(1 << to.port % 8);
+	ASSERT_EQ(fake::arrive(wire().path, 0, 0, 0, map, rds::wire::kCongBitmap), 0);
+	news.clear();
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_ready();
+	EXPECT_EQ(news, (std::vector<News>{{0, RDS_CONG_FORGOTTEN}}));
+}
+
 } // namespace

@@ -57,7 +57,7 @@ protected:
 		unsigned int n = 0;
 
 		for (const fake::Frame &f : fake::frames(wire().sent))
-			n += f.sport == rds::kProbePort && f.dport == rds::kPingPort;
+			n += f.sport == rds::kProbePort && f.dport == rds::kPingPort && !f.flags;
 		return n;
 	}
 	/* Something comes from the peer. */
@@ -520,6 +520,17 @@ TEST_F(PathStates, RetriesReceivingAfterAPause)
 	sim::run_ready();
 	EXPECT_EQ(wire().history(), "connect");
 	sim::run_for(rds::kRetryNs + kMs);
+	EXPECT_EQ(wire().history(), "connect recv_retry");
+}
+
+/* The transport reads as soon as it is connected: it may have paused before our worker knows. */
+TEST_F(PathStates, RetriesReceivingThatPausedWhileItConnected)
+{
+	send();
+	sim::run_ready();
+	path().post(rds::kEvRecvRetry);
+	rds_path_connected(wire().path);
+	sim::run_ready();
 	EXPECT_EQ(wire().history(), "connect recv_retry");
 }
 

@@ -84,7 +84,7 @@ TEST_F(PathWindow, EndsWhenEnoughAreTogether)
 	constexpr uint32_t kHeader = RDS_HEADER_BYTES;
 	const struct rds_endpoint to = host::endpoint(remote, 5000);
 
-	for (uint32_t missing : {0u, 1u}) {
+	for (uint32_t missing : {0u, 1u, 1u}) {
 		size_t had = wire().sent.size();
 		unsigned int xmits = wire().xmits;
 
@@ -100,6 +100,16 @@ TEST_F(PathWindow, EndsWhenEnoughAreTogether)
 		EXPECT_EQ(wire().xmits, xmits + 1);
 		rds_path_acked(wire().path, wire().sent.size());
 		sim::run_for(10 * rds::kHoldPauseNs);
+		if (!missing)
+			continue;
+		/* And on a connection that begins with what the last one had no room for. */
+		wire().room = 0;
+		send(1000, false);
+		rds_path_drop(wire().path, RDS_DROP_ERROR);
+		sim::run_ready();
+		wire().room = SIZE_MAX;
+		bring_up();
+		rds_path_acked(wire().path, wire().sent.size());
 	}
 }
 
@@ -112,6 +122,91 @@ TEST_F(PathWindow, IsTheTransportsWish)
 	send(10);
 	EXPECT_EQ(wire().sent.size(), had + RDS_HEADER_BYTES + 10);
 	EXPECT_EQ(net->stat(RDS_S_send_held), 0u);
+}
+
+/* A stream: messages that follow each other so fast that they are kept back by themselves. */
+class PathStream : public PathWindow
+{
+protected:
+	void send_one()
+	{
+		send(10, false);
+	}
+	/* True: the one that is sent now waits for company. */
+	bool waits()
+	{
+		uint64_t before = net->stat(RDS_S_send_held);
+
+		send_one();
+		return net->stat(RDS_S_send_held) != before;
+	}
+	/* Until one is kept back: @apart after each. */
+	void become_one(uint64_t apart = 2 * kUs)
+	{
+		for (int i = 0; i < 1000 && !waits(); i++)
+			sim::run_for(apart);
+	}
+	/* The peer has sent up to number @seq. */
+	void heard(uint64_t seq)
+	{
+		ASSERT_EQ(fake::arrive(wire().path, seq, 5000, 4000, pattern(1)), 0);
+		sim::run_ready();
+		while (s->recv())
+			;
+	}
+};
+
+/* Not every window has to be full within its time: the pause is five times as long. */
+TEST_F(PathStream, GoesOnWithItsMessagesInFiveWindows)
+{
+	for (uint64_t apart : {rds::kHoldPauseNs / 3 - 1, rds::kHoldPauseNs / 3 + kUs}) {
+		become_one();
+
+		bool all = true;
+
+		for (int i = 0; i < 12; i++) {
+			sim::run_for(apart);
+			all = waits() && all;
+		}
+		EXPECT_EQ(all, apart < rds::kHoldPauseNs / 3) << apart;
+		sim::run_for(10 * rds::kHoldPauseNs);
+		send_one();
+		sim::run_for(10 * rds::kHoldPauseNs);
+	}
+}
+
+/* However much the peer has sent before: what counts is what comes in the same window. */
+TEST_F(PathStream, IsOneWayNow)
+{
+	heard(1);
+	heard(100000);
+	become_one();
+	EXPECT_TRUE(waits());
+}
+
+/* An answer to each is none, however fast. */
+TEST_F(PathStream, QuestionsAndAnswersAreNone)
+{
+	for (uint64_t seq = 1; seq < 300; seq++) {
+		EXPECT_FALSE(waits()) << seq;
+		heard(seq);
+		sim::run_for(2 * kUs);
+	}
+}
+
+/* Once it is answered it is none any more. */
+TEST_F(PathStream, EndsWithTheFirstWindowThatIsAnswered)
+{
+	become_one();
+	EXPECT_TRUE(waits());
+	for (uint64_t seq = 1; seq < 4; seq++) {
+		heard(seq);
+		sim::run_for(rds::kHoldWindowNs);
+		(void)waits();
+	}
+	heard(4);
+	sim::run_for(2 * kUs);
+	EXPECT_FALSE(waits());
 }
 
 } // namespace

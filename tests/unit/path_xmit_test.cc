@@ -260,4 +260,19 @@ TEST_F(PathXmit, AMapGoesFromNobodyToNobody)
 	EXPECT_GT(maps, 0u);
 }
 
+/* A transport without room may say so with 0. */
+TEST_F(PathXmit, NothingTakenIsNoFailure)
+{
+	bring_up(0);
+	wire().no_room = 0;
+	ASSERT_EQ(s->send(to, pattern(10, 2)), 0);
+	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect");
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(fake::frames(wire().sent).back().data, pattern(10, 2));
+	EXPECT_EQ(wire().history(), "connect");
+}
+
 } // namespace

@@ -12,7 +12,7 @@ using fake::wire;
 using host::endpoint;
 using host::Socket;
 
-constexpr int kEinval = -22, kEopnotsupp = -95, kEmsgsize = -90, kEnomem = -12;
+constexpr int kEinval = -22, kEopnotsupp = -95, kEmsgsize = -90, kEnomem = -12, kEfault = -14;
 constexpr uint64_t kNotify = rds::kRdmaNotifyMe, kSilent = rds::kRdmaSilent,
 		   kFence = rds::kRdmaFence;
 constexpr uint64_t kMs = 1000 * 1000;
@@ -420,8 +420,14 @@ TEST_F(RdmaOp, WhatIsWrongWithOne)
 	local.bytes = (1 << 20) + 1;
 	EXPECT_EQ(send_op(a), kEmsgsize);
 	a = write_op(1);
+	local.bytes = a.remote_bytes = 1 << 20;
+	EXPECT_EQ(send_op(a), kEfault) << "so much may be, but is not there";
+	a = write_op(1);
 	local.addr = ~0ull - 5;
 	EXPECT_EQ(send_op(a), kEinval);
+	a = write_op(1);
+	local.addr = ~0ull - 99;
+	EXPECT_EQ(send_op(a), kEfault) << "it ends where addresses do, and is nobody's";
 	EXPECT_EQ(told(), Told{});
 	a = write_op(1);
 	local.bytes = 1;
@@ -506,6 +512,76 @@ TEST_F(RdmaOp, EveryAllocationMayFail)
 	}
 	EXPECT_EQ(got, 0);
 	EXPECT_GT(nth, 3);
+}
+
+/* It is begun with the first byte of its message, and not with every part of it. */
+TEST_F(RdmaOp, IsCountedOnce)
+{
+	open();
+	wire().room = 1;
+	ASSERT_EQ(send_op(write_op(7)), 0);
+	for (int i = 0; i < 3; i++) {
+		wire().room = 10;
+		rds_path_writable(wire().path);
+		sim::run_ready();
+	}
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	ASSERT_EQ(sent().size(), 1u);
+	EXPECT_EQ(net->stat(RDS_S_send_rdma), 1u);
+	EXPECT_EQ(net->stat(RDS_S_send_rdma_bytes), 100u);
+}
+
+/* What is sent from need not be written to; what is read into has to. */
+TEST_F(RdmaOp, OnlyAWriteTakesWhatMayNotBeChanged)
+{
+	host::Region fixed(4096, false);
+
+	open();
+	for (unsigned char kind : {RDS_OP_WRITE, RDS_OP_READ, RDS_OP_FADD, RDS_OP_CSWP}) {
+		struct rds_op_args a = atomic_op(kind);
+
+		local.addr = fixed.addr();
+		EXPECT_EQ(send_op(a), kind == RDS_OP_WRITE ? 0 : kEfault) << kind;
+	}
+	wire().op_done(rds::kRdmaSuccess);
+	EXPECT_EQ(told().size(), 1u);
+}
+
+/* As many as there may be, of a byte each. */
+TEST_F(RdmaOp, ManyPiecesAreOne)
+{
+	std::vector<struct rds_iov> pieces;
+	struct rds_op_args a = write_op(7);
+
+	for (uint64_t i = 0; i < 1024; i++)
+		pieces.push_back({memory.addr() + 2 * i, 1});
+	a.local = pieces.data();
+	a.n_local = 1024;
+	a.remote_bytes = 1024;
+	open();
+	ASSERT_EQ(send_op(a), 0);
+	EXPECT_EQ(begun().bytes, 1024u);
+	wire().op_done(rds::kRdmaSuccess);
+	EXPECT_EQ(told(), (Told{{7, 0}}));
+}
+
+/* Of what was handed over together it is begun when the transport has come to it. */
+TEST_F(RdmaOp, IsNotBegunWithTheMessageBeforeIt)
+{
+	open();
+	wire().room = 0;
+	ASSERT_EQ(s->send(to, pattern(100)), 0);
+	ASSERT_EQ(send_op(write_op(7)), 0);
+	wire().room = 10;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(net->stat(RDS_S_send_rdma), 0u);
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(net->stat(RDS_S_send_rdma), 1u);
 }
 
 } // namespace

@@ -13,7 +13,8 @@ using fake::wire;
 using host::endpoint;
 using host::Socket;
 
-constexpr int kEinval = -22, kEnotconn = -107, kEopnotsupp = -95, kEmsgsize = -90, kEnomem = -12;
+constexpr int kEinval = -22, kEnotconn = -107, kEopnotsupp = -95, kEmsgsize = -90, kEnomem = -12,
+	      kEfault = -14;
 constexpr uint64_t kUseOnce = rds::kRdmaUseOnce, kReadWrite = rds::kRdmaReadWrite,
 		   kInvalidate = rds::kRdmaInvalidate;
 
@@ -111,6 +112,8 @@ TEST_F(Rdma, WhatCannotBeARegion)
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEinval);
 	v = {~0ull - 10, 100};
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEinval);
+	v = {~0ull - 99, 100};
+	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEfault) << "up to the last address";
 	/* 1 MiB anywhere is 257 pieces of 4 KiB at most. */
 	v = {0x10000, (1 << 20) + 4097};
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEmsgsize);
@@ -169,6 +172,21 @@ TEST_F(Rdma, WithoutMemoryWhatWasFreedIsClearedAwayFirst)
 	host::set_lock_limit(~0ull);
 	EXPECT_EQ(get(0, cookie), 0);
 	EXPECT_EQ(regions().flushed, 1);
+}
+
+/* There is memory once it was cleared away; then the region is as any other. */
+TEST_F(Rdma, ClearingAwayMayBeEnough)
+{
+	unsigned char byte = 7;
+	uint64_t cookie;
+
+	sim::fail_nth(3); /* the region's own, its side's, its pages' */
+	ASSERT_EQ(get(0, cookie), 0);
+	ASSERT_EQ(regions().flushed, 1);
+	ASSERT_EQ(regions().live.size(), 1u);
+	EXPECT_EQ(host::pages_bytes(regions().live[0]->pages), 64u);
+	host::write_pages(regions().live[0]->pages, 63, 1, &byte);
+	EXPECT_EQ(memory.data()[63], 7);
 }
 
 TEST_F(Rdma, CookieZeroFlushes)
@@ -293,6 +311,8 @@ TEST_F(Rdma, UsedOnceItGoesWithThePeersMessage)
 	arrive_using(static_cast<uint32_t>(once));
 	ASSERT_EQ(regions().live.size(), 1);
 	EXPECT_EQ(regions().live[0]->key, static_cast<uint32_t>(often));
+	EXPECT_EQ(regions().freed, 1u);
+	EXPECT_EQ(regions().freed_now, 0u) << "nobody has asked for that";
 	EXPECT_EQ(rds_mr_free(s->core(), once, 0), kEinval);
 	/* Nor does it matter that a peer says so again, or of what there never was. */
 	arrive_using(static_cast<uint32_t>(once));
@@ -387,6 +407,7 @@ TEST_F(Rdma, AMessageTellsOfARegion)
 	auto sent = fake::frames(wire().sent);
 
 	ASSERT_FALSE(sent.empty());
+	EXPECT_EQ(net->stat(RDS_S_send_rdma), 0u) << "it does nothing there by itself";
 	EXPECT_EQ(rds::rdma_cookie(sent.back().header), cookie);
 
 	rds::wire::ExtReader r(sent.back().header);

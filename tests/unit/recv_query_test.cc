@@ -344,11 +344,25 @@ TEST_F(RecvQuery, WhatIsArrivingHasItsNumber)
 	expect(3, 4);
 	ASSERT_EQ(rds_recv_incoming(path(), m), 0);
 	expect(3, 6);
+	/* Without a number it is of no flow. */
+	m = begin(header());
+	expect(4, 7);
+	rds_msg_put(m);
 	/* Of one that is lost. */
 	number(20000, 11);
 	m = begin(numbered(20001, 11));
 	expect(5, kUnknown);
 	rds_msg_put(m);
+}
+
+/* The first of all flows, of which nothing was delivered before. */
+TEST_F(RecvQuery, TheFirstMayBeArriving)
+{
+	struct rds_msg *m = begin(numbered(13, 11));
+
+	expect(1, 1);
+	ASSERT_EQ(rds_recv_incoming(path(), m), 0);
+	expect(1, 3);
 }
 
 TEST_F(RecvQuery, WhatIsDroppedIsNotHeld)
@@ -530,6 +544,30 @@ TEST_F(RecvQuery, AgreesWithSets)
 		while (s->recv())
 			;
 	}
+}
+
+/* What was arriving on a connection that broke is not held: it will come again. */
+TEST_F(RecvQuery, WhatBreaksOffIsNotHeld)
+{
+	struct rds_msg *m = begin(header());
+
+	expect(1, 1);
+	wire().initiates = false;
+	rds_path_drop(path(), RDS_DROP_ERROR);
+	sim::run_ready();
+	expect(0, 0);
+	rds_msg_put(m);
+}
+
+/* A header may say other things, and no number. */
+TEST_F(RecvQuery, WhatSaysOtherThingsHasNoNumber)
+{
+	Header h = header();
+
+	EXPECT_TRUE(rds::wire::ExtWriter(h).rdma(7));
+	number(10, 10);
+	ASSERT_EQ(arrive(path(), h), 0);
+	expect(2, 2);
 }
 
 } // namespace

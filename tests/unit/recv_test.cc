@@ -359,4 +359,27 @@ TEST_F(Recv, SurvivesAnyHeader)
 	sim::run_ready();
 }
 
+/* A map is a map by its flag; by its length alone nothing is. */
+TEST_F(Recv, AMessageMayBeAsLongAsAMap)
+{
+	EXPECT_EQ(arrive(path(), 1, 5000, 4000, pattern(rds::kCongMapBytes)), 0);
+
+	auto m = s->recv();
+
+	ASSERT_TRUE(m);
+	EXPECT_EQ(m->data, pattern(rds::kCongMapBytes));
+}
+
+/* One that has not said that it acknowledges says nothing with a frame of no port. */
+TEST_F(Recv, ControlOfAPlainPeerIsThrownAway)
+{
+	Header h;
+
+	rds::wire::encode_control(h);
+	EXPECT_EQ(arrive(path(), 1, 5000, 4000, pattern(1)), 0);
+	EXPECT_EQ(arrive(path(), h), RDS_RECV_SKIP);
+	EXPECT_EQ(net->stat(RDS_S_recv_drop_bad_port), 1u);
+	EXPECT_EQ(net->stat(RDS_S_recv_ack_only), 0u);
+}
+
 } // namespace

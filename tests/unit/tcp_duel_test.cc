@@ -159,6 +159,7 @@ TEST(TcpDuel, port_for__none_in_range)
 {
 	EXPECT_EQ(rds_tcp_port_for(8, 0, 1025, 1031, 0), 0);
 	EXPECT_EQ(rds_tcp_port_for(8, 1, 1025, 1031, 7), 1025);
+	EXPECT_EQ(rds_tcp_port_for(2, 1, 1025, 1031, 0), 1025) << "two paths are several";
 	EXPECT_EQ(rds_tcp_port_for(8, 0, 1030, 1024, 0), 0);
 	EXPECT_EQ(rds_tcp_port_for(8, 8, 32768, 60999, 0), 0);
 }
