@@ -24,6 +24,19 @@ def ours_with_ours(t):
 
 
 @test(vms=2, only="ours")
+def further_addresses(t):
+    """A connection is between the addresses that are asked for, not an interface's first."""
+    mine, peer = "10.9.0.101", "10.9.0.102"
+    t.a.check(f"ip addr add {mine}/24 dev eth0")
+    t.b.check(f"ip addr add {peer}/24 dev eth0")
+    ping(t, t.a, mine, peer)
+    for machine, ends in ((t.a, (mine, peer)), (t.b, (peer, mine))):
+        assert [(c["local_addr"], c["remote_addr"]) for c in queue_pairs(t, machine)] == [ends]
+    t.a.check(f"ip addr del {mine}/24 dev eth0")
+    t.b.check(f"ip addr del {peer}/24 dev eth0")
+
+
+@test(vms=2, only="ours")
 def tcp_beside_it(t):
     """With both transports an address is served by InfiniBand, unless asked otherwise."""
     for machine in (t.a, t.b):

@@ -53,6 +53,15 @@ def load_and_unload(t):
         f"kernel memory grew by {grown} kB"
 
 
+@test(only="ours")
+def transports_come_and_go(t):
+    """Transports are taken away and loaded again while the core stays."""
+    _, *files = paths(t)
+    for file, name in zip(files, names(files)):
+        t.a.check(" && ".join([f"/run/busybox rmmod {name}", f"/run/busybox insmod {file}"] * 3))
+    assert t.a.check(f"{TALK} loop 127.0.0.1") == "hello\n"
+
+
 @test()
 def busy_while_a_socket_is_open(t):
     """rmmod refuses while a bound socket is there, and works as soon as it is closed."""

@@ -29,6 +29,8 @@ def the_smaller_address_calls(t):
     for machine, port_of in ((t.a, 1), (t.b, 0)):
         ends = connections(machine)
         assert len(ends) == 1 and ends[0][port_of].endswith(":16385"), ends
+        told = machine.check(f"{t.tool('rds-info')} -T")
+        assert all(end.rpartition(":")[0] in told for end in ends[0]), told
     assert counters(t, t.b)["tcp_knock_sent"] == counters(t, t.a)["tcp_knock_refused"] == 1
 
 

@@ -76,6 +76,21 @@ void timestampAtRdsLevel(const Place &place)
 	want(receiveSoon(pair.to).find(SOL_SOCKET, SO_TIMESTAMP), "no timestamp");
 }
 
+/* A name has nothing but family, address and port: flow, scope and what fills up are 0. */
+void wholeNames(const Place &place)
+{
+	Pair pair(place);
+	const auto whole = [](const Address &name, const Address &wanted) {
+		return name.length() == wanted.length() &&
+		       !memcmp(name.get(), wanted.get(), wanted.length());
+	};
+	const Address from = place.any.port(localAddress(pair.from).port());
+
+	want(whole(localAddress(pair.from), from), "getsockname says more");
+	pair.send("hello");
+	want(whole(receiveSoon(pair.to).from, from), "recvmsg says more of the sender");
+}
+
 /* The trace that comes with a message after asking for these points. */
 rds_cmsg_rx_trace traceFor(const Place &place, const rds_rx_trace_so &wanted)
 {
@@ -291,6 +306,7 @@ void addExtras(Cases &cases)
 	cases.add("SO_TIMESTAMP", Where::anywhere, timestamp);
 	cases.add("SO_TIMESTAMP_NEW", Where::anywhere, timestampNew);
 	cases.add("SO_TIMESTAMP at level SOL_RDS", Where::anywhere, timestampAtRdsLevel);
+	cases.add("names have no more than they say", Where::anywhere, wholeNames);
 	cases.add("RXPATH_LATENCY", Where::anywhere, rxTrace);
 	cases.add("no control messages by default", Where::anywhere, rxTraceOff);
 	cases.add("type of service", Where::tcp, typeOfService);
