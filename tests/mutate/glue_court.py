@@ -150,7 +150,8 @@ class Bench:
 class Court:
     def __init__(self, modules, room):
         self.modules, self.room = modules, room
-        stamp = hashlib.sha256(b"".join(m.read_bytes() for m in sorted(modules.glob("*.ko"))))
+        parts = [m.read_bytes() for m in sorted(modules.glob("*.ko"))] + [repr(CASES).encode()]
+        stamp = hashlib.sha256(b"".join(parts))
         self.known = room / f"reach-{stamp.hexdigest()[:12]}.json"
         self.took, self.reach = {}, {}
 

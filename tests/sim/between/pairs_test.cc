@@ -255,12 +255,11 @@ TEST_F(Pairs, AConnectionIsSweptThatIsMadeWhileTheSweepEnds)
 		},
 		[] { sim::sleep_for(10 * 1000); },
 		[&] {
-			int err = 0;
-
 			sim::spawn("first connection", [&] {
 				while (sim::random_below(200))
 					sim::yield();
 
+				int err = 0;
 				struct rds_addr far = host::addr4(99);
 				struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &a1,
 								  &far, 0, 0, &err);
