@@ -15,6 +15,25 @@ constexpr uint64_t kMs = 1000 * 1000;
 
 class PathFan : public FanTest
 {
+protected:
+	/* Path 3 of 8, called by @handle, that has no room for the pong it owes. */
+	rds_path *third_owes_pong(void *handle)
+	{
+		send(5000);
+		up(*wires()[0]);
+		EXPECT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+
+		rds_path *third = rds_conn_path(&conn(), 3);
+
+		rds_path_accepted(third, handle);
+		sim::run_ready();
+		EXPECT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
+		wires()[1]->room = 0;
+		EXPECT_EQ(fake::arrive(third, 1, 5000, rds::kPingPort, {}), RDS_RECV_SKIP);
+		sim::run_ready();
+		EXPECT_TRUE(third->has_queued());
+		return third;
+	}
 };
 
 using Numbers = std::vector<uint64_t>;
@@ -292,20 +311,8 @@ TEST_F(PathFan, WhatComesToADeadPathIsFinished)
 TEST_F(PathFan, APongIsNotLeftBehind)
 {
 	int handle;
+	rds_path *third = third_owes_pong(&handle);
 
-	send(5000);
-	up(*wires()[0]);
-	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
-
-	rds_path *third = rds_conn_path(&conn(), 3);
-
-	rds_path_accepted(third, &handle);
-	sim::run_ready();
-	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
-	wires()[1]->room = 0;
-	EXPECT_EQ(fake::arrive(third, 1, 5000, rds::kPingPort, {}), RDS_RECV_SKIP);
-	sim::run_ready();
-	ASSERT_TRUE(third->has_queued());
 	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
 	sim::run_for(1000 * kMs);
 	up(*wires()[0]);
@@ -786,20 +793,9 @@ TEST_F(PathFan, ATransportIsToldWhichPathItIs)
 TEST_F(PathFan, AFoldedPathBeginsAnew)
 {
 	int handle;
+	rds_path *third = third_owes_pong(&handle);
 
-	send(5000);
-	up(*wires()[0]);
-	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
-
-	rds_path *third = rds_conn_path(&conn(), 3);
-
-	rds_path_accepted(third, &handle);
-	sim::run_ready();
-	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
 	ASSERT_EQ(third->heard.load(), 1u);
-	wires()[1]->room = 0;
-	ASSERT_EQ(fake::arrive(third, 1, 5000, rds::kPingPort, {}), RDS_RECV_SKIP);
-	sim::run_ready();
 	wires()[1]->room = SIZE_MAX;
 	for (int i = 0; i < 2; i++) {
 		rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);

@@ -11,23 +11,15 @@ using fake::wire;
 constexpr uint64_t kUs = 1000;
 
 /* A path that is up and keeps messages back when more are announced. */
-class PathWindow : public CoreTest
+class PathWindow : public SocketTest<RDS_CAP_COALESCE>
 {
 protected:
 	void SetUp() override
 	{
-		CoreTest::SetUp();
-		fake::set_caps(RDS_CAP_COALESCE);
-		s = std::make_unique<host::Socket>(*net);
+		SocketTest::SetUp();
 		s->sock().sndbuf = 1 << 20;
-		ASSERT_EQ(s->bind(host::endpoint(a1, 4000)), 0);
 		send(10, false);
 		bring_up();
-	}
-	void TearDown() override
-	{
-		s.reset();
-		CoreTest::TearDown();
 	}
 	void bring_up()
 	{
@@ -40,7 +32,6 @@ protected:
 		ASSERT_EQ(s->send(host::endpoint(remote, 5000), pattern(len), more), 0);
 		sim::run_ready();
 	}
-	std::unique_ptr<host::Socket> s;
 };
 
 /* From the first that waits on, however many come to it; and every time anew. */
