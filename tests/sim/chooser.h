@@ -47,6 +47,7 @@ protected:
 
 /* From now on @c chooses; nullptr: chance does. */
 void choose_with(Chooser *c);
+bool is_chosen();
 /* Of all tasks and of what is to come: what a state consists of, beside memory. */
 uint64_t digest();
 uint64_t digest(const char *text);

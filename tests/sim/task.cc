@@ -762,6 +762,11 @@ uint64_t digest()
 	return h;
 }
 
+bool is_chosen()
+{
+	return chooser;
+}
+
 void choose_with(Chooser *c)
 {
 	chooser = c;

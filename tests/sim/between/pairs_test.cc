@@ -6,6 +6,7 @@
  */
 #include "fixture.h"
 #include "net/rds/net.h"
+#include "placed.h"
 
 namespace
 {
@@ -29,25 +30,64 @@ protected:
 	{
 	}
 	/* @prepare runs alone, @one and @other side by side; then @promise must hold. */
-	void every(const std::function<void()> &prepare, const std::function<void()> &one,
-		   const std::function<void()> &other, const std::function<bool()> &promise)
+	struct Play {
+		std::function<void()> prepare, one, other;
+		std::function<bool()> promise;
+		unsigned int alarms = 0; /* how often time has to go on in the middle of it */
+	};
+	void every(const Play &play)
 	{
 		for (uint64_t seed = 1; seed <= kSchedules && !HasFailure(); seed++) {
 			SCOPED_TRACE("schedule " + std::to_string(seed));
-			options = sim::Options{.seed = seed};
-			CoreTest::SetUp();
-			fake::set_caps(RDS_CAP_DELIVERY_ACK);
-			s = std::make_unique<Socket>(*net);
-			ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
-			prepare();
+			begin({.seed = seed});
+			play.prepare();
 			sim::options().preempt_per_1000 = 150 + 100 * (seed % 3);
 			sim::reseed(seed);
-			sim::spawn("one", sim::Call([&] { one(); }));
-			sim::spawn("other", sim::Call([&] { other(); }), sim::Context::kSoftirq);
-			sim::run_ready();
-			EXPECT_TRUE(promise());
+			run(play);
+			EXPECT_TRUE(play.promise());
 			end();
 		}
+		every_place(play);
+	}
+	static void run(const Play &play)
+	{
+		sim::spawn("one", sim::Call([&] { play.one(); }));
+		sim::spawn("other", sim::Call([&] { play.other(); }), sim::Context::kSoftirq);
+		sim::run_ready();
+	}
+	/* The same with one switch from each side to the other, at each of its atomics. */
+	void every_place(const Play &play)
+	{
+		placed_ = true;
+		for (sim::Memory memory : {sim::Memory::kX86, sim::Memory::kWeak})
+			for (bool first_stops : {true, false})
+				for (uint64_t at = 1; !HasFailure(); at++)
+					if (!place(memory, first_stops, at, play))
+						break;
+		placed_ = false;
+	}
+	/* False if the side that was to stop has had no such place. */
+	bool place(sim::Memory memory, bool first_stops, uint64_t at, const Play &play)
+	{
+		SCOPED_TRACE((first_stops ? "one stops at " : "other stops at ") +
+			     std::to_string(at));
+		begin({.seed = 1, .memory = memory});
+		play.prepare();
+
+		sim::Placed placed(first_stops, at, play.alarms);
+
+		sim::choose_with(&placed);
+		run(play);
+		sim::choose_with(nullptr);
+		EXPECT_TRUE(play.promise());
+		end();
+		return placed.reached();
+	}
+	/* So many times both sides meet at another moment; where moments are chosen, not at all. */
+	void linger(uint64_t most)
+	{
+		while (!placed_ && sim::random_below(most))
+			sim::yield();
 	}
 	rds_path &path()
 	{
@@ -114,6 +154,16 @@ protected:
 	struct rds_endpoint to = endpoint(remote, 5000);
 
 private:
+	bool placed_ = false;
+
+	void begin(const sim::Options &opt)
+	{
+		options = opt;
+		CoreTest::SetUp();
+		fake::set_caps(RDS_CAP_DELIVERY_ACK);
+		s = std::make_unique<Socket>(*net);
+		ASSERT_EQ(s->bind(endpoint(a1, 4000)), 0);
+	}
 	void end()
 	{
 		s.reset();
@@ -125,27 +175,26 @@ private:
  * whether there is something to tell. */
 TEST_F(Pairs, AnAckIsOwedByTheTimerOrByTheReceiver)
 {
-	every(
-		[this] {
-			bring_up();
-			arrive(1);
-			/* It goes with what we send: the timer will find nothing. */
-			ASSERT_EQ(s->send(to, pattern(10)), 0);
-			sim::run_ready();
-			ASSERT_EQ(told(), 1u);
-			sim::run_for(rds::kAckDelayNs - 20 * 1000);
-		},
-		[] { sim::sleep_for(20 * 1000); },
-		[this] {
-			while (sim::random_below(500))
-				sim::yield();
-			arrive(2);
-		},
-		[this] {
-			sim::options().preempt_per_1000 = 0;
-			sim::run_for(3 * rds::kAckDelayNs);
-			return told() == 2;
-		});
+	every({[this] {
+		       bring_up();
+		       arrive(1);
+		       /* It goes with what we send: the timer will find nothing. */
+		       ASSERT_EQ(s->send(to, pattern(10)), 0);
+		       sim::run_ready();
+		       ASSERT_EQ(told(), 1u);
+		       sim::run_for(rds::kAckDelayNs - 20 * 1000);
+	       },
+	       [] { sim::sleep_for(20 * 1000); },
+	       [this] {
+		       linger(500);
+		       arrive(2);
+	       },
+	       [this] {
+		       sim::options().preempt_per_1000 = 0;
+		       sim::run_for(3 * rds::kAckDelayNs);
+		       return told() == 2;
+	       },
+	       2});
 }
 
 /* The sender says that it waits and looks for room; the peer's ack gives room and looks for who
@@ -154,86 +203,83 @@ TEST_F(Pairs, WhoWaitsForRoomIsWoken)
 {
 	bool sent = false;
 
-	every(
-		[&] {
-			sent = false;
-			s->sock().sndbuf = 1024;
-			bring_up();
-			for (int i = 0; i < 64 && !s->send(to, pattern(100)); i++)
-				;
-			sim::run_ready();
-		},
-		[&] {
-			for (;;) {
-				uint32_t seen = s->sock().woken.load();
+	every({[&] {
+		       sent = false;
+		       s->sock().sndbuf = 1024;
+		       bring_up();
+		       for (int i = 0; i < 64 && !s->send(to, pattern(100)); i++)
+			       ;
+		       sim::run_ready();
+	       },
+	       [&] {
+		       for (;;) {
+			       uint32_t seen = s->sock().woken.load();
 
-				if (!s->send(to, pattern(100)))
-					break;
-				sim::wait_until([&] { return s->sock().woken.load() != seen; });
-			}
-			sent = true;
-		},
-		[this] { peer_has(path().next_tx_seq() - 1); },
-		[&] {
-			bool done = sent;
+			       if (!s->send(to, pattern(100)))
+				       break;
+			       sim::wait_until([&] { return s->sock().woken.load() != seen; });
+		       }
+		       sent = true;
+	       },
+	       [this] { peer_has(path().next_tx_seq() - 1); },
+	       [&] {
+		       bool done = sent;
 
-			s->sock().woken.fetch_add(1); /* lets it go */
-			peer_has(path().next_tx_seq() - 1);
-			sim::run_ready();
-			return done;
-		});
+		       s->sock().woken.fetch_add(1); /* lets it go */
+		       peer_has(path().next_tx_seq() - 1);
+		       sim::run_ready();
+		       return done;
+	       }});
 }
 
 /* Delivery says that the port is congested and looks at the bytes again; the reader takes bytes
  * away and looks whether the port is congested. */
 TEST_F(Pairs, APortIsNotCongestedWithAlmostNothingQueued)
 {
-	every(
-		[&] {
-			s->sock().rcvbuf = kRcvbuf;
-			bring_up();
-			arrive(1, kRcvbuf - 10);
-		},
-		[&] { EXPECT_TRUE(s->recv()); }, [&] { arrive(2, 100); },
-		[&] {
-			sim::run_ready();
-			return !congested() && read_all() == 1;
-		});
+	every({[&] {
+		       s->sock().rcvbuf = kRcvbuf;
+		       bring_up();
+		       arrive(1, kRcvbuf - 10);
+	       },
+	       [&] { EXPECT_TRUE(s->recv()); }, [&] { arrive(2, 100); },
+	       [&] {
+		       sim::run_ready();
+		       return !congested() && read_all() == 1;
+	       }});
 }
 
 /* A port changes its version and looks which connections are up; a connection says that it is up
  * and looks at the version. */
 TEST_F(Pairs, APeerIsToldOfAPortThatClearsWhileItConnects)
 {
-	every(
-		[&] {
-			s->sock().rcvbuf = kRcvbuf;
-			bring_up();
-			for (uint64_t seq = 1; !congested() && seq < 100; seq++)
-				arrive(seq, 300);
-			sim::run_ready();
-			rds_path_drop(wire().path, RDS_DROP_ERROR);
-			sim::run_ready();
-			sim::run_for(1000 * kMs);
-		},
-		[&] {
-			while (sim::random_below(60))
-				sim::yield();
-			read_all();
-		},
-		[&] {
-			rds::wire::Header h;
+	every({[&] {
+		       s->sock().rcvbuf = kRcvbuf;
+		       bring_up();
+		       for (uint64_t seq = 1; !congested() && seq < 100; seq++)
+			       arrive(seq, 300);
+		       sim::run_ready();
+		       rds_path_drop(wire().path, RDS_DROP_ERROR);
+		       sim::run_ready();
+		       sim::run_for(1000 * kMs);
+	       },
+	       [&] {
+		       linger(60);
+		       read_all();
+	       },
+	       [&] {
+		       rds::wire::Header h;
 
-			rds_path_connected(wire().path);
-			rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
-			(void)fake::arrive(wire().path, h);
-		},
-		[&] {
-			sim::options().preempt_per_1000 = 0;
-			sim::run_for(100 * kMs);
-			return !congested() && !told_congested() &&
-			       path().state() == rds::PathState::kUp;
-		});
+		       rds_path_connected(wire().path);
+		       rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
+		       (void)fake::arrive(wire().path, h);
+	       },
+	       [&] {
+		       sim::options().preempt_per_1000 = 0;
+		       sim::run_for(100 * kMs);
+		       EXPECT_FALSE(congested());
+		       EXPECT_FALSE(told_congested());
+		       return path().state() == rds::PathState::kUp;
+	       }});
 }
 
 /* Who makes the first connection looks whether the sweep runs; the sweep that found none says that
@@ -247,33 +293,32 @@ TEST_F(Pairs, AConnectionIsSweptThatIsMadeWhileTheSweepEnds)
 		return n;
 	};
 
-	every(
-		[&] {
-			rds_net_tunables(net->core())->idle_timeout_ms = 1000;
-			net->core()->conns.start_sweep();
-			sim::run_for(rds::kSweepSoonNs - 10 * 1000);
-		},
-		[] { sim::sleep_for(10 * 1000); },
-		[&] {
-			sim::spawn("first connection", [&] {
-				while (sim::random_below(200))
-					sim::yield();
+	every({[&] {
+		       rds_net_tunables(net->core())->idle_timeout_ms = 1000;
+		       net->core()->conns.start_sweep();
+		       sim::run_for(rds::kSweepSoonNs - 10 * 1000);
+	       },
+	       [] { sim::sleep_for(10 * 1000); },
+	       [&] {
+		       sim::spawn("other's first connection", [&] {
+			       linger(200);
 
-				int err = 0;
-				struct rds_addr far = host::addr4(99);
-				struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &a1,
-								  &far, 0, 0, &err);
-				if (c)
-					rds_conn_put(c);
-			});
-		},
-		[&] {
-			sim::options().preempt_per_1000 = 0;
-			bool made = conns() == 1;
+			       int err = 0;
+			       struct rds_addr far = host::addr4(99);
+			       struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &a1,
+								 &far, 0, 0, &err);
+			       if (c)
+				       rds_conn_put(c);
+		       });
+	       },
+	       [&] {
+		       sim::options().preempt_per_1000 = 0;
+		       bool made = conns() == 1;
 
-			sim::run_for(600 * 1000 * kMs);
-			return made && conns() == 0;
-		});
+		       sim::run_for(600 * 1000 * kMs);
+		       return made && conns() == 0;
+	       },
+	       2});
 }
 
 } // namespace

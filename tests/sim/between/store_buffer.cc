@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "chooser.h"
 #include "hooks.h"
 #include "task.h"
 
@@ -207,7 +208,12 @@ uint64_t load(const void *at, unsigned int bytes, int order)
 	/* In the one order of all that say so, which for a store buffer is: after them. */
 	if (order == __ATOMIC_SEQ_CST && memory() == Memory::kWeak)
 		barrier();
-	return current().stores.newest(at, bytes, v) ? v : read(at, bytes);
+	if (!current().stores.newest(at, bytes, v))
+		v = read(at, bytes);
+	/* What is done with it may be the end, with no further atomic to stop at. */
+	if (is_chosen())
+		preempt_point();
+	return v;
 }
 
 void store(void *at, unsigned int bytes, uint64_t v, int order)
