@@ -153,8 +153,9 @@ struct rds_conn final {
 	void begin_fold();
 	/* A path has given up its queue.  That path's worker. */
 	void folded();
-	/* Those that are up, or wait, find out whether the peer is still there. */
-	void nudge_others();
+	/* Those that are up find out whether the peer is still there.  With @waiting, those that
+	 * have to call do, or ask path 0 to call first. */
+	void nudge_others(bool waiting);
 	/* It is needed: false if it ends, and another is to be looked up or made. */
 	bool call_off();
 	/* A socket uses it. */

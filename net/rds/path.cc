@@ -312,18 +312,6 @@ void rds_path::close_down(unsigned int why)
 	forget_connection();
 }
 
-/* A further path may connect: its peer knows, or will know at once, which path it is called for. */
-bool rds_path::led()
-{
-	rds_path &p = conn.first();
-
-	if (!index ||
-	    (p.state() == PathState::kUp && p.peer() == rds::Peer::kAcks && !conn.is_folding()))
-		return true;
-	p.post(rds::kEvWant);
-	return false;
-}
-
 /* Up, and the token is ours to keep: ends the connection the way that @why allows. */
 void rds_path::end_connection(unsigned int why)
 {
@@ -437,15 +425,18 @@ void rds_path::go_down(unsigned int why)
 	disarm(); /* the connect's or the drain's: down, it would mean "call" */
 	enter(PathState::kDown, why);
 	/* Once: it says nothing of the attempts that follow. */
-	if (heard.exchange(0))
+	bool answered = heard.exchange(0);
+
+	if (answered)
 		backoff_ms_ = 0;
 	if (!index) {
 		if (conn.fold_wanted.load()) {
 			conn.begin_fold();
 			conn.fold_wanted.store(0); /* at no moment neither: is_folding() */
 		}
+		/* After a failed call those that wait would ask for the next one at once. */
 		if (!parted.load())
-			conn.nudge_others();
+			conn.nudge_others(answered);
 	}
 	if (accepted_.load_acquire())
 		post(rds::kEvAccepted);

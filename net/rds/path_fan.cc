@@ -52,7 +52,7 @@ bool rds_conn::met(rds::Path &p, const rds::wire::Hello &hello)
 		return true;
 	if (!agree(n, hello.caps & rds::wire::kCapOrder))
 		p.drop(RDS_DROP_PATHS);
-	nudge_others();
+	nudge_others(true);
 	return true;
 }
 
@@ -87,11 +87,11 @@ void rds_conn::open_gate()
 	});
 }
 
-void rds_conn::nudge_others()
+void rds_conn::nudge_others(bool waiting)
 {
-	for_each_path([](rds::Path &p) {
-		if (p.index &&
-		    (p.state() == rds::PathState::kUp || p.has_queued() || p.owes_call.load()))
+	for_each_path([waiting](rds::Path &p) {
+		if (p.index && (p.state() == rds::PathState::kUp ||
+				(waiting && (p.has_queued() || p.owes_call.load()))))
 			p.post(rds::kEvKnocked);
 	});
 }
@@ -190,6 +190,18 @@ void rds_path::call()
 		return;
 	called_ns_.store(now);
 	want();
+}
+
+/* A further path may connect: its peer knows, or will know at once, which path it is called for. */
+bool rds_path::led()
+{
+	rds_path &p = conn.first();
+
+	if (!index || (p.state() == rds::PathState::kUp && p.peer() == rds::Peer::kAcks &&
+		       !conn.is_folding()))
+		return true;
+	p.post(rds::kEvWant);
+	return false;
 }
 
 bool rds_path::has_queued()

@@ -83,6 +83,25 @@ TEST_F(PathLed, ItCallsBehindTheFirst)
 	EXPECT_EQ(third().path->state(), PathState::kConnecting);
 }
 
+/* sim_fast --seed 3063553628: each refusal had the further path ask for the next attempt. */
+TEST_F(PathLed, TheFirstPausesBetweenItsAttempts)
+{
+	three_waits();
+	first().connect_result = -ECONNREFUSED;
+	rds_path_drop(first().path, RDS_DROP_ERROR);
+	sim::run_ready();
+
+	size_t before = first().calls.size();
+
+	sim::run_for(10 * 1000 * kMs);
+	/* connect and close, once a pause, which is a random part of what doubles to 1 s. */
+	EXPECT_LT(first().calls.size() - before, 2 * 60u);
+	EXPECT_EQ(first().path->state(), PathState::kDown);
+	first().connect_result = 0;
+	sim::run_for(5 * 1000 * kMs);
+	EXPECT_EQ(first().path->state(), PathState::kConnecting) << "it does not give up";
+}
+
 /* A connection that was accepted for a path that is folded is nobody's. */
 TEST_F(PathLed, AFoldDiscardsWhatWasAccepted)
 {

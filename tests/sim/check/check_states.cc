@@ -22,8 +22,15 @@ constexpr const char *kWhy[] = {
 	"replaced", "protocol",	   "send failed", "paths changed",  "admin",
 	"idle",	    "evicted",	   "destroy"};
 
+/* Calls in a row that led to nothing, within a second or so. */
+struct Calls {
+	uint64_t since = 0;
+	unsigned int n = 0;
+};
+
 struct Watch {
 	std::map<const struct rds_path *, unsigned int> last;
+	std::map<const struct rds_path *, Calls> calls;
 	std::string complaint;
 	unsigned int taken = 0;
 };
@@ -32,6 +39,22 @@ Watch &watch()
 {
 	static auto *w = new Watch;
 	return *w;
+}
+
+/* A path pauses between its calls, for half of reconnect_max_ms on average once some have failed:
+ * four times that rate and a hundred, for knocks and the first, are too many. */
+void count_calls(const struct rds_path *p, rds::PathState to)
+{
+	constexpr uint64_t kSecond = 1000ull * 1000 * 1000;
+	unsigned int most = 100 + 8000 / p->conn.net.tun.reconnect_max_ms;
+	Calls &c = watch().calls[p];
+
+	if (to == rds::PathState::kUp || to == rds::PathState::kDead ||
+	    rds_now_ns() - c.since > kSecond)
+		c = {rds_now_ns(), 0};
+	if (to == rds::PathState::kConnecting && ++c.n > most && watch().complaint.empty())
+		watch().complaint = "states: a path calls " + std::to_string(c.n) +
+				    " times in a second, and nobody answers";
 }
 
 void changed(const struct rds_path *p, unsigned int from, unsigned int to, unsigned int why)
@@ -58,6 +81,7 @@ void changed(const struct rds_path *p, unsigned int from, unsigned int to, unsig
 		w.complaint = "states: a path went from state " + std::to_string(from) +
 			      " (last seen in " + std::to_string(was) + ") to " +
 			      std::to_string(to) + " because " + std::to_string(why);
+	count_calls(p, static_cast<rds::PathState>(to));
 	if (to == static_cast<unsigned int>(rds::PathState::kDead))
 		w.last.erase(p); /* the address may come again */
 	else
