@@ -64,7 +64,8 @@ void rds_work_cancel_sync(struct rds_work *w);
 void rds_work_flush(struct rds_work *w);
 /* One-shot timers; @fn may run in hardirq: it may only set atomics and queue work. */
 void rds_timer_init(struct rds_timer *t, void (*fn)(struct rds_timer *t));
-/* (Re)arms to fire @ns from now.  Any context. */
+/* (Re)arms to fire @ns from now.  Of two who do, the later sees all that the earlier had stored
+ * before.  Any context. */
 void rds_timer_arm(struct rds_timer *t, uint64_t ns);
 /* After it the timer is not armed and @fn is not running.  Process, not from @fn. */
 void rds_timer_cancel_sync(struct rds_timer *t);

@@ -258,7 +258,8 @@ Status CongTable::wait(Socket &s, CongMap &map, uint16_t port)
 		return Status::fail(err::kEnomem);
 	if (s.monitor_on.load())
 		s.monitor_mask.fetch_or(1ull << (port % 64));
-	/* Registered first, looked second: a clear in between finds us or is seen here. */
+	/* Registered first, looked second: a clear in between finds us or is seen here.  For the
+	 * waiter the lock would do, but not for the mask. */
 	full_fence();
 	return map.test(port) ? Status::fail(err::kEnobufs) : Status();
 }

@@ -142,8 +142,7 @@ void ConnTable::sweep()
 	if (excess() && pause > kStrangerSweepNs)
 		pause = kStrangerSweepNs;
 	rds_timer_arm(&sweep_timer_, soon || pause < kSweepSoonNs ? kSweepSoonNs : pause);
-	full_fence();
-	/* hurry() may have armed it in between, and not for so late. */
+	/* hurry() may have armed it in between, and not for so late: then we see its call. */
 	if (hurried_.load() && !soon)
 		rds_timer_arm(&sweep_timer_, kStrangerSweepNs);
 }

@@ -88,7 +88,8 @@ Status ConnTable::admit_passive(Conn &c)
 
 void ConnTable::hurry()
 {
-	if (swept_.load() || hurried_.load() || hurried_.exchange(1))
+	/* Both exchange: a sweep that has not seen our call yet sees what we have counted. */
+	if (swept_.load() || hurried_.exchange(1))
 		return;
 	rds_timer_arm(&sweep_timer_, kStrangerSweepNs);
 }

@@ -83,8 +83,8 @@ void rds_path::accepted(void *handle)
 	if (older)
 		conn.trans.discard(older);
 	post(rds::kEvAccepted);
-	rds::full_fence();
-	/* Too late for its worker, and perhaps for bury(). */
+	/* Too late for its worker, and perhaps for bury(): then our exchange came after theirs, and
+	 * what they had stored before is seen. */
 	if (state() == PathState::kDead)
 		discard_accepted();
 }
@@ -492,9 +492,9 @@ void rds_path::schedule_retry(unsigned int why)
 	retry_armed_ = false;
 	/* (1) From here on a sender posts kEvWant itself ... */
 	wanted_.store(0);
-	rds::full_fence();
 	{
-		/* (2) ... and what was queued before is seen here.  Nobody is called for pongs. */
+		/* (2) ... and what was queued before is seen here, for both take the lock.  Nobody
+		 * is called for pongs. */
 		rds::Guard g(lock);
 		waiting = !queue_.empty() && !conn.passive.load();
 	}

@@ -9,7 +9,7 @@
  * ordering hints count by numbers, too (order.h): theirs stay.
  *
  * (1) We say in the map that somebody waits, (2) we look at its bit again; whoever clears the bit
- * looks afterwards whether somebody waits (CongTable::cleared()).
+ * looks afterwards whether somebody waits (CongTable::wake_waiters()).
  */
 #include "net.h"
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "aged.h"
+#include "chooser.h"
 #include "task.h"
 
 namespace sim
@@ -99,11 +100,11 @@ void give(Lock *l, bool spin)
 	}
 }
 
-/* That it was given back may be on its way to memory. */
+/* That it was given back may be on its way to memory; what was stored later stays where it is. */
 void settle_owner(const Lock *l)
 {
-	if (l->owner && l->owner->stores.touches(&l->owner, sizeof(l->owner)))
-		l->owner->stores.drain();
+	if (l->owner)
+		l->owner->stores.drain_to(&l->owner, sizeof(l->owner));
 }
 
 void mutex_lock(struct rds_mutex *m)
@@ -136,7 +137,8 @@ void check_free(const Block *b)
 			fail("frees a lock that it holds");
 	if (current().spins)
 		fail("frees under a spin lock");
-	barrier();
+	/* Nobody will see them, and nothing has to wait for them: this is no barrier. */
+	current().stores.discard(from, b->bytes);
 	if (store_waits(from, b->bytes))
 		fail("frees what another processor still stores to");
 }
@@ -261,10 +263,20 @@ void rds_spin_lock(struct rds_spinlock *l)
 	Lock *k = as_lock(l);
 
 	check_order(k, "spin lock locked twice", "spin lock locked out of rank order");
-	if (current().stores.touches(k, sizeof(*k)) || memory() == Memory::kX86)
+	if (memory() == Memory::kX86)
 		barrier();
-	if (buffered())
-		wait_until([k] { return !k->owner; });
+
+	/* Nobody knows yet that we gave it back: it is ours again, and nothing had to be seen. */
+	bool mine = current().stores.discard(&k->owner, sizeof(k->owner));
+
+	if (mine)
+		k->owner = nullptr;
+	else if (buffered())
+		wait_until([k] {
+			if (is_chosen())
+				settle_owner(k);
+			return !k->owner;
+		});
 	if (k->owner)
 		fail("spin lock owned by a task that was preempted");
 	take(k, true);

@@ -719,7 +719,10 @@ void preempt()
 {
 	renew_countdown();
 	if (chooser) {
-		if (!w->running || w->running->spins || w->running->ctx == Context::kHardirq)
+		if (!w->running || w->running->ctx == Context::kHardirq)
+			return;
+		/* Unless the others have processors of their own. */
+		if (w->running->spins && !buffered())
 			return;
 		w->running->trail++;
 		if (chooser->interrupts()) {

@@ -5,6 +5,7 @@
  */
 #include <gtest/gtest.h>
 
+#include "net/rds/lock.h"
 #include "net/rds/ref.h"
 #include "sim.h"
 
@@ -16,8 +17,9 @@ namespace
 
 constexpr uint64_t kSchedules = 4000;
 
-/* Two places, and what two tasks saw. */
+/* Two places, what two tasks saw, and a lock of each. */
 struct Litmus {
+	rds::Spinlock<RDS_RANK_PATH> firsts, seconds;
 	Atomic<uint32_t> x{0}, y{0};
 	uint32_t a = 0, b = 0;
 };
@@ -125,6 +127,54 @@ TEST(Litmus, ALookInTheOneOrderIsEnoughAfterIt)
 {
 	for (Memory m : {Memory::kX86, Memory::kWeak})
 		EXPECT_FALSE(seen(m, exchange_x_look_y, add_y_look_x, both_zero));
+}
+
+/* A lock of one's own, taken twice: on a weak processor the second takes what the first gave, and
+ * nothing has to be seen for it. */
+void pass_twice(rds::Spinlock<RDS_RANK_PATH> &lock)
+{
+	for (int i = 0; i < 2; i++)
+		rds::Guard g(lock);
+}
+
+void store_x_lock_load_y(Litmus &l)
+{
+	l.x.store(1);
+	pass_twice(l.firsts);
+	l.a = l.y.load();
+}
+
+void store_y_lock_load_x(Litmus &l)
+{
+	l.y.store(1);
+	pass_twice(l.seconds);
+	l.b = l.x.load();
+}
+
+TEST(Litmus, ALockIsAFenceOnX86Only)
+{
+	EXPECT_FALSE(seen(Memory::kX86, store_x_lock_load_y, store_y_lock_load_x, both_zero));
+	EXPECT_TRUE(seen(Memory::kWeak, store_x_lock_load_y, store_y_lock_load_x, both_zero));
+}
+
+void store_x_free_load_y(Litmus &l)
+{
+	l.x.store(1);
+	rds_free(rds_alloc(8, RDS_ATOMIC));
+	l.a = l.y.load();
+}
+
+void store_y_free_load_x(Litmus &l)
+{
+	l.y.store(1);
+	rds_free(rds_alloc(8, RDS_ATOMIC));
+	l.b = l.x.load();
+}
+
+TEST(Litmus, MemoryThatIsGivenBackIsNoFence)
+{
+	for (Memory m : {Memory::kX86, Memory::kWeak})
+		EXPECT_TRUE(seen(m, store_x_free_load_y, store_y_free_load_x, both_zero));
 }
 
 /* Message passing: data, then a flag. */

@@ -113,6 +113,18 @@ void StoreBuffer::drain()
 		commit(0);
 }
 
+void StoreBuffer::drain_to(const void *at, size_t bytes)
+{
+	while (touches(at, bytes))
+		commit(0);
+}
+
+bool StoreBuffer::discard(const void *at, size_t bytes)
+{
+	return std::erase_if(stores_,
+			     [=](const Store &s) { return overlap(s.at, s.bytes, at, bytes); });
+}
+
 void StoreBuffer::settle(const void *at)
 {
 	for (;;) {

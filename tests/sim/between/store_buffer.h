@@ -52,6 +52,11 @@ public:
 	/* Lets one reach memory: any that may be next. */
 	void drain_one();
 	void drain();
+	/* Lets those reach memory that come before the last into [@at, @at + @bytes), and it. */
+	void drain_to(const void *at, size_t bytes);
+	/* What was to go to [@at, @at + @bytes) does not, and nothing waits for it.  True: there
+	 * was something. */
+	bool discard(const void *at, size_t bytes);
 	/* Lets those reach memory that come before a read-modify-write of @at, and it. */
 	void settle(const void *at);
 

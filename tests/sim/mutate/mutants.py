@@ -157,7 +157,7 @@ MUTANTS = [
     Mutant("retry-queue", "going down nobody looks whether messages wait", PATH,
            "waiting = !queue_.empty() && !conn.passive.load();", "waiting = false;"),
     Mutant("retry-wanted", "down, but still marked as being looked after", PATH,
-           "wanted_.store(0); rds::full_fence();", "rds::full_fence();"),
+           "wanted_.store(0); {", "{"),
     Mutant("knock", "a knock is ignored", "net/rds/path_api.cc",
            "path->post(rds::kEvKnocked);", ""),
     Mutant("accepted-while-down", "accepted while the old one closes: forgotten", PATH,

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The pairs that need no fence: what both sides change is one word, or lies under one lock, or is
+ * one timer, and that brings what was stored before.  Here is what says when it no longer does.
+ */
+#include "pairs.h"
+
+namespace
+{
+
+using fake::wire;
+
+constexpr uint64_t kSchedules = 300;
+
+class PathPairs : public Pairs
+{
+protected:
+	struct rds_conn *conn_to(unsigned int n)
+	{
+		struct rds_addr far = host::addr4(n);
+		int err = 0;
+
+		return rds_conn_get(net->core(), fake::ops(), &a1, &far, 0, 0, &err);
+	}
+	/* A host that nobody here has sent to has called, has said who it is, and stays. */
+	void stranger(unsigned int n)
+	{
+		struct rds_conn *c = conn_to(n);
+		rds::wire::Header h;
+
+		rds_path_accepted(rds_conn_path(c, 0), &handle);
+		sim::run_ready();
+		rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
+		ASSERT_EQ(fake::arrive(rds_conn_path(c, 0), h), RDS_RECV_SKIP);
+		sim::run_ready();
+		rds_conn_put(c);
+	}
+	unsigned int conns() const
+	{
+		unsigned int n = 0;
+
+		net->core()->conns.for_each([&](rds::Conn &) { n++; });
+		return n;
+	}
+
+	int handle = 0;
+};
+
+/* Who accepts leaves the handle and looks whether the path is dead; the path says that it is dead
+ * and looks for a handle.  Both exchange the handle: the later of them sees all of the earlier. */
+TEST_F(PathPairs, AHandleIsAdoptedOrDiscardedOnce)
+{
+	struct rds_conn *c = nullptr;
+
+	every({.prepare = [&] { c = conn_to(99); },
+	       .one =
+		       [this] {
+			       path().post(rds::kEvDie);
+			       path().await_death();
+			       rds_rcu_sync();
+			       path().bury();
+		       },
+	       .other =
+		       [this] {
+			       sim::spawn("other's acceptor", [this] {
+				       linger(100);
+				       rds_path_accepted(&path(), &handle);
+			       });
+		       },
+	       .promise =
+		       [&] {
+			       sim::run_ready();
+
+			       const auto &calls = wire().calls;
+			       auto adopted = std::count(calls.begin(), calls.end(), "adopt");
+
+			       rds_conn_put(c);
+			       return adopted + fake::discarded().size() == 1;
+		       },
+	       .schedules = kSchedules});
+}
+
+/* The sender queues and looks whether somebody connects; the worker says that nobody does and looks
+ * at the queue.  The queue's lock is taken by both: the later sees all of the earlier. */
+TEST_F(PathPairs, TheSenderOrTheWorkerConnectsAnew)
+{
+	every({.prepare =
+		       [this] {
+			       bring_up();
+			       peer_has(path().next_tx_seq() - 1);
+			       sim::run_ready();
+			       wire().initiates = false;
+		       },
+	       .one = [] { rds_path_drop(wire().path, RDS_DROP_ERROR); },
+	       .other =
+		       [this] {
+			       sim::spawn("other's sender", [this] {
+				       linger(60);
+				       EXPECT_EQ(s->send(to, pattern(10)), 0);
+			       });
+		       },
+	       .promise =
+		       [this] {
+			       /* What it owes to a peer that may not know of the end comes later.
+				*/
+			       sim::run_for(rds::kOwedPauseNs / 2);
+			       return path().state() == rds::PathState::kConnecting;
+		       },
+	       .schedules = kSchedules});
+}
+
+/* Who comes when there are enough counts himself and looks whether the sweep is in a hurry; the
+ * sweep says that it is not any more and counts.  When it ends both arm its timer. */
+TEST_F(PathPairs, TheSweepComesSoonForWhoIsOneTooMany)
+{
+	every({.prepare =
+		       [this] {
+			       struct rds_tunables &tun = *rds_net_tunables(net->core());
+
+			       tun.idle_timeout_ms = 0;
+			       tun.max_passive = 1;
+			       stranger(97);
+
+			       uint64_t then = sim::now_ns();
+
+			       stranger(98);
+			       tun.max_passive = 2;
+			       sim::run_for(then + rds::kStrangerSweepNs - 10 * 1000 -
+					    sim::now_ns());
+		       },
+	       .one = [] { sim::sleep_for(10 * 1000); },
+	       .other =
+		       [this] {
+			       sim::spawn("other's third", [this] {
+				       linger(500);
+				       rds_conn_put(conn_to(99));
+			       });
+		       },
+	       .promise =
+		       [this] {
+			       sim::options().preempt_per_1000 = 0;
+			       EXPECT_EQ(conns(), 3u);
+			       sim::run_for(3 * rds::kStrangerSweepNs);
+			       return conns() == 2;
+		       },
+	       .alarms = 2,
+	       .schedules = kSchedules});
+}
+
+} // namespace
