@@ -4,7 +4,7 @@
 # Runs the fuzzers of this directory, which are built by the way (make tests).
 #
 #   fuzz.sh replay NAME        every input of the kept corpus once (ctest)
-#   fuzz.sh test NAME          20 seconds from the kept corpus, nothing is kept (ctest)
+#   fuzz.sh test NAME          10 seconds from the kept corpus, nothing is kept (ctest)
 #   fuzz.sh go [NAME [SECS]]   goes on (all in turn, 5 minutes each) until stopped; what is new
 #                              stays in build/fuzz/NAME for the next time
 #   fuzz.sh merge [NAME]       takes what build/fuzz/NAME adds over into the corpus, and leaves out
@@ -57,7 +57,7 @@ replay)
 test)
 	tmp=$(mktemp -d)
 	trap 'rm -rf "$tmp"' EXIT
-	fuzz "$2" 20 "$tmp" 2>&1 | grep -vE '^#|NEW_FUNC'
+	fuzz "$2" "${FUZZ_SECONDS:-10}" "$tmp" 2>&1 | grep -vE '^#|NEW_FUNC'
 	;;
 go)
 	while :; do

@@ -31,16 +31,16 @@ FEW = 30  # s: a guest that stands still
 BUDGET = 200  # s of cases that are asked of one mutant
 CASES = ["sockets.errnos", "sockets.behave", "sockets.copies", "interop.first_contact",
          "interop.ours_with_ours", "congestion.ours_with_ours", "tcp.*", "load.settings",
-         "load.namespaces_come_and_go", "load.transports_come_and_go", "load.load_and_unload",
-         "netns.same_address_twice", "netns.settings_and_counters", "idle.collected",
-         "idle.one_host_forgets",
+         "load.the_family_is_listed", "load.namespaces_come_and_go",
+         "load.transports_come_and_go", "load.load_and_unload", "netns.same_address_twice",
+         "netns.settings_and_counters", "idle.collected", "idle.one_host_forgets",
          "frames.malformed", "frames.ours_calls_back", "faults.sockets_are_killed",
          "robust.random_calls", "shortage.calls_*", "shortage.namespaces",
          "shortage.workers", "shortage.modules", "faults.modules_go_under_load",
          "order.how_much_is_held", "multipath.*", "ib.ours_with_ours", "ib.credits",
-         "ib.adapter_goes", "ib.modules_go_under_load", "ib.types_of_service", "ib.a_mebibyte",
-         "ib.further_addresses", "ib.no_buffers", "ib_rdma.refused", "ib_rdma.data",
-         "ib_rdma.killed", "iwarp.few_buffers"]
+         "ib.adapter_goes", "ib.modules_go_under_load", "ib.types_of_service",
+         "ib.a_mebibyte", "ib.further_addresses", "ib.no_buffers", "ib_rdma.refused",
+         "ib_rdma.data", "ib_rdma.killed", "iwarp.few_buffers"]
 LONG = 60  # s: such a case is not played again
 
 

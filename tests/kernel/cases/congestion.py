@@ -21,7 +21,7 @@ def mainline_is_the_larger(t):
     crowded_ports(t, t.a, A, t.b, B)
 
 
-@test(vms=2, modules=("mainline", "ours"), timeout=240)
+@test(vms=2, modules=("mainline", "ours"), timeout=240, extra=True)
 def mainline_is_the_smaller(t):
     """The same with the addresses the other way round, IPv6."""
     slow_reader(t, t.a, A6, t.b, B6, t.flavour(0))

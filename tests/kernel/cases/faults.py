@@ -61,7 +61,7 @@ def broken_stream(t, cut):
         return flows.stop()
 
 
-@test(vms=2, only="ours", timeout=240)
+@test(vms=2, only="ours", timeout=240, extra=True)
 def killed_over_and_over(t):
     """`ss -K` on both hosts as fast as it goes, ROUNDS times: each message once and in order."""
     wanted = t.rounds(100)

@@ -39,7 +39,7 @@ def breaks_with_mainline_larger(t):
     broken_streams(t)
 
 
-@test(vms=2, modules=("mainline", "ours"), timeout=240)
+@test(vms=2, modules=("mainline", "ours"), timeout=240, extra=True)
 def breaks_with_mainline_smaller(t):
     """The same, and mainline has the smaller address."""
     broken_streams(t)

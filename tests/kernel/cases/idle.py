@@ -32,7 +32,7 @@ def collected(t):
     assert sum(counters(t, m)["conn_idle"] for m in (t.a, t.b)) >= 3
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", extra=True)
 def nobody_notices(t):
     """Messages that come just when a connection is about to go: exactly once, in order."""
     impatient(t.a, t.b)

@@ -67,7 +67,7 @@ def bulk_with_mainline_larger(t):
     bulk(t)
 
 
-@test(vms=2, modules=("mainline", "ours"))
+@test(vms=2, modules=("mainline", "ours"), extra=True)
 def bulk_with_mainline_smaller(t):
     """The same, and mainline has the smaller address."""
     bulk(t)

@@ -27,7 +27,7 @@ def kernel_memory(machine):
                for field in ("SUnreclaim", "Percpu", "VmallocUsed", "KernelStack"))
 
 
-@test(timeout=600)
+@test(timeout=600, extra=True)
 def load_and_unload(t):
     """50 rounds of insmod in order and rmmod in reverse, and memory does not grow."""
     files = paths(t)
@@ -135,6 +135,15 @@ def settings(t):
         t.a.check(f"echo {value} >/proc/sys/net/rds/{name}")
         now = settings_of(t)
         assert now[name] == now[alias] == value, now
+
+
+@test(only="ours")
+def the_family_is_listed(t):
+    """/proc/net/protocols: no socket, no memory, no pressure, and a slab cache of their own."""
+    row = t.a.check("awk '$1 == \"RDS\"' /proc/net/protocols").split()
+    assert int(row[1]) > 500, row
+    assert row[2:4] == ["0", "0"] and row[4] in ("no", "NI"), row
+    assert row[6:8] == ["yes", "rds"], row
 
 
 @test(modules="none")

@@ -19,7 +19,7 @@ def claims(t, side, what, port, trickle=""):
     peers.check()
 
 
-@test(vms=2, modules="mainline", timeout=300)
+@test(vms=2, modules="mainline", timeout=300, extra=True)
 def announced_lengths(t):
     """200 raw peers announce 1 MiB each, in a header alone in its segment, and say no more; or a
     little, for a port that nobody has."""

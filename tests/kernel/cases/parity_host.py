@@ -76,7 +76,7 @@ def would_load(t, side, names):
         yield name, ", ".join(sorted(found)) or "nothing"
 
 
-@test(modules="mainline", timeout=200)
+@test(modules="mainline", timeout=200, extra=True)
 def administrator(t):
     """What /etc/modprobe.d forbids stays out: modprobe's answers, and a socket of user nobody."""
     def play(side):

@@ -25,7 +25,7 @@ def account(side, flows, what=""):
         assert side.kind == "mainline" or not found[fault], found
 
 
-@test(vms=2, modules="mainline", timeout=200)
+@test(vms=2, modules="mainline", timeout=200, extra=True)
 def takeover(t):
     """A user of the host with the smaller address cannot read what the other host sends to it."""
     def play(side):
@@ -87,7 +87,7 @@ def first_contacts(side, asker, me, answerer, peer, what):
         end.check()
 
 
-@test(vms=2, modules="mainline", timeout=300)
+@test(vms=2, modules="mainline", timeout=300, extra=True)
 def first_contact(t):
     """Time to a first message and its answer, whichever host asks."""
     def play(side):
