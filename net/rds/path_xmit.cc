@@ -15,7 +15,7 @@ unsigned int rds_send_batch_count = kSendBatchDefault;
 void rds_path::take_token_locked()
 {
 	sending_ = true;
-	sending_flag_.store(1);
+	sending_flag_.store(true);
 }
 
 bool rds_path::take_token()
@@ -35,7 +35,7 @@ bool rds_path::take_token()
 void rds_path::release_token()
 {
 	sending_ = false;
-	sending_flag_.store(0);
+	sending_flag_.store(false);
 	if (!open_)
 		rds_work_queue(&work_);
 }

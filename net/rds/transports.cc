@@ -196,7 +196,7 @@ struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st)
 
 void rds_net_destroy(struct rds_net *net)
 {
-	net->dying.store_release(1);
+	net->dying.store_release(true);
 	{
 		Guard g(registry->nets_lock);
 

@@ -329,11 +329,11 @@ TEST_F(PathHold, NothingStepsAsideWhileTheFirstIsEmptied)
 {
 	fill_up();
 	ASSERT_EQ(send(*s, 5), 0);
-	wire().path->conn.gated.store(1);
+	wire().path->conn.gated.store(true);
 	peer_map({5});
 	open_up();
 	EXPECT_EQ(said(), "9:1 5:2 ");
-	wire().path->conn.gated.store(0);
+	wire().path->conn.gated.store(false);
 }
 
 /* A path that waits for somebody is not idle. */
