@@ -427,4 +427,23 @@ TEST_F(PathHold, CancelOfPortZeroIsOfThatPort)
 	EXPECT_EQ(net->stat(RDS_S_send_cancelled), 0u);
 }
 
+/* Those for ports that are still full are left where they are, and get no numbers. */
+TEST_F(PathHold, OnlyAClearPortsReturn)
+{
+	fill_up();
+	for (uint16_t port : {5, 6, 5, 6, 6})
+		ASSERT_EQ(send(*s, port), 0);
+	peer_map({5, 6});
+	open_up();
+	ASSERT_EQ(said(), "9:1 ");
+
+	uint64_t next = wire().path->next_tx_seq();
+
+	peer_map({6});
+	EXPECT_EQ(said(), "9:1 5:2 5:4 ");
+	EXPECT_EQ(wire().path->next_tx_seq(), next + 2);
+	peer_map({});
+	EXPECT_EQ(wire().path->next_tx_seq(), next + 5);
+}
+
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fixture.h"
+#include "net/rds/net.h"
 
 namespace
 {
@@ -49,6 +50,27 @@ TEST_F(SocketRecv, DeliversInOrderWithTheSendersName)
 	}
 	EXPECT_FALSE(r->recv());
 	EXPECT_EQ(net->stat(RDS_S_recv_delivered), 10u);
+}
+
+/* What is received is paid for in whole steps, and no step too many. */
+TEST_F(SocketRecv, AStepThatIsFullIsPaidOnce)
+{
+	const rds::MemAccount &mem = r->core()->rcv_mem;
+
+	send(pattern(1000));
+
+	auto per_message = static_cast<uint32_t>(mem.used()) - 1000;
+
+	while (mem.used() % rds::kPayStep) {
+		uint32_t missing =
+			rds::kPayStep - static_cast<uint32_t>(mem.used() % rds::kPayStep);
+
+		ASSERT_GT(missing, per_message + host::kInlineBytes);
+		send(pattern(missing > 6000 ? 1500 : missing - per_message));
+		if (mem.used() > 10 * rds::kPayStep)
+			GTEST_SKIP() << "no message fits";
+	}
+	EXPECT_EQ(r->sock().charged.load(), mem.used());
 }
 
 TEST_F(SocketRecv, WakesOnceFromEmptyToNonEmpty)
