@@ -306,8 +306,6 @@ void rds_path::close_down(unsigned int why)
 	if (state() == PathState::kDown)
 		return;
 	conn.trans.close(priv);
-	if (state() == PathState::kUp)
-		enter(PathState::kDisconnecting, why);
 	enter(PathState::kDown, why);
 	forget_connection();
 }

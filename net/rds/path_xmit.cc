@@ -145,7 +145,7 @@ bool rds_path::settle(Batch &b, long n)
 {
 	bool broken = n < 0 && n != -rds::err::kEagain;
 	uint64_t bytes = n > 0 ? static_cast<uint64_t>(n) : 0;
-	bool go_on = true, fanned = false;
+	bool go_on = true, fanned;
 	rds::RcuReader rcu;
 	rds::MsgList done;
 

@@ -107,17 +107,17 @@ bool rds_socket::below_low_water() const
 
 void rds_socket::maybe_uncongest()
 {
-	bool changed = false;
+	bool changed;
 
 	if (!below_low_water())
 		return;
 	{
 		Guard g(recv_lock);
 
-		if (congested.load() && below_low_water()) {
-			congested.store(false);
-			changed = lcong->clear(bound.port);
-		}
+		if (!congested.load() || !below_low_water())
+			return;
+		congested.store(false);
+		changed = lcong->clear(bound.port);
 	}
 	if (changed)
 		rds::CongTable::local_changed(*net, *lcong, bound.port, false);

@@ -202,7 +202,6 @@ void rds_net_destroy(struct rds_net *net)
 
 		registry->nets.remove(net);
 	}
-	net->conns.stop_sweep();
 	net->conns.kill_all(nullptr);
 	net->conns.stop_sweep(); /* its paths may have called for it until now */
 	destroy(net);

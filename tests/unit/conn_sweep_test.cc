@@ -177,10 +177,9 @@ protected:
 
 		Wire &w = *wires().back();
 
-		if (to_us)
-			EXPECT_EQ(fake::arrive(w.path, 1, 5000, 4000, pattern(10)), 0);
-		else
-			EXPECT_EQ(fake::arrive(w.path, 1, 5000, 0, {}), RDS_RECV_SKIP);
+		EXPECT_EQ(to_us ? fake::arrive(w.path, 1, 5000, 4000, pattern(10))
+				: fake::arrive(w.path, 1, 5000, 0, {}),
+			  to_us ? 0 : RDS_RECV_SKIP);
 		return w;
 	}
 	int handle_ = 0;

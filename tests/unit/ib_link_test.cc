@@ -354,6 +354,18 @@ TEST_F(IbLink, AdapterRefusingItsOwnFrameEndsIt)
 	EXPECT_EQ(end.drops, std::vector<enum rds_drop_reason>{RDS_DROP_SEND});
 }
 
+/* What was not posted did not bring any credits back. */
+TEST_F(IbLink, ARefusedUpdateIsNotCounted)
+{
+	end.up(8, 8, 8);
+	greet();
+	end.send_error = -EIO;
+	for (int i = 0; i < 6; i++)
+		end.arrive(kEmpty);
+	EXPECT_EQ(end.drops, std::vector<enum rds_drop_reason>{RDS_DROP_SEND});
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_credit_updates], 0u);
+}
+
 /* ---- credits ---- */
 
 TEST_F(IbLink, SendsNoMoreThanThePeerHasBuffers)

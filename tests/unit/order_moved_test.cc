@@ -65,4 +65,18 @@ TEST_F(OrderMoved, NothingIsLeftOfTheAttempt)
 	EXPECT_EQ(count(RDS_S_send_order_wait), 0u);
 }
 
+/* One that belongs to no flow is sent by who sends it, as ever. */
+TEST_F(OrderMoved, WithoutAFlowNoWorkerIsWaitedFor)
+{
+	uint16_t next = port;
+	size_t before = letters(*home).size();
+
+	do
+		next++;
+	while (conn().index_for(4000, next) != 5);
+	ASSERT_EQ(s->send(host::endpoint(peer, next), host::Bytes(20, 'o'), false, 0), 0);
+	EXPECT_EQ(letters(*home).size(), before + 1);
+	sim::run_ready();
+}
+
 } // namespace

@@ -109,6 +109,7 @@ TEST_F(PathSteps, AnImpossibleLengthIsLogged)
 /* Calls since the peer was up for long are counted. */
 TEST_F(PathSteps, OnlyALongConnectionForgivesCalls)
 {
+	sim::run_for(20000 * kMs);
 	used();
 	ASSERT_EQ(path().calls.load(), 1u);
 	sim::run_for(path().up_ns.load() + rds::kSteadyNs - kMs - sim::now_ns());

@@ -43,23 +43,27 @@ TEST_F(RdmaRace, ATypeOfServiceIsKept)
 /* Two threads register the first memory of their socket. */
 TEST_F(RdmaRace, TwoBeginAtOnce)
 {
-	std::vector<uint64_t> cookies;
+	for (uint16_t port = 4100; port < 4130; port++) {
+		host::Socket mine(*net);
+		std::vector<uint64_t> cookies;
 
-	sim::options().preempt_per_1000 = 400;
-	for (int i = 0; i < 4; i++)
-		sim::spawn("register", [&] {
-			struct rds_iov v = {memory.addr(), 64};
-			uint64_t cookie = 0;
+		ASSERT_EQ(mine.bind(endpoint(a1, port)), 0);
+		sim::options().preempt_per_1000 = 800;
+		for (int i = 0; i < 4; i++)
+			sim::spawn("register", [&] {
+				struct rds_iov v = {memory.addr(), 64};
+				uint64_t cookie = 0;
 
-			EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), 0);
-			cookies.push_back(cookie);
-		});
-	sim::run_ready();
-	sim::options().preempt_per_1000 = 0;
-	ASSERT_EQ(cookies.size(), 4u);
-	for (uint64_t c : cookies)
-		EXPECT_EQ(rds_mr_free(s->core(), c, 0), 0) << "all are on one list";
-	EXPECT_TRUE(regions().live.empty());
+				EXPECT_EQ(rds_mr_get(mine.core(), &v, 0, &cookie), 0);
+				cookies.push_back(cookie);
+			});
+		sim::run_ready();
+		sim::options().preempt_per_1000 = 0;
+		ASSERT_EQ(cookies.size(), 4u);
+		for (uint64_t c : cookies)
+			EXPECT_EQ(rds_mr_free(mine.core(), c, 0), 0) << "all are on one list";
+		EXPECT_TRUE(regions().live.empty());
+	}
 }
 
 /* Memory that ends one byte behind the last address. */
@@ -156,6 +160,26 @@ TEST_F(RdmaRace, WhatFailedIsNotTriedAgain)
 		ASSERT_EQ(s->notices().size(), 1u);
 		rds_path_acked(path(), fake::wire().sent.size());
 	}
+}
+
+/* Over a transport without RDMA it is nobody's: it frees nothing, and counts for nothing. */
+TEST_F(RdmaRace, OtherTransportsBringNoKeys)
+{
+	struct rds_iov v = {memory.addr(), 64};
+	rds::wire::Header h;
+	uint64_t cookie = 0;
+
+	ASSERT_EQ(rds_mr_get(s->core(), &v, rds::kRdmaUseOnce, &cookie), 0);
+	fake::set_caps(RDS_CAP_PREFER_LOOP);
+	rds::wire::encode(h, 10, 5000, 4000, 0);
+	rds::wire::put64(h.sequence, 1);
+	ASSERT_TRUE(rds::wire::ExtWriter(h).rdma(static_cast<uint32_t>(cookie)));
+	ASSERT_EQ(fake::arrive(path(), h, pattern(10)), 0);
+	EXPECT_EQ(regions().live.size(), 1u);
+	rds::wire::put64(h.sequence, 2);
+	h.ext[0] = static_cast<uint8_t>(rds::wire::Ext::kRdmaBytes);
+	ASSERT_EQ(fake::arrive(path(), h, pattern(10)), 0);
+	EXPECT_EQ(net->stat(RDS_S_recv_rdma_bytes), 0u);
 }
 
 } // namespace

@@ -270,8 +270,9 @@ protected:
 
 		rds::wire::encode(h, 0, 5000, dport, 0);
 		rds::wire::put64(h.sequence, ++seq_);
-		if (number)
+		if (number) {
 			EXPECT_TRUE(rds::wire::ExtWriter(h).order(number, low));
+		}
 		return h;
 	}
 	struct rds_msg *begin(const rds::wire::Header &h)
@@ -316,6 +317,10 @@ TEST_F(RecvArriving, IsOneSocketsOwn)
 	rds_socket_recv_counts(other.core(), &look, &c);
 	EXPECT_EQ(c.held, RDS_RECV_UNKNOWN) << "a reader is at it";
 	rds_recv_unlock(other.core());
+	rds_msg_put(m);
+	m = begin(header(4000, 0, 0));
+	EXPECT_EQ(query(*s).held, 1u);
+	EXPECT_EQ(query(other).held, 0u);
 	rds_msg_put(m);
 }
 

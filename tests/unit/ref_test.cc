@@ -44,7 +44,7 @@ TEST(AnnounceThenLook, OneOfBothSeesTheOther)
 /* Two who take references at once: each gets one, and gives one back. */
 TEST(RefCount, NoReferenceIsLost)
 {
-	constexpr uint32_t kEach = 100000;
+	constexpr uint32_t kEach = 1000000;
 	rds::RefCount refs(1);
 	rds::Atomic<uint32_t> there;
 	uint32_t given = 0;
