@@ -57,6 +57,43 @@ TEST_F(ConnSweep, AnIdleOneEndsInTime)
 	rds_path_drained(w().path);
 }
 
+/* One that waits for an ack is not idle, and is not asked to end. */
+TEST_F(ConnSweep, WhoIsOwedAnAckIsNotIdle)
+{
+	used();
+	send(5000);
+	sim::run_for(5000 * kMs);
+	EXPECT_EQ(w().path->state(), PathState::kUp);
+	EXPECT_EQ(conn().care, rds::Care::kNone);
+	EXPECT_FALSE(conn().idle_asked);
+	EXPECT_LE(sim::now_ns() - conn().idle_since_ns, 260 * kMs);
+	peer_has(w(), 2);
+	EXPECT_TRUE(reaches(PathState::kDisconnecting));
+	rds_path_drained(w().path);
+}
+
+/* One that was asked to end, and has something half received, is not asked again and again. */
+TEST_F(ConnSweep, WhoDoesNotEndIsLeftAlone)
+{
+	used();
+	w().midway = true;
+	ASSERT_TRUE(sim::run_until([&] { return conn().idle_asked; }, 5000 * kMs));
+	EXPECT_TRUE(
+		sim::run_until([&] { return conn().not_before_ns > sim::now_ns(); }, 400 * kMs));
+	EXPECT_EQ(w().path->state(), PathState::kUp);
+}
+
+/* One that broke waits its time anew, so that it is not looked after in the others' place. */
+TEST_F(ConnSweep, WhoMayNotGoMakesWay)
+{
+	used();
+	w().initiates = false;
+	rds_path_drop(w().path, RDS_DROP_ERROR);
+	sim::run_for(12000 * kMs);
+	ASSERT_EQ(wires().size(), 1u);
+	EXPECT_LE(sim::now_ns() - conn().idle_since_ns, 1300 * kMs);
+}
+
 /* A peer that takes its time to end is not made to wait for what follows. */
 TEST_F(ConnSweep, ASlowEndIsFollowedAtOnce)
 {

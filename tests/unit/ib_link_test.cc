@@ -198,6 +198,16 @@ TEST_F(IbLink, ACompletionOfNothingIsNone)
 	EXPECT_EQ(end.given_back, 1u);
 }
 
+/* Nor can what was not posted have failed. */
+TEST_F(IbLink, AFailureOfNothingIsNone)
+{
+	end.up(8, 8);
+	greet();
+	rds_ib_link_failed(&end.link, end.next_slot(), 4);
+	rds_ib_link_failed(&end.link, end.next_slot() + 1, 4);
+	EXPECT_EQ(end.link.failed, 0);
+}
+
 /* The same at every place around the end of 32 bits. */
 TEST_F(IbLink, PositionsWrap)
 {

@@ -148,6 +148,18 @@ TEST_F(PathSteps, PausesAreDoubled)
 	}
 }
 
+/* What came over the network is its socket's memory, with all of its bytes. */
+TEST_F(PathSteps, WhatCameIsCharged)
+{
+	send();
+	bring_up();
+	ASSERT_EQ(fake::arrive(&path(), 1, 5000, 4000, pattern(5000)), 0);
+	EXPECT_GE(s->core()->rcv_mem.used(), 5000u);
+	EXPECT_EQ(s->core()->rcv_bytes.load(), 5000u);
+	ASSERT_TRUE(s->recv());
+	EXPECT_EQ(s->core()->rcv_mem.used(), 0u);
+}
+
 /* Who has nothing for a path yet calls it again as soon as the pause is over. */
 TEST_F(PathSteps, CallsForCompanyPause)
 {

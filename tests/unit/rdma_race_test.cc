@@ -66,6 +66,18 @@ TEST_F(RdmaRace, TwoBeginAtOnce)
 	}
 }
 
+/* More notifications are taken than there are: none is missing later. */
+TEST_F(RdmaRace, NothingIsTakenTwice)
+{
+	struct rds_iov v = {memory.addr(), 64};
+	uint64_t cookie = 0;
+
+	ASSERT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), 0);
+	rds_socket_notices_done(s->core(), 3);
+	EXPECT_FALSE(s->readable());
+	EXPECT_EQ(s->core()->notices.load(), 0u);
+}
+
 /* Memory that ends one byte behind the last address. */
 TEST_F(RdmaRace, ARegionDoesNotWrap)
 {
