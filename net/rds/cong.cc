@@ -308,7 +308,7 @@ unsigned int CongTable::pick_waiters(CongMap &map, const Cleared &c, CongWaiter 
 		map.waiters.remove(w);
 		w->sock->waits.remove(w);
 		w->sock->n_waits--;
-		w->sock->cong_event.store(1);
+		w->sock->cong_event.store(true);
 		out[n++] = w;
 	}
 	return n;

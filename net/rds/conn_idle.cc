@@ -98,13 +98,13 @@ void ConnTable::start_sweep()
 {
 	/* It is in the table, then we look; the sweep that ends says so, and looks at the table. */
 	full_fence();
-	if (!sweeping_.load() && !sweeping_.exchange(1))
+	if (!sweeping_.load() && !sweeping_.exchange(true))
 		rds_timer_arm(&sweep_timer_, kSweepSoonNs);
 }
 
 void ConnTable::stop_sweep()
 {
-	swept_.store(1);
+	swept_.store(true);
 	/* Either may start the other once more. */
 	rds_timer_cancel_sync(&sweep_timer_);
 	rds_work_cancel_sync(&sweep_work_);
@@ -115,7 +115,7 @@ void ConnTable::sweep()
 {
 	if (swept_.load())
 		return;
-	hurried_.exchange(0);
+	hurried_.exchange(false);
 
 	unsigned int n = pick();
 	bool soon = n == kSweepBatch;
@@ -128,7 +128,7 @@ void ConnTable::sweep()
 	if (swept_.load())
 		return;
 	if (!table_.count()) {
-		sweeping_.store(0);
+		sweeping_.store(false);
 		full_fence();
 		/* Who made one meanwhile has found us sweeping. */
 		if (table_.count())
@@ -223,7 +223,7 @@ bool ConnTable::part(Conn &c)
 		c.idle_asked = parting;
 		return false;
 	}
-	if (c.care == Care::kRoom && !c.urged.exchange(1))
+	if (c.care == Care::kRoom && !c.urged.exchange(true))
 		net_->count(RDS_S_conn_evicted);
 	c.asked = true;
 	{
@@ -266,7 +266,7 @@ void ConnTable::keep(Conn &c)
 	c.fate.store(Fate::kWatched);
 	c.for_each_path([](Path &p) { p.reinstate(); });
 	c.asked = false;
-	c.urged.store(0);
+	c.urged.store(false);
 	c.idle_since_ns = rds_now_ns();
 	c.not_before_ns = c.idle_since_ns + kSweepAgainNs;
 }
@@ -327,7 +327,7 @@ bool rds_path::owes_ack()
 {
 	if (peer() != rds::Peer::kAcks || state() != rds::PathState::kUp || peer_knows_all())
 		return false;
-	if (!ack_due_.exchange(1))
+	if (!ack_due_.exchange(true))
 		post(rds::kEvSend);
 	return true;
 }
@@ -374,7 +374,7 @@ void rds_path::step_retire()
 		retirement.store(may ? rds::Retirement::kGranted : rds::Retirement::kRefused);
 		if (may) {
 			end_ = rds::PathEnd::kRetired;
-			wanted_.store(0); /* who takes it back says so anew */
+			wanted_.store(false); /* who takes it back says so anew */
 		}
 	}
 	if (may) {

@@ -70,7 +70,7 @@ Status ConnTable::admit_passive(Conn &c)
 
 	uint64_t most = read_once(net_->tun.max_passive);
 
-	c.passive.store(1);
+	c.passive.store(true);
 	c.not_before_ns = rds_now_ns() + kStrangerSweepNs;
 
 	uint64_t others = net_->passive.fetch_add(1);
@@ -89,7 +89,7 @@ Status ConnTable::admit_passive(Conn &c)
 void ConnTable::hurry()
 {
 	/* Both exchange: a sweep that has not seen our call yet sees what we have counted. */
-	if (swept_.load() || hurried_.exchange(1))
+	if (swept_.load() || hurried_.exchange(true))
 		return;
 	rds_timer_arm(&sweep_timer_, kStrangerSweepNs);
 }
@@ -133,7 +133,7 @@ unsigned int ConnTable::pick_evicted(unsigned int n)
 /* Up, or calling: it is to end.  One of ours ends in order, if it does when it is first asked. */
 void ConnTable::urge(Conn &c)
 {
-	bool first = !c.urged.exchange(1), in_order = first && c.care != Care::kMute;
+	bool first = !c.urged.exchange(true), in_order = first && c.care != Care::kMute;
 
 	if (first)
 		net_->count(RDS_S_conn_evicted);
@@ -194,7 +194,7 @@ void rds_path::begin_with(const rds::TombCount &count)
 	peer_gen_.store(count.gen);
 	next_rx_seq.store(count.next_rx_seq);
 	first_rx_ = count.next_rx_seq;
-	reached.store(1);
+	reached.store(true);
 }
 
 rds::TombCount rds_path::count() const

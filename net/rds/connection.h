@@ -67,14 +67,14 @@ struct rds_conn final {
 	const uint8_t tos;
 	const bool by_sport; /* our end's port chooses the path; of one end it does */
 	/* A peer made it and no socket has used it: counted in net.passive. */
-	rds::Atomic<uint8_t> passive;
+	rds::Atomic<bool> passive;
 	/* Powers of two; changed under path 0's lock. */
 	rds::Atomic<uint32_t> agreed;  /* paths that both ends may use */
 	rds::Atomic<uint32_t> n_paths; /* that we send on: 1, or as many */
-	rds::Atomic<uint32_t> orders;  /* the peer wants to know of flows (order.h) */
+	rds::Atomic<bool> orders;      /* the peer wants to know of flows (order.h) */
 	rds::Atomic<uint32_t> waiting; /* messages that flows keep from its paths; raised under the
 					* lock of their home, by which it retires or does not */
-	rds::Atomic<uint8_t> lends;    /* a message with lent pages was queued (RDS_CAP_ZEROCOPY) */
+	rds::Atomic<bool> lends;       /* a message with lent pages was queued (RDS_CAP_ZEROCOPY) */
 	rds::CongMap *lcong = nullptr; /* our own ports: sent to the peer */
 	rds::CongMap *fcong = nullptr; /* the peer's ports: asked before sending */
 	rds::Atomic<rds::Path *> paths[rds::kMaxPaths]; /* made when first used; path 0 at once */
@@ -89,16 +89,16 @@ struct rds_conn final {
 	uint64_t not_before_ns = 0; /* when it is worth another look */
 	bool idle_asked = false;    /* those of its paths that are up, to end in order */
 	/* Evicted: it has been asked to end, or may in the midst of a call. */
-	rds::Atomic<uint8_t> urged;
+	rds::Atomic<bool> urged;
 
 	/* -- several paths (path_fan.cc) -- */
 	/* Paths but the first hold messages back: older ones are on path 0.  Under its lock. */
-	rds::Atomic<uint32_t> gated;
-	uint64_t fan_seq = 0;		   /* the last of those; under path 0's lock */
-	uint32_t blocks = 0;		   /* times path 0 had no room; under its lock */
-	rds::Atomic<uint32_t> fold_wanted; /* as soon as path 0 is down */
-	rds::Atomic<uint32_t> folding;	   /* paths whose queue is not on path 0's yet */
-	uint64_t fold_seq = 0;		   /* where it is to go; under path 0's lock */
+	rds::Atomic<bool> gated;
+	uint64_t fan_seq = 0;	       /* the last of those; under path 0's lock */
+	uint32_t blocks = 0;	       /* times path 0 had no room; under its lock */
+	rds::Atomic<bool> fold_wanted; /* as soon as path 0 is down */
+	rds::Atomic<uint32_t> folding; /* paths whose queue is not on path 0's yet */
+	uint64_t fold_seq = 0;	       /* where it is to go; under path 0's lock */
 
 	/* The path of messages from port @sport to @dport, and of those back. */
 	RDS_INLINE unsigned int index_for(uint16_t sport, uint16_t dport) const
@@ -268,9 +268,9 @@ private:
 	struct rds_work sweep_work_;
 	struct rds_timer sweep_timer_;
 	Conn *picked_[kSweepBatch]; /* what one run looks after, with a reference each; its own */
-	Atomic<uint32_t> sweeping_; /* the timer is armed, or the work runs */
-	Atomic<uint32_t> hurried_;  /* somebody has called hurry() since the last run */
-	Atomic<uint32_t> swept_;    /* for good */
+	Atomic<bool> sweeping_;	    /* the timer is armed, or the work runs */
+	Atomic<bool> hurried_;	    /* somebody has called hurry() since the last run */
+	Atomic<bool> swept_;	    /* for good */
 };
 
 /* The transport that carries from @t's sockets at @laddr to @faddr: @t, or loopback.  Takes a

@@ -32,7 +32,7 @@ struct rds_net final {
 		.recv_spill_bytes = rds::kRecvSpillBytes,
 	};
 	rds::Atomic<uint32_t> passive; /* connections with rds_conn.passive */
-	rds::Atomic<uint32_t> dying;   /* no new connections */
+	rds::Atomic<bool> dying;       /* no new connections */
 	rds::ListNode all_link;	       /* on the list of namespaces (transport.cc) */
 
 	rds::BindTable bind;
@@ -47,7 +47,7 @@ struct rds_net final {
 
 RDS_INLINE void rds_conn::claim()
 {
-	if (RDS_UNLIKELY(passive.load()) && passive.exchange(0))
+	if (RDS_UNLIKELY(passive.load()) && passive.exchange(false))
 		net.passive.fetch_sub(1);
 }
 

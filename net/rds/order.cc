@@ -154,7 +154,7 @@ void Flows::settle_fn(struct rds_rcu_head *h)
 {
 	Flows *flows = container_of(h, &Flows::rcu_);
 
-	flows->settled_.store_release(1);
+	flows->settled_.store_release(true);
 	flows->put();
 }
 

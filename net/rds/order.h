@@ -130,7 +130,7 @@ private:
 	RefCount refs_;
 	struct rds_rcu_head rcu_ = {};
 	/* Nobody sends any more who did not know of us. */
-	Atomic<uint32_t> settled_;
+	Atomic<bool> settled_;
 	Spinlock<RDS_RANK_ORDER> lock_;
 	Bucket buckets_[kBuckets] RDS_GUARDED_BY(lock_);
 	unsigned int count_ RDS_GUARDED_BY(lock_) = 0;

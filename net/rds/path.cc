@@ -263,7 +263,7 @@ uint32_t rds_path::step_disconnecting(uint32_t ev)
 	if (ev & rds::kEvTimer)
 		conn.net.count(RDS_S_conn_drain_timeout);
 	else if ((both || !(ev & rds::kEvDrop)) && peer_parts() && peer_knows_all())
-		parted.store(1); /* it had read our acks before it ended, too */
+		parted.store(true); /* it had read our acks before it ended, too */
 	conn.trans.close(priv);
 	go_down(drop_reason_.load());
 	return 0;
@@ -289,11 +289,11 @@ uint32_t rds_path::step_fold(uint32_t ev)
 	disarm();
 	discard_accepted();
 	retry_armed_ = false;
-	wanted_.store(0);
-	owes_call.store(0);
+	wanted_.store(false);
+	owes_call.store(false);
 	conn.first().take_over(*this, conn.fold_seq);
 	/* The peer whose numbers these were is no more. */
-	parted.store(1);
+	parted.store(true);
 	conn.folded();
 	if (ev & rds::kEvRetire)
 		step_retire();
@@ -306,8 +306,6 @@ void rds_path::close_down(unsigned int why)
 	if (state() == PathState::kDown)
 		return;
 	conn.trans.close(priv);
-	if (state() == PathState::kUp)
-		enter(PathState::kDisconnecting, why);
 	enter(PathState::kDown, why);
 	forget_connection();
 }
@@ -329,7 +327,7 @@ void rds_path::end_connection(unsigned int why)
 		return;
 	}
 	if (parts)
-		parted.store(1);
+		parted.store(true);
 	if (why == RDS_DROP_REPLACED) {
 		/* The peer has left this one; what it wrote before is before the new one's. */
 		conn.net.count(RDS_S_conn_replaced);
@@ -362,7 +360,7 @@ void rds_path::enter(PathState to, unsigned int why)
 void rds_path::start_connect()
 {
 	retry_armed_ = false;
-	wanted_.store(1);
+	wanted_.store(true);
 	calls.fetch_add(1);
 	fresh_stream();
 	enter(PathState::kConnecting, RDS_DROP_NONE);
@@ -393,14 +391,14 @@ void rds_path::fresh_stream()
 	rds_timer_cancel_sync(&pause_);
 	events_.fetch_and(~kConnectionEvents);
 	drop_reason_.store(RDS_DROP_NONE);
-	heard.store(0);
-	spoken_.store(0);
-	owes_call.store(0);
+	heard.store(false);
+	spoken_.store(false);
+	owes_call.store(false);
 	passive_open_ = asking_ = hello_due_ = false;
 	answered_ns_ = 0;
 	arriving.store(0);
 	peer_.store(static_cast<uint32_t>(acks ? rds::Peer::kUnknown : rds::Peer::kPlain));
-	ack_due_.store(0);
+	ack_due_.store(false);
 	have_.store(0);
 	told_.store(0);
 }
@@ -425,14 +423,14 @@ void rds_path::go_down(unsigned int why)
 	disarm(); /* the connect's or the drain's: down, it would mean "call" */
 	enter(PathState::kDown, why);
 	/* Once: it says nothing of the attempts that follow. */
-	bool answered = heard.exchange(0);
+	bool answered = heard.exchange(false);
 
 	if (answered)
 		backoff_ms_ = 0;
 	if (!index) {
 		if (conn.fold_wanted.load()) {
 			conn.begin_fold();
-			conn.fold_wanted.store(0); /* at no moment neither: is_folding() */
+			conn.fold_wanted.store(false); /* at no moment neither: is_folding() */
 		}
 		/* After a failed call those that wait would ask for the next one at once. */
 		if (!parted.load())
@@ -491,7 +489,7 @@ void rds_path::schedule_retry(unsigned int why)
 
 	retry_armed_ = false;
 	/* (1) From here on a sender posts kEvWant itself ... */
-	wanted_.store(0);
+	wanted_.store(false);
 	{
 		/* (2) ... and what was queued before is seen here, for both take the lock.  Nobody
 		 * is called for pongs. */
@@ -508,12 +506,12 @@ void rds_path::schedule_retry(unsigned int why)
 		bool unanswered = why == RDS_DROP_IDLE && !parted.load();
 
 		if ((why == RDS_DROP_ERROR || unanswered) && peer() == rds::Peer::kAcks) {
-			owes_call.store(1); /* also if path 0 has to be up first */
+			owes_call.store(true); /* also if path 0 has to be up first */
 			arm(rds::kOwedPauseNs);
 		}
 		return;
 	}
-	wanted_.store(1);
+	wanted_.store(true);
 	retry_armed_ = true;
 
 	/* In microseconds: a random part of one millisecond would be none at all, for ever. */

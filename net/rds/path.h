@@ -133,7 +133,7 @@ struct rds_path final {
 	/* Connects, unless it is at it. */
 	RDS_INLINE void want()
 	{
-		if (state() == rds::PathState::kDown && !wanted_.exchange(1))
+		if (state() == rds::PathState::kDown && !wanted_.exchange(true))
 			post(rds::kEvWant);
 	}
 	/* The same, of who has nothing for it yet: not too often, for nobody may be there. */
@@ -234,7 +234,7 @@ struct rds_path final {
 	rds::Atomic<uint64_t> next_rx_seq;
 	/* A message of it has reached a socket here, on this object or on one before it (tombs.h):
 	 * the numbers have to be remembered.  Pings, knocks and maps are forgotten. */
-	rds::Atomic<uint32_t> reached;
+	rds::Atomic<bool> reached;
 	/* What is known of a message that is arriving (recv_query.h); 0: none is.  Becomes 0 with
 	 * the socket's lock held if the socket takes it. */
 	rds::Atomic<uint64_t> arriving;
@@ -306,12 +306,12 @@ struct rds_path final {
 	rds::Atomic<uint32_t> last_reason; /* rds_drop_reason of the last end or failed connect */
 	rds::Atomic<uint32_t> pongs;	   /* queued and not sent */
 	/* Something came on this connection, and since it was asked last; until we go down. */
-	rds::Atomic<uint32_t> heard;
+	rds::Atomic<bool> heard;
 	/* Both ends have ended the last connection in order: neither is owed anything, and nobody
 	 * calls before somebody has something to say. */
-	rds::Atomic<uint32_t> parted;
+	rds::Atomic<bool> parted;
 	/* The last connection broke, and the peer is to be called once: it may not have heard. */
-	rds::Atomic<uint32_t> owes_call;
+	rds::Atomic<bool> owes_call;
 
 private:
 	/* What is with the transport: messages marked kMsgInXmit. */
@@ -428,8 +428,8 @@ private:
 	rds::Atomic<uint32_t> events_;
 	rds::Atomic<uint32_t> drop_reason_;
 	rds::Atomic<void *> accepted_;
-	rds::Atomic<uint32_t> spoken_;	  /* the peer has said something on this connection */
-	rds::Atomic<uint32_t> wanted_;	  /* kEvWant posted, or a retry is armed */
+	rds::Atomic<bool> spoken_;	  /* the peer has said something on this connection */
+	rds::Atomic<bool> wanted_;	  /* kEvWant posted, or a retry is armed */
 	rds::Atomic<uint64_t> called_ns_; /* when call() did something last */
 	struct rds_work work_;
 	struct rds_timer timer_; /* back-off, connect timeout, drain timeout: by state */
@@ -446,10 +446,10 @@ private:
 	bool asking_ = false;	     /* another one waits for the answer; worker */
 	uint64_t answered_ns_ = 0;   /* when it answered last, 0: never; worker */
 
-	rds::Atomic<uint32_t> peer_;	  /* a Peer; written while nobody or one receives */
-	rds::Atomic<uint32_t> peer_gen_;  /* of next_rx_seq's count, 0: none; receiving */
-	rds::Atomic<uint32_t> ack_due_;	  /* the next header is to carry an ack, at once */
-	rds::Atomic<uint32_t> ack_armed_; /* ack_timer_ is */
+	rds::Atomic<uint32_t> peer_;	 /* a Peer; written while nobody or one receives */
+	rds::Atomic<uint32_t> peer_gen_; /* of next_rx_seq's count, 0: none; receiving */
+	rds::Atomic<bool> ack_due_;	 /* the next header is to carry an ack, at once */
+	rds::Atomic<bool> ack_armed_;	 /* ack_timer_ is */
 	/* next_rx_seq, of which only what came on this connection counts with a peer without
 	 * generation: restarted, it would take the rest for news of what it sends. */
 	rds::Atomic<uint64_t> have_;
@@ -480,13 +480,13 @@ private:
 	bool held_ RDS_GUARDED_BY(lock) = false;	 /* flush_ is armed */
 	bool stream_ RDS_GUARDED_BY(lock) = false;	 /* the last window was busy */
 	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock); /* empty while the path is down */
-	rds::Atomic<uint32_t> port_cleared_;		 /* one of them may be clear by now */
+	rds::Atomic<bool> port_cleared_;		 /* one of them may be clear by now */
 	rds::PathEnd end_ RDS_GUARDED_BY(lock) = rds::PathEnd::kNone;
 	uint32_t window_count_ RDS_GUARDED_BY(lock) = 0;
 	uint64_t window_ns_ RDS_GUARDED_BY(lock) = 0;
 	uint64_t window_rx_ RDS_GUARDED_BY(lock) = 0; /* next_rx_seq when it began */
 	rds::Atomic<uint64_t> tx_seq_;		      /* next number; written under lock */
-	rds::Atomic<uint32_t> sending_flag_;	      /* sending_, for rds-info */
+	rds::Atomic<bool> sending_flag_;	      /* sending_, for rds-info */
 	bool cong_due_ = true;			      /* token holder */
 	uint32_t cong_sent_ = 0; /* version of the map sent last; token holder */
 };

@@ -27,10 +27,10 @@ void rds_path::ack_fn(struct rds_timer *t)
 {
 	rds_path *p = rds::container_of(t, &rds_path::ack_timer_);
 
-	bool news = rds::announce_then_look([p] { p->ack_armed_.store(0); },
+	bool news = rds::announce_then_look([p] { p->ack_armed_.store(false); },
 					    [p] { return p->told_.load() != p->have_.load(); });
 
-	if (news && !p->ack_due_.exchange(1))
+	if (news && !p->ack_due_.exchange(true))
 		p->post(rds::kEvSend);
 }
 
@@ -154,9 +154,9 @@ void rds_path::want_ack(bool now)
 {
 	if (now) {
 		conn.net.count(RDS_S_recv_ack_required);
-		if (!ack_due_.exchange(1))
+		if (!ack_due_.exchange(true))
 			post(rds::kEvSend);
-	} else if (!ack_armed_.load() && !ack_armed_.exchange(1)) {
+	} else if (!ack_armed_.load() && !ack_armed_.exchange(true)) {
 		rds_timer_arm(&ack_timer_, rds::kAckDelayNs);
 	}
 }
@@ -164,7 +164,7 @@ void rds_path::want_ack(bool now)
 /* An ack is due and no message there to carry it.  Token holder. */
 void rds_path::queue_ack()
 {
-	if (!ack_due_.exchange(0) || peer() != rds::Peer::kAcks)
+	if (!ack_due_.exchange(false) || peer() != rds::Peer::kAcks)
 		return;
 
 	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
@@ -187,7 +187,7 @@ void rds_path::stamp_acks(Batch &b)
 	/* Whoever it will be, it acknowledges by number. */
 	bool will = peer() == rds::Peer::kUnknown && conn.trans.caps & RDS_CAP_NUMBERED;
 
-	b.due = acks && ack_due_.exchange(0);
+	b.due = acks && ack_due_.exchange(false);
 	b.told = acks ? have_.load() : 0;
 	for (unsigned int i = first; i < b.n; i++) {
 		rds::wire::put64(b.msgs[i]->hdr.ack, b.told ? b.told - 1 : 0);
@@ -208,7 +208,7 @@ void rds_path::settle_acks(const Batch &b, uint64_t bytes)
 
 	if (bytes <= begun) {
 		if (b.due)
-			ack_due_.store(1);
+			ack_due_.store(true);
 	} else if (b.told) {
 		told_.store(b.told);
 	}

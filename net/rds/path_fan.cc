@@ -79,7 +79,7 @@ void rds_conn::open_gate()
 
 		if (!gated.load() || !p.delivered_all_locked(fan_seq))
 			return;
-		gated.store(0);
+		gated.store(false);
 	}
 	for_each_path([](rds::Path &p) {
 		if (p.index)
@@ -105,7 +105,7 @@ void rds_conn::begin_fold()
 		rds::Guard g(p.lock);
 
 		fold_seq = p.reserve_locked();
-		gated.store(0);
+		gated.store(false);
 		n_paths.store_release(1);
 		agreed.store(1);
 	}
@@ -151,7 +151,7 @@ bool rds_path::fan_out_locked()
 		return false;
 	conn.blocks = 0;
 	conn.fan_seq = tx_seq_.load() - 1;
-	conn.gated.store(1);
+	conn.gated.store(true);
 	conn.n_paths.store_release(conn.agreed.load());
 	return true;
 }

@@ -66,7 +66,7 @@ bool rds_path::step_aside_locked(rds::Message *m)
 		conn.fcong->held.fetch_add(1);
 		rds::full_fence();
 		if (!conn.fcong->test(port))
-			port_cleared_.store(1);
+			port_cleared_.store(true);
 	}
 	return true;
 }
@@ -84,7 +84,7 @@ bool rds_path::join_held_locked(rds::Message *m)
 /* Messages for ports that are not full any more (@all: or still are) are queued again. */
 void rds_path::return_held_locked(bool all, rds::HeldPorts::Ports &gone)
 {
-	port_cleared_.store(0);
+	port_cleared_.store(false);
 	rds::full_fence();
 	full_ports_.take([&](const rds::HeldPort &h) { return all || !conn.fcong->test(h.port); },
 			 gone);
@@ -142,6 +142,6 @@ bool rds_path::holds(uint16_t port)
 
 void rds_path::port_cleared()
 {
-	port_cleared_.store(1);
+	port_cleared_.store(true);
 	post(rds::kEvSend);
 }

@@ -36,7 +36,7 @@ void rds_path::ask()
 		return;
 	}
 	asking_ = true;
-	heard.store(0);
+	heard.store(false);
 	arm(rds::kAskNs);
 	send_probe();
 }
@@ -52,8 +52,8 @@ void rds_path::refuse_newcomer()
 /* Receiving. */
 void rds_path::first_heard()
 {
-	heard.store(1);
-	spoken_.store(1);
-	parted.store(0);
+	heard.store(true);
+	spoken_.store(true);
+	parted.store(false);
 	post(rds::kEvHeard);
 }

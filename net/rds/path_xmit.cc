@@ -15,7 +15,7 @@ unsigned int rds_send_batch_count = kSendBatchDefault;
 void rds_path::take_token_locked()
 {
 	sending_ = true;
-	sending_flag_.store(1);
+	sending_flag_.store(true);
 }
 
 bool rds_path::take_token()
@@ -35,7 +35,7 @@ bool rds_path::take_token()
 void rds_path::release_token()
 {
 	sending_ = false;
-	sending_flag_.store(0);
+	sending_flag_.store(false);
 	if (!open_)
 		rds_work_queue(&work_);
 }
@@ -145,7 +145,7 @@ bool rds_path::settle(Batch &b, long n)
 {
 	bool broken = n < 0 && n != -rds::err::kEagain;
 	uint64_t bytes = n > 0 ? static_cast<uint64_t>(n) : 0;
-	bool go_on = true, fanned = false;
+	bool go_on = true, fanned;
 	rds::RcuReader rcu;
 	rds::MsgList done;
 

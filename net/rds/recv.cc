@@ -152,7 +152,7 @@ int deliver(Path &p, Message *m, const wire::Fields &f)
 				   : s->deliver(m, p.arriving, spill)) {
 	case Deliver::kTaken:
 		if (RDS_UNLIKELY(!p.reached.load()))
-			p.reached.store(1);
+			p.reached.store(true);
 		break;
 	case Deliver::kClosed:
 		p.arriving.store(0);

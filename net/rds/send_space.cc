@@ -22,7 +22,7 @@ bool SendSpace::wait_for_room(struct rds_socket *s)
 {
 	if (has_room(s))
 		return true;
-	waiting_.exchange(1);
+	waiting_.exchange(true);
 	return has_room(s);
 }
 
@@ -40,7 +40,7 @@ void SendSpace::give(struct rds_socket *s, uint32_t bytes, uint32_t mem, unsigne
 	mem_.sub(mem);
 	if (RDS_UNLIKELY(mem_.overpaid()))
 		mem_.take_back(s);
-	if (RDS_UNLIKELY(waiting_.load_seq()) && has_room(s) && waiting_.exchange(0))
+	if (RDS_UNLIKELY(waiting_.load_seq()) && has_room(s) && waiting_.exchange(false))
 		wake |= RDS_WAKE_WRITE;
 	if (wake)
 		rds_socket_wake(s, wake);

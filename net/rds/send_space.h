@@ -83,9 +83,9 @@ private:
 	bool wait_or_take(struct rds_socket *s, uint32_t bytes, uint32_t mem);
 	bool has_room(struct rds_socket *s) const;
 
-	Atomic<uint32_t> bytes_;   /* payload queued and not acknowledged */
-	MemAccount mem_;	   /* memory of the same messages */
-	Atomic<uint32_t> waiting_; /* somebody found it full and was not woken yet */
+	Atomic<uint32_t> bytes_; /* payload queued and not acknowledged */
+	MemAccount mem_;	 /* memory of the same messages */
+	Atomic<bool> waiting_;	 /* somebody found it full and was not woken yet */
 };
 
 } // namespace rds

@@ -66,7 +66,7 @@ Status rds_socket::attach(const struct rds_endpoint &want)
 		st = net->bind.add(*this, ep, net->seed);
 	}
 	if (st.ok())
-		bound_flag.store_release(1);
+		bound_flag.store_release(true);
 	else if (!chosen)
 		give_transport_back();
 	return st;
@@ -135,7 +135,7 @@ Status rds_socket::set_tos(uint8_t value)
 void rds_socket::release()
 {
 	/* Whoever delivers looks at this under recv_lock, which drop_received() takes after it. */
-	dead.store(1);
+	dead.store(true);
 	drop_received();
 	if (is_bound()) {
 		net->bind.remove(*this);
@@ -237,7 +237,7 @@ void rds_socket_set_cong_monitor(struct rds_socket *s, int on, uint64_t mask)
 
 void rds_socket_cong_monitor(const struct rds_socket *s, int *on, uint64_t *mask)
 {
-	*on = s->monitor_on.load() != 0;
+	*on = s->monitor_on.load();
 	*mask = s->monitor_mask.load();
 }
 
@@ -248,13 +248,13 @@ void rds_socket_set_recverr(struct rds_socket *s, int on)
 
 int rds_socket_recverr(const struct rds_socket *s)
 {
-	return s->recverr.load() != 0;
+	return s->recverr.load();
 }
 
 void rds_socket_set_trace(struct rds_socket *s, int on)
 {
-	uint32_t now = on != 0;
-	uint32_t was = s->tracing.exchange(now);
+	bool now = on != 0;
+	bool was = s->tracing.exchange(now);
 
 	if (now && !was)
 		rds::trace_users.fetch_add(1);

@@ -106,8 +106,8 @@ struct rds_socket final {
 	rds::HashNode bind_node;
 	rds::Net *const net;
 	struct rds_endpoint bound = {};
-	rds::Atomic<uint8_t> bound_flag;
-	rds::Atomic<uint8_t> dead; /* released */
+	rds::Atomic<bool> bound_flag;
+	rds::Atomic<bool> dead; /* released */
 
 	rds::Mutex<RDS_RANK_BIND> bind_lock; /* bind, set_transport, set_tos */
 	/* Pinned; set under bind_lock, and constant once we are bound, or it was asked for. */
@@ -129,14 +129,14 @@ struct rds_socket final {
 
 	rds::Spinlock<RDS_RANK_RECV> recv_lock;
 	rds::List<rds::Message, &rds::Message::recv_link> arrived RDS_GUARDED_BY(recv_lock);
-	rds::Atomic<uint32_t> arrived_any; /* arrived is not empty; written under recv_lock */
-	rds::Atomic<uint32_t> wake_each;   /* wake for every message; stays set */
-	rds::Atomic<uint32_t> congested;   /* our port's bit is set; written under recv_lock */
-	rds::Atomic<uint32_t> rcv_bytes;   /* payload not read yet */
-	rds::MemAccount rcv_mem;	   /* memory of the same messages */
+	rds::Atomic<bool> arrived_any;	 /* arrived is not empty; written under recv_lock */
+	rds::Atomic<bool> wake_each;	 /* wake for every message; stays set */
+	rds::Atomic<bool> congested;	 /* our port's bit is set; written under recv_lock */
+	rds::Atomic<uint32_t> rcv_bytes; /* payload not read yet */
+	rds::MemAccount rcv_mem;	 /* memory of the same messages */
 	rds::Mutex<RDS_RANK_READER> reader;
 	rds::List<rds::Message, &rds::Message::recv_link> reading RDS_GUARDED_BY(reader);
-	rds::Atomic<uint32_t> reading_any; /* reading is not empty; written under reader */
+	rds::Atomic<bool> reading_any; /* reading is not empty; written under reader */
 	/* Made when first needed; given back under both locks. */
 	rds::RecvFlows *recv_flows RDS_GUARDED_BY(recv_lock) = nullptr;
 
@@ -146,15 +146,15 @@ struct rds_socket final {
 	rds::List<rds::CongWaiter, &rds::CongWaiter::sock_link> waits;
 	unsigned int n_waits = 0;
 	rds::ListNode monitor_link;
-	rds::Atomic<uint32_t> monitor_on;
+	rds::Atomic<bool> monitor_on;
 	rds::Atomic<uint64_t> monitor_mask;
 	rds::Atomic<uint64_t> cong_notice; /* ports (mod 64) to report by RDS_CMSG_CONG_UPDATE */
-	rds::Atomic<uint32_t> cong_event;  /* without monitor: readable once */
+	rds::Atomic<bool> cong_event;	   /* without monitor: readable once */
 
 	rds::Atomic<rds::RdmaSide *> rdma; /* made when first needed; ours until destroyed */
 	rds::Atomic<uint32_t> notices;	   /* of operations, to be read */
-	rds::Atomic<uint32_t> recverr;
-	rds::Atomic<uint32_t> tracing;
+	rds::Atomic<bool> recverr;
+	rds::Atomic<bool> tracing;
 
 private:
 	rds::Status attach(const struct rds_endpoint &want);

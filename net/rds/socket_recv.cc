@@ -62,7 +62,7 @@ Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool sp
 		if (RDS_UNLIKELY(m->hdr.ext[0]))
 			note_place(*m);
 		if (first)
-			arrived_any.store(1);
+			arrived_any.store(true);
 
 		uint32_t bytes = rcv_bytes.fetch_add(m->len) + m->len;
 		uint64_t mem = rcv_mem.add(m->charge) + m->charge;
@@ -90,9 +90,9 @@ Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool sp
  */
 bool rds_socket::congest()
 {
-	congested.exchange(1);
+	congested.exchange(true);
 	if (below_low_water()) {
-		congested.store(0);
+		congested.store(false);
 		return false;
 	}
 	return lcong->set(bound.port);
@@ -107,17 +107,17 @@ bool rds_socket::below_low_water() const
 
 void rds_socket::maybe_uncongest()
 {
-	bool changed = false;
+	bool changed;
 
 	if (!below_low_water())
 		return;
 	{
 		Guard g(recv_lock);
 
-		if (congested.load() && below_low_water()) {
-			congested.store(0);
-			changed = lcong->clear(bound.port);
-		}
+		if (!congested.load() || !below_low_water())
+			return;
+		congested.store(false);
+		changed = lcong->clear(bound.port);
 	}
 	if (changed)
 		rds::CongTable::local_changed(*net, *lcong, bound.port, false);
@@ -129,8 +129,8 @@ void rds_socket::take_arrived()
 	if (arrived.empty())
 		return;
 	reading.splice_back(arrived);
-	reading_any.store(1);
-	arrived_any.store_release(0);
+	reading_any.store(true);
+	arrived_any.store_release(false);
 }
 
 Message *rds_socket::recv_head()
@@ -149,7 +149,7 @@ void rds_socket::recv_pop(Message *m)
 
 	reading.remove(m);
 	if (reading.empty())
-		reading_any.store(0);
+		reading_any.store(false);
 	rds::message_put(m);
 	net->count(RDS_S_recv_delivered);
 	net->count(RDS_S_recv_bytes_freed_fromsock, len);
@@ -173,7 +173,7 @@ unsigned int rds_socket::poll()
 
 	if (readable() || zcopy_count.load())
 		mask |= RDS_POLL_IN;
-	if (cong_event.load() && cong_event.exchange(0) && !monitor_on.load())
+	if (cong_event.load() && cong_event.exchange(false) && !monitor_on.load())
 		mask |= RDS_POLL_CONG;
 	if (writable())
 		mask |= RDS_POLL_OUT;
@@ -195,8 +195,8 @@ void rds_socket::drop_received()
 		no_more = recv_flows;
 		recv_flows = nullptr;
 		gone.splice_back(arrived);
-		arrived_any.store(0);
-		was_congested = congested.exchange(0);
+		arrived_any.store(false);
+		was_congested = congested.exchange(false);
 		if (was_congested)
 			was_congested = lcong->clear(bound.port);
 	}
@@ -300,7 +300,7 @@ unsigned int rds_socket_poll(struct rds_socket *s)
 
 void rds_socket_wake_each(struct rds_socket *s)
 {
-	s->wake_each.store(1);
+	s->wake_each.store(true);
 }
 
 } // extern "C"

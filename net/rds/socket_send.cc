@@ -78,7 +78,7 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 	if (RDS_UNLIKELY(m->rdma()))
 		rds::msg_rdma_stamp(*m);
 	else if (RDS_UNLIKELY(m->zcopy()))
-		path.conn.lends.store(1);
+		path.conn.lends.store(true);
 
 	/* Once queued the message may be gone: nothing of it is used below. */
 	uint32_t len = m->len, charge = m->charge;

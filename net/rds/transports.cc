@@ -196,13 +196,12 @@ struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st)
 
 void rds_net_destroy(struct rds_net *net)
 {
-	net->dying.store_release(1);
+	net->dying.store_release(true);
 	{
 		Guard g(registry->nets_lock);
 
 		registry->nets.remove(net);
 	}
-	net->conns.stop_sweep();
 	net->conns.kill_all(nullptr);
 	net->conns.stop_sweep(); /* its paths may have called for it until now */
 	destroy(net);

@@ -51,6 +51,10 @@ void leave(Thing *t, bool now)
 	auto later = [&] { t->count(); };
 	later();
 }
+bool never(Thing *)
+{
+	return false; /* whatever it is */
+}
 """
 
 
@@ -89,12 +93,17 @@ class Gen(unittest.TestCase):
             "drop: n = TWICE(x)", "operator: x != kTable[0] => x == kTable[0]",
             "constant: 0 => 0 + 1 in kTable[0];"])
 
+    def test_what_is_nothing_returns_at_once(self):
+        self.assertEqual(self.texts("never"), [
+            "constant: false => true in return false;"])
+
     def test_members_and_lambdas(self):
         self.assertIn("operator: n += 2 => n -= 2", self.texts("Thing::count"))
         self.assertEqual(self.texts("leave").count("drop: t->count()"), 1)
 
     def test_what_the_compiler_must_know_stays(self):
-        self.assertEqual({s.function for s in self.found}, {"Thing::more", "Thing::count", "leave"})
+        self.assertEqual({s.function for s in self.found}, {"Thing::more", "Thing::count", "leave",
+                                                           "never"})
         self.assertFalse([s for s in self.found if "2 + 1" in s.old or s.old in ("5", "7", "3")])
 
     def test_lines_stay_and_all_compile(self):

@@ -319,4 +319,36 @@ TEST_F(Cong, SoManyPortsOfOneSocketAreWaitedFor)
 	}
 }
 
+/* The first news of two at once. */
+TEST_F(Cong, TwoMakeRoomForBitsAtOnce)
+{
+	for (unsigned int host = 60; host < 80; host++) {
+		CongMap *m = table().get(host::addr4(host), net->core()->seed);
+
+		sim::options().preempt_per_1000 = 400;
+		for (int i = 0; i < 4; i++)
+			sim::spawn("bits", [m] {
+				EXPECT_TRUE(m->ensure_bits(RDS_MAY_SLEEP).ok());
+				m->set(7);
+			});
+		sim::run_ready();
+		sim::options().preempt_per_1000 = 0;
+		EXPECT_TRUE(m->test(7));
+	}
+}
+
+/* That nothing is full takes no memory. */
+TEST_F(Cong, AnEmptyMapNeedsNoRoom)
+{
+	CongMap *m = table().get(remote, net->core()->seed);
+	size_t blocks = host::usage().blocks;
+	uint64_t words[rds::kCongMapWords] = {};
+
+	EXPECT_TRUE(m->replace(words).ok());
+	EXPECT_EQ(host::usage().blocks, blocks);
+	words[3] = 1;
+	EXPECT_TRUE(m->replace(words).ok());
+	EXPECT_EQ(host::usage().blocks, blocks + 1);
+}
+
 } // namespace

@@ -381,12 +381,12 @@ TEST_F(ConnIdle, APathDoesNotRetireWhileAnotherFolds)
 
 	rds::Conn &c = w().path->conn;
 
-	for (rds::Atomic<uint32_t> *some : {&c.fold_wanted, &c.folding}) {
-		some->store(1);
+	for (bool wanted : {true, false}) {
+		wanted ? c.fold_wanted.store(true) : c.folding.store(1);
 		w().path->retire();
 		sim::run_ready();
 		EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kRefused);
-		some->store(0);
+		wanted ? c.fold_wanted.store(false) : c.folding.store(0);
 	}
 	w().path->retire();
 	sim::run_ready();

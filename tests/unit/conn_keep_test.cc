@@ -76,8 +76,8 @@ TEST_F(ConnKeep, WhatWasRefusedIsAskedAgainLater)
 	for (uint32_t idle_ms : {200u, 3000u}) {
 		tun().idle_timeout_ms = idle_ms;
 		parted();
-		conn().fold_wanted.store(1); /* others' messages are about to come */
-		conn().urged.store(1);
+		conn().fold_wanted.store(true); /* others' messages are about to come */
+		conn().urged.store(true);
 		ASSERT_TRUE(asked());
 		EXPECT_EQ(conn().fate.load(), Fate::kRetiring);
 		ASSERT_TRUE(kept());
@@ -89,7 +89,7 @@ TEST_F(ConnKeep, WhatWasRefusedIsAskedAgainLater)
 		EXPECT_EQ(conn().urged.load(), 0u);
 		EXPECT_EQ(conn().idle_since_ns, then);
 		EXPECT_EQ(conn().not_before_ns, then + rds::kSweepAgainNs);
-		conn().fold_wanted.store(0);
+		conn().fold_wanted.store(false);
 		ASSERT_TRUE(asked());
 		EXPECT_GE(sim::now_ns() - then, rds::kSweepAgainNs);
 		EXPECT_GE(sim::now_ns() - then, idle_ms * kMs);
@@ -168,10 +168,10 @@ TEST_F(ConnKeep, APongIsNoMessage)
 	EXPECT_FALSE(p.has_queued());
 	ASSERT_EQ(s->send(host::endpoint(peer, 5000), pattern(10)), 0);
 	EXPECT_TRUE(p.has_messages());
-	conn().passive.store(1);
+	conn().passive.store(true);
 	EXPECT_FALSE(p.has_messages());
 	EXPECT_TRUE(p.has_queued());
-	conn().passive.store(0);
+	conn().passive.store(false);
 }
 
 /* What steps aside for a full port is a message as much as any other. */

@@ -198,6 +198,16 @@ TEST_F(IbLink, ACompletionOfNothingIsNone)
 	EXPECT_EQ(end.given_back, 1u);
 }
 
+/* Nor can what was not posted have failed. */
+TEST_F(IbLink, AFailureOfNothingIsNone)
+{
+	end.up(8, 8);
+	greet();
+	rds_ib_link_failed(&end.link, end.next_slot(), 4);
+	rds_ib_link_failed(&end.link, end.next_slot() + 1, 4);
+	EXPECT_EQ(end.link.failed, 0);
+}
+
 /* The same at every place around the end of 32 bits. */
 TEST_F(IbLink, PositionsWrap)
 {
@@ -352,6 +362,18 @@ TEST_F(IbLink, AdapterRefusingItsOwnFrameEndsIt)
 	rds_ib_link_keepalive(&end.link);
 	rds_ib_link_keepalive(&end.link);
 	EXPECT_EQ(end.drops, std::vector<enum rds_drop_reason>{RDS_DROP_SEND});
+}
+
+/* What was not posted did not bring any credits back. */
+TEST_F(IbLink, ARefusedUpdateIsNotCounted)
+{
+	end.up(8, 8, 8);
+	greet();
+	end.send_error = -EIO;
+	for (int i = 0; i < 6; i++)
+		end.arrive(kEmpty);
+	EXPECT_EQ(end.drops, std::vector<enum rds_drop_reason>{RDS_DROP_SEND});
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_credit_updates], 0u);
 }
 
 /* ---- credits ---- */

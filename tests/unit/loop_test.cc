@@ -38,6 +38,27 @@ TEST_F(Loop, EndsAtOnceWhenAskedTo)
 	EXPECT_TRUE(s.recv());
 }
 
+/* A receiver whose limit was lowered refuses what is on its way, and is in nobody else's. */
+TEST_F(Loop, WhoIsRefusedStepsAside)
+{
+	host::Socket s(*net), full(*net), other(*net);
+
+	ASSERT_EQ(s.bind(host::endpoint(a1, 4000)), 0);
+	ASSERT_EQ(full.bind(host::endpoint(a2, 5000)), 0);
+	ASSERT_EQ(other.bind(host::endpoint(a2, 5001)), 0);
+	ASSERT_EQ(s.send(host::endpoint(a2, 5000), pattern(1000, 1)), 0);
+	sim::run_ready();
+	full.sock().rcvbuf = 30;
+	ASSERT_EQ(s.send(host::endpoint(a2, 5000), pattern(10, 2)), 0);
+	ASSERT_EQ(s.send(host::endpoint(a2, 5001), pattern(10, 3)), 0);
+	sim::run_ready();
+	EXPECT_GT(net->stat(RDS_S_recv_sock_full), 0u);
+	EXPECT_TRUE(other.recv()) << "without any pause";
+	EXPECT_TRUE(full.recv());
+	sim::run_for(100ull * 1000 * 1000);
+	EXPECT_TRUE(full.recv());
+}
+
 /* A full receiver: its sender goes on after a pause.  The messages of a socket with ordering hints
  * do not step aside, so nothing but that pause brings them. */
 TEST_F(Loop, TriesAFullReceiverAgain)

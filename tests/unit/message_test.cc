@@ -89,4 +89,14 @@ TEST_F(Messages, AccessorsShowTheWire)
 	message_put(m);
 }
 
+/* One byte after the other: what is allocated is charged, and no more. */
+TEST_F(Messages, AnEmptyOneIsChargedItself)
+{
+	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
+
+	ASSERT_NE(m, nullptr);
+	EXPECT_EQ(m->charge, sizeof(rds::Message));
+	rds::message_put(m);
+}
+
 } // namespace

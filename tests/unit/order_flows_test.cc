@@ -111,12 +111,12 @@ TEST_F(OrderFlows, AHomeThatIsDownIsNotTheLeastLoaded)
 TEST_F(OrderFlows, NothingLeavesWhileTheGateIsShut)
 {
 	say('a', Order::kUnordered);
-	conn().gated.store(1);
+	conn().gated.store(true);
 	say('b', Order::kUnordered);
 	say('c', Order::kUnordered);
 	EXPECT_EQ(letters(*first) + letters(*other), "");
 	EXPECT_EQ(count(RDS_S_send_order_away), 0u);
-	conn().gated.store(0);
+	conn().gated.store(false);
 }
 
 /* The first that may leave has all paths made. */
@@ -468,7 +468,7 @@ TEST_F(OrderFlows, OnlyWhoAsksIsTold)
 	ASSERT_EQ(letters(*other), "c");
 	EXPECT_EQ(tells(*other), 0u) << "it may be anybody";
 	ASSERT_EQ(hello(*other, 8, 2), RDS_RECV_SKIP);
-	conn().orders.store(0);
+	conn().orders.store(false);
 	say('d', Order::kUnordered);
 	EXPECT_EQ(letters(*home), "ad");
 	EXPECT_EQ(tells(*home), 1u) << "a, and not d";

@@ -203,7 +203,7 @@ TEST_F(OrderTest, TheHeaderSaysWhichItIs)
 
 TEST_F(OrderTest, APeerThatDoesNotKnowHintsGetsEverythingInOrder)
 {
-	conn().orders.store(0);
+	conn().orders.store(false);
 	for (char c : {'a', 'b', 'c'})
 		say(c, Order::kUnordered);
 	EXPECT_EQ(letters(*home), "abc");
@@ -248,8 +248,8 @@ TEST_F(OrderTest, NobodyWaitsForAPathThatHasRetired)
 
 	for (char letter : {'a', 'b', 'c'})
 		say(letter, Order::kUnordered);
-	c.passive.store(1);
-	c.urged.store(1);
+	c.passive.store(true);
+	c.urged.store(true);
 	rds_path_drop(home->path, RDS_DROP_SEND);
 	sim::run_ready();
 	ASSERT_EQ(home->path->state(), rds::PathState::kDown);
@@ -297,8 +297,8 @@ TEST_F(OrderTest, APathThatIsWaitedForDoesNotRetire)
 		say(letter, Order::kUnordered);
 	say('o', Order::kOrdered);
 	ASSERT_EQ(c.waiting.load(), 1u);
-	c.passive.store(1);
-	c.urged.store(1);
+	c.passive.store(true);
+	c.urged.store(true);
 	rds_path_drop(home->path, RDS_DROP_SEND);
 	sim::run_ready();
 	c.fate.store(rds::Fate::kRetiring);

@@ -262,7 +262,7 @@ TEST_F(PathFan, FoldingWaitsForASender)
 	std::string before = wires()[0]->history();
 
 	wires()[1]->on_xmit = [&] {
-		conn().fold_wanted.store(1);
+		conn().fold_wanted.store(true);
 		rds_path_drop(wires()[0]->path, RDS_DROP_PATHS);
 		sim::run_for(1000 * kMs);
 		EXPECT_EQ(wires()[0]->history(), before + " close");

@@ -329,11 +329,11 @@ TEST_F(PathHold, NothingStepsAsideWhileTheFirstIsEmptied)
 {
 	fill_up();
 	ASSERT_EQ(send(*s, 5), 0);
-	wire().path->conn.gated.store(1);
+	wire().path->conn.gated.store(true);
 	peer_map({5});
 	open_up();
 	EXPECT_EQ(said(), "9:1 5:2 ");
-	wire().path->conn.gated.store(0);
+	wire().path->conn.gated.store(false);
 }
 
 /* A path that waits for somebody is not idle. */
@@ -425,6 +425,25 @@ TEST_F(PathHold, CancelOfPortZeroIsOfThatPort)
 	rds_socket_cancel(s->core(), &zero);
 	EXPECT_EQ(queued(RDS_QUEUE_SEND), 1u) << "aside";
 	EXPECT_EQ(net->stat(RDS_S_send_cancelled), 0u);
+}
+
+/* Those for ports that are still full are left where they are, and get no numbers. */
+TEST_F(PathHold, OnlyAClearPortsReturn)
+{
+	fill_up();
+	for (uint16_t port : {5, 6, 5, 6, 6})
+		ASSERT_EQ(send(*s, port), 0);
+	peer_map({5, 6});
+	open_up();
+	ASSERT_EQ(said(), "9:1 ");
+
+	uint64_t next = wire().path->next_tx_seq();
+
+	peer_map({6});
+	EXPECT_EQ(said(), "9:1 5:2 5:4 ");
+	EXPECT_EQ(wire().path->next_tx_seq(), next + 2);
+	peer_map({});
+	EXPECT_EQ(wire().path->next_tx_seq(), next + 5);
 }
 
 } // namespace

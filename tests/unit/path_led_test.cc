@@ -71,12 +71,12 @@ TEST_F(PathLed, ItCallsBehindTheFirst)
 	up(first());
 	ASSERT_EQ(first().path->peer(), rds::Peer::kUnknown);
 	expect_silence();
-	for (rds::Atomic<uint32_t> *fold : {&conn().fold_wanted, &conn().folding}) {
+	for (bool wanted : {true, false}) {
 		/* Its peer is known from here on. */
 		ASSERT_EQ(hello(first(), 8, 0), RDS_RECV_SKIP);
-		fold->store(1);
+		wanted ? conn().fold_wanted.store(true) : conn().folding.store(1);
 		expect_silence();
-		fold->store(0);
+		wanted ? conn().fold_wanted.store(false) : conn().folding.store(0);
 	}
 	third().path->post(rds::kEvWant);
 	sim::run_ready();

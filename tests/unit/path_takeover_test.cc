@@ -69,6 +69,7 @@ TEST_F(PathTakeover, WhatWasSaidBeforeIsNoAnswer)
  * only. */
 TEST_F(PathTakeover, AnAnswerIsGoodForAMoment)
 {
+	sim::run_for(1000 * kMs);
 	accept();
 	speak();
 	ASSERT_EQ(refused(), 1u);

@@ -229,13 +229,13 @@ TEST_F(RecvBounds, ReasonsToPoll)
 	EXPECT_EQ(rds_socket_poll(s->core()),
 		  static_cast<unsigned int>(RDS_POLL_OUT | RDS_POLL_IN));
 	c.zcopy_count.store(0);
-	c.cong_event.store(1);
+	c.cong_event.store(true);
 	EXPECT_EQ(rds_socket_poll(s->core()),
 		  static_cast<unsigned int>(RDS_POLL_OUT | RDS_POLL_CONG));
 	EXPECT_EQ(rds_socket_poll(s->core()), static_cast<unsigned int>(RDS_POLL_OUT)) << "once";
 	/* A monitor hears of it by its notice. */
 	rds_socket_set_cong_monitor(s->core(), 1, ~0ull);
-	c.cong_event.store(1);
+	c.cong_event.store(true);
 	EXPECT_EQ(rds_socket_poll(s->core()), static_cast<unsigned int>(RDS_POLL_OUT));
 	EXPECT_EQ(c.cong_event.load(), 0u);
 	rds_socket_set_cong_monitor(s->core(), 0, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One numbered flow (recv_query.h), at the bounds of what it follows. */
+/* One numbered flow (recv_query.h), at the bounds of what it follows; and who has which. */
 #include "fixture.h"
+#include "net/rds/hash.h"
 #include "net/rds/recv_query.h"
 
 namespace
@@ -208,6 +209,133 @@ TEST(RecvFlowTest, ArrivingInAGapMovesNoEnd)
 		EXPECT_EQ(a.f.then.seen, at + 4);
 		EXPECT_EQ(a.f.span(), 4u) << "from what is missing first";
 	}
+}
+
+/* Of a row that is full whoever was silent for longest goes, wherever he is. */
+TEST(RecvFlowsTest, TheLongestSilentGoes)
+{
+	constexpr uint32_t kSeed = 5;
+	std::vector<struct rds_endpoint> row;
+
+	for (uint16_t port = 2; row.size() <= rds::kFlowWays; port++) {
+		uint32_t both = uint32_t{port} << 16 | port;
+
+		if (!(rds::hash_addr(host::addr4(1), kSeed ^ both) % rds::kFlowRows))
+			row.push_back(host::endpoint(host::addr4(1), port));
+	}
+	for (unsigned int silent = 0; silent < rds::kFlowWays; silent++) {
+		rds::RecvFlows flows(kSeed);
+
+		for (int round = 0; round < 2; round++)
+			for (unsigned int i = 0; i < rds::kFlowWays; i++)
+				if (!round || i != silent)
+					flows.note(row[i], {1, 1});
+		flows.note(row[rds::kFlowWays], {1, 1});
+		flows.freeze();
+		for (unsigned int i = 0; i <= rds::kFlowWays; i++)
+			EXPECT_EQ(flows.frozen(row[i]) == nullptr, i == silent) << i;
+	}
+}
+
+/* Another host, interface or port is another peer. */
+TEST(RecvFlowTest, APeerIsAllOfItsName)
+{
+	const struct rds_endpoint a = host::endpoint(host::addr6(1), 5000, 3);
+	struct rds_endpoint b[4] = {a, a, a, a};
+
+	EXPECT_TRUE(RecvFlow::same(a, b[0]));
+	b[0].addr.w[0]++;
+	b[1].addr.w[1]++;
+	b[2].scope++;
+	b[3].port++;
+	for (const struct rds_endpoint &other : b)
+		EXPECT_FALSE(RecvFlow::same(a, other));
+}
+
+/* Messages of which the header has come, with two sockets behind the path. */
+class RecvArriving : public SocketTest<0>
+{
+protected:
+	void SetUp() override
+	{
+		SocketTest::SetUp();
+		EXPECT_EQ(s->send(host::endpoint(remote, 5000), {}), 0);
+		sim::run_ready();
+		rds_path_connected(fake::wire().path);
+		sim::run_ready();
+	}
+	rds::wire::Header header(uint16_t dport, uint32_t number, uint32_t low)
+	{
+		rds::wire::Header h;
+
+		rds::wire::encode(h, 0, 5000, dport, 0);
+		rds::wire::put64(h.sequence, ++seq_);
+		if (number) {
+			EXPECT_TRUE(rds::wire::ExtWriter(h).order(number, low));
+		}
+		return h;
+	}
+	struct rds_msg *begin(const rds::wire::Header &h)
+	{
+		struct rds_msg *m = nullptr;
+
+		EXPECT_EQ(rds_recv_begin(fake::wire().path, h.sequence, nullptr, 0, RDS_ATOMIC, &m),
+			  0);
+		return m;
+	}
+	struct rds_recv_counts query(const host::Socket &whose)
+	{
+		struct rds_recv_counts c = {};
+
+		EXPECT_EQ(rds_socket_recv_query(whose.core(), nullptr, &c), 0);
+		return c;
+	}
+
+private:
+	uint64_t seq_ = 0;
+};
+
+/* It is its own socket's, not its neighbour's: neither for who asks nor for who lists all. */
+TEST_F(RecvArriving, IsOneSocketsOwn)
+{
+	host::Socket other(*net);
+
+	ASSERT_EQ(other.bind(host::endpoint(a1, 4001)), 0);
+
+	struct rds_msg *m = begin(header(4001, 0, 0));
+	struct rds_recv_look look = {};
+	struct rds_recv_counts c = {};
+
+	EXPECT_EQ(query(*s).held, 0u);
+	EXPECT_EQ(query(other).held, 1u);
+	rds_recv_look(net->core(), &look);
+	rds_socket_recv_counts(s->core(), &look, &c);
+	EXPECT_EQ(c.held, 0u);
+	rds_socket_recv_counts(other.core(), &look, &c);
+	EXPECT_EQ(c.held, 1u);
+	ASSERT_EQ(rds_recv_lock(other.core()), 0);
+	rds_socket_recv_counts(other.core(), &look, &c);
+	EXPECT_EQ(c.held, RDS_RECV_UNKNOWN) << "a reader is at it";
+	rds_recv_unlock(other.core());
+	rds_msg_put(m);
+	m = begin(header(4000, 0, 0));
+	EXPECT_EQ(query(*s).held, 1u);
+	EXPECT_EQ(query(other).held, 0u);
+	rds_msg_put(m);
+}
+
+/* Behind one that is beyond all bounds nobody knows what is missing. */
+TEST_F(RecvArriving, OfAFlowThatIsLostNothingIsKnown)
+{
+	ASSERT_EQ(fake::arrive(fake::wire().path, header(4000, 1, 1)), 0);
+	ASSERT_EQ(fake::arrive(fake::wire().path, header(4000, 3 + kOrderWindow, 2)), 0);
+	ASSERT_TRUE(s->recv() && s->recv());
+
+	struct rds_msg *m = begin(header(4000, 4, 2));
+
+	EXPECT_EQ(query(*s).held, 1u);
+	EXPECT_EQ(query(*s).span, RDS_RECV_UNKNOWN);
+	rds_msg_put(m);
 }
 
 } // namespace

@@ -392,9 +392,9 @@ TEST_F(RecvQuery, WhatIsDroppedIsNotHeld)
 
 	/* A socket that is being closed. */
 	m = begin(header());
-	s->core()->dead.store(1);
+	s->core()->dead.store(true);
 	ASSERT_EQ(rds_recv_incoming(path(), m), 0);
-	s->core()->dead.store(0);
+	s->core()->dead.store(false);
 	expect(0, 0);
 }
 

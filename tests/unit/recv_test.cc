@@ -93,14 +93,14 @@ TEST_F(Recv, DropsWhatIsForNobodyOrForAClosedSocket)
 TEST_F(Recv, DropsWhatIsForASocketThatIsJustBeingClosed)
 {
 	/* Between the two steps of release(): it says that it is dead, then it leaves the table. */
-	s->core()->dead.store(1);
+	s->core()->dead.store(true);
 	EXPECT_EQ(arrive(path(), 1, 5000, 4000, pattern(10)), 0);
 	EXPECT_EQ(net->stat(RDS_S_recv_drop_dead_sock), 1u);
 	s->core()->rcv_mem.add(UINT32_MAX); /* full as well: still no reason to wait */
 	EXPECT_EQ(arrive(path(), 2, 5000, 4000, pattern(10)), 0);
 	EXPECT_EQ(net->stat(RDS_S_recv_drop_dead_sock), 2u);
 	s->core()->rcv_mem.sub(UINT32_MAX);
-	s->core()->dead.store(0);
+	s->core()->dead.store(false);
 }
 
 TEST_F(Recv, SkipsRetransmittedOnesThatDidArrive)

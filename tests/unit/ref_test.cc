@@ -41,4 +41,29 @@ TEST(AnnounceThenLook, OneOfBothSeesTheOther)
 	EXPECT_EQ(blind, 0u);
 }
 
+/* Two who take references at once: each gets one, and gives one back. */
+TEST(RefCount, NoReferenceIsLost)
+{
+	constexpr uint32_t kEach = 1000000;
+	rds::RefCount refs(1);
+	rds::Atomic<uint32_t> there;
+	uint32_t given = 0;
+
+	auto take = [&] {
+		there.fetch_add(1);
+		while (there.load() < 2)
+			std::this_thread::yield();
+		for (uint32_t i = 0; i < kEach; i++)
+			EXPECT_TRUE(refs.get_unless_zero());
+	};
+	std::thread other(take);
+
+	take();
+	other.join();
+	while (given < 2 * kEach + 1 && !refs.put())
+		given++;
+	EXPECT_EQ(given, 2 * kEach);
+	EXPECT_FALSE(refs.get_unless_zero()) << "the last one is gone";
+}
+
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fixture.h"
+#include "net/rds/net.h"
 
 namespace
 {
@@ -49,6 +50,22 @@ TEST_F(SocketRecv, DeliversInOrderWithTheSendersName)
 	}
 	EXPECT_FALSE(r->recv());
 	EXPECT_EQ(net->stat(RDS_S_recv_delivered), 10u);
+}
+
+/* What is received is paid for in whole steps, and no step too many. */
+TEST_F(SocketRecv, AStepThatIsFullIsPaidOnce)
+{
+	Socket other(*net);
+
+	ASSERT_EQ(other.bind(endpoint(a2, 5001)), 0);
+	send(pattern(1000));
+
+	auto beside = static_cast<uint32_t>(r->core()->rcv_mem.used()) - 1000;
+
+	ASSERT_EQ(s->send(endpoint(a2, 5001), pattern(rds::kPayStep - beside)), 0);
+	sim::run_ready();
+	ASSERT_EQ(other.core()->rcv_mem.used(), rds::kPayStep);
+	EXPECT_EQ(other.sock().charged.load(), rds::kPayStep);
 }
 
 TEST_F(SocketRecv, WakesOnceFromEmptyToNonEmpty)

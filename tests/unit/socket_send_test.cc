@@ -261,6 +261,47 @@ TEST_F(SocketSend, CancelTakesBackWhatIsNotHalfSent)
 	EXPECT_EQ(net->stat(RDS_S_send_cancelled), 3u);
 }
 
+/* The same port of another host is another destination, and another socket's nobody's. */
+TEST_F(SocketSend, CancelTakesBackOneDestination)
+{
+	const auto other = endpoint(host::addr4(98), 5000);
+	Socket t(*net);
+
+	ASSERT_EQ(t.bind(endpoint(a2, 4000)), 0);
+	ASSERT_EQ(s->send(to, pattern(100, 1)), 0);
+	ASSERT_EQ(s->send(other, pattern(100, 2)), 0);
+	ASSERT_EQ(t.send(to, pattern(100, 3)), 0);
+	rds_socket_cancel(s->core(), &to);
+	EXPECT_EQ(net->stat(RDS_S_send_cancelled), 1u);
+	EXPECT_EQ(s->core()->snd_space.bytes(), 100u);
+	EXPECT_EQ(t.core()->snd_space.bytes(), 100u);
+}
+
+/* Pages that were lent and are half out when their program closes: nobody is told, nothing stays.
+ */
+TEST_F(SocketSend, HalfALentMessageOutlivesItsSocket)
+{
+	fake::set_caps(RDS_CAP_ZEROCOPY);
+
+	auto t = std::make_unique<Socket>(*net);
+
+	ASSERT_EQ(t->bind(endpoint(a1, 4001)), 0);
+	ASSERT_EQ(t->send_zcopy(to, pattern(1000), 7), 0);
+	fake::wires()[0]->room = 48 + 8192 + 48 + 500;
+	bring_up();
+	EXPECT_EQ(t->core()->snd_space.bytes(), 1000u);
+
+	rds::Socket *core = t->core();
+
+	t->close(); /* its memory stays for a grace period */
+	EXPECT_EQ(core->snd_space.bytes(), 0u);
+	EXPECT_TRUE(core->snd_space.empty());
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(fake::frames(wire().sent).back().data, pattern(1000));
+}
+
 TEST_F(SocketSend, CancelFinishesAMessageThatIsHalfOut)
 {
 	EXPECT_EQ(s->send(to, pattern(1000, 1)), 0);
@@ -316,6 +357,26 @@ TEST_F(SocketSend, RemembersTheConnectionOfEachPeer)
 	EXPECT_EQ(s->send(other, pattern(10)), 0);
 	EXPECT_EQ(s->send(to, pattern(10)), 0);
 	EXPECT_EQ(fake::wires().size(), 2u);
+}
+
+/* Ports that cleared are waited for no longer, so that there is always room to wait for one more
+ * and for no other. */
+TEST_F(SocketSend, WaitsEndWithTheirPorts)
+{
+	host::Bytes map(8192);
+
+	EXPECT_EQ(s->send(to, pattern(10)), 0);
+	bring_up();
+	for (unsigned int round = 1; round <= 2 * rds::kMaxCongWaits; round++) {
+		map[5000 / 8] = 1 << (5000 % 8);
+		ASSERT_EQ(fake::arrive(wire().path, 0, 0, 0, map, 1), 0);
+		ASSERT_EQ(s->send(to, pattern(10)), -105);
+		EXPECT_EQ(s->core()->n_waits, 1u);
+		map[5000 / 8] = 0;
+		ASSERT_EQ(fake::arrive(wire().path, 0, 0, 0, map, 1), 0);
+		EXPECT_EQ(s->sock().woken_cong.load(), round);
+		EXPECT_EQ(s->core()->n_waits, 0u);
+	}
 }
 
 } // namespace

@@ -87,9 +87,9 @@ TEST_F(Transports, NoConnectionInANamespaceThatGoes)
 	Socket s(*net);
 
 	ASSERT_EQ(s.bind(endpoint(a1, 4000)), 0);
-	net->core()->dying.store(1);
+	net->core()->dying.store(true);
 	EXPECT_EQ(s.send(endpoint(remote, 1), pattern(1)), -100);
-	net->core()->dying.store(0);
+	net->core()->dying.store(false);
 }
 
 /* Whoever accepts while a namespace ends gets nothing: each that it got would be waited for. */
