@@ -100,14 +100,17 @@ def parse(argv):
                     help="6.1, 6.12, 7.2, two of them, or a debug kernel: uml, x86, kcsan")
     ap.add_argument("--modules", choices=["ours", "mainline"], help="in place of ours")
     ap.add_argument("--modules-dir", help="where our .ko are (default build/modules-<version>)")
-    ap.add_argument("--jobs", "-j", type=int, default=2 * max(2, os.cpu_count() or 2),
-                    help="guests at a time (default: two for each CPU)")
+    ap.add_argument("--jobs", "-j", type=int,
+                    help="guests at a time (default: two for each CPU; three of User-Mode Linux,"
+                    " which have one processor and wait more)")
     ap.add_argument("--all", action="store_true", default=bool(os.environ.get("ALL")),
                     help="those of files with EXTRA, too, which otherwise must be named")
     ap.add_argument("--repeat", type=int, default=1)
     ap.add_argument("--list", action="store_true", help="print the names and what they show")
     options = ap.parse_args(argv)
     options.kernels = options.kernel.split(",")
+    each = 3 if "uml" in options.kernels else 2
+    options.jobs = options.jobs or each * max(2, os.cpu_count() or 2)
     options.logs = vm.LOGS / f"vm-{options.kernel}"
     if len(options.kernels) > 2:
         ap.error("a test has at most two guests")
