@@ -61,7 +61,7 @@ static int check_local_vecs(const struct rds_rdma_args *args)
 	return total > args->remote_vec.bytes ? -EINVAL : 0;
 }
 
-/* What is wrong with an RDMA_ARGS besides its length, at once. */
+/* The errno for an RDMA_ARGS that is bad besides its length, at once. */
 static int parse_rdma_args(const struct rds_rdma_args *args)
 {
 	if (!args->nr_local)
@@ -71,7 +71,7 @@ static int parse_rdma_args(const struct rds_rdma_args *args)
 	return 0;
 }
 
-/* What is wrong with it for a transport that has RDMA; else it is to be carried out. */
+/* The same for a transport that has RDMA; 0: it is to be carried out. */
 static int keep_rdma(const struct cmsghdr *c, struct rds_send_cmsgs *out)
 {
 	const struct cmsghdr **kept = &out->op;
@@ -95,7 +95,7 @@ static int keep_rdma(const struct cmsghdr *c, struct rds_send_cmsgs *out)
 	return 0;
 }
 
-/* What carrying it out would end with, on a transport without RDMA. */
+/* The errno of carrying it out on a transport without RDMA. */
 static int late_errno(const struct cmsghdr *c)
 {
 	const size_t len = c->cmsg_len;

@@ -63,7 +63,7 @@ int rds_family_register(void);
 void rds_family_unregister(void);
 
 /* ---- address.c ---- */
-/* What is wrong with a sockaddr; each call has its own errno for it. */
+/* The verdict on a sockaddr; each call has its own errno for each. */
 enum rds_name_fault {
 	RDS_NAME_GOOD,
 	RDS_NAME_SHORT,	      /* too short for its family, or for any */
@@ -96,7 +96,7 @@ __poll_t rds_poll_socket(struct file *file, struct socket *sock, struct poll_tab
 void rds_wake_sleepers(struct sock *sk, unsigned int what);
 
 /* ---- cmsg.c ---- */
-/* What the control messages of one sendmsg ask for. */
+/* The requests in the control messages of one sendmsg. */
 struct rds_send_cmsgs {
 	bool has_cookie;
 	u32 cookie; /* RDS_CMSG_ZCOPY_COOKIE */

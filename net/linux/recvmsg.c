@@ -68,7 +68,7 @@ static int recv_message(struct sock *sk, struct msghdr *msg, size_t size, int fl
 	return flags & MSG_TRUNC ? info->len : n;
 }
 
-/* What there is now: 0 or a length, or -EAGAIN when there is nothing. */
+/* Takes what is there now: 0 or a length, or -EAGAIN when there is nothing. */
 static int recv_now(struct sock *sk, struct msghdr *msg, size_t size, int flags)
 {
 	struct rds_socket *s = rds_core(sk);

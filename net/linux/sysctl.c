@@ -15,7 +15,7 @@
 static const unsigned int delay_least = 1, delay_most = 3600000;
 static const unsigned int pf_rds = PF_RDS, sol_rds = SOL_RDS;
 
-/* What an entry is about; the table of a namespace is a copy with .data filled in. */
+/* The entries, in order; the table of a namespace is a copy with .data filled in. */
 enum {
 	ENTRY_MIN,
 	ENTRY_MIN_ALIAS,

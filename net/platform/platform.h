@@ -153,7 +153,7 @@ void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int t
  * Ports in host order.  Any context. */
 void rds_trace_drop(const struct rds_path *p, unsigned int why, uint64_t seq, uint32_t len,
 		    uint16_t sport, uint16_t dport);
-/* What became known of @addr's ports: @port of ours, or 0 where all of a peer's are meant.  Any
+/* News of @addr's ports: @port of ours, or 0 where all of a peer's are meant.  Any
  * context. */
 enum rds_cong_news {
 	RDS_CONG_FULL,	    /* @port takes no more */

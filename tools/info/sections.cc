@@ -72,7 +72,7 @@ bool collect_either(const RdsSocket &socket, bool ipv6, int code4, int code6, co
 	return true;
 }
 
-/* What sockets hold, by inode: columns that only a file has, and mainline not even that. */
+/* The memory of sockets, by inode: columns that only a file has, and mainline not even that. */
 std::map<std::uint64_t, std::vector<Cell>> held_messages()
 {
 	Table table;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the three command lines share: one way to parse, one way to fail, one stop flag. */
+/* Shared by the three command lines: one way to parse, one way to fail, one stop flag. */
 #ifndef RDSTOOLS_CLI_H
 #define RDSTOOLS_CLI_H
 

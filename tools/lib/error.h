@@ -32,7 +32,7 @@ private:
 /* Which step failed: the same errno means different things to socket(2) and to bind(2). */
 enum class Step { socket, bind, send, receive, option, tos, info, route, rdma };
 
-/* What to tell the user. subject is the address, option or section concerned, or empty. */
+/* A message for the user. subject is the address, option or section concerned, or empty. */
 std::string explain(Step step, int err, std::string_view subject);
 
 [[noreturn]] void fail(Step step, int err, std::string_view subject = {});

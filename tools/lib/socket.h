@@ -79,7 +79,7 @@ struct SendControl {
 	std::span<const std::byte> data;
 };
 
-/* What one recvmsg() brought. One of error, a congestion update, notices or a message. */
+/* The result of one recvmsg(). One of error, a congestion update, notices or a message. */
 struct Received {
 	int error = 0; /* errno; EAGAIN when nothing waits */
 	std::size_t size = 0;

@@ -43,7 +43,7 @@ public:
 		return fd_.get();
 	}
 	void send(const Json &message);
-	/* What has arrived completely, without waiting. */
+	/* Lines that have arrived completely, without waiting. */
 	std::optional<Json> try_receive();
 	/* Waits; PeerError when nothing comes in time. */
 	Json receive(std::uint64_t timeout_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What rds-stress puts into its messages: a 32-byte header that says who sent what to whom,
+ * The content of rds-stress' messages: a 32-byte header that says who sent what to whom,
  * then filler. Both ends are rds-stress, so the format may change with `protocol`.
  */
 #ifndef RDSTOOLS_STRESS_MESSAGE_H
@@ -36,7 +36,7 @@ struct Message {
 };
 
 inline constexpr std::size_t header_bytes = 32;
-/* What RDS can carry in one message. */
+/* The largest message that RDS can carry. */
 inline constexpr std::size_t largest_message = 1024 * 1024;
 
 /* Four bytes that stand for an address: IPv4 as it is, IPv6 as a hash. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a test is: the active side's options, as both sides know them after the handshake. */
+/* A test: the active side's options, as both sides know them after the handshake. */
 #ifndef RDSTOOLS_STRESS_PLAN_H
 #define RDSTOOLS_STRESS_PLAN_H
 

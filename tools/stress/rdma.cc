@@ -118,7 +118,7 @@ const RdmaTask::Operation &RdmaTask::operation(unsigned peer, std::uint64_t sequ
 	return operations_[std::size_t{peer} * depth_ + sequence % depth_];
 }
 
-/* What the pattern of a piece is made of: who filled it, for whom, in which operation. */
+/* The seed of a piece's pattern: who filled it, for whom, in which operation. */
 Message RdmaTask::written(unsigned from, unsigned to, std::uint64_t sequence) const
 {
 	Message content;

@@ -48,7 +48,7 @@ public:
 	PageArena &operator=(const PageArena &) = delete;
 
 	std::span<std::byte> piece(std::size_t index) const;
-	/* What a piece takes of the address space. */
+	/* The bytes of address space that a piece takes. */
 	static std::size_t stride(std::size_t bytes, std::size_t alignment);
 
 private:
@@ -69,7 +69,7 @@ public:
 	/* -- sending -- */
 	/* False: an earlier operation still uses the memory that this ack's would. */
 	bool may_answer(unsigned peer, std::uint64_t sequence) const;
-	/* What goes with the message, good until the next call; its memory is ready. */
+	/* Goes with the message, good until the next call; its memory is ready. */
 	SendControl before(const Message &message, unsigned peer);
 	/* The kernel did not take it: before() comes again. */
 	void refused(const Message &message);

@@ -14,7 +14,7 @@
 namespace rdstools
 {
 
-/* What went missing on the way to us, or was never answered. */
+/* Messages that went missing on the way to us, or were never answered. */
 struct Losses {
 	std::uint64_t lost = 0;
 	std::uint64_t unanswered = 0;

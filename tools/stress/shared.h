@@ -60,7 +60,7 @@ struct TaskState {
 	Counter operations;   /* RDMA operations of this task that the kernel took */
 	Counter notices_due;  /* those of them that asked for a notice */
 	Counter notices;      /* that came */
-	/* What operations of either side brought into our memory, and took from it. */
+	/* Bytes that operations of either side brought into our memory, and took from it. */
 	Counter rdma_in_bytes;
 	Counter rdma_out_bytes;
 	Counter outstanding;

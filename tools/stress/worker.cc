@@ -62,7 +62,7 @@ Worker::Worker(const Plan &plan, const Ends &ends, unsigned index, RdsSocket &so
 void Worker::wrong(unsigned peer, const std::string &what) const
 {
 	std::uint64_t stale = state_.stale;
-	/* What we dropped ourselves as not ours may be what seems to be missing. */
+	/* One that we dropped ourselves as not ours may be the one that is missing. */
 	std::string dropped = stale ? format(" (%llu foreign messages dropped so far)",
 					     static_cast<unsigned long long>(stale))
 				    : "";

@@ -70,7 +70,7 @@ struct Pair {
 		SendControl with = answerer.before(m, 0);
 		EXPECT_EQ(with.type, RDS_CMSG_RDMA_ARGS);
 		auto args = payload<rds_rdma_args>(with);
-		/* What the kernel copies at once, before the structures are used again. */
+		/* The kernel copies it at once, before the structures are used again. */
 		EXPECT_EQ(args.nr_local, 1u);
 		local.push_back(*reinterpret_cast<rds_iovec *>(args.local_vec_addr));
 		answerer.accepted(m, 0);

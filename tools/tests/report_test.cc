@@ -77,7 +77,7 @@ TEST(Reporter, sums_up_tasks_and_takes_over_the_peer)
 	shared.task(0).rtt.add(5000);
 	shared.task(1).rtt.add(7000);
 	reporter.freeze(shared, 2 * second);
-	/* What comes while draining counts as a message but not for the rates. */
+	/* A message that comes while draining counts as a message but not for the rates. */
 	shared.task(0).sent.set(101);
 	Json peer = {{"seconds", 2.0}, {"sent", 50}, {"lost", 6}};
 	std::string text = printed([&] { reporter.final(shared, peer, {3, 4, 5}); });

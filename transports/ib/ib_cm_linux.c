@@ -113,7 +113,7 @@ static void rds_ib_say(struct rds_ib_path *tp, struct rds_ib_offer *o, struct rd
 	rdma_set_min_rnr_timer(tp->id, IB_RNR_TIMER_000_32);
 }
 
-/* What the peer said. */
+/* The peer's offer, from its private data. */
 static void rds_ib_hear(struct rds_ib_path *tp, const struct rds_ib_offer *o)
 {
 	rds_path_delivered(tp->path, o->ack_seq);

@@ -9,7 +9,7 @@ struct rds_ib_info {
 	struct rds_info_buf *b;
 };
 
-/* What both forms have in common; snapshots, without the link's lock. */
+/* The part that both forms have in common; snapshots, without the link's lock. */
 #define RDS_IB_INFO(tp)                                                                            \
 	.max_send_wr = (tp)->send_wr, .max_recv_wr = (tp)->recv_wr,                                \
 	.max_send_sge = max_t(u32, RDS_IB_SGES, (tp)->write_sges), .tos = rds_path_tos((tp)->path)

@@ -79,7 +79,7 @@ bool post_own(Link &l)
 {
 	wire::Header h;
 
-	/* What the peer hears first tells it who we are: the core's. */
+	/* The first frame tells the peer who we are: that is the core's. */
 	if (l.state != RDS_IB_LINK_OPEN || !l.begun || l.own_out ||
 	    l.posted - l.done >= l.p.send_wr)
 		return false;
@@ -124,13 +124,13 @@ void count_blocked(const Link &l)
 	rds_ib_hw_count(l.hw, dry ? RDS_IB_LINK_tx_throttle : RDS_IB_LINK_tx_ring_full);
 }
 
-/* What @op of @m takes, with the frame behind it. */
+/* Slots and work requests that @op of @m takes, with the frame behind it. */
 struct rds_ib_need op_need(const Link &l, const struct rds_op &op, struct rds_msg *m)
 {
 	const uint32_t slots = rds_ib_hw_op_slots(l.hw, m);
 	const uint8_t frame = !op.alone;
 
-	/* What cannot be done never has room. */
+	/* For an operation that cannot be done there is never room. */
 	return {slots && slots < l.p.send_wr ? slots + frame : l.p.send_wr, frame};
 }
 

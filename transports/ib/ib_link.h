@@ -36,7 +36,7 @@ extern "C" {
 
 #define RDS_IB_FRAME 4096U
 
-/* What a posted frame asks of the adapter. */
+/* Flags of a posted frame, for the adapter. */
 enum rds_ib_send_flags {
 	RDS_IB_SIGNALED = 1 << 0,  /* a completion, which stands for all frames before it too */
 	RDS_IB_SOLICITED = 1 << 1, /* wake the receiver */
@@ -127,8 +127,8 @@ void rds_ib_link_init(struct rds_ib_link *l, struct rds_path *path, void *hw);
 void rds_ib_link_open(struct rds_ib_link *l);
 /* Before the connection is asked for or accepted: its sizes; nothing else is known of it yet. */
 void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params *p);
-/* What the peer's offer said, before the link is opened: its buffers; 0: it counts none, and so do
- * we not. */
+/* The buffers that the peer has by its offer, before the link is opened; 0: it counts none, and so
+ * do we not. */
 void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits);
 /* Posts receive buffers until all slots are out or memory is: 0, -ENOMEM (some or none posted), or
  * what rds_ib_hw_offer() said.  rds_ib_link_settle() does it too; who lacks memory tries again. */
@@ -184,7 +184,8 @@ void rds_ib_hw_sent(void *hw, uint32_t slot);
 /* Posts receive slot @slot with an empty buffer of RDS_IB_FRAME bytes: 0, -ENOMEM, or another
  * -errno when the connection is broken. */
 int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx ctx);
-/* What arrived in slot @slot: its header (NULL: the frame was shorter than one) and its payload. */
+/* The frame that arrived in slot @slot: its header (NULL: the frame was shorter than one) and its
+ * payload. */
 const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **src, uint32_t *len);
 /* The frame in @slot is done with; or, at the end, the buffer in it that nothing came into. */
 void rds_ib_hw_taken(void *hw, uint32_t slot);

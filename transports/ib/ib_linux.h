@@ -58,14 +58,15 @@
 #define RDS_IB_PORT_V4 18634
 #define RDS_IB_PORT_V6 16385
 
-/* What address and route resolution may take, each. */
+/* The time that address and route resolution may take, each. */
 #define RDS_IB_RESOLVE_MS 5000
 
 /* A dead peer is noticed by a frame that is never acknowledged; one is sent as often as this. */
 #define RDS_IB_KEEPALIVE (5 * HZ)
 /* So many times in a row, and nothing of what was posted was sent: the connection is broken. */
 #define RDS_IB_STUCK 2
-/* What the adapter may take to tell of operations when the connection has ended already. */
+/* The time that the adapter may take to tell of operations when the connection has ended already.
+ */
 #define RDS_IB_LAST_WORDS msecs_to_jiffies(100)
 
 /* How long to wait for memory for receive buffers. */
@@ -170,7 +171,8 @@ enum rds_ib_slot {
 	RDS_IB_SLOT_OP_LAST, /* holds the operation's mapping and its reference on the message */
 };
 
-/* What the adapter sends, and of @m's memory is mapped for it: a frame, or part of an operation. */
+/* A slot of the send queue, with the memory of @m that is mapped: a frame, or part of an operation.
+ */
 struct rds_ib_tx {
 	struct rds_msg *m;
 	u8 kind; /* enum rds_ib_slot */
@@ -200,7 +202,7 @@ struct rds_ib_rx {
 	bool mapped; /* the adapter may write */
 };
 
-/* What a path's connection is doing; guarded by the id's handler lock. */
+/* The state of a path's connection; guarded by the id's handler lock. */
 enum rds_ib_phase {
 	RDS_IB_IDLE,	  /* there is none, or close() has begun */
 	RDS_IB_CALLING,	  /* by us, nothing came of it yet */
@@ -354,7 +356,7 @@ void rds_ib_filled(struct rds_ib_path *tp, u32 slot, u32 bytes);
 void rds_ib_spares(struct rds_ib_path *tp);
 
 /* ib_op_linux.c */
-/* What the adapter of @tp has for operations; returns the slots of the largest one. */
+/* The limits of @tp's adapter for operations; returns the slots of the largest one. */
 u32 rds_ib_op_limits(struct rds_ib_path *tp);
 /* A slot of an operation is free. */
 void rds_ib_op_sent(struct rds_ib_path *tp, struct rds_ib_tx *tx);

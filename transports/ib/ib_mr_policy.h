@@ -33,7 +33,8 @@ struct rds_ib_mr_limits {
 	uint32_t most[RDS_IB_MR_KINDS];	 /* regions, in use or not */
 };
 
-/* What the administrator wants, and the adapter has: @mrs regions (0: it does not say) of up to
+/* Limits by the administrator's wish and the adapter's means: @mrs regions (0: it does not say) of
+ * up to
  * @pages pages. */
 void rds_ib_mr_limits(struct rds_ib_mr_limits *l, uint32_t want_8k, uint32_t want_1m, uint32_t mrs,
 		      uint32_t pages);

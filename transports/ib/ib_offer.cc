@@ -20,7 +20,7 @@ constexpr unsigned int kV4Offset = 12;
 static_assert(RDS_IB_OFFER_BYTES_V4 == 2 * 4 + kCommonBytes);
 static_assert(RDS_IB_OFFER_BYTES_V6 == 2 * 16 + kCommonBytes);
 
-/* What both address families have, as it lies on the wire. */
+/* The part that both address families have, as it lies on the wire. */
 struct Common {
 	uint8_t major;
 	uint8_t minor;

@@ -41,7 +41,7 @@ unsigned int rds_ib_offer_encode(const struct rds_ib_offer *o,
 int rds_ib_offer_decode(const void *data, unsigned int len, int v6, struct rds_ib_offer *o);
 
 /*
- * What to answer to a request of @o's: 0 and @o has the version that both speak (3.1, or 4.x by
+ * Answers a request of @o's: 0 and @o has the version that both speak (3.1, or 4.x by
  * the highest minor in common) and those that we understand, or -EPROTO: reject with
  * RDS_IB_REJECT_VERSION.
  */
@@ -50,7 +50,7 @@ int rds_ib_offer_agree(struct rds_ib_offer *o);
 /* Is the version of a peer's answer one that we speak?  0 or -EPROTO. */
 int rds_ib_offer_accepted(const struct rds_ib_offer *o);
 
-/* What we propose, and, after a reject for the version, what we propose next; 0: nothing more. */
+/* The version that we propose, and the next one after a reject for it; 0: no more. */
 int rds_ib_offer_propose(struct rds_ib_offer *o, unsigned int attempt);
 
 /*

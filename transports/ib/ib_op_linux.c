@@ -104,7 +104,7 @@ static int rds_ib_post_atomic(struct rds_ib_path *tp, u32 slot, const struct rds
 	return ib_post_send(tp->id->qp, &wr.wr, NULL);
 }
 
-/* What is left of an operation that reads or writes. */
+/* The work requests of an operation that reads or writes. */
 struct rds_ib_op_rest {
 	struct scatterlist *sg;
 	u32 entries; /* mapped, from @sg on */

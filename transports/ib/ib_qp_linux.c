@@ -233,7 +233,7 @@ static void rds_ib_listen_on(struct rds_ib_path *tp)
 		wait_for_completion_timeout(&tp->heard, RDS_IB_LAST_WORDS);
 }
 
-/* What the adapter has done already: so operations that were carried out are known to be. */
+/* Takes the completions that there are: so operations that were carried out are known to be. */
 static void rds_ib_last_words(struct rds_ib_path *tp)
 {
 	int i, n, left = tp->send_wr + tp->recv_wr;

@@ -21,7 +21,7 @@ constexpr int kGoOn = 1;
 /* Nothing can be done before more bytes come. */
 constexpr int kStarved = 0;
 
-/* What one call of feed() has left to take. */
+/* The rest that one call of feed() has to take. */
 struct Bytes {
 	struct rds_src *src;
 	uint32_t off;

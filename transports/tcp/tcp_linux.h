@@ -99,7 +99,7 @@ struct rds_tcp_net {
 	struct ctl_table *table;
 };
 
-/* What a path's socket is doing; guarded by the socket's lock. */
+/* The state of a path's socket; guarded by the socket's lock. */
 enum rds_tcp_phase {
 	RDS_TCP_IDLE,	    /* there is none */
 	RDS_TCP_CONNECTING, /* our SYN is out */
@@ -148,9 +148,9 @@ void rds_tcp_sysctl_stop(struct rds_tcp_net *tn);
 /* Gives @sock, @tp's, all settings, again if need be; false: the connection would have to be a new
  * one for the receive buffer.  Under tn->tuning.  Process, socket not locked. */
 bool rds_tcp_tune(struct rds_tcp_path *tp, struct socket *sock);
-/* What can only be set once the connection that we called is there.  Socket locked. */
+/* Options that can only be set once the connection that we called is there.  Socket locked. */
 void rds_tcp_tune_established(struct rds_tcp_net *tn, struct sock *sk);
-/* What accepted connections inherit, and need from their first segment on. */
+/* Options that accepted connections inherit, and need from their first segment on. */
 void rds_tcp_tune_listener(struct rds_tcp_net *tn, struct socket *sock);
 
 /* tcp_info_linux.c */

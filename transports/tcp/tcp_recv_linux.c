@@ -27,7 +27,7 @@ static int rds_tcp_recv_actor(read_descriptor_t *desc, struct sk_buff *skb, unsi
 	return used;
 }
 
-/* What the frame said of the bytes it was given. */
+/* The verdict of the framing on the bytes that it was given. */
 static void rds_tcp_recv_settle(struct rds_tcp_path *tp, int status)
 {
 	if (status == -EAGAIN) {

@@ -236,8 +236,8 @@ void rds_tcp_write_space(struct sock *sk)
 	rds_tcp_count(tp->tn, RDS_TCP_S_write_space_calls);
 	if (tp->phase == RDS_TCP_CONNECTING)
 		return;
-	/* Who answers is alive, though its window be closed: TCP_USER_TIMEOUT alone would end that
-	 * connection, because it counts from the first probe on. */
+	/* A peer that answers is alive, though its window be closed: TCP_USER_TIMEOUT alone would
+	 * end that connection, because it counts from the first probe on. */
 	inet_csk(sk)->icsk_probes_tstamp = 0;
 	rds_tcp_note_acks(tp);
 	if (tp->blocked) {
