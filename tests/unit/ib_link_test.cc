@@ -198,6 +198,13 @@ TEST_F(IbLink, ACompletionOfNothingIsNone)
 	EXPECT_EQ(end.given_back, 1u);
 }
 
+TEST_F(IbLink, WhatIsOfferedAlreadyIsNoError)
+{
+	end.up(8, 8);
+	EXPECT_EQ(rds_ib_link_offer(&end.link, RDS_ATOMIC), 0);
+	EXPECT_EQ(end.buffers.size(), 8u);
+}
+
 /* Nor can what was not posted have failed. */
 TEST_F(IbLink, AFailureOfNothingIsNone)
 {

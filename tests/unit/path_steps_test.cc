@@ -160,6 +160,46 @@ TEST_F(PathSteps, WhatCameIsCharged)
 	EXPECT_EQ(s->core()->rcv_mem.used(), 0u);
 }
 
+/* A probe says how many paths we use with mainline's. */
+TEST_F(PathSteps, AProbeSaysHowManyPaths)
+{
+	send();
+	bring_up();
+	rds_path_knocked(&path());
+	sim::run_ready();
+
+	const rds::wire::Header probe = sent().back().header;
+	rds::wire::ExtReader r(probe);
+	rds::wire::ExtView e;
+
+	ASSERT_EQ(probes(), 1u);
+	ASSERT_TRUE(r.next(e));
+	EXPECT_EQ(e.type, rds::wire::Ext::kNpaths);
+	EXPECT_EQ(rds::wire::get16(e.data), rds::kMainlinePaths);
+}
+
+/* A port that is full because its limit was lowered is full for peers, too: they are told. */
+TEST_F(PathSteps, ARefusalIsTold)
+{
+	auto maps = [this] {
+		unsigned int n = 0;
+
+		for (const fake::Frame &f : sent())
+			n += f.flags == rds::wire::kCongBitmap && f.data[4000 / 8] & 1 << 4000 % 8;
+		return n;
+	};
+
+	rds_net_tunables(net->core())->recv_spill_bytes = 0;
+	send();
+	bring_up();
+	ASSERT_EQ(fake::arrive(&path(), 1, 5000, 4000, pattern(1000)), 0);
+	s->sock().rcvbuf = 30;
+	EXPECT_EQ(maps(), 0u);
+	EXPECT_EQ(fake::arrive(&path(), 2, 5000, 4000, pattern(10)), -11);
+	sim::run_ready();
+	EXPECT_EQ(maps(), 1u);
+}
+
 /* Who has nothing for a path yet calls it again as soon as the pause is over. */
 TEST_F(PathSteps, CallsForCompanyPause)
 {
