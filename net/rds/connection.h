@@ -207,7 +207,7 @@ public:
 	void port_cleared(const CongMap &map);
 	/* Looks after idle connections (conn_idle.cc).  From the first that is made ... */
 	void start_sweep();
-	/* ... until all have been killed: no sweep runs or will.  Process. */
+	/* ... until kill_all(): no sweep runs or will.  Process. */
 	void stop_sweep();
 	/* Somebody is gone, or too many are there: the sweep comes soon.  Any context. */
 	void hurry();

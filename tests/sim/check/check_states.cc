@@ -50,8 +50,8 @@ void count_calls(const struct rds_path *p, rds::PathState to)
 	Calls &c = watch().calls[p];
 
 	if (to == rds::PathState::kUp || to == rds::PathState::kDead ||
-	    rds_now_ns() - c.since > kSecond)
-		c = {rds_now_ns(), 0};
+	    sim::now_ns() - c.since > kSecond)
+		c = {sim::now_ns(), 0};
 	if (to == rds::PathState::kConnecting && ++c.n > most && watch().complaint.empty())
 		watch().complaint = "states: a path calls " + std::to_string(c.n) +
 				    " times in a second, and nobody answers";
