@@ -40,7 +40,7 @@ CASES = ["sockets.errnos", "sockets.behave", "sockets.copies", "interop.first_co
          "order.how_much_is_held", "multipath.*", "ib.ours_with_ours", "ib.credits",
          "ib.adapter_goes", "ib.modules_go_under_load", "ib.types_of_service",
          "ib.a_mebibyte", "ib.further_addresses", "ib.no_buffers", "ib_rdma.refused",
-         "ib_rdma.data", "ib_rdma.killed", "iwarp.few_buffers"]
+         "ib_rdma.data", "ib_rdma.killed", "iwarp.few_buffers", "observe.tables"]
 LONG = 60  # s: such a case is not played again
 
 
