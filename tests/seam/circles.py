@@ -42,8 +42,6 @@ EXCEPTIONS = {
     ("net/rds/recv_query", "net/rds/net"): "the query looks at sockets and paths",
     ("net/rds/socket", "net/rds/net"): "the namespace has its tables by value",
     ("net/rds/transports", "net/rds/net"): "the list of namespaces",
-    ("transports/ib/ib_link_parts", "transports/ib/ib_link"):
-        "the name of a link",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 SOURCES = (".h", ".c", ".cc")
