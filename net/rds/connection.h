@@ -26,6 +26,7 @@
 #ifndef RDS_CONNECTION_H
 #define RDS_CONNECTION_H
 
+#include "netns.h"
 #include "path.h"
 #include "transports.h"
 
@@ -159,7 +160,11 @@ struct rds_conn final {
 	/* It is needed: false if it ends, and another is to be looked up or made. */
 	bool call_off();
 	/* A socket uses it. */
-	RDS_INLINE void claim();
+	RDS_INLINE void claim()
+	{
+		if (RDS_UNLIKELY(passive.load()) && passive.exchange(false))
+			net.passive.fetch_sub(1);
+	}
 	/* -- conn_strangers.cc -- */
 	/* A message from it has reached a socket here. */
 	bool has_reached() const;
@@ -272,13 +277,6 @@ private:
 	Atomic<bool> hurried_;	    /* somebody has called hurry() since the last run */
 	Atomic<bool> swept_;	    /* for good */
 };
-
-/* The transport that carries from @t's sockets at @laddr to @faddr: @t, or loopback.  Takes a
- * module reference that the caller drops.  -EADDRNOTAVAIL.  Process (transport.cc). */
-Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
-						   const struct rds_transport &t,
-						   const struct rds_addr &laddr,
-						   const struct rds_addr &faddr, uint32_t scope);
 
 } // namespace rds
 #endif

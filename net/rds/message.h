@@ -153,6 +153,8 @@ private:
 	unsigned int n_ = 0;
 	void *raw_[kMany];
 };
+/* The last reference of the message goes, and its part in RDMA with it (rdma.h, which is above). */
+void msg_rdma_free(MsgRdma *r);
 /* Called when the payload has got its memory: what it costs the queues. */
 void message_charge_payload(Message &m);
 

@@ -140,8 +140,6 @@ struct MsgRdma final {
 	Atomic<uint32_t> outcome; /* 0: not decided; else 1 + RdmaStatus */
 };
 
-/* The last reference of its message goes. */
-void msg_rdma_free(MsgRdma *r);
 /* Writes what belongs into the header of a message that is about to be queued. */
 void msg_rdma_stamp(Message &m);
 /* Decides @m's operation; false: it was already, or there is none. */

@@ -21,13 +21,15 @@
 #include "lock.h"
 #include "mem_account.h"
 #include "message.h"
+#include "netns.h"
 #include "rds_core.h"
 #include "send_space.h"
 #include "transport.h"
 
 namespace rds
 {
-using Net = ::rds_net;
+/* Sockets that want RXPATH_LATENCY: 0 keeps clock reads off the data path. */
+extern Atomic<uint32_t> trace_users;
 class CongMap;
 class RdmaSide;
 class Flows;
@@ -42,11 +44,6 @@ struct CongWaiter {
 	uint16_t port;
 	bool any; /* the socket waits for too many ports: any change wakes it */
 };
-
-RDS_INLINE bool same_addr(const struct rds_addr &a, const struct rds_addr &b)
-{
-	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
-}
 
 enum class Deliver {
 	kTaken, /* queued; the socket owns the message now */
