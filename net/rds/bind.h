@@ -13,7 +13,6 @@
 
 namespace rds
 {
-using Socket = ::rds_socket;
 
 class BindTable final
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "net.h"
+#include "cong.h"
 
 namespace rds
 {
@@ -166,7 +166,7 @@ CongMap *CongTable::get(const struct rds_addr &addr, uint32_t seed)
 void CongTable::local_changed(Net &net, CongMap &map, uint16_t port, bool set)
 {
 	rds_trace_cong(&map.addr, port, set ? RDS_CONG_FULL : RDS_CONG_CLEAR);
-	net.conns.kick_laddr(map.addr);
+	tell_peers(net, map);
 	if (set)
 		return;
 	net.cong.wake_waiters(net, map, Cleared{nullptr, port});
@@ -319,7 +319,7 @@ void CongTable::wake_waiters(Net &net, CongMap &map, const Cleared &c)
 	/* The bit was cleared before; pairs with the fences in wait() and step_aside_locked(). */
 	full_fence();
 	if (map.held.load())
-		net.conns.port_cleared(map);
+		return_held(net, map);
 
 	RcuReader rcu; /* keeps the sockets' memory */
 	CongWaiter *w[kWakeBatch];

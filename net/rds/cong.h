@@ -20,9 +20,18 @@
 #define RDS_CONG_H
 
 #include "bind.h"
+#include "netns.h"
 
 namespace rds
 {
+
+class CongMap;
+
+/* The connections are above, and define these (conn_table.cc).  A bit of @map, one of ours, has
+ * changed: peers are to get it. */
+void tell_peers(Net &net, const CongMap &map);
+/* A port of @map, a peer's, is clear: messages that wait for one are queued again. */
+void return_held(Net &net, const CongMap &map);
 
 class CongMap final
 {

@@ -9,7 +9,8 @@
 
 #include "bind.h"
 #include "cong.h"
-#include "connection.h"
+#include "conn_table.h"
+#include "path.h"
 #include "netns.h"
 
 namespace rds

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * netns.h: what every room knows of its network namespace: whose it is, its counters and what is
- * tuned in it.  There are no global tables: what is looked up by address is looked up in one of a
- * namespace, so two namespaces may use the same addresses and ports.  The tables are whole in their
- * own rooms; here they have a name, and net.h has them all.
+ * netns.h: a network namespace as every room knows it: its owner, its counters and its settings.
+ * There are no global tables: what is looked up by address is looked up in one of a namespace, so
+ * two namespaces may use the same addresses and ports.  The tables are whole in their own rooms;
+ * here they have a name, and net.h has them all.
  *
  * Created before the first socket of the namespace, destroyed after the last one is gone.  No lock:
  * what changes is atomic.  Any context.
@@ -46,9 +46,10 @@ struct rds_net {
 		.idle_timeout_ms = 300 * 1000,
 		.recv_spill_bytes = rds::kRecvSpillBytes,
 	};
-	rds::Atomic<uint32_t> passive; /* connections with rds_conn.passive */
-	rds::Atomic<bool> dying;       /* no new connections */
-	rds::ListNode all_link;	       /* on the list of namespaces (net.cc) */
+	rds::Atomic<uint32_t> passive;	    /* connections with rds_conn.passive */
+	rds::Atomic<bool> dying;	    /* no new connections */
+	rds::Atomic<uint64_t> first_seq{1}; /* of connections, see ConnTable::first_seq() */
+	rds::ListNode all_link;		    /* on the list of namespaces (net.cc) */
 
 	rds::BindTable &bind;
 	rds::ConnTable &conns;

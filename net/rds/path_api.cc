@@ -2,7 +2,9 @@
 /*
  * path_api.cc: what a transport asks of a path, and tells it (transport.h).
  */
-#include "net.h"
+#include "path.h"
+
+#include "connection.h"
 
 extern "C" {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "recv.h"
 
+#include "net.h"
 #include "rdma.h"
 #include "recv_query.h"
 

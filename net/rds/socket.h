@@ -70,20 +70,12 @@ struct rds_socket final {
 
 	/* -- sending (socket_send.cc) -- */
 	rds::Status send(const struct rds_endpoint &to, rds::Message *m, bool more);
-	/* Half of the queue is full: acknowledgements are wanted soon.  Any context. */
-	bool short_of_room()
-	{
-		return snd_space.short_of_room(this);
-	}
 	bool writable()
 	{
 		return snd_space.wait_for_room(this);
 	}
 	bool congested_to(const struct rds_endpoint &to);
 	void cancel(const struct rds_endpoint *to);
-	/* A message with @bytes payload and @mem memory left its queue; @note (may be nullptr) is
-	 * to be reported.  Any context, RCU reader, no lock. */
-	void sent_done(uint32_t bytes, uint32_t mem, rds::ZcopyNote *note);
 
 	/* -- receiving (socket_recv.cc) -- */
 	/* From a path, any context, RCU reader, no lock held.  @arriving: the path's, done with

@@ -28,7 +28,7 @@ STRANGERS = "net/rds/conn_strangers.cc"
 XMIT = "net/rds/path_xmit.cc"
 PATH_H = "net/rds/path.h"
 PATH = "net/rds/path.cc"
-CONN = "net/rds/connection.cc"
+CONN = "net/rds/conn_table.cc"
 CONG = "net/rds/cong.cc"
 SEND = "net/rds/socket_send.cc"
 SPACE = "net/rds/send_space.h"
@@ -311,7 +311,7 @@ MUTANTS = [
     Mutant("pin-leak", "the sender's reference is leaked", SEND,
            "token->transmit(); c.put();", "token->transmit(); (void)c;"),
     Mutant("zcopy-note", "a zerocopy completion is lost", SEND,
-           "zcopy_done.push_back(note); zcopy_count.fetch_add(1);", "rds_free(note);"),
+           "s.zcopy_done.push_back(note); s.zcopy_count.fetch_add(1);", "rds_free(note);"),
     # ---- sockets, receiving ----
     Mutant("rcvbuf", "what was read still counts against the receive buffer", SRECV,
            "rcv_bytes.fetch_sub(len); rcv_mem.sub(charge);", "rcv_mem.sub(charge);"),
@@ -433,7 +433,7 @@ MUTANTS = [
     Mutant("stranger-calls", "a stranger that knocked once is called for ever", PATH,
            "(calls.load() >= rds::kStrangerCalls && !conn.has_reached())", "false"),
     Mutant("stranger-numbers", "our numbers begin anew for a peer that cannot tell", STRANGERS,
-           "first_seq_.store(next);", "(void)next;"),
+           "net_->first_seq.store(next);", "(void)next;"),
     Mutant("tomb-forgotten", "a one-way sender's numbers are forgotten", STRANGERS,
            "owed = owed || (p.reached.load() && !ended);", ""),
     Mutant("tomb-path", "the tombstone's numbers are another path's", CONN,
@@ -577,7 +577,7 @@ MUTANTS = [
     Mutant("hold-sent", "what the peer may have seen gets a new number", HOLD,
            "!(m.hdr.flags & rds::wire::kRetransmitted) &&", ""),
     Mutant("hold-untold", "what waits for a port is not told that it cleared", CONG,
-           "if (map.held.load()) net.conns.port_cleared(map);", ""),
+           "if (map.held.load()) return_held(net, map);", ""),
     Mutant("hold-cancel", "what waits for a port is not taken back", QUEUE,
            "if (RDS_UNLIKELY(!full_ports_.empty())) count += cancel_held_locked(s, to_port, done);", ""),
     Mutant("hold-reset", "what waits for a port stays there when the connection ends", QUEUE,
@@ -610,7 +610,7 @@ MUTANTS = [
     Mutant("cancel-pages", "a program gets its pages back that the transport still reads", QUEUE,
            "(m->flow() != nullptr || m->zcopy())", "(m->flow() != nullptr)"),
     Mutant("order-cancel-begun", "what has begun is taken back, and nobody waits for it", QUEUE,
-           "if (RDS_UNLIKELY(m->flow() != nullptr || m->zcopy()) && (half || m->end_off) && !s.dead.load())"
+           "if (RDS_UNLIKELY(m->flow() != nullptr || m->zcopy()) && (half || m->end_off) && !rds::sender_is_gone(s))"
            " continue;", ""),
     # ---- counters that pass their end (aged.h, wrap_test.cc) ----
     Mutant("wrap-ack", "numbers are compared by their low 32 bits when they are acknowledged", QUEUE,
