@@ -4,6 +4,7 @@
  */
 #include "net.h"
 
+#include "path.h"
 #include "transports.h"
 
 using namespace rds;

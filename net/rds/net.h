@@ -10,7 +10,6 @@
 #include "bind.h"
 #include "cong.h"
 #include "conn_table.h"
-#include "path.h"
 #include "netns.h"
 
 namespace rds

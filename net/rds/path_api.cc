@@ -5,6 +5,7 @@
 #include "path.h"
 
 #include "connection.h"
+#include "rdma.h"
 
 extern "C" {
 
@@ -82,6 +83,12 @@ void rds_path_drained(struct rds_path *path)
 void rds_path_writable(struct rds_path *path)
 {
 	path->writable();
+}
+
+void rds_op_done(struct rds_path *path, struct rds_msg *m, int status)
+{
+	if (rds::op_decide(*m, status) && rds::op_alone(*m))
+		path->let_go();
 }
 
 } // extern "C"

@@ -17,11 +17,13 @@
 #ifndef RDS_SOCKET_H
 #define RDS_SOCKET_H
 
-#include "hash.h"
+#include "bind.h"
+#include "cong.h"
 #include "lock.h"
 #include "mem_account.h"
 #include "message.h"
 #include "netns.h"
+#include "rdma.h"
 #include "rds_core.h"
 #include "send_space.h"
 #include "transport.h"
@@ -30,20 +32,8 @@ namespace rds
 {
 /* Sockets that want RXPATH_LATENCY: 0 keeps clock reads off the data path. */
 extern Atomic<uint32_t> trace_users;
-class CongMap;
-class RdmaSide;
 class Flows;
 class RecvFlows;
-
-/* A socket that met -ENOBUFS: on its own list and on the map's, until @port clears. */
-struct CongWaiter {
-	ListNode map_link;
-	ListNode sock_link;
-	struct rds_socket *sock;
-	CongMap *map;
-	uint16_t port;
-	bool any; /* the socket waits for too many ports: any change wakes it */
-};
 
 enum class Deliver {
 	kTaken, /* queued; the socket owns the message now */
@@ -52,7 +42,7 @@ enum class Deliver {
 };
 } // namespace rds
 
-struct rds_socket final {
+struct rds_socket final : rds::Bound {
 	explicit rds_socket(rds::Net *net);
 	~rds_socket() = default;
 
@@ -92,9 +82,7 @@ struct rds_socket final {
 	 * very moment may be missing.  Any context that may take mutexes, RCU reader. */
 	template <typename F>
 	void for_each_received(F fn);
-	rds::HashNode bind_node;
 	rds::Net *const net;
-	struct rds_endpoint bound = {};
 	rds::Atomic<bool> bound_flag;
 	rds::Atomic<bool> dead; /* released */
 
@@ -131,17 +119,8 @@ struct rds_socket final {
 
 	rds::CongMap *lcong = nullptr; /* map of our own address, from bind on */
 
-	/* Waiting for congestion to clear: list, count and link under the CongTable's lock. */
-	rds::List<rds::CongWaiter, &rds::CongWaiter::sock_link> waits;
-	unsigned int n_waits = 0;
-	rds::ListNode monitor_link;
-	rds::Atomic<bool> monitor_on;
-	rds::Atomic<uint64_t> monitor_mask;
-	rds::Atomic<uint64_t> cong_notice; /* ports (mod 64) to report by RDS_CMSG_CONG_UPDATE */
-	rds::Atomic<bool> cong_event;	   /* without monitor: readable once */
-
-	rds::Atomic<rds::RdmaSide *> rdma; /* made when first needed; ours until destroyed */
-	rds::Atomic<uint32_t> notices;	   /* of operations, to be read */
+	rds::CongWatch watch;
+	rds::RdmaSeat rdma;
 	rds::Atomic<bool> recverr;
 	rds::Atomic<bool> tracing;
 
@@ -184,4 +163,20 @@ void rds_socket::for_each_received(F fn)
 		fn(*m);
 }
 
+namespace rds
+{
+
+RDS_INLINE Socket *BindTable::find(const struct rds_addr &addr, uint32_t scope, uint16_t port,
+				   uint32_t seed) const
+{
+	return static_cast<Socket *>(look_up(addr, scope, port, seed));
+}
+
+template <typename F>
+void BindTable::for_each(F fn) const
+{
+	table_.for_each([&](Bound &b) { fn(static_cast<Socket &>(b)); });
+}
+
+} // namespace rds
 #endif

@@ -2,7 +2,7 @@
 /*
  * socket_query.cc: RDS_RECV_QUERY of a socket: what is held is counted (recv_query.h).
  */
-#include "net.h"
+#include "conn_table.h"
 #include "path.h"
 #include "recv_query.h"
 #include "socket.h"

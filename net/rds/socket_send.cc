@@ -2,9 +2,10 @@
 /*
  * socket_send.cc: a socket's send side: admission, the way to a path's queue, and back.
  */
-#include "net.h"
+#include "conn_table.h"
 #include "order.h"
-#include "rdma.h"
+#include "path.h"
+#include "socket.h"
 
 using rds::Conn;
 using rds::Message;
@@ -201,7 +202,7 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 
 		if (!map)
 			return Status::fail(err::kEnomem);
-		st = net->cong.wait(*this, *map, to.port);
+		st = net->cong.wait(watch, *map, to.port);
 		if (!st.ok())
 			return st;
 		/* It cleared while we registered: once more. */

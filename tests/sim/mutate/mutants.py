@@ -46,6 +46,7 @@ LINK = "transports/ib/ib_link.cc"
 LINK_RECV = "transports/ib/ib_link_recv.cc"
 RDMA = "net/rds/rdma.cc"
 OP = "net/rds/rdma_op.cc"
+SOCKET_RDMA = "net/rds/socket_rdma.cc"
 
 MUTANTS = [
     # ---- the queue of a path ----
@@ -264,7 +265,7 @@ MUTANTS = [
            "return map.test(port) ? Status::fail(err::kEnobufs) : Status();",
            "return Status::fail(err::kEnobufs);"),
     Mutant("waiter-unlink", "a woken waiter stays on its socket's list", CONG,
-           "w->sock->waits.remove(w);", ""),
+           "w->who->waits.remove(w);", ""),
     Mutant("monitor-forget", "a closed socket stays a monitor", CONG,
            "if (s.monitor_link.linked()) monitors.remove(&s);", ""),
     Mutant("update-no-memory", "no memory for a map's message: its copy is leaked", CONG,
@@ -358,7 +359,7 @@ MUTANTS = [
            " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->seed); }"
            " if (!chosen) choose(t);"),
     Mutant("close-waits", "close leaves its waiters", SOCKET,
-           "net->cong.forget(*this);", ""),
+           "net->cong.forget(watch);", ""),
     # ---- receiving ----
     Mutant("seq-check", "what was sent twice is received twice", RECV,
            "if (is_duplicate(p, f)) {", "if (false) {"),
@@ -543,9 +544,9 @@ MUTANTS = [
            "r->notice = nullptr; if (!n)", "if (!n)"),
     Mutant("rdma-only-errors", "RDS_RECVERR tells of success, too", OP,
            "if (status || !r->only_errors)", "if (true)"),
-    Mutant("rdma-offset", "a cookie's offset does not count", OP,
+    Mutant("rdma-offset", "a cookie's offset does not count", SOCKET_RDMA,
            "op.raddr = a.remote_addr + (a.cookie >> 32);", "op.raddr = a.remote_addr;"),
-    Mutant("rdma-fence", "no operation is fenced", OP,
+    Mutant("rdma-fence", "no operation is fenced", SOCKET_RDMA,
            "op.fence = (a.flags & rds::kRdmaFence) != 0;", "op.fence = 0;"),
     Mutant("rdma-dest", "the receiver is not told where memory begins", OP,
            "static_cast<uint64_t>(wire::get32(e.data + 4)) << 32;", "0;"),
@@ -554,8 +555,9 @@ MUTANTS = [
     Mutant("rdma-once", "memory to be used once is used for ever", RDMA,
            "if (!mr || !mr->once) return;", "if (mr || !mr) return;"),
     Mutant("rdma-early", "what a message used is told before it was delivered", RECV,
-           "rdma_sync(s, said);", "rdma_sync(s, said); rdma_arrived(s, said);"),
-    Mutant("rdma-invalidate", "freed memory stays in reach though it should not", RDMA,
+           "rdma_sync(s.rdma, said);",
+           "rdma_sync(s.rdma, said); rdma_arrived(p.conn.net, s.rdma, said);"),
+    Mutant("rdma-invalidate", "freed memory stays in reach though it should not", SOCKET_RDMA,
            "mr_put(mr, mr->invalidate || flags & rds::kRdmaInvalidate);",
            "mr_put(mr, (flags & 0) != 0);"),
     Mutant("rdma-sync", "what peers wrote is not looked for in memory", RDMA,
