@@ -3,7 +3,7 @@
  * payload_linux.c: payloads in memory of their own, and pinned ones.  What arrived in socket
  * buffers and stays there is in payload_skb.c.
  */
-#include "payload_linux.h"
+#include "payload.h"
 
 #include <linux/export.h>
 #include <linux/highmem.h>

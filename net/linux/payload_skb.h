@@ -7,7 +7,7 @@
 
 #include <linux/uio.h>
 
-#include "payload_linux.h"
+#include "payload.h"
 
 /* Is keeping references to @src better than copying @len bytes? */
 bool rds_skb_worth_keeping(const struct rds_src *src, u32 len);

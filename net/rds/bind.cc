@@ -13,27 +13,27 @@ RDS_INLINE uint32_t hash_endpoint(const struct rds_addr &addr, uint16_t port, ui
 
 } // namespace
 
-Socket *BindTable::find(const struct rds_addr &addr, uint32_t scope, uint16_t port,
-			uint32_t seed) const
+Bound *BindTable::look_up(const struct rds_addr &addr, uint32_t scope, uint16_t port,
+			  uint32_t seed) const
 {
-	return table_.find(hash_endpoint(addr, port, seed), [&](const Socket &s) {
+	return table_.find(hash_endpoint(addr, port, seed), [&](const Bound &s) {
 		return s.bound.port == port && same_addr(s.bound.addr, addr) &&
 		       s.bound.scope == scope;
 	});
 }
 
 /* True when @ep was free and is now @s's. */
-bool BindTable::claim(Socket &s, const struct rds_endpoint &ep, uint32_t seed)
+bool BindTable::claim(Bound &s, const struct rds_endpoint &ep, uint32_t seed)
 {
 	/* Written before it is published; nobody reads it of an unbound socket. */
 	s.bound = ep;
-	return !table_.insert(hash_endpoint(ep.addr, ep.port, seed), &s, [&](const Socket &o) {
+	return !table_.insert(hash_endpoint(ep.addr, ep.port, seed), &s, [&](const Bound &o) {
 		return o.bound.port == ep.port && same_addr(o.bound.addr, ep.addr) &&
 		       o.bound.scope == ep.scope;
 	});
 }
 
-Status BindTable::add(Socket &s, struct rds_endpoint &ep, uint32_t seed)
+Status BindTable::add(Bound &s, struct rds_endpoint &ep, uint32_t seed)
 {
 	if (ep.port)
 		return claim(s, ep, seed) ? Status() : Status::fail(err::kEaddrinuse);

@@ -9,11 +9,17 @@
 #ifndef RDS_BIND_H
 #define RDS_BIND_H
 
-#include "socket.h"
+#include "hash.h"
+#include "message.h"
 
 namespace rds
 {
-using Socket = ::rds_socket;
+
+/* The table's part of a socket (socket.h). */
+struct Bound {
+	HashNode bind_node;
+	struct rds_endpoint bound = {};
+};
 
 class BindTable final
 {
@@ -22,31 +28,30 @@ public:
 	{
 		return table_.init();
 	}
-	/* Any context, RCU reader. */
+	/* Any context, RCU reader.  Defined where a Socket is whole, as for_each() (socket.h). */
 	Socket *find(const struct rds_addr &addr, uint32_t scope, uint16_t port,
 		     uint32_t seed) const;
 	/* Enters @s as @ep; port 0: a free one is picked, from a random start on, and written
 	 * back.  -EADDRINUSE.  Process. */
-	Status add(Socket &s, struct rds_endpoint &ep, uint32_t seed);
-	void remove(Socket &s)
+	Status add(Bound &s, struct rds_endpoint &ep, uint32_t seed);
+	void remove(Bound &s)
 	{
 		table_.remove(&s);
 	}
 	/* RCU reader. */
 	template <typename F>
-	void for_each(F fn) const
-	{
-		table_.for_each(fn);
-	}
+	void for_each(F fn) const;
 	uint32_t count() const
 	{
 		return table_.count();
 	}
 
 private:
-	bool claim(Socket &s, const struct rds_endpoint &ep, uint32_t seed);
+	Bound *look_up(const struct rds_addr &addr, uint32_t scope, uint16_t port,
+		       uint32_t seed) const;
+	bool claim(Bound &s, const struct rds_endpoint &ep, uint32_t seed);
 
-	HashTable<Socket, &Socket::bind_node> table_;
+	HashTable<Bound, &Bound::bind_node> table_;
 };
 
 } // namespace rds

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "net.h"
+#include "cong.h"
 
 namespace rds
 {
@@ -166,7 +166,7 @@ CongMap *CongTable::get(const struct rds_addr &addr, uint32_t seed)
 void CongTable::local_changed(Net &net, CongMap &map, uint16_t port, bool set)
 {
 	rds_trace_cong(&map.addr, port, set ? RDS_CONG_FULL : RDS_CONG_CLEAR);
-	net.conns.kick_laddr(map.addr);
+	tell_peers(net, map);
 	if (set)
 		return;
 	net.cong.wake_waiters(net, map, Cleared{nullptr, port});
@@ -230,7 +230,7 @@ Message *CongTable::make_update(const CongMap &map)
 	return m;
 }
 
-Status CongTable::wait(Socket &s, CongMap &map, uint16_t port)
+Status CongTable::wait(CongWatch &s, CongMap &map, uint16_t port)
 {
 	auto *made = create<CongWaiter>(RDS_MAY_SLEEP);
 	CongWaiter *spare = made;
@@ -244,7 +244,7 @@ Status CongTable::wait(Socket &s, CongMap &map, uint16_t port)
 		if (!w && made) {
 			w = made;
 			spare = nullptr;
-			made->sock = &s;
+			made->who = &s;
 			made->map = &map;
 			made->port = port;
 			made->any = s.n_waits >= kMaxCongWaits;
@@ -264,7 +264,7 @@ Status CongTable::wait(Socket &s, CongMap &map, uint16_t port)
 	return map.test(port) ? Status::fail(err::kEnobufs) : Status();
 }
 
-void CongTable::forget(Socket &s)
+void CongTable::forget(CongWatch &s)
 {
 	List<CongWaiter, &CongWaiter::sock_link> gone;
 	{
@@ -281,7 +281,7 @@ void CongTable::forget(Socket &s)
 		destroy(w);
 }
 
-void CongTable::set_monitor(Socket &s, bool on, uint64_t mask)
+void CongTable::set_monitor(CongWatch &s, bool on, uint64_t mask)
 {
 	Guard g(lock);
 
@@ -306,9 +306,9 @@ unsigned int CongTable::pick_waiters(CongMap &map, const Cleared &c, CongWaiter 
 		if (!w->any && !c.has(w->port))
 			continue;
 		map.waiters.remove(w);
-		w->sock->waits.remove(w);
-		w->sock->n_waits--;
-		w->sock->cong_event.store(true);
+		w->who->waits.remove(w);
+		w->who->n_waits--;
+		w->who->cong_event.store(true);
 		out[n++] = w;
 	}
 	return n;
@@ -319,7 +319,7 @@ void CongTable::wake_waiters(Net &net, CongMap &map, const Cleared &c)
 	/* The bit was cleared before; pairs with the fences in wait() and step_aside_locked(). */
 	full_fence();
 	if (map.held.load())
-		net.conns.port_cleared(map);
+		return_held(net, map);
 
 	RcuReader rcu; /* keeps the sockets' memory */
 	CongWaiter *w[kWakeBatch];
@@ -332,7 +332,7 @@ void CongTable::wake_waiters(Net &net, CongMap &map, const Cleared &c)
 		}
 		net.count(RDS_S_cong_wakeups, n);
 		for (unsigned int i = 0; i < n; i++) {
-			rds_socket_wake(w[i]->sock, RDS_WAKE_CONG | RDS_WAKE_WRITE | RDS_WAKE_READ);
+			wake(*w[i]->who, RDS_WAKE_CONG | RDS_WAKE_WRITE | RDS_WAKE_READ);
 			destroy(w[i]);
 		}
 	} while (n == kWakeBatch);
@@ -341,14 +341,14 @@ void CongTable::wake_waiters(Net &net, CongMap &map, const Cleared &c)
 void CongTable::wake_monitors(uint64_t mask)
 {
 	RcuReader rcu;
-	Socket *woken[kWakeBatch];
+	CongWatch *woken[kWakeBatch];
 	unsigned int n;
 
 	do {
 		n = 0;
 		{
 			Guard g(lock);
-			Socket *s = monitors.front();
+			CongWatch *s = monitors.front();
 
 			for (; s && n < kWakeBatch; s = monitors.next(s)) {
 				uint64_t hit = mask & s->monitor_mask.load();
@@ -359,7 +359,7 @@ void CongTable::wake_monitors(uint64_t mask)
 			}
 		}
 		for (unsigned int i = 0; i < n; i++)
-			rds_socket_wake(woken[i], RDS_WAKE_READ);
+			wake(*woken[i], RDS_WAKE_READ);
 	} while (n == kWakeBatch);
 }
 

@@ -19,10 +19,47 @@
 #ifndef RDS_CONG_H
 #define RDS_CONG_H
 
-#include "bind.h"
+#include "hash.h"
+#include "list.h"
+#include "lock.h"
+#include "message.h"
+#include "netns.h"
 
 namespace rds
 {
+
+class CongMap;
+struct CongWatch;
+
+/* A socket that met -ENOBUFS: on its own list and on the map's, until @port clears. */
+struct CongWaiter {
+	ListNode map_link;
+	ListNode sock_link;
+	CongWatch *who;
+	CongMap *map;
+	uint16_t port;
+	bool any; /* the socket waits for too many ports: any change wakes it */
+};
+
+/* A socket's part in it (socket.h): its waiters, and the news that it has not read. */
+struct CongWatch {
+	/* Until it clears: list, count and link under CongTable::lock. */
+	List<CongWaiter, &CongWaiter::sock_link> waits;
+	unsigned int n_waits = 0;
+	ListNode monitor_link;
+	Atomic<bool> monitor_on;
+	Atomic<uint64_t> monitor_mask;
+	Atomic<uint64_t> cong_notice; /* ports (mod 64) to report by RDS_CMSG_CONG_UPDATE */
+	Atomic<bool> cong_event;      /* without monitor: readable once */
+};
+/* Wakes the socket of @w: defined above, in socket_recv.cc.  RCU reader, no lock. */
+void wake(CongWatch &w, unsigned int what);
+
+/* The connections are above, and define these (conn_table.cc).  A bit of @map, one of ours, has
+ * changed: peers are to get it. */
+void tell_peers(Net &net, const CongMap &map);
+/* A port of @map, a peer's, is clear: messages that wait for one are queued again. */
+void return_held(Net &net, const CongMap &map);
 
 class CongMap final
 {
@@ -102,10 +139,10 @@ public:
 
 	/* Makes @s wait for @port: -ENOBUFS, it will be woken; 0, the port is clear by now;
 	 * -ENOMEM.  Process. */
-	Status wait(Socket &s, CongMap &map, uint16_t port) RDS_EXCLUDES(lock);
+	Status wait(CongWatch &s, CongMap &map, uint16_t port) RDS_EXCLUDES(lock);
 	/* @s waits for nothing any more and is no monitor. */
-	void forget(Socket &s) RDS_EXCLUDES(lock);
-	void set_monitor(Socket &s, bool on, uint64_t mask) RDS_EXCLUDES(lock);
+	void forget(CongWatch &s) RDS_EXCLUDES(lock);
+	void set_monitor(CongWatch &s, bool on, uint64_t mask) RDS_EXCLUDES(lock);
 
 	Spinlock<RDS_RANK_CONG> lock;
 
@@ -117,7 +154,7 @@ private:
 		RDS_REQUIRES(lock);
 
 	HashTable<CongMap, &CongMap::node> table_;
-	List<Socket, &Socket::monitor_link> monitors RDS_GUARDED_BY(lock);
+	List<CongWatch, &CongWatch::monitor_link> monitors RDS_GUARDED_BY(lock);
 };
 
 } // namespace rds

@@ -27,7 +27,8 @@
  * The sweep is one work item of the namespace.  For what takes long it does not wait, but looks
  * again a little later; of what it looks after at a time all that is dead shares a grace period.
  */
-#include "net.h"
+#include "conn_table.h"
+#include "path.h"
 
 namespace rds
 {

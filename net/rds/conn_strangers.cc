@@ -22,7 +22,8 @@
  * marked only numbers beyond the last one it has seen, be that a pong's.  So no connection begins
  * with a number that one before it may have used (ConnTable::first_seq()).
  */
-#include "net.h"
+#include "conn_table.h"
+#include "path.h"
 
 namespace rds
 {
@@ -169,8 +170,8 @@ Status ConnTable::leave_tomb(Conn &c, bool &owed)
 		parted = parted && ended;
 	});
 	/* One run of the sweep at a time: nobody else writes it. */
-	if (!parted && next > first_seq_.load())
-		first_seq_.store(next);
+	if (!parted && next > net_->first_seq.load())
+		net_->first_seq.store(next);
 	if (owed)
 		return tombs.remember(c.tomb_key(), which, counts, net_->seed);
 	tombs.forget(c.tomb_key(), which, net_->seed);
@@ -178,6 +179,11 @@ Status ConnTable::leave_tomb(Conn &c, bool &owed)
 }
 
 } // namespace rds
+
+void rds_conn::hurry()
+{
+	net.conns.hurry();
+}
 
 bool rds_conn::has_reached() const
 {

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * connection.h: the connection of a pair of addresses, and the table of them.
- *
- * A connection is found under RCU by every send that missed its socket's cache and made by the
- * first that finds none.  The table holds one reference; a sender that transmits and a transport
- * that accepts hold others for the time.  Sockets cache a plain pointer with the table's
- * generation, which every removal raises: an old generation means "look it up again".
+ * connection.h: the connection of a pair of addresses, as those see it that are part of it.
  *
  * Paths (path_fan.cc, docs/decisions/014-multipath.md).  A connection begins with path 0 alone.
  * More may be used when the hello of a peer of ours says so, and are when path 0 is full; each is
@@ -20,17 +15,29 @@
  * directions, so that acks need no frames of their own) and n_paths; enqueue() asks under the
  * path's lock, so nothing is queued on the wrong side of a change.
  *
- * End: kill_all() takes it out of the table, raises the generation, drives every path to kDead, and
- * drops the table's reference; the memory goes a grace period after the last one.
+ * Paths, and the table of all connections (conn_table.h), are above this: here they have a name.
+ * So a connection's dealings with its paths are declared here, and defined there (path_fan.cc,
+ * conn_table.cc, conn_idle.cc, conn_strangers.cc).  Any context, where none is named; each field
+ * says which lock is its own.
  */
 #ifndef RDS_CONNECTION_H
 #define RDS_CONNECTION_H
 
-#include "path.h"
-#include "transports.h"
+#include "hash.h"
+#include "message.h"
+#include "netns.h"
+#include "result.h"
+#include "tombs.h"
+#include "transport.h"
+#include "wire.h"
+
+struct rds_path;
 
 namespace rds
 {
+using Path = ::rds_path;
+class CongMap;
+
 /* What becomes of a connection that is idle (conn_idle.cc).  Anybody may take kRetiring back;
  * nobody finds one that is kDying. */
 enum class Fate : uint8_t { kWatched, kRetiring, kDying };
@@ -159,8 +166,14 @@ struct rds_conn final {
 	/* It is needed: false if it ends, and another is to be looked up or made. */
 	bool call_off();
 	/* A socket uses it. */
-	RDS_INLINE void claim();
+	RDS_INLINE void claim()
+	{
+		if (RDS_UNLIKELY(passive.load()) && passive.exchange(false))
+			net.passive.fetch_sub(1);
+	}
 	/* -- conn_strangers.cc -- */
+	/* It is not to stay for long: the sweep comes soon.  Any context. */
+	void hurry();
 	/* A message from it has reached a socket here. */
 	bool has_reached() const;
 	/* Nobody here has sent over it, and nobody has got anything. */
@@ -179,106 +192,4 @@ private:
 	void open_gate();
 };
 
-namespace rds
-{
-using Conn = ::rds_conn;
-
-class ConnTable final
-{
-public:
-	Status init(Net &net);
-	/* The connection that a socket or peer of transport @t uses for the pair: over @t itself,
-	 * or over loopback when @t prefers that for local addresses.  RCU reader. */
-	Conn *find(const struct rds_transport &t, const struct rds_addr &laddr,
-		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos, uint32_t seed) const;
-	/* Who needs a connection: a socket that sends, or a peer that calls.  Of those that only
-	 * peers want there may be max_passive; beyond, the sweep makes room (conn_strangers.cc),
-	 * and kPassiveRoom times as many are the end. */
-	enum class For { kSocket, kPeer };
-	/* As find(), but made when missing, and with a reference.  -ENOBUFS: too many.  Process. */
-	Result<Conn *> get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
-			   const struct rds_addr &faddr, uint32_t scope, uint8_t tos, For whom);
-	/* Kills every connection, or those of @t, and waits until their memory is free: after it
-	 * nothing calls into @t or points to the namespace.  Process; no new ones come. */
-	void kill_all(const struct rds_transport *t);
-	/* Posts a transmission on every connection from @laddr that sends congestion maps. */
-	void kick_laddr(const struct rds_addr &laddr);
-	/* A port of @map has cleared, and messages wait for some. */
-	void port_cleared(const CongMap &map);
-	/* Looks after idle connections (conn_idle.cc).  From the first that is made ... */
-	void start_sweep();
-	/* ... until kill_all(): no sweep runs or will.  Process. */
-	void stop_sweep();
-	/* Somebody is gone, or too many are there: the sweep comes soon.  Any context. */
-	void hurry();
-	/* No connection before this one had this number, or a higher one, on the way to any peer
-	 * that does not know one connection's numbers from another's. */
-	uint64_t first_seq() const
-	{
-		return first_seq_.load();
-	}
-	/* Raised by every removal: cached pointers of before are void. */
-	uint64_t generation() const
-	{
-		return gen_.load_acquire();
-	}
-	/* Without those that are collected: they have nothing left.  RCU reader. */
-	template <typename F>
-	void for_each(F fn) const
-	{
-		table_.for_each([&](Conn &c) {
-			if (c.fate.load() != Fate::kDying)
-				fn(c);
-		});
-	}
-
-	/* Connections that have memory, by transport type: made and not yet freed. */
-	Atomic<uint32_t> alive[kTransCount];
-	/* Who makes a path, or wants no more of them. */
-	Mutex<RDS_RANK_TABLE> paths_lock;
-	Tombs tombs;
-
-private:
-	static void sweep_timer_fn(struct rds_timer *t);
-	static void sweep_fn(struct rds_work *w);
-	void sweep();
-	unsigned int pick();
-	bool take(Conn &c, unsigned int &n);
-	bool look_after(Conn &c);
-	bool part(Conn &c);
-	bool condemn(Conn &c);
-	void keep(Conn &c);
-	void bury(unsigned int n);
-	/* conn_strangers.cc */
-	uint32_t excess() const;
-	unsigned int pick_evicted(unsigned int n);
-	void urge(Conn &c);
-	Status leave_tomb(Conn &c, bool &owed);
-	Status admit_passive(Conn &c);
-	Result<Conn *> make(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
-			    const struct rds_addr &faddr, uint32_t scope, uint8_t tos, For whom);
-	unsigned int pick_victims(const struct rds_transport *t, Conn **out);
-	void kill_batch(Conn **victims, unsigned int n);
-	bool any_alive(const struct rds_transport *t) const;
-
-	HashTable<Conn, &Conn::node> table_;
-	Atomic<uint64_t> gen_;
-	Atomic<uint64_t> first_seq_{1};
-	Net *net_ = nullptr;
-	struct rds_work sweep_work_;
-	struct rds_timer sweep_timer_;
-	Conn *picked_[kSweepBatch]; /* what one run looks after, with a reference each; its own */
-	Atomic<bool> sweeping_;	    /* the timer is armed, or the work runs */
-	Atomic<bool> hurried_;	    /* somebody has called hurry() since the last run */
-	Atomic<bool> swept_;	    /* for good */
-};
-
-/* The transport that carries from @t's sockets at @laddr to @faddr: @t, or loopback.  Takes a
- * module reference that the caller drops.  -EADDRNOTAVAIL.  Process (transport.cc). */
-Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
-						   const struct rds_transport &t,
-						   const struct rds_addr &laddr,
-						   const struct rds_addr &faddr, uint32_t scope);
-
-} // namespace rds
 #endif

@@ -38,6 +38,10 @@ RDS_INLINE uint32_t hash_addr(const struct rds_addr &a, uint32_t seed)
 {
 	return hash_mix(a.w[0] * 0x9e3779b97f4a7c15ull ^ (a.w[1] + seed));
 }
+RDS_INLINE bool same_addr(const struct rds_addr &a, const struct rds_addr &b)
+{
+	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
+}
 
 template <typename T, HashNode T::*M>
 class HashTable final

@@ -2,8 +2,10 @@
 /*
  * info.cc: snapshots for rds-info.  Callbacks run under RCU or a spin lock: they may not sleep.
  */
-#include "net.h"
+#include "conn_table.h"
 #include "order.h"
+#include "path.h"
+#include "socket.h"
 
 using namespace rds;
 

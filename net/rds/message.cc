@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "message.h"
 
-#include "rdma.h"
+#include "transport.h"
 
 namespace rds
 {

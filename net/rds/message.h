@@ -19,6 +19,9 @@
 #include "result.h"
 #include "wire.h"
 
+struct rds_conn;
+struct rds_socket;
+
 namespace rds
 {
 
@@ -47,6 +50,8 @@ enum RdmaStatus : int {
 };
 struct MsgRdma;
 struct Flow;
+using Conn = ::rds_conn;
+using Socket = ::rds_socket;
 
 /* What few messages have besides.  One of them at most: the one is for transports with zerocopy,
  * the other for those with RDMA. */
@@ -76,7 +81,7 @@ struct alignas(8) rds_msg final {
 	uint64_t end_off = 0; /* byte of the transport's stream behind it, once all is accepted */
 	/* Sender; nullptr for the kernel's own and for cancelled ones.  Guarded by the path's lock
 	 * while queued; valid inside an RCU section, see path.h "Completion". */
-	struct rds_socket *sock = nullptr;
+	rds::Socket *sock = nullptr;
 	union {
 		struct rds_addr saddr = {}; /* source, on the receiving side */
 		struct {
@@ -153,6 +158,23 @@ private:
 	unsigned int n_ = 0;
 	void *raw_[kMany];
 };
+/* The last reference of the message goes, and its part in RDMA with it (rdma.h, which is above). */
+void msg_rdma_free(MsgRdma *r);
+/* Sockets are above the queues that have their messages, and define these (socket_send.cc).
+ * @bytes of payload and @mem of memory have left the queue; @note (may be nullptr) is to be
+ * reported.  Any context, RCU reader, no lock. */
+void sender_done(Socket &s, uint32_t bytes, uint32_t mem, ZcopyNote *note);
+/* Half of its room is taken: acknowledgements are wanted soon.  Any context. */
+bool sender_short_of_room(Socket &s);
+/* It counts its messages by their order (order.h). */
+bool sender_has_flows(const Socket &s);
+/* It was released. */
+bool sender_is_gone(const Socket &s);
+/* Flows are above as well, and define these (order.cc).  @m has left its queue, delivered or
+ * dropped.  Others that could not be queued then join @done.  Any context, RCU reader. */
+void flow_left(Message &m, Conn &c, MsgList &done);
+/* Writes into @m's header which of its flow it is; @told: the peer wants to know. */
+void flow_stamp(Message &m, bool told);
 /* Called when the payload has got its memory: what it costs the queues. */
 void message_charge_payload(Message &m);
 

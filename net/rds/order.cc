@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "order.h"
 
-#include "net.h"
+#include "connection.h"
+#include "hash.h"
 
 namespace rds
 {
@@ -124,16 +125,15 @@ Flow::Flow(Flows &owner, const Conn &c, uint16_t port, const Path &home)
 {
 }
 
-Status Flows::expect(rds_socket &s, uint32_t order)
+Status Flows::expect(Atomic<Flows *> &of, uint32_t order)
 {
 	if (order > static_cast<uint32_t>(Order::kUnordered))
 		return Status::fail(err::kEinval);
 	/* Half-ordered alone has nothing to do with anybody. */
-	return order != static_cast<uint32_t>(Order::kUnordered) || s.send_flows.load() ? Status()
-											: make(s);
+	return order != static_cast<uint32_t>(Order::kUnordered) || of.load() ? Status() : make(of);
 }
 
-Status Flows::make(rds_socket &s)
+Status Flows::make(Atomic<Flows *> &of)
 {
 	void *p = rds_alloc(sizeof(Flows), RDS_MAY_SLEEP);
 
@@ -142,7 +142,7 @@ Status Flows::make(rds_socket &s)
 
 	Flows *flows = new (p) Flows, *none = nullptr;
 
-	if (s.send_flows.compare_exchange(none, flows))
+	if (of.compare_exchange(none, flows))
 		rds_rcu_defer(&flows->rcu_, settle_fn);
 	else
 		destroy(flows);
@@ -369,7 +369,7 @@ void Flows::cancel(Conn &c, int to_port)
 	c.first().finish(done, kRdmaCanceled);
 }
 
-void Flows::left(Message &m, Conn &c, MsgList &done)
+void flow_left(Message &m, Conn &c, MsgList &done)
 {
 	Flow &f = *m.order.on;
 	Flows &owner = f.owner;
@@ -388,7 +388,7 @@ void Flows::depart(Flow &f, Message &m, Conn &c, MsgList &done)
 	note_low(f);
 }
 
-void Flows::stamp(Message &m, bool told)
+void flow_stamp(Message &m, bool told)
 {
 	__builtin_memset(m.hdr.ext, 0, sizeof(m.hdr.ext));
 	if (told)

@@ -34,7 +34,12 @@
 #ifndef RDS_ORDER_H
 #define RDS_ORDER_H
 
-#include "connection.h"
+#include "list.h"
+#include "lock.h"
+#include "message.h"
+#include "path.h"
+#include "ref.h"
+#include "result.h"
 
 namespace rds
 {
@@ -80,9 +85,9 @@ struct Flow final {
 class Flows final
 {
 public:
-	/* Messages of @s are going to be sent in @order (RDS_ORDER_*).  -EINVAL: there is no such;
-	 * -ENOMEM.  Process. */
-	static Status expect(struct rds_socket &s, uint32_t order);
+	/* Messages of the socket whose flows are @of are going to be sent in @order (RDS_ORDER_*).
+	 * -EINVAL: there is no such; -ENOMEM.  Process. */
+	static Status expect(Atomic<Flows *> &of, uint32_t order);
 	~Flows();
 	void put();
 
@@ -92,11 +97,8 @@ public:
 	Result<Queued> enqueue(Conn &c, Message *m, bool more, Path *&path) RDS_EXCLUDES(lock_);
 	/* Takes back what waits for @c (@to_port < 0: to any port). */
 	void cancel(Conn &c, int to_port) RDS_EXCLUDES(lock_);
-	/* @m has left its path's queue, delivered or dropped.  What could not be queued then joins
-	 * @done.  Any context, RCU reader. */
-	static void left(Message &m, Conn &c, MsgList &done);
-	/* Writes into @m's header which of its flow it is; @told: the peer wants to know. */
-	static void stamp(Message &m, bool told);
+	/* @m, of @f, has left its path's queue: see flow_left(). */
+	void depart(Flow &f, Message &m, Conn &c, MsgList &done) RDS_EXCLUDES(lock_);
 	/* Snapshot of what waits.  @fn may not sleep. */
 	template <typename F>
 	void for_each_waiting(F fn) RDS_EXCLUDES(lock_);
@@ -109,7 +111,7 @@ private:
 	Flows() : refs_(2) /* the socket's, and settle_fn()'s */
 	{
 	}
-	static Status make(struct rds_socket &s);
+	static Status make(Atomic<Flows *> &of);
 	static void settle_fn(struct rds_rcu_head *h);
 	Bucket &bucket(const Conn &c, uint16_t port) RDS_REQUIRES(lock_);
 	Flow *find(const Conn &c, uint16_t port) RDS_REQUIRES(lock_);
@@ -125,7 +127,6 @@ private:
 			     const Path *home) RDS_REQUIRES(lock_);
 	void wait(Flow &f, Conn &c, Message *m) RDS_REQUIRES(lock_);
 	void release(Flow &f, Conn &c, MsgList &dropped) RDS_REQUIRES(lock_);
-	void depart(Flow &f, Message &m, Conn &c, MsgList &done) RDS_EXCLUDES(lock_);
 
 	RefCount refs_;
 	struct rds_rcu_head rcu_ = {};

@@ -3,7 +3,10 @@
  * path.cc: the state machine of a path.  Everything with "step" in its name runs in the path's
  * worker, one at a time; only there the transport is told to connect, adopt, shut down or close.
  */
-#include "net.h"
+#include "path.h"
+
+#include "cong.h"
+#include "connection.h"
 
 namespace
 {
@@ -32,7 +35,7 @@ bool is_orderly(uint32_t why)
 
 rds_path::rds_path(struct rds_conn &conn, unsigned int index)
 	: conn(conn), index(static_cast<uint8_t>(index)),
-	  first_seq_(index ? 1 : conn.net.conns.first_seq()),
+	  first_seq_(index ? 1 : conn.net.first_seq.load()),
 	  lock(index ? RDS_RANK_LANE : RDS_RANK_PATH), delivered_(first_seq_ - 1),
 	  tx_seq_(first_seq_)
 {
@@ -441,7 +444,7 @@ void rds_path::go_down(unsigned int why)
 	else
 		schedule_retry(why);
 	if (conn.is_stranger())
-		conn.net.conns.hurry();
+		conn.hurry();
 }
 
 void rds_path::hear_of_ports()
@@ -541,16 +544,6 @@ bool rds_path::quiesce_idle()
 		return false;
 	open_ = false;
 	return true;
-}
-
-/* True if there was one. */
-bool rds_path::discard_accepted()
-{
-	void *handle = accepted_.exchange(nullptr);
-
-	if (handle)
-		conn.trans.discard(handle);
-	return handle;
 }
 
 /* Tells a peer of mainline's how many paths we use, and makes a stale connection show itself. */

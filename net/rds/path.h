@@ -49,9 +49,9 @@
 #ifndef RDS_PATH_H
 #define RDS_PATH_H
 
-#include "bind.h"
 #include "held.h"
 #include "tombs.h"
+#include "transport.h"
 
 namespace rds
 {

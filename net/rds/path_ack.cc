@@ -19,8 +19,9 @@
  * generation.  One that was restarted counts from 1 and does not tell: it is told only what came on
  * the connection at hand.
  */
-#include "net.h"
-#include "order.h"
+#include "path.h"
+
+#include "connection.h"
 #include "rdma.h"
 
 void rds_path::ack_fn(struct rds_timer *t)
@@ -192,7 +193,7 @@ void rds_path::stamp_acks(Batch &b)
 	for (unsigned int i = first; i < b.n; i++) {
 		rds::wire::put64(b.msgs[i]->hdr.ack, b.told ? b.told - 1 : 0);
 		if (RDS_UNLIKELY(b.msgs[i]->flow() != nullptr))
-			rds::Flows::stamp(*b.msgs[i], peer_has_gen() && conn.orders.load());
+			rds::flow_stamp(*b.msgs[i], peer_has_gen() && conn.orders.load());
 	}
 	if (acks || (will && first < b.n))
 		ask_for_ack(b, first);
@@ -238,7 +239,7 @@ void rds_path::ask_for_ack(Batch &b, unsigned int first)
 	/* A sender who will soon have to wait, or who wants his pages back, and no answer on its
 	 * way. */
 	bool hurry = asked_ <= delivered_.load() &&
-		     (last.zcopy() || (last.sock && last.sock->short_of_room()));
+		     (last.zcopy() || (last.sock && rds::sender_short_of_room(*last.sock)));
 	/* Mainline's say what they have when they are asked, and only then: what nothing follows
 	 * would fill the queues of those who sent it, for ever.  What would follow may be cancelled
 	 * before it goes. */

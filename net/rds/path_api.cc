@@ -2,7 +2,10 @@
 /*
  * path_api.cc: what a transport asks of a path, and tells it (transport.h).
  */
-#include "net.h"
+#include "path.h"
+
+#include "connection.h"
+#include "rdma.h"
 
 extern "C" {
 
@@ -80,6 +83,12 @@ void rds_path_drained(struct rds_path *path)
 void rds_path_writable(struct rds_path *path)
 {
 	path->writable();
+}
+
+void rds_op_done(struct rds_path *path, struct rds_msg *m, int status)
+{
+	if (rds::op_decide(*m, status) && rds::op_alone(*m))
+		path->let_go();
 }
 
 } // extern "C"

@@ -12,7 +12,9 @@
  * transport.  It happens when the peer is another one than before: mainline's, or with other
  * settings.
  */
-#include "net.h"
+#include "path.h"
+
+#include "connection.h"
 
 namespace
 {

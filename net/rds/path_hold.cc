@@ -11,7 +11,10 @@
  * (1) We say in the map that somebody waits, (2) we look at its bit again; whoever clears the bit
  * looks afterwards whether somebody waits (CongTable::wake_waiters()).
  */
-#include "net.h"
+#include "path.h"
+
+#include "cong.h"
+#include "connection.h"
 
 namespace
 {
@@ -33,7 +36,7 @@ bool is_new(const rds::Message &m)
 bool rds_path::may_hold_locked(const rds::Message &m)
 {
 	return m.sock && is_new(m) && !(&m == unsent_ && cursor_) &&
-	       !m.sock->send_flows.load_acquire();
+	       !rds::sender_has_flows(*m.sock);
 }
 
 /* The port of @m, which is the next to be sent, is full: it steps aside, and so does all for that

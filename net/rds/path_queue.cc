@@ -2,8 +2,9 @@
 /*
  * path_queue.cc: messages get onto a path's queue and off it: by ack, by cancel, by reset.
  */
-#include "net.h"
-#include "order.h"
+#include "path.h"
+
+#include "connection.h"
 #include "rdma.h"
 
 namespace
@@ -218,25 +219,25 @@ void rds_path::finish(rds::MsgList &done, int unbegun)
 	while (rds::Message *m = done.pop_front()) {
 		if (m->sock != s || RDS_UNLIKELY(m->zcopy())) {
 			if (s)
-				s->sent_done(bytes, mem, nullptr);
+				rds::sender_done(*s, bytes, mem, nullptr);
 			s = m->sock;
 			bytes = mem = 0;
 		}
 		bytes += m->len;
 		mem += m->charge;
 		if (RDS_UNLIKELY(s && m->zcopy())) {
-			s->sent_done(bytes, mem, m->note);
+			rds::sender_done(*s, bytes, mem, m->note);
 			m->has = rds::MsgHas::kNothing;
 			s = nullptr;
 		}
 		if (RDS_UNLIKELY(m->rdma()))
 			rds::op_left(*m, unbegun);
 		if (RDS_UNLIKELY(m->flow() != nullptr))
-			rds::Flows::left(*m, conn, done);
+			rds::flow_left(*m, conn, done);
 		bin.put(m);
 	}
 	if (s)
-		s->sent_done(bytes, mem, nullptr);
+		rds::sender_done(*s, bytes, mem, nullptr);
 	conn.look_at_gate();
 }
 
@@ -311,7 +312,7 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 			bool half = m->flags & rds::kMsgInXmit || (m == unsent_ && cursor_);
 
 			if (RDS_UNLIKELY(m->flow() != nullptr || m->zcopy()) &&
-			    (half || m->end_off) && !s.dead.load())
+			    (half || m->end_off) && !rds::sender_is_gone(s))
 				continue;
 			count++;
 			if (!half) {
@@ -334,9 +335,9 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 	conn.net.count(RDS_S_send_cancelled, count);
 	finish(done, rds::kRdmaCanceled);
 	if (mem)
-		s.sent_done(bytes, mem, nullptr);
+		rds::sender_done(s, bytes, mem, nullptr);
 	while (rds::ZcopyNote *n = notes.pop_front())
-		s.sent_done(0, 0, n);
+		rds::sender_done(s, 0, 0, n);
 }
 
 /*

@@ -3,7 +3,9 @@
  * path_takeover.cc: who is at the other end: a connection is asked before another takes its place
  * (docs/decisions/023-takeover.md).
  */
-#include "net.h"
+#include "path.h"
+
+#include "connection.h"
 
 /*
  * Another connection was accepted while this one is up.  Its peer may have left this one and not be
@@ -47,6 +49,16 @@ void rds_path::refuse_newcomer()
 	disarm();
 	if (discard_accepted())
 		conn.net.count(RDS_S_conn_takeover_refused);
+}
+
+/* True if there was one. */
+bool rds_path::discard_accepted()
+{
+	void *handle = accepted_.exchange(nullptr);
+
+	if (handle)
+		conn.trans.discard(handle);
+	return handle;
 }
 
 /* Receiving. */

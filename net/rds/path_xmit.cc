@@ -2,7 +2,10 @@
 /*
  * path_xmit.cc: the one sender of a path: collect a batch, hand it to the transport, settle.
  */
-#include "net.h"
+#include "path.h"
+
+#include "cong.h"
+#include "connection.h"
 #include "rdma.h"
 
 namespace rds

@@ -1,72 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdma.cc: regions and notifications of a socket.  What belongs to messages: rdma_op.cc.
+ * rdma.cc: regions and notifications of a socket.  What belongs to messages: rdma_op.cc; what
+ * programs call: socket_rdma.cc.
  */
 #include "rdma.h"
 
-#include "net.h"
-
-namespace err = rds::err;
-using rds::Guard;
-using rds::Mr;
-using rds::RdmaSide;
-using rds::Status;
-
-namespace
-{
-
-/* Regions are counted in pieces of this size, whatever a page is. */
-constexpr uint64_t kPiece = 4096;
-constexpr uint64_t kMaxPieces = rds::kMaxMessageBytes / kPiece + 1;
-
-uint64_t make_cookie(uint32_t key, uint32_t at)
-{
-	return key | static_cast<uint64_t>(at) << 32;
-}
-
-/* Why @vec cannot be a region of @s. */
-Status check_region(const rds_socket &s, const struct rds_iov &vec)
-{
-	if (!s.is_bound())
-		return Status::fail(err::kEnotconn);
-	if (!s.trans->mr_get)
-		return Status::fail(err::kEopnotsupp);
-	if (!vec.bytes || vec.addr + vec.bytes - 1 < vec.addr)
-		return Status::fail(err::kEinval);
-	if (vec.bytes > kMaxPieces * kPiece ||
-	    (vec.addr % kPiece + vec.bytes + kPiece - 1) / kPiece > kMaxPieces)
-		return Status::fail(err::kEmsgsize);
-	return Status();
-}
-
-/* Pins and registers the memory: @mr has its handle and key then. */
-Status register_region(rds_socket &s, const struct rds_iov &vec, uint64_t flags, Mr &mr,
-		       uint32_t &at)
-{
-	struct rds_pages *pages;
-	/* Also what peers may only read, as ever: programs count on the errno. */
-	Status st(rds_pages_pin(&vec, 1, 1, &pages));
-
-	/* Regions that were freed may still count as locked memory. */
-	if (st.is(err::kEnomem)) {
-		s.trans->mr_flush(s.net->os, &s.bound.addr, s.bound.scope);
-		st = Status(rds_pages_pin(&vec, 1, 1, &pages));
-	}
-	if (!st.ok())
-		return st;
-	st = Status(s.trans->mr_get(s.net->os, &s.bound.addr, s.bound.scope, pages,
-				    (flags & rds::kRdmaReadWrite) != 0, &mr.key, &at, &mr.handle));
-	if (!st.ok())
-		rds_pages_unpin(pages);
-	return st;
-}
-
-} // namespace
+#include "hash.h"
 
 namespace rds
 {
 
-RdmaSide::RdmaSide(rds_socket &s) : refs_(1), sock_(&s)
+RdmaSide::RdmaSide(RdmaSeat &s) : refs_(1), seat_(&s)
 {
 }
 
@@ -76,10 +20,9 @@ RdmaSide::~RdmaSide()
 		rds_free(buckets_);
 }
 
-/* The side of @s, made if there is none; nullptr without memory. */
-RdmaSide *RdmaSide::make(rds_socket &s)
+RdmaSide *RdmaSide::make(RdmaSeat &s)
 {
-	RdmaSide *side = s.rdma.load_acquire();
+	RdmaSide *side = s.side.load_acquire();
 
 	if (side)
 		return side;
@@ -92,7 +35,7 @@ RdmaSide *RdmaSide::make(rds_socket &s)
 
 	RdmaSide *first = nullptr;
 
-	if (s.rdma.compare_exchange(first, side))
+	if (s.side.compare_exchange(first, side))
 		return side;
 	side->put();
 	return first;
@@ -111,7 +54,7 @@ void RdmaSide::detach()
 	{
 		Guard g(lock_);
 
-		sock_ = nullptr;
+		seat_ = nullptr;
 		unread.splice_back(notices_);
 		for (unsigned int i = 0; i < n_buckets_; i++)
 			regions.splice_back(buckets_[i]);
@@ -249,18 +192,18 @@ bool RdmaSide::announce(uint32_t key)
 void RdmaSide::tell(OpNotice *n)
 {
 	RcuReader rcu;
-	rds_socket *s;
+	RdmaSeat *s;
 	{
 		Guard g(lock_);
 
-		s = sock_;
+		s = seat_;
 		if (s) {
 			notices_.push_back(n);
 			s->notices.fetch_add(1);
 		}
 	}
 	if (s)
-		rds_socket_wake(s, RDS_WAKE_READ);
+		wake_reader(*s);
 	else
 		rds_free(n);
 }
@@ -283,8 +226,8 @@ void RdmaSide::drop(unsigned int n)
 			Guard g(lock_);
 
 			o = notices_.pop_front();
-			if (o && sock_)
-				sock_->notices.fetch_sub(1);
+			if (o && seat_)
+				seat_->notices.fetch_sub(1);
 		}
 		if (!o)
 			return;
@@ -304,67 +247,3 @@ void mr_put(Mr *mr, bool now)
 }
 
 } // namespace rds
-
-extern "C" {
-
-int rds_mr_get(struct rds_socket *s, const struct rds_iov *vec, uint64_t flags, uint64_t *cookie)
-{
-	Status st = check_region(*s, *vec);
-	uint32_t at = 0;
-
-	if (!st.ok())
-		return st.code();
-
-	RdmaSide *side = RdmaSide::make(*s);
-	Mr *mr = rds::create<Mr>(RDS_MAY_SLEEP, *s->trans, flags);
-
-	if (!side || !mr) {
-		rds::destroy(mr);
-		return -err::kEnomem;
-	}
-	st = register_region(*s, *vec, flags, *mr, at);
-	if (!st.ok()) {
-		rds::destroy(mr);
-		return st.code();
-	}
-	*cookie = make_cookie(mr->key, at);
-	side->add(mr);
-	return 0;
-}
-
-int rds_mr_free(struct rds_socket *s, uint64_t cookie, uint64_t flags)
-{
-	const struct rds_transport *t = s->is_bound() ? s->trans : nullptr;
-	RdmaSide *side = s->rdma.load_acquire();
-
-	if (!cookie) {
-		if (!t || !t->mr_flush)
-			return -err::kEinval;
-		t->mr_flush(s->net->os, &s->bound.addr, s->bound.scope);
-		return 0;
-	}
-
-	Mr *mr = side ? side->take(static_cast<uint32_t>(cookie)) : nullptr;
-
-	if (!mr)
-		return -err::kEinval;
-	mr_put(mr, mr->invalidate || flags & rds::kRdmaInvalidate);
-	return 0;
-}
-
-unsigned int rds_socket_notices(struct rds_socket *s, struct rds_notice *to, unsigned int max)
-{
-	RdmaSide *side = s->notices.load() ? s->rdma.load_acquire() : nullptr;
-
-	return side ? side->peek(to, max) : 0;
-}
-
-void rds_socket_notices_done(struct rds_socket *s, unsigned int n)
-{
-	RdmaSide *side = s->rdma.load_acquire();
-
-	if (side)
-		side->drop(n);
-}
-
-} // extern "C"

@@ -30,6 +30,7 @@
 #include "list.h"
 #include "lock.h"
 #include "message.h"
+#include "netns.h"
 #include "rds_core.h"
 #include "transport.h"
 
@@ -68,10 +69,22 @@ struct Mr final {
 	const bool invalidate;
 };
 
+class RdmaSide;
+
+/* A socket's part in it (socket.h). */
+struct RdmaSeat {
+	Atomic<RdmaSide *> side;  /* made when first needed; the socket's until that is destroyed */
+	Atomic<uint32_t> notices; /* of operations, to be read */
+};
+/* Wakes the reader of the socket of @s: defined above, in socket_rdma.cc.  RCU reader,
+ * no lock. */
+void wake_reader(RdmaSeat &s);
+
 class RdmaSide final
 {
 public:
-	static RdmaSide *make(struct rds_socket &s);
+	/* That of @s, made if there is none; nullptr without memory.  Process. */
+	static RdmaSide *make(RdmaSeat &s);
 	~RdmaSide();
 	void get()
 	{
@@ -107,7 +120,7 @@ private:
 	static constexpr unsigned int kMostBuckets = 4096; /* 64 KiB */
 	using Bucket = List<Mr, &Mr::link>;
 
-	explicit RdmaSide(struct rds_socket &s);
+	explicit RdmaSide(RdmaSeat &s);
 	void grow() RDS_EXCLUDES(lock_);
 	Mr *look_up(uint32_t key) RDS_REQUIRES(lock_);
 	void remove_locked(Mr *mr) RDS_REQUIRES(lock_);
@@ -115,7 +128,7 @@ private:
 
 	RefCount refs_;
 	Spinlock<RDS_RANK_RDMA> lock_;
-	struct rds_socket *sock_ RDS_GUARDED_BY(lock_); /* nullptr: released */
+	RdmaSeat *seat_ RDS_GUARDED_BY(lock_); /* nullptr: the socket was released */
 	List<OpNotice, &OpNotice::link> notices_ RDS_GUARDED_BY(lock_);
 	Bucket few_[kFirstBuckets];
 	Bucket *buckets_ RDS_GUARDED_BY(lock_) = few_;
@@ -140,8 +153,6 @@ struct MsgRdma final {
 	Atomic<uint32_t> outcome; /* 0: not decided; else 1 + RdmaStatus */
 };
 
-/* The last reference of its message goes. */
-void msg_rdma_free(MsgRdma *r);
 /* Writes what belongs into the header of a message that is about to be queued. */
 void msg_rdma_stamp(Message &m);
 /* Decides @m's operation; false: it was already, or there is none. */
@@ -161,9 +172,9 @@ RDS_INLINE bool op_decided(const Message &m)
 bool op_spent(const Message &m);
 
 /* The memory of @s that a message names: the message is about to be delivered to @s ... */
-void rdma_sync(struct rds_socket &s, const wire::Header &h);
-/* ... and was. */
-void rdma_arrived(struct rds_socket &s, const wire::Header &h);
+void rdma_sync(RdmaSeat &s, const wire::Header &h);
+/* ... and was, in @net. */
+void rdma_arrived(Net &net, RdmaSeat &s, const wire::Header &h);
 /* The cookie that came with it, 0: none. */
 uint64_t rdma_cookie(const wire::Header &h);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "recv.h"
 
+#include "connection.h"
 #include "rdma.h"
 #include "recv_query.h"
+#include "socket.h"
 
 namespace rds
 {
@@ -116,12 +118,12 @@ __attribute__((noinline)) Deliver hand_over_rdma(Path &p, Socket &s, Message *m,
 	/* Once it was taken, a reader may free it. */
 	const wire::Header said = m->hdr;
 
-	rdma_sync(s, said);
+	rdma_sync(s.rdma, said);
 
 	Deliver how = s.deliver(m, p.arriving, spill);
 
 	if (how == Deliver::kTaken)
-		rdma_arrived(s, said);
+		rdma_arrived(p.conn.net, s.rdma, said);
 	return how;
 }
 

@@ -10,7 +10,7 @@
 #ifndef RDS_RECV_H
 #define RDS_RECV_H
 
-#include "net.h"
+#include "path.h"
 
 namespace rds
 {

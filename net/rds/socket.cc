@@ -2,10 +2,9 @@
 /*
  * socket.cc: a socket's names and options, its beginning and its end.
  */
-#include "net.h"
+#include "socket.h"
 
 #include "order.h"
-#include "rdma.h"
 #include "transports.h"
 
 using rds::Guard;
@@ -142,9 +141,9 @@ void rds_socket::release()
 		cancel(nullptr);
 	}
 	/* After what it sent was cancelled: nobody reads of that. */
-	if (rds::RdmaSide *side = rdma.load_acquire())
+	if (rds::RdmaSide *side = rdma.side.load_acquire())
 		side->detach();
-	net->cong.forget(*this);
+	net->cong.forget(watch);
 	rds_socket_zcopy_done(this, ~0u);
 	rds_socket_set_trace(this, 0);
 	if (trans)
@@ -172,7 +171,7 @@ void rds_socket_destroy(struct rds_socket *s)
 {
 	s->snd_space.close(s);
 	s->rcv_mem.close(s);
-	if (rds::RdmaSide *side = s->rdma.load_acquire())
+	if (rds::RdmaSide *side = s->rdma.side.load_acquire())
 		side->put();
 	if (rds::Flows *flows = s->send_flows.load_acquire())
 		flows->put();
@@ -232,13 +231,13 @@ unsigned char rds_socket_tos(const struct rds_socket *s)
 
 void rds_socket_set_cong_monitor(struct rds_socket *s, int on, uint64_t mask)
 {
-	s->net->cong.set_monitor(*s, on != 0, mask);
+	s->net->cong.set_monitor(s->watch, on != 0, mask);
 }
 
 void rds_socket_cong_monitor(const struct rds_socket *s, int *on, uint64_t *mask)
 {
-	*on = s->monitor_on.load();
-	*mask = s->monitor_mask.load();
+	*on = s->watch.monitor_on.load();
+	*mask = s->watch.monitor_mask.load();
 }
 
 void rds_socket_set_recverr(struct rds_socket *s, int on)

@@ -17,36 +17,23 @@
 #ifndef RDS_SOCKET_H
 #define RDS_SOCKET_H
 
-#include "hash.h"
+#include "bind.h"
+#include "cong.h"
 #include "lock.h"
 #include "mem_account.h"
 #include "message.h"
+#include "netns.h"
+#include "rdma.h"
 #include "rds_core.h"
 #include "send_space.h"
 #include "transport.h"
 
 namespace rds
 {
-using Net = ::rds_net;
-class CongMap;
-class RdmaSide;
+/* Sockets that want RXPATH_LATENCY: 0 keeps clock reads off the data path. */
+extern Atomic<uint32_t> trace_users;
 class Flows;
 class RecvFlows;
-
-/* A socket that met -ENOBUFS: on its own list and on the map's, until @port clears. */
-struct CongWaiter {
-	ListNode map_link;
-	ListNode sock_link;
-	struct rds_socket *sock;
-	CongMap *map;
-	uint16_t port;
-	bool any; /* the socket waits for too many ports: any change wakes it */
-};
-
-RDS_INLINE bool same_addr(const struct rds_addr &a, const struct rds_addr &b)
-{
-	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
-}
 
 enum class Deliver {
 	kTaken, /* queued; the socket owns the message now */
@@ -55,7 +42,7 @@ enum class Deliver {
 };
 } // namespace rds
 
-struct rds_socket final {
+struct rds_socket final : rds::Bound {
 	explicit rds_socket(rds::Net *net);
 	~rds_socket() = default;
 
@@ -73,20 +60,12 @@ struct rds_socket final {
 
 	/* -- sending (socket_send.cc) -- */
 	rds::Status send(const struct rds_endpoint &to, rds::Message *m, bool more);
-	/* Half of the queue is full: acknowledgements are wanted soon.  Any context. */
-	bool short_of_room()
-	{
-		return snd_space.short_of_room(this);
-	}
 	bool writable()
 	{
 		return snd_space.wait_for_room(this);
 	}
 	bool congested_to(const struct rds_endpoint &to);
 	void cancel(const struct rds_endpoint *to);
-	/* A message with @bytes payload and @mem memory left its queue; @note (may be nullptr) is
-	 * to be reported.  Any context, RCU reader, no lock. */
-	void sent_done(uint32_t bytes, uint32_t mem, rds::ZcopyNote *note);
 
 	/* -- receiving (socket_recv.cc) -- */
 	/* From a path, any context, RCU reader, no lock held.  @arriving: the path's, done with
@@ -103,11 +82,11 @@ struct rds_socket final {
 	 * very moment may be missing.  Any context that may take mutexes, RCU reader. */
 	template <typename F>
 	void for_each_received(F fn);
-	rds::HashNode bind_node;
 	rds::Net *const net;
-	struct rds_endpoint bound = {};
 	rds::Atomic<bool> bound_flag;
 	rds::Atomic<bool> dead; /* released */
+	rds::Atomic<bool> recverr;
+	rds::Atomic<bool> tracing;
 
 	rds::Mutex<RDS_RANK_BIND> bind_lock; /* bind, set_transport, set_tos */
 	/* Pinned; set under bind_lock, and constant once we are bound, or it was asked for. */
@@ -142,19 +121,8 @@ struct rds_socket final {
 
 	rds::CongMap *lcong = nullptr; /* map of our own address, from bind on */
 
-	/* Waiting for congestion to clear: list, count and link under the CongTable's lock. */
-	rds::List<rds::CongWaiter, &rds::CongWaiter::sock_link> waits;
-	unsigned int n_waits = 0;
-	rds::ListNode monitor_link;
-	rds::Atomic<bool> monitor_on;
-	rds::Atomic<uint64_t> monitor_mask;
-	rds::Atomic<uint64_t> cong_notice; /* ports (mod 64) to report by RDS_CMSG_CONG_UPDATE */
-	rds::Atomic<bool> cong_event;	   /* without monitor: readable once */
-
-	rds::Atomic<rds::RdmaSide *> rdma; /* made when first needed; ours until destroyed */
-	rds::Atomic<uint32_t> notices;	   /* of operations, to be read */
-	rds::Atomic<bool> recverr;
-	rds::Atomic<bool> tracing;
+	rds::CongWatch watch;
+	rds::RdmaSeat rdma;
 
 private:
 	rds::Status attach(const struct rds_endpoint &want);
@@ -195,4 +163,20 @@ void rds_socket::for_each_received(F fn)
 		fn(*m);
 }
 
+namespace rds
+{
+
+RDS_INLINE Socket *BindTable::find(const struct rds_addr &addr, uint32_t scope, uint16_t port,
+				   uint32_t seed) const
+{
+	return static_cast<Socket *>(look_up(addr, scope, port, seed));
+}
+
+template <typename F>
+void BindTable::for_each(F fn) const
+{
+	table_.for_each([&](Bound &b) { fn(static_cast<Socket &>(b)); });
+}
+
+} // namespace rds
 #endif

@@ -2,9 +2,8 @@
 /*
  * socket_recv.cc: a socket's receive side: delivery, reading, and congestion of its port.
  */
-#include "net.h"
-#include "rdma.h"
 #include "recv_query.h"
+#include "socket.h"
 
 using rds::Deliver;
 using rds::Guard;
@@ -163,8 +162,8 @@ void rds_socket::recv_pop(Message *m)
 
 bool rds_socket::readable() const
 {
-	return arrived_any.load_acquire() || reading_any.load() || cong_notice.load() ||
-	       notices.load();
+	return arrived_any.load_acquire() || reading_any.load() || watch.cong_notice.load() ||
+	       rdma.notices.load();
 }
 
 unsigned int rds_socket::poll()
@@ -173,11 +172,16 @@ unsigned int rds_socket::poll()
 
 	if (readable() || zcopy_count.load())
 		mask |= RDS_POLL_IN;
-	if (cong_event.load() && cong_event.exchange(false) && !monitor_on.load())
+	if (watch.cong_event.load() && watch.cong_event.exchange(false) && !watch.monitor_on.load())
 		mask |= RDS_POLL_CONG;
 	if (writable())
 		mask |= RDS_POLL_OUT;
 	return mask;
+}
+
+void rds::wake(CongWatch &w, unsigned int what)
+{
+	rds_socket_wake(container_of(&w, &rds_socket::watch), what);
 }
 
 /* Closed: nothing more arrives, and what did is thrown away. */
@@ -255,12 +259,12 @@ int rds_recv_copy(struct rds_socket *s, struct rds_msg *m, uint32_t n, struct rd
 
 uint64_t rds_socket_cong_notice(const struct rds_socket *s)
 {
-	return s->cong_notice.load();
+	return s->watch.cong_notice.load();
 }
 
 void rds_socket_cong_notice_done(struct rds_socket *s, uint64_t mask)
 {
-	s->cong_notice.fetch_and(~mask);
+	s->watch.cong_notice.fetch_and(~mask);
 }
 
 unsigned int rds_socket_zcopy(struct rds_socket *s, uint32_t *cookies, unsigned int max)

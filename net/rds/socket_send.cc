@@ -2,9 +2,10 @@
 /*
  * socket_send.cc: a socket's send side: admission, the way to a path's queue, and back.
  */
-#include "net.h"
+#include "conn_table.h"
 #include "order.h"
-#include "rdma.h"
+#include "path.h"
+#include "socket.h"
 
 using rds::Conn;
 using rds::Message;
@@ -201,31 +202,51 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 
 		if (!map)
 			return Status::fail(err::kEnomem);
-		st = net->cong.wait(*this, *map, to.port);
+		st = net->cong.wait(watch, *map, to.port);
 		if (!st.ok())
 			return st;
 		/* It cleared while we registered: once more. */
 	}
 }
 
-void rds_socket::sent_done(uint32_t bytes, uint32_t mem, rds::ZcopyNote *note)
+namespace rds
+{
+
+void sender_done(Socket &s, uint32_t bytes, uint32_t mem, ZcopyNote *note)
 {
 	unsigned int wake = 0;
 
 	if (RDS_UNLIKELY(note)) {
-		rds::Guard g(small_lock);
+		Guard g(s.small_lock);
 
-		if (!dead.load()) {
-			zcopy_done.push_back(note);
-			zcopy_count.fetch_add(1);
+		if (!s.dead.load()) {
+			s.zcopy_done.push_back(note);
+			s.zcopy_count.fetch_add(1);
 			wake = RDS_WAKE_READ;
 			note = nullptr;
 		}
 	}
 	if (RDS_UNLIKELY(note))
 		rds_free(note);
-	snd_space.give(this, bytes, mem, wake);
+	s.snd_space.give(&s, bytes, mem, wake);
 }
+
+bool sender_short_of_room(Socket &s)
+{
+	return s.snd_space.short_of_room(&s);
+}
+
+bool sender_has_flows(const Socket &s)
+{
+	return s.send_flows.load_acquire();
+}
+
+bool sender_is_gone(const Socket &s)
+{
+	return s.dead.load();
+}
+
+} // namespace rds
 
 bool rds_socket::congested_to(const struct rds_endpoint &to)
 {
@@ -300,7 +321,7 @@ int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int
 
 int rds_msg_set_order(struct rds_socket *s, struct rds_msg *m, uint32_t order)
 {
-	Status st = rds::Flows::expect(*s, order);
+	Status st = rds::Flows::expect(s->send_flows, order);
 
 	if (st.ok())
 		rds::set_order(*m, static_cast<rds::Order>(order));
@@ -309,7 +330,7 @@ int rds_msg_set_order(struct rds_socket *s, struct rds_msg *m, uint32_t order)
 
 int rds_socket_set_order(struct rds_socket *s, uint32_t order)
 {
-	Status st = rds::Flows::expect(*s, order);
+	Status st = rds::Flows::expect(s->send_flows, order);
 
 	if (st.ok())
 		s->order.store(order);

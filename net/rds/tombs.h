@@ -6,7 +6,7 @@
  * nothing left but numbers: how far each of its paths had counted, and in which generation of the
  * peer's.  The peer may still send something again that was delivered.  So its object goes, and a
  * tombstone stays: the next connection of the same pair begins with these numbers (create_path() in
- * connection.cc), and knows a duplicate when it sees one.
+ * conn_table.cc), and knows a duplicate when it sees one.
  *
  * There are kMaxTombstones at most in a namespace; the one that was written or asked for least
  * recently makes room.  A tombstone stays in its place while its successor lives, for paths of that

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * transports.cc: registry of transports and list of namespaces, and what has to be done to all.
+ * transports.cc: the registry of transports.
  */
 #include "transports.h"
 
-#include "net.h"
+#include "hash.h"
+#include "lock.h"
+#include "rds_core.h"
 
 namespace rds
 {
 namespace
 {
 
-/* What the registry owns.  Created by rds_core_init(). */
+/* What the registry owns. */
 struct Registry {
 	Mutex<RDS_RANK_REGISTRY> lock;
 	const struct rds_transport *types[kTransCount] RDS_GUARDED_BY(lock) = {};
-	/* A lock of its own: it is held while connections are killed, and their workers may be
-	 * looking a transport up. */
-	Mutex<RDS_RANK_NETS> nets_lock;
-	List<Net, &Net::all_link> nets RDS_GUARDED_BY(nets_lock);
 };
 
 constinit Registry *registry = nullptr;
@@ -121,23 +119,30 @@ Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
 	return loop;
 }
 
+Status transports_begin()
+{
+	registry = create<Registry>(RDS_MAY_SLEEP);
+	return registry ? Status() : Status::fail(err::kEnomem);
+}
+
+void transports_end()
+{
+	destroy(registry);
+	registry = nullptr;
+}
+
+void transport_forget(const struct rds_transport &t)
+{
+	Guard g(registry->lock);
+
+	registry->types[t.type] = nullptr;
+}
+
 } // namespace rds
 
 using namespace rds;
 
 extern "C" {
-
-int rds_core_init(void)
-{
-	registry = create<Registry>(RDS_MAY_SLEEP);
-	return registry ? 0 : -err::kEnomem;
-}
-
-void rds_core_exit(void)
-{
-	destroy(registry);
-	registry = nullptr;
-}
 
 int rds_transport_register(const struct rds_transport *t)
 {
@@ -147,70 +152,6 @@ int rds_transport_register(const struct rds_transport *t)
 		return -err::kEexist;
 	registry->types[t->type] = t;
 	return 0;
-}
-
-void rds_transport_unregister(const struct rds_transport *t)
-{
-	{
-		Guard g(registry->lock);
-
-		registry->types[t->type] = nullptr;
-	}
-	Guard g(registry->nets_lock);
-
-	for (Net *n = registry->nets.front(); n; n = registry->nets.next(n))
-		n->conns.kill_all(t);
-}
-
-void rds_transport_net_exit(struct rds_net *net, const struct rds_transport *t)
-{
-	net->conns.kill_all(t);
-}
-
-void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t)
-{
-	RcuReader rcu;
-
-	net->conns.for_each([&](Conn &c) {
-		if (&c.trans != t)
-			return;
-		c.for_each_path([](Path &p) { p.drop(RDS_DROP_ADMIN); });
-	});
-}
-
-struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st)
-{
-	Net *net = create<Net>(RDS_MAY_SLEEP, os, st);
-
-	if (!net)
-		return nullptr;
-	if (!net->bind.init().ok() || !net->conns.init(*net).ok() || !net->cong.init().ok()) {
-		destroy(net);
-		return nullptr;
-	}
-	Guard g(registry->nets_lock);
-
-	registry->nets.push_back(net);
-	return net;
-}
-
-void rds_net_destroy(struct rds_net *net)
-{
-	net->dying.store_release(true);
-	{
-		Guard g(registry->nets_lock);
-
-		registry->nets.remove(net);
-	}
-	net->conns.stop_sweep(); /* kill_all() would wait for its references, again and again */
-	net->conns.kill_all(nullptr);
-	net->conns.stop_sweep(); /* its paths may have called for it until now */
-	destroy(net);
-}
-
-struct rds_tunables *rds_net_tunables(struct rds_net *net)
-{
-	return &net->tun;
 }
 
 void rds_transport_stats(struct rds_os_net *os,

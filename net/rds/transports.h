@@ -17,12 +17,23 @@ namespace rds
 /* RDS_TRANS_* of the UAPI; the glue asserts that they agree. */
 enum TransportType : unsigned int { kTransIb, kTransGap, kTransTcp, kTransLoop, kTransCount };
 
+/* The registry, before the first transport and after the last.  -ENOMEM. */
+Status transports_begin();
+void transports_end();
+/* @t is nobody's any more who asks from now on. */
+void transport_forget(const struct rds_transport &t);
 /* The one that serves the local address @addr: loopback addresses loop, others in order of type.
  * -EADDRNOTAVAIL. */
 Result<const struct rds_transport *>
 transport_for_laddr(struct rds_os_net *os, const struct rds_addr &addr, uint32_t scope);
 /* The one of @type, loaded if need be.  -ENOPROTOOPT. */
 Result<const struct rds_transport *> transport_by_type(unsigned int type);
+/* The transport that carries from @t's sockets at @laddr to @faddr: @t, or loopback.  Takes a
+ * module reference that the caller drops.  -EADDRNOTAVAIL.  Process. */
+Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
+						   const struct rds_transport &t,
+						   const struct rds_addr &laddr,
+						   const struct rds_addr &faddr, uint32_t scope);
 /* Does @t serve the local address?  Takes no reference. */
 bool transport_serves(struct rds_os_net *os, const struct rds_transport &t,
 		      const struct rds_addr &addr, uint32_t scope);

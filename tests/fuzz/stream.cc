@@ -15,6 +15,7 @@
 
 #include "net/rds/limits.h"
 #include "net/rds/net.h"
+#include "net/rds/socket.h"
 #include "net/rds/wire.h"
 #include "raw.h"
 #include "world.h"

@@ -12,7 +12,7 @@
 
 #include <kunit/test.h>
 
-#include "net/linux/payload_linux.h"
+#include "net/linux/payload.h"
 #include "net/linux/rds_linux.h"
 
 /* Longest wait for what must come; nothing is late that has to come at once. */

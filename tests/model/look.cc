@@ -2,6 +2,8 @@
 #include "look.h"
 
 #include "net/rds/net.h"
+#include "net/rds/path.h"
+#include "net/rds/socket.h"
 #include "reach.h"
 #include "rng.h"
 #include "stream.h"

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "net/rds/net.h"
+#include "net/rds/path.h"
+#include "net/rds/socket.h"
 #include "rng.h"
 #include "transports/ib/ib_link.h"
 

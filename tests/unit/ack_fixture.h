@@ -7,6 +7,8 @@
 
 #include "fixture.h"
 #include "net/rds/net.h"
+#include "net/rds/path.h"
+#include "net/rds/socket.h"
 
 constexpr uint64_t kMs = 1000 * 1000;
 

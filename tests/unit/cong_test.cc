@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fixture.h"
 #include "net/rds/net.h"
+#include "net/rds/socket.h"
 
 namespace
 {
@@ -151,9 +152,9 @@ TEST_F(Cong, WakesWhoWaitsForThePortAndNobodyElse)
 
 	m.set(10);
 	m.set(11);
-	EXPECT_TRUE(table().wait(*w.core(), m, 10).is(rds::err::kEnobufs));
-	EXPECT_TRUE(table().wait(*w.core(), m, 10).is(rds::err::kEnobufs));
-	EXPECT_TRUE(table().wait(*x.core(), m, 11).is(rds::err::kEnobufs));
+	EXPECT_TRUE(table().wait(w.core()->watch, m, 10).is(rds::err::kEnobufs));
+	EXPECT_TRUE(table().wait(w.core()->watch, m, 10).is(rds::err::kEnobufs));
+	EXPECT_TRUE(table().wait(x.core()->watch, m, 11).is(rds::err::kEnobufs));
 	m.clear(10);
 	CongTable::local_changed(*net->core(), m, 10, false);
 	EXPECT_EQ(w.sock().woken_cong.load(), 1u);
@@ -169,9 +170,9 @@ TEST_F(Cong, DoesNotWaitForAPortThatIsClear)
 {
 	Socket w(*net);
 
-	EXPECT_TRUE(table().wait(*w.core(), map(remote), 10).ok());
+	EXPECT_TRUE(table().wait(w.core()->watch, map(remote), 10).ok());
 	sim::fail_nth(1);
-	EXPECT_TRUE(table().wait(*w.core(), map(remote), 11).is(rds::err::kEnomem));
+	EXPECT_TRUE(table().wait(w.core()->watch, map(remote), 11).is(rds::err::kEnomem));
 }
 
 TEST_F(Cong, WaitsForAnyPortBeyondItsLimit)
@@ -181,9 +182,9 @@ TEST_F(Cong, WaitsForAnyPortBeyondItsLimit)
 
 	for (uint16_t p = 0; p < rds::kMaxCongWaits + 5; p++) {
 		m.set(p);
-		EXPECT_TRUE(table().wait(*w.core(), m, p).is(rds::err::kEnobufs));
+		EXPECT_TRUE(table().wait(w.core()->watch, m, p).is(rds::err::kEnobufs));
 	}
-	EXPECT_LE(w.core()->n_waits, rds::kMaxCongWaits + 1);
+	EXPECT_LE(w.core()->watch.n_waits, rds::kMaxCongWaits + 1);
 	m.clear(rds::kMaxCongWaits + 3);
 	CongTable::local_changed(*net->core(), m, rds::kMaxCongWaits + 3, false);
 	EXPECT_GE(w.sock().woken_cong.load(), 1u);
@@ -198,7 +199,7 @@ TEST_F(Cong, WakesMoreWaitersThanOneBatch)
 	for (int i = 0; i < 100; i++) {
 		all.push_back(std::make_unique<Socket>(*net));
 		rds_socket_set_cong_monitor(all.back()->core(), 1, 1ull << 10);
-		EXPECT_TRUE(table().wait(*all.back()->core(), m, 10).is(rds::err::kEnobufs));
+		EXPECT_TRUE(table().wait(all.back()->core()->watch, m, 10).is(rds::err::kEnobufs));
 	}
 	m.clear(10);
 	CongTable::local_changed(*net->core(), m, 10, false);
@@ -247,8 +248,9 @@ TEST_F(Cong, NeverMissesAClear)
 
 		m.set(10);
 		sim::options().preempt_per_1000 = 300;
-		sim::spawn("waiter",
-			   [&] { told = !table().wait(*w->core(), m, 10).is(rds::err::kEnobufs); });
+		sim::spawn("waiter", [&] {
+			told = !table().wait(w->core()->watch, m, 10).is(rds::err::kEnobufs);
+		});
 		sim::spawn("clearer", [&] {
 			m.clear(10);
 			CongTable::local_changed(*net->core(), m, 10, false);
@@ -269,7 +271,7 @@ TEST_F(Cong, ALostPeerHasNoFullPorts)
 	other.set(300);
 	ASSERT_EQ(s.bind(endpoint(a1, 1000)), 0);
 	rds_socket_set_cong_monitor(monitor.core(), 1, 1ull << (301 % 64));
-	EXPECT_TRUE(table().wait(*s.core(), m, 300).is(rds::err::kEnobufs));
+	EXPECT_TRUE(table().wait(s.core()->watch, m, 300).is(rds::err::kEnobufs));
 	CongTable::lost_peer(*net->core(), m);
 	EXPECT_FALSE(m.test(300));
 	EXPECT_FALSE(m.test(301));
@@ -313,7 +315,7 @@ TEST_F(Cong, SoManyPortsOfOneSocketAreWaitedFor)
 		auto port = static_cast<uint16_t>(100 + n);
 
 		m.set(port);
-		EXPECT_TRUE(table().wait(*s.core(), m, port).is(rds::err::kEnobufs));
+		EXPECT_TRUE(table().wait(s.core()->watch, m, port).is(rds::err::kEnobufs));
 		EXPECT_EQ(host::usage().blocks - before,
 			  std::min<size_t>(n, rds::kMaxCongWaits + 1));
 	}

@@ -2,6 +2,8 @@
 /* What the sweep asks of one path, state by state (conn_strangers_test.cc: what becomes of it). */
 #include "fixture.h"
 #include "net/rds/net.h"
+#include "net/rds/path.h"
+#include "net/rds/socket.h"
 
 namespace
 {

@@ -7,6 +7,8 @@
 
 #include "fixture.h"
 #include "net/rds/net.h"
+#include "net/rds/path.h"
+#include "net/rds/socket.h"
 
 /* A connection from 10.0.0.1 to a remote host of ours that has several paths. */
 class FanTest : public SocketTest<RDS_CAP_DELIVERY_ACK>

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "fixture.h"
-#include "net/rds/net.h"
+#include "net/rds/held.h"
 
 namespace
 {

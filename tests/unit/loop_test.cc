@@ -2,6 +2,8 @@
 /* What loopback answers to what nobody asks it; all else of it is in tests/contract. */
 #include "fixture.h"
 #include "net/rds/net.h"
+#include "net/rds/path.h"
+#include "net/rds/socket.h"
 
 namespace
 {

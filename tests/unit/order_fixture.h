@@ -8,7 +8,9 @@
 #include <algorithm>
 
 #include "fan_fixture.h"
+#include "net/rds/net.h"
 #include "net/rds/order.h"
+#include "net/rds/path.h"
 
 /* What path @w carries of the socket's messages, by the first byte of each. */
 inline std::string letters(const fake::Wire &w)

@@ -3,6 +3,7 @@
 #include "fixture.h"
 #include "net/rds/net.h"
 #include "net/rds/rdma.h"
+#include "net/rds/socket.h"
 #include "pages.h"
 
 namespace

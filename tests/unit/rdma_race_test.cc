@@ -2,7 +2,9 @@
 /* Operations and regions: what two do at once, bounds of addresses, and small keys. */
 #include "fixture.h"
 #include "net/rds/net.h"
+#include "net/rds/path.h"
 #include "net/rds/rdma.h"
+#include "net/rds/socket.h"
 #include "pages.h"
 
 namespace
@@ -75,7 +77,7 @@ TEST_F(RdmaRace, NothingIsTakenTwice)
 	ASSERT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), 0);
 	rds_socket_notices_done(s->core(), 3);
 	EXPECT_FALSE(s->readable());
-	EXPECT_EQ(s->core()->notices.load(), 0u);
+	EXPECT_EQ(s->core()->rdma.notices.load(), 0u);
 }
 
 /* Memory that ends one byte behind the last address. */

@@ -5,6 +5,8 @@
  */
 #include "fixture.h"
 #include "net/rds/net.h"
+#include "net/rds/path.h"
+#include "net/rds/socket.h"
 
 namespace
 {
@@ -216,28 +218,28 @@ TEST_F(RecvBounds, ReasonsToPoll)
 	rds::Socket &c = *s->core();
 
 	EXPECT_EQ(rds_socket_poll(s->core()), static_cast<unsigned int>(RDS_POLL_OUT));
-	c.cong_notice.store(1);
+	c.watch.cong_notice.store(1);
 	EXPECT_EQ(rds_socket_poll(s->core()),
 		  static_cast<unsigned int>(RDS_POLL_OUT | RDS_POLL_IN));
-	c.cong_notice.store(0);
-	c.notices.store(1);
+	c.watch.cong_notice.store(0);
+	c.rdma.notices.store(1);
 	EXPECT_EQ(rds_socket_poll(s->core()),
 		  static_cast<unsigned int>(RDS_POLL_OUT | RDS_POLL_IN));
-	c.notices.store(0);
+	c.rdma.notices.store(0);
 	c.zcopy_count.store(1);
 	EXPECT_FALSE(s->readable());
 	EXPECT_EQ(rds_socket_poll(s->core()),
 		  static_cast<unsigned int>(RDS_POLL_OUT | RDS_POLL_IN));
 	c.zcopy_count.store(0);
-	c.cong_event.store(true);
+	c.watch.cong_event.store(true);
 	EXPECT_EQ(rds_socket_poll(s->core()),
 		  static_cast<unsigned int>(RDS_POLL_OUT | RDS_POLL_CONG));
 	EXPECT_EQ(rds_socket_poll(s->core()), static_cast<unsigned int>(RDS_POLL_OUT)) << "once";
 	/* A monitor hears of it by its notice. */
 	rds_socket_set_cong_monitor(s->core(), 1, ~0ull);
-	c.cong_event.store(true);
+	c.watch.cong_event.store(true);
 	EXPECT_EQ(rds_socket_poll(s->core()), static_cast<unsigned int>(RDS_POLL_OUT));
-	EXPECT_EQ(c.cong_event.load(), 0u);
+	EXPECT_EQ(c.watch.cong_event.load(), 0u);
 	rds_socket_set_cong_monitor(s->core(), 0, 0);
 	s->sock().sndbuf = 0;
 	EXPECT_EQ(rds_socket_poll(s->core()), 0u);

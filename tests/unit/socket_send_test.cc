@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fixture.h"
 #include "net/rds/net.h"
+#include "net/rds/path.h"
+#include "net/rds/socket.h"
 
 namespace
 {
@@ -371,11 +373,11 @@ TEST_F(SocketSend, WaitsEndWithTheirPorts)
 		map[5000 / 8] = 1 << (5000 % 8);
 		ASSERT_EQ(fake::arrive(wire().path, 0, 0, 0, map, 1), 0);
 		ASSERT_EQ(s->send(to, pattern(10)), -105);
-		EXPECT_EQ(s->core()->n_waits, 1u);
+		EXPECT_EQ(s->core()->watch.n_waits, 1u);
 		map[5000 / 8] = 0;
 		ASSERT_EQ(fake::arrive(wire().path, 0, 0, 0, map, 1), 0);
 		EXPECT_EQ(s->sock().woken_cong.load(), round);
-		EXPECT_EQ(s->core()->n_waits, 0u);
+		EXPECT_EQ(s->core()->watch.n_waits, 0u);
 	}
 }
 

@@ -7,8 +7,11 @@
 #include <algorithm>
 
 #include "fan_fixture.h"
+#include "net/rds/net.h"
 #include "net/rds/order.h"
+#include "net/rds/path.h"
 #include "net/rds/recv_query.h"
+#include "net/rds/socket.h"
 
 namespace
 {

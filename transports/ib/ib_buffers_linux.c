@@ -7,7 +7,7 @@
  */
 #include <linux/slab.h>
 
-#include "../../net/linux/payload_linux.h"
+#include "../../net/linux/payload.h"
 #include "ib_linux.h"
 
 /* Receive buffers got at once by a worker. */

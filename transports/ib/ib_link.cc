@@ -2,9 +2,10 @@
 /*
  * ib_link.cc: a link's life, its sending side and its credits.  What arrives: ib_link_recv.cc.
  */
-#include "ib_link_parts.h"
+#include "ib_link.h"
 
 #include "../../net/rds/result.h"
+#include "ib_link_parts.h"
 
 namespace
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ib_link_parts.h: what ib_link.cc and ib_link_recv.cc share of a link.
+ * ib_link_parts.h: what ib_link.cc and ib_link_recv.cc share of a link, which is whole only there
+ * (ib_link.h).
  */
 #ifndef RDS_IB_LINK_PARTS_H
 #define RDS_IB_LINK_PARTS_H
 
 #include "../../net/rds/wire.h"
-#include "ib_link.h"
+
+struct rds_ib_link;
 
 namespace rds::ib
 {

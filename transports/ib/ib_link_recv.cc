@@ -6,10 +6,11 @@
  * come between the frames of one, and the core sees its header and nothing else.  All others belong
  * to the message under way or begin one.
  */
-#include "ib_link_parts.h"
+#include "ib_link.h"
 
 #include "../../net/platform/platform.h"
 #include "../../net/rds/result.h"
+#include "ib_link_parts.h"
 
 namespace
 {

@@ -13,7 +13,7 @@
  */
 #include "tcp_linux.h"
 
-#include "../../net/linux/payload_linux.h"
+#include "../../net/linux/payload.h"
 
 /* Headers and small payloads that go into one call: those of all messages of one xmit. */
 #define RDS_TCP_KVECS 64

@@ -5,6 +5,7 @@
 
 #include "host.h"
 #include "net/rds/net.h"
+#include "net/rds/path.h"
 #include "sim.h"
 #include "turns.h"
 

@@ -5,6 +5,7 @@
 
 #include "chooser.h"
 #include "net/rds/net.h"
+#include "net/rds/path.h"
 #include "reach.h"
 
 RDS_REACH(turns_work, &rds_path::work_)

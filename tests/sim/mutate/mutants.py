@@ -28,7 +28,7 @@ STRANGERS = "net/rds/conn_strangers.cc"
 XMIT = "net/rds/path_xmit.cc"
 PATH_H = "net/rds/path.h"
 PATH = "net/rds/path.cc"
-CONN = "net/rds/connection.cc"
+CONN = "net/rds/conn_table.cc"
 CONG = "net/rds/cong.cc"
 SEND = "net/rds/socket_send.cc"
 SPACE = "net/rds/send_space.h"
@@ -46,6 +46,7 @@ LINK = "transports/ib/ib_link.cc"
 LINK_RECV = "transports/ib/ib_link_recv.cc"
 RDMA = "net/rds/rdma.cc"
 OP = "net/rds/rdma_op.cc"
+SOCKET_RDMA = "net/rds/socket_rdma.cc"
 
 MUTANTS = [
     # ---- the queue of a path ----
@@ -264,7 +265,7 @@ MUTANTS = [
            "return map.test(port) ? Status::fail(err::kEnobufs) : Status();",
            "return Status::fail(err::kEnobufs);"),
     Mutant("waiter-unlink", "a woken waiter stays on its socket's list", CONG,
-           "w->sock->waits.remove(w);", ""),
+           "w->who->waits.remove(w);", ""),
     Mutant("monitor-forget", "a closed socket stays a monitor", CONG,
            "if (s.monitor_link.linked()) monitors.remove(&s);", ""),
     Mutant("update-no-memory", "no memory for a map's message: its copy is leaked", CONG,
@@ -311,7 +312,7 @@ MUTANTS = [
     Mutant("pin-leak", "the sender's reference is leaked", SEND,
            "token->transmit(); c.put();", "token->transmit(); (void)c;"),
     Mutant("zcopy-note", "a zerocopy completion is lost", SEND,
-           "zcopy_done.push_back(note); zcopy_count.fetch_add(1);", "rds_free(note);"),
+           "s.zcopy_done.push_back(note); s.zcopy_count.fetch_add(1);", "rds_free(note);"),
     # ---- sockets, receiving ----
     Mutant("rcvbuf", "what was read still counts against the receive buffer", SRECV,
            "rcv_bytes.fetch_sub(len); rcv_mem.sub(charge);", "rcv_mem.sub(charge);"),
@@ -358,7 +359,7 @@ MUTANTS = [
            " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->seed); }"
            " if (!chosen) choose(t);"),
     Mutant("close-waits", "close leaves its waiters", SOCKET,
-           "net->cong.forget(*this);", ""),
+           "net->cong.forget(watch);", ""),
     # ---- receiving ----
     Mutant("seq-check", "what was sent twice is received twice", RECV,
            "if (is_duplicate(p, f)) {", "if (false) {"),
@@ -433,7 +434,7 @@ MUTANTS = [
     Mutant("stranger-calls", "a stranger that knocked once is called for ever", PATH,
            "(calls.load() >= rds::kStrangerCalls && !conn.has_reached())", "false"),
     Mutant("stranger-numbers", "our numbers begin anew for a peer that cannot tell", STRANGERS,
-           "first_seq_.store(next);", "(void)next;"),
+           "net_->first_seq.store(next);", "(void)next;"),
     Mutant("tomb-forgotten", "a one-way sender's numbers are forgotten", STRANGERS,
            "owed = owed || (p.reached.load() && !ended);", ""),
     Mutant("tomb-path", "the tombstone's numbers are another path's", CONN,
@@ -543,9 +544,9 @@ MUTANTS = [
            "r->notice = nullptr; if (!n)", "if (!n)"),
     Mutant("rdma-only-errors", "RDS_RECVERR tells of success, too", OP,
            "if (status || !r->only_errors)", "if (true)"),
-    Mutant("rdma-offset", "a cookie's offset does not count", OP,
+    Mutant("rdma-offset", "a cookie's offset does not count", SOCKET_RDMA,
            "op.raddr = a.remote_addr + (a.cookie >> 32);", "op.raddr = a.remote_addr;"),
-    Mutant("rdma-fence", "no operation is fenced", OP,
+    Mutant("rdma-fence", "no operation is fenced", SOCKET_RDMA,
            "op.fence = (a.flags & rds::kRdmaFence) != 0;", "op.fence = 0;"),
     Mutant("rdma-dest", "the receiver is not told where memory begins", OP,
            "static_cast<uint64_t>(wire::get32(e.data + 4)) << 32;", "0;"),
@@ -554,8 +555,9 @@ MUTANTS = [
     Mutant("rdma-once", "memory to be used once is used for ever", RDMA,
            "if (!mr || !mr->once) return;", "if (mr || !mr) return;"),
     Mutant("rdma-early", "what a message used is told before it was delivered", RECV,
-           "rdma_sync(s, said);", "rdma_sync(s, said); rdma_arrived(s, said);"),
-    Mutant("rdma-invalidate", "freed memory stays in reach though it should not", RDMA,
+           "rdma_sync(s.rdma, said);",
+           "rdma_sync(s.rdma, said); rdma_arrived(p.conn.net, s.rdma, said);"),
+    Mutant("rdma-invalidate", "freed memory stays in reach though it should not", SOCKET_RDMA,
            "mr_put(mr, mr->invalidate || flags & rds::kRdmaInvalidate);",
            "mr_put(mr, (flags & 0) != 0);"),
     Mutant("rdma-sync", "what peers wrote is not looked for in memory", RDMA,
@@ -577,7 +579,7 @@ MUTANTS = [
     Mutant("hold-sent", "what the peer may have seen gets a new number", HOLD,
            "!(m.hdr.flags & rds::wire::kRetransmitted) &&", ""),
     Mutant("hold-untold", "what waits for a port is not told that it cleared", CONG,
-           "if (map.held.load()) net.conns.port_cleared(map);", ""),
+           "if (map.held.load()) return_held(net, map);", ""),
     Mutant("hold-cancel", "what waits for a port is not taken back", QUEUE,
            "if (RDS_UNLIKELY(!full_ports_.empty())) count += cancel_held_locked(s, to_port, done);", ""),
     Mutant("hold-reset", "what waits for a port stays there when the connection ends", QUEUE,
@@ -610,7 +612,7 @@ MUTANTS = [
     Mutant("cancel-pages", "a program gets its pages back that the transport still reads", QUEUE,
            "(m->flow() != nullptr || m->zcopy())", "(m->flow() != nullptr)"),
     Mutant("order-cancel-begun", "what has begun is taken back, and nobody waits for it", QUEUE,
-           "if (RDS_UNLIKELY(m->flow() != nullptr || m->zcopy()) && (half || m->end_off) && !s.dead.load())"
+           "if (RDS_UNLIKELY(m->flow() != nullptr || m->zcopy()) && (half || m->end_off) && !rds::sender_is_gone(s))"
            " continue;", ""),
     # ---- counters that pass their end (aged.h, wrap_test.cc) ----
     Mutant("wrap-ack", "numbers are compared by their low 32 bits when they are acknowledged", QUEUE,

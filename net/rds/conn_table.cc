@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "net.h"
+#include "conn_table.h"
+
+#include "path.h"
 
 namespace rds
 {
@@ -250,6 +252,16 @@ void ConnTable::port_cleared(const CongMap &map)
 		if (c.fcong == &map)
 			c.for_each_path([](Path &p) { p.port_cleared(); });
 	});
+}
+
+void tell_peers(Net &net, const CongMap &map)
+{
+	net.conns.kick_laddr(map.addr);
+}
+
+void return_held(Net &net, const CongMap &map)
+{
+	net.conns.port_cleared(map);
 }
 
 } // namespace rds

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * payload_linux.h: the bytes of one message, as they lie in Linux memory.
+ * payload.h: the bytes of one message, as they lie in Linux memory.
  *
  * A payload trails its struct rds_msg, in the same allocation.  Small ones are kept in there whole
  * (FLAT); bigger ones are described there and live in pages of our own (PAGES), in the caller's
  * pages (PINNED, MSG_ZEROCOPY), or still in the socket buffers that they arrived in (SKBS).
  *
  * Transports that send look through the accessors below; who receives uses the seam
- * (rds_payload_append).  No lock: a payload is filled by one owner and only read afterwards.
+ * (rds_payload_append).  The payload_*.c fill it and empty it.  No lock: a payload is filled by
+ * one owner and only read afterwards.
  */
-#ifndef RDS_PAYLOAD_LINUX_H
-#define RDS_PAYLOAD_LINUX_H
+#ifndef RDS_PAYLOAD_H
+#define RDS_PAYLOAD_H
 
 #include <linux/bvec.h>
 #include <linux/skbuff.h>

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * net.cc: namespaces begin and end, and what has to be done to all of them when a transport goes.
+ */
+#include "net.h"
+
+#include "path.h"
+#include "transports.h"
+
+using namespace rds;
+
+namespace
+{
+
+struct AllNets {
+	/* Not the registry's: it is held while connections are killed, and their workers may be
+	 * looking a transport up. */
+	Mutex<RDS_RANK_NETS> lock;
+	List<Net, &Net::all_link> nets RDS_GUARDED_BY(lock);
+};
+
+constinit AllNets *all = nullptr; /* created by rds_core_init() */
+
+} // namespace
+
+extern "C" {
+
+int rds_core_init(void)
+{
+	all = create<AllNets>(RDS_MAY_SLEEP);
+	if (!all)
+		return -err::kEnomem;
+
+	Status st = transports_begin();
+
+	if (!st.ok()) {
+		destroy(all);
+		all = nullptr;
+	}
+	return st.code();
+}
+
+void rds_core_exit(void)
+{
+	transports_end();
+	destroy(all);
+	all = nullptr;
+}
+
+void rds_transport_unregister(const struct rds_transport *t)
+{
+	transport_forget(*t);
+
+	Guard g(all->lock);
+
+	for (Net *n = all->nets.front(); n; n = all->nets.next(n))
+		n->conns.kill_all(t);
+}
+
+void rds_transport_net_exit(struct rds_net *net, const struct rds_transport *t)
+{
+	net->conns.kill_all(t);
+}
+
+void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t)
+{
+	RcuReader rcu;
+
+	net->conns.for_each([&](Conn &c) {
+		if (&c.trans != t)
+			return;
+		c.for_each_path([](Path &p) { p.drop(RDS_DROP_ADMIN); });
+	});
+}
+
+struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st)
+{
+	auto *net = create<WholeNet>(RDS_MAY_SLEEP, os, st);
+
+	if (!net)
+		return nullptr;
+	if (!net->bind.init().ok() || !net->conns.init(*net).ok() || !net->cong.init().ok()) {
+		destroy(net);
+		return nullptr;
+	}
+	Guard g(all->lock);
+
+	all->nets.push_back(net);
+	return net;
+}
+
+void rds_net_destroy(struct rds_net *net)
+{
+	net->dying.store_release(true);
+	{
+		Guard g(all->lock);
+
+		all->nets.remove(net);
+	}
+	net->conns.stop_sweep(); /* kill_all() would wait for its references, again and again */
+	net->conns.kill_all(nullptr);
+	net->conns.stop_sweep(); /* its paths may have called for it until now */
+	destroy(static_cast<WholeNet *>(net));
+}
+
+struct rds_tunables *rds_net_tunables(struct rds_net *net)
+{
+	return &net->tun;
+}
+
+} // extern "C"

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * netns.h: a network namespace as every room knows it: its owner, its counters and its settings.
+ * There are no global tables: what is looked up by address is looked up in one of a namespace, so
+ * two namespaces may use the same addresses and ports.  The tables are whole in their own rooms;
+ * here they have a name, and net.h has them all.
+ *
+ * Created before the first socket of the namespace, destroyed after the last one is gone.  No lock:
+ * what changes is atomic.  Any context.
+ */
+#ifndef RDS_NETNS_H
+#define RDS_NETNS_H
+
+#include "limits.h"
+#include "list.h"
+#include "rds_core.h"
+#include "ref.h"
+
+namespace rds
+{
+using Net = ::rds_net;
+class BindTable;
+class ConnTable;
+class CongTable;
+} // namespace rds
+
+struct rds_net {
+	rds_net(struct rds_os_net *os, struct rds_stats *st, rds::BindTable &bind,
+		rds::ConnTable &conns, rds::CongTable &cong)
+		: os(os), stats(st), seed(rds_random()), bind(bind), conns(conns), cong(cong)
+	{
+	}
+	rds_net(const rds_net &) = delete;
+	rds_net &operator=(const rds_net &) = delete;
+
+	struct rds_os_net *const os;
+	struct rds_stats *const stats;
+	const uint32_t seed; /* of the tables' hashes */
+	struct rds_tunables tun = {
+		.reconnect_min_ms = 1,
+		.reconnect_max_ms = 1000,
+		.max_unacked_packets = 8,
+		.max_unacked_bytes = 16 << 20,
+		.ping_enable = 1,
+		.max_passive = 4096,
+		.idle_timeout_ms = 300 * 1000,
+		.recv_spill_bytes = rds::kRecvSpillBytes,
+	};
+	rds::Atomic<uint32_t> passive;	    /* connections with rds_conn.passive */
+	rds::Atomic<bool> dying;	    /* no new connections */
+	rds::Atomic<uint64_t> first_seq{1}; /* of connections, see ConnTable::first_seq() */
+	rds::ListNode all_link;		    /* on the list of namespaces (net.cc) */
+
+	rds::BindTable &bind;
+	rds::ConnTable &conns;
+	rds::CongTable &cong;
+
+	RDS_INLINE void count(enum rds_stat id, uint64_t n = 1)
+	{
+		rds_stat_add(stats, id, n);
+	}
+};
+
+#endif
