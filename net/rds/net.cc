@@ -97,7 +97,6 @@ void rds_net_destroy(struct rds_net *net)
 
 		all->nets.remove(net);
 	}
-	net->conns.stop_sweep(); /* kill_all() would wait for its references, again and again */
 	net->conns.kill_all(nullptr);
 	net->conns.stop_sweep(); /* its paths may have called for it until now */
 	destroy(static_cast<WholeNet *>(net));

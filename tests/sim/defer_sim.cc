@@ -353,6 +353,7 @@ void rds_work_cancel_sync(struct rds_work *w)
 	wait_on(k, [k] { return !k->runner; });
 	k->started = k->ended = k->queued;
 	k->cancels--;
+	wake(k); /* rds_work_flush() may be waiting for the run that will not be */
 }
 
 void rds_work_flush(struct rds_work *w)

@@ -254,6 +254,38 @@ TEST_F(Sim, CancelWaitsForTheRunningItem)
 	EXPECT_TRUE(ended);
 }
 
+/* As flush_work() of Linux does: a run that is cancelled is nothing to wait for any more.  Which of
+ * the two sees the end of the first run before the other is chance, hence the rounds. */
+TEST_F(Sim, FlushDoesNotWaitForARunThatWasCancelled)
+{
+	static bool started, stop;
+	unsigned int flushed = 0;
+	struct rds_work w;
+
+	rds_work_init(
+		&w,
+		[](struct rds_work *) {
+			started = true;
+			while (!stop)
+				sim::yield();
+		},
+		RDS_WORK_LEAF);
+	for (unsigned int round = 1; round <= 20; round++) {
+		started = stop = false;
+		rds_work_queue(&w);
+		sim::run_until([] { return started; }, 5000);
+		rds_work_queue(&w);
+		sim::spawn("flusher", [&] {
+			rds_work_flush(&w);
+			flushed++;
+		});
+		sim::spawn("canceller", [&] { rds_work_cancel_sync(&w); });
+		sim::after(1000, "stop", [] { stop = true; });
+		sim::run_until([&] { return flushed == round; }, 5000);
+		ASSERT_EQ(flushed, round);
+	}
+}
+
 TEST_F(Sim, TimersFireOnceAtTheirTime)
 {
 	static uint64_t fired_at;

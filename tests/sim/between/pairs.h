@@ -104,6 +104,18 @@ protected:
 		ASSERT_EQ(fake::arrive(fake::wire().path, h), RDS_RECV_SKIP);
 		sim::run_ready();
 	}
+	/* As many messages as make our port 4000 full, and then the connection ends. */
+	void fill_and_cut()
+	{
+		s->sock().rcvbuf = kRcvbuf;
+		bring_up();
+		for (uint64_t seq = 1; !congested() && seq < 100; seq++)
+			arrive(seq, 300);
+		sim::run_ready();
+		rds_path_drop(fake::wire().path, RDS_DROP_ERROR);
+		sim::run_ready();
+		sim::run_for(1000 * kMs);
+	}
 	int arrive(uint64_t seq, size_t bytes = 10)
 	{
 		return fake::arrive(fake::wire().path, seq, 5000, 4000, pattern(bytes));

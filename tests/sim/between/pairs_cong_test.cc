@@ -100,17 +100,7 @@ TEST_F(CongPairs, WhatWaitsIsSentWhenAnotherPortHasJustCleared)
  * and looks which connections are up. */
 TEST_F(CongPairs, APeerIsToldByTheWorkerThatConnectsOrByTheReader)
 {
-	every({.prepare =
-		       [this] {
-			       s->sock().rcvbuf = kRcvbuf;
-			       bring_up();
-			       for (uint64_t seq = 1; !congested() && seq < 100; seq++)
-				       arrive(seq, 300);
-			       sim::run_ready();
-			       rds_path_drop(wire().path, RDS_DROP_ERROR);
-			       sim::run_ready();
-			       sim::run_for(1000 * kMs);
-		       },
+	every({.prepare = [this] { fill_and_cut(); },
 	       .one = [] { rds_path_connected(wire().path); },
 	       .other =
 		       [this] {

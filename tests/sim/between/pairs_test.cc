@@ -92,16 +92,7 @@ TEST_F(Pairs, APortIsNotCongestedWithAlmostNothingQueued)
  * and looks at the version. */
 TEST_F(Pairs, APeerIsToldOfAPortThatClearsWhileItConnects)
 {
-	every({[&] {
-		       s->sock().rcvbuf = kRcvbuf;
-		       bring_up();
-		       for (uint64_t seq = 1; !congested() && seq < 100; seq++)
-			       arrive(seq, 300);
-		       sim::run_ready();
-		       rds_path_drop(wire().path, RDS_DROP_ERROR);
-		       sim::run_ready();
-		       sim::run_for(1000 * kMs);
-	       },
+	every({[&] { fill_and_cut(); },
 	       [&] {
 		       linger(60);
 		       read_all();
