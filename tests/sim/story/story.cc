@@ -20,7 +20,8 @@ constexpr uint64_t kPatienceNs = 600 * 1000 * kMs;
  * the two keepalives after which a dead connection is known to be dead. */
 constexpr uint64_t kRecoveryNs = (2 * 2000 + 2 * 5000 + 1000) * kMs;
 
-/* Lets the world go on until @done, which is asked from time to time only. */
+/* Lets the world go on until @done, which is asked from time to time only: at chosen moments, for
+ * what happens every 20 ms looks the same at each multiple of them. */
 template <typename F>
 bool wait_for(F done)
 {
@@ -30,7 +31,7 @@ bool wait_for(F done)
 	     slice = std::min(slice * 2, 100 * kMs)) {
 		if (done())
 			return true;
-		sim::run_for(slice);
+		sim::run_for(slice / 2 + sim::random_below(slice));
 	}
 	return done();
 }
