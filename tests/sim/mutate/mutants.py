@@ -130,7 +130,7 @@ MUTANTS = [
            "conn.net.count(RDS_S_send_delayed_retry); post(rds::kEvSend);",
            "conn.net.count(RDS_S_send_delayed_retry);"),
     Mutant("late-wish", "a wish that comes while another sends is forgotten", XMIT,
-           "/* Whoever sends may have passed what the caller wants sent: once more. */"
+           "/* The token's holder may have passed what the caller wants sent: once more. */"
            " room_came_ = true;", ""),
     Mutant("map-version", "a changed congestion map is not sent", XMIT,
            "if (!cong_due_ && version == cong_sent_)", "if (!cong_due_)"),
