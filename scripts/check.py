@@ -27,7 +27,7 @@ import summary
 TOP = pathlib.Path(__file__).resolve().parent.parent
 LOGS = TOP / "build/logs"
 LIMIT = 900  # s for one check: it hangs
-# What ctest knows and needs no more than a moment: laws of the design, documents, judges of the VM
+# Tests of ctest's that need no more than a moment: laws of the design, documents, judges of the VM
 # suite, seeds that failed once, the fuzzers' corpora.
 QUICK = r"^(seam\.|tidy$|docs\.|abi_|kernel\.(planted|judges)$" \
     r"|sim\.(mutants$|same_history$|seed_)|fuzz\..*\.corpus$)"

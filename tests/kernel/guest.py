@@ -51,7 +51,7 @@ mount -t tmpfs shm /new/dev/shm
 mount -t tmpfs run /new/run
 mount -t debugfs debug /new/sys/kernel/debug
 mkdir -p /new/run/lock /new/run/netns
-# What we need of the host may lie where a file system of the guest's own is mounted.
+# Host files that we need may lie where a file system of the guest's own is mounted.
 for p in $KEEP; do mkdir -p "/new$p" && mount --bind "/lower$p" "/new$p"; done
 mkdir -p /new/lib/modules
 mount --bind "/lower$MODTREE" /new/lib/modules || die "no modules in $MODTREE"

@@ -12,7 +12,7 @@ MANY = "--flows 64 --max-payload 8192"
 STEADY = "--rate 300 --drain 15"
 ROCE = 4791  # UDP port
 
-# What rds-stress -D can do otherwise; without fence and notifications it only writes.
+# Ways in which rds-stress -D can differ; without fence and notifications it only writes.
 RDMA_WAYS = [" ".join(f"--rdma-use-{what} 0" for what in without) for without in
              ((), ("once",), ("fence",), ("notify",), ("once", "fence"), ("fence", "notify"))]
 

@@ -7,8 +7,8 @@ says what a connection takes along when it dies, and there is a judge for each d
 `found["ends"]` names whose modules the sender and the receiver have.
 """
 
-# Whoever has lost its connection calls again after a second at most (reconnect_max_delay_ms), so
-# traffic stands still no longer than this, by the receiving guest's monotonic clock ...
+# A host that has lost its connection calls again after a second at most (reconnect_max_delay_ms),
+# so traffic stands still no longer than this, by the receiving guest's monotonic clock ...
 LONGEST_GAP = 3.0
 # ... which goes on while the host's processors do something else: run.py starts two guests for each
 # of them, and more may run on this machine. Debug kernels are given more by Context.seconds().
@@ -17,9 +17,9 @@ GAP_SLACK = 2
 # its 7.x for ours as long (docs/wire.md).
 MAINLINE_GAP = LONGEST_GAP + 5 + 5
 
-# What a TCP has acknowledged and RDS has not read is at most what TCP's receive buffer holds. Tests
-# that cut connections with mainline's keep it to this (small_windows in traffic.py), which is the
-# kernel's default for a new connection: net.ipv4.tcp_rmem, the second number.
+# Bytes that TCP has acknowledged and RDS has not read are at most what TCP's receive buffer holds.
+# Tests that cut connections with mainline's keep it to this (small_windows in traffic.py), which is
+# the kernel's default for a new connection: net.ipv4.tcp_rmem, the second number.
 UNREAD = 131072
 # And the message that it had begun to read: the longest of these tests, with rds_flows' header.
 BEGUN = 8192 + 32

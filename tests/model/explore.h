@@ -35,7 +35,7 @@ std::string show(const Choices &c);
 /* Of what show() has written; false: that is none. */
 bool read(const std::string &text, Choices &c);
 
-/* What was seen of the table of turns, by all histories together. */
+/* The part of the table of turns that all histories together have seen. */
 struct Coverage {
 	void add(const check::Turn &t);
 
@@ -60,7 +60,7 @@ struct Bound {
 Result search(const play::Play &p, Bound bound, Coverage &seen);
 /* One history; @trace: with a line for each decision. */
 std::string replay(const play::Play &p, const Choices &choices, bool trace, Coverage &seen);
-/* What is being played, for those who report a crash. */
+/* The history being played, for those who report a crash. */
 const std::string &now_playing();
 
 } // namespace explore

@@ -20,7 +20,7 @@ SKIPPED = {"ConstantExpr", "StaticAssertDecl", "EnumDecl", "FieldDecl", "ParmVar
            "ClassTemplateSpecializationDecl", "ClassTemplatePartialSpecializationDecl"}
 FUNCTIONS = {"FunctionDecl", "CXXMethodDecl", "CXXConstructorDecl", "CXXDestructorDecl",
              "CXXConversionDecl"}
-# What a statement may be to be left out.
+# The kinds of statements that may be left out.
 DROPPED = {"CallExpr", "CXXMemberCallExpr", "CXXOperatorCallExpr", "CompoundAssignOperator",
            "BinaryOperator", "UnaryOperator", "ExprWithCleanups"}
 JUMPS = {"ReturnStmt": "return", "BreakStmt": "break", "ContinueStmt": "continue"}

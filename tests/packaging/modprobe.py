@@ -19,8 +19,8 @@ MODULES = ("rds", "rds_loop", "rds_tcp", "rds_rdma")
 VERSION = "6.1.0"
 NAMES = ("rds", "rds_tcp", "rds_rdma", "rds_loop", "net-pf-21")
 
-# What is inserted for each of NAMES, in order; "!" is a command of the administrator's that runs in
-# the place of a module.
+# The modules inserted for each of NAMES, in order; "!" is a command of the administrator's that
+# runs in the place of a module.
 PLAIN = ("rds", "rds rds_tcp", "rds rds_rdma", "rds rds_loop", "")
 NO_RDS = ("!", "! rds_tcp", "! rds_rdma", "! rds_loop", "")  # nothing follows where "!" fails
 NO_TCP = ("rds", "rds !", "rds rds_rdma", "rds rds_loop", "")

@@ -93,7 +93,7 @@ def tracepoints(t):
     traced(t, "rds_cong", rf"\[::ffff:{Y}\]:0 forgotten")
     release(holder)
     traced(t, "rds_cong", rf"\[::ffff:{Y}\]:[0-9]+ clear")
-    # What the kernel tells of an event's fields names the reasons by number, for tools.
+    # The kernel's format of an event names the reasons by number, for tools.
     assert '{ 2, "error" }' in t.a.check(f"cat {TRACING}/events/rds/rds_path_state/format")
     t.a.check(f"echo 0 >{TRACING}/events/rds/enable; umount {TRACING}")
     unpair(t)

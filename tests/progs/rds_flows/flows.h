@@ -69,7 +69,7 @@ struct FlowHeader {
 	uint64_t check; /* checksum of the fields above and the seed */
 };
 
-/* What a message of a flow is like. */
+/* A message of a flow. */
 class FlowMessage
 {
 public:

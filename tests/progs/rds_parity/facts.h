@@ -37,7 +37,7 @@ struct Place {
 	int home = -1;	  /* this one */
 };
 
-/* What the program was told; the places that need what it was not told are not there. */
+/* The program's arguments; places that need one it was not given are not there. */
 struct Env {
 	std::vector<Place> places;
 	bool nobody = false; /* the item's calls are those of user nobody */
@@ -46,7 +46,7 @@ struct Env {
 	const Place &place(const std::string &name) const;
 };
 
-/* What an item tells. */
+/* The output of an item. */
 class Out
 {
 public:

@@ -32,7 +32,7 @@ struct Request {
 
 class Exposed;
 
-/* What comes back to who asked, and goes into op->pages. */
+/* The data that come back to the requester, and go into op->pages. */
 class Answer final
 {
 public:

@@ -462,8 +462,8 @@ MUTANTS = [
            "if (rds_recv_incoming(f.path, f.m)) rds_msg_put(f.m); f.m = nullptr;"),
     Mutant("frame-reset", "a new stream goes on where the old one was cut", FRAME,
            "if (f->m) rds_msg_put(f->m); rds_tcp_frame_init(f, f->path);", ""),
-    # Who takes his own knock for a call (rds_tcp_established_is) is no mutant: the peer refuses it
-    # with a reset, and nothing else comes of it.
+    # An end that takes its own knock for a call (rds_tcp_established_is) is no mutant: the peer
+    # refuses it with a reset, and nothing else comes of it.
     Mutant("duel-both", "a knock is taken for a call", DUEL,
            "return o > 0 ? RDS_TCP_USE : RDS_TCP_KNOCK;", "return RDS_TCP_USE;"),
     Mutant("duel-neither", "both hosts take every call for a knock", DUEL,

@@ -45,7 +45,7 @@ LAST = [("sim_fast", 400), ("sim_fast", 1000)]
 PATIENCE = 5
 FEW = 4
 
-# What a failing run says, the most telling first.
+# Complaints of a failing run, the most telling first.
 SAYS = [
     r"FAILED: (.*)",
     r"^sim: (?!seed |holds )(.*)",
@@ -181,7 +181,7 @@ class Tree:
         for path in paths:
             status, out = self.run((path,), "--gtest_fail_fast")
             if status:
-                # Who failed; else who ran when the process died.
+                # The test that failed; else the one that ran when the process died.
                 tests = (re.findall(r"\[  FAILED  \] ([\w/.]+)", out)[:1] or
                          re.findall(r"\[ RUN      \] (\S+)", out)[-1:] or [path])
                 return kind + tests[0], seeds, said(status, out)

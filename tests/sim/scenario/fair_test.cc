@@ -85,7 +85,7 @@ TEST_P(Fairness, AllHaveMuchToSay)
 		EXPECT_LT(f.worst(), 600u) << "flow " << f.who();
 }
 
-/* Whoever waits for a reader that stands still gets on once it reads again; nobody else waits. */
+/* A sender that waits for a stalled reader gets on once it reads again; nobody else waits. */
 TEST_P(Fairness, OneReaderStandsStill)
 {
 	App *a = stage_->nodes[1]->core()->app(0);

@@ -105,11 +105,11 @@ public:
 		return instance_;
 	}
 	std::string who() const;
-	/* What it is at, for the one who looks into it. */
+	/* Its state in words, for the reader of a failure. */
 	std::string show();
 
 private:
-	/* What this socket sends to one port: one task at a time. */
+	/* The messages of this socket to one port: one task at a time. */
 	struct Flow {
 		uint32_t id;
 		uint32_t sent = 0;
