@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What `make check` runs once its programs are built: the part of `make test` that finds most in a
-few minutes.
+"""Runs the checks of `make check` once its programs are built: the part of `make test` that finds
+most in a few minutes.
 
     check.py                 all of it, as many checks at a time as there are processors
     check.py unit 'sim *'    some of it, by name or glob

@@ -82,7 +82,7 @@ def results(text, of_ctest):
 
 
 def keep(number, text, failed):
-    """What a failing run said, before the next one writes over it."""
+    """Keeps the output of a failing run, before the next one writes over it."""
     (LOGS / f"flaky-{number}.log").write_text(text)
     for room in {name.split(".")[0] for name in failed}:
         for found in LOGS.glob(f"vm-*/{room}"):

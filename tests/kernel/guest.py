@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a test guest is made of: a kernel, an initramfs, a tree of modules.
+"""The parts of a test guest: a kernel, an initramfs, a tree of modules.
 
 The guest's root is the host's own `/` (9p or hostfs), read-only, below an overlay whose upper layer is
 guest memory: every path of the host is there (a checkout below /tmp too) and can be written to

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What an account of rds_flows (its JSON) must be like. judges_test.py shows that each judge fails.
+"""The judges of an account of rds_flows (its JSON). judges_test.py shows that each judge fails.
 
 Between two of ours there is one judge, exact(): whatever happened to the connection, nothing is
 lost, comes twice or late, or stays unacknowledged. With mainline's modules at one end docs/wire.md
@@ -49,8 +49,8 @@ def _none(found, *names):
 
 
 def _promised(found):
-    """What the ends promise beyond NEVER, by whose they are. To mainline's a message is delivered
-    when its TCP has it, and who reads may see it later."""
+    """The promises of the ends beyond NEVER, by whose they are. To mainline's a message is
+    delivered when its TCP has it, and its reader may see it later."""
     sender, receiver = found["ends"]
     return ["unnoticed"] * (receiver == "ours") + ["late"] * (sender == receiver == "ours")
 

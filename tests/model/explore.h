@@ -5,9 +5,9 @@
  * The usual order: whatever is ready, the oldest first; then packets; then what applications do
  * next; then the clock.  A deviation takes another option, puts the one whose turn it is off until
  * nothing else is left, lets an application act or something go wrong now, or interrupts a task at
- * a call of the seam.  Whoever deviates writes down where: a choice list, which played from the
- * start again is the same history.  All lists with at most @deviations entries are played, but
- * where a state is reached from which as much has been tried before.
+ * a call of the seam.  A history that deviates is written down by where it does: a choice list,
+ * which played from the start again is the same history.  All lists with at most @deviations
+ * entries are played, but where a state is reached from which as much has been tried before.
  */
 #ifndef RDS_TESTS_EXPLORE_H
 #define RDS_TESTS_EXPLORE_H

@@ -81,7 +81,7 @@ def whole_glue():
 
 
 def includes(words):
-    """What of a compiler's command says where things are."""
+    """The options of a compiler's command that say where things are."""
     kept, two = [], ("-include", "-isystem", "-I", "-D", "-U")
     for at, word in enumerate(words):
         if word in two:

@@ -34,7 +34,7 @@ DEFAULT = {
     "install net-pf-21 /bin/false": BY_NAME,
     "blacklist rds_tcp": PLAIN,
 }
-# With AUTOLOAD=1 the family's name is one more for rds.  What is said of rds holds; two lines about
+# With AUTOLOAD=1 the family's name is one more for rds.  A line about rds holds; two lines about
 # the name itself contradict each other, and kmod takes the alias that leads somewhere.
 ASKED = {"blacklist rds": "", "install rds /bin/false": "!"}
 AUTOLOAD = {line: (*wanted[:4], ASKED.get(line, "rds")) for line, wanted in DEFAULT.items()}

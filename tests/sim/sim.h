@@ -5,9 +5,9 @@
  * Everything that runs is a task on a stack of its own: system calls of the test's applications,
  * work items, softirq events.  One runs at a time; at every call of the seam it may lose the
  * processor to another (preempt_per_1000), as if that one ran on another CPU, except while it holds
- * a spin lock. Who goes on is drawn from the seed, so a seed is a schedule and a failure can be run
- * again.  A build with hooked atomics (between/) makes every atomic such a place, under spin locks
- * and in hardirq as well, and lets stores be seen late.
+ * a spin lock. The task that goes on is drawn from the seed, so a seed is a schedule and a failure
+ * can be run again.  A build with hooked atomics (between/) makes every atomic such a place, under
+ * spin locks and in hardirq as well, and lets stores be seen late.
  *
  * Time stands still while anything can run and then jumps to the next event.
  *

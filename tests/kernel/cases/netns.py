@@ -94,7 +94,8 @@ def kill(holders):
 
 
 def kept(t):
-    """What the kernel still keeps: namespaces, sockets, references of our modules; and memory."""
+    """The objects that the kernel still keeps: namespaces, sockets, references of our modules; and
+    memory."""
     said = t.a.check("cd /sys; grep . kernel/slab/net_namespace/objects module/rds*/refcnt;"
                      " cat /proc/net/sockstat /proc/meminfo")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What an administrator sees: the tables of /proc/net/rds, beside rds-info's, and tracepoints."""
+"""An administrator's view: the tables of /proc/net/rds, beside rds-info's, and tracepoints."""
 import json
 
 from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair

@@ -78,7 +78,8 @@ def would_load(t, side, names):
 
 @test(modules="mainline", timeout=200, extra=True)
 def administrator(t):
-    """What /etc/modprobe.d forbids stays out: modprobe's answers, and a socket of user nobody."""
+    """Modules that /etc/modprobe.d forbids stay out: modprobe's answers, and a socket of user
+    nobody."""
     def play(side):
         t.a.unload()
         t.a.check(f"mount -t tmpfs none /etc/modprobe.d && {installed(side)} true")

@@ -5,7 +5,7 @@
  *
  * An item makes its own sockets and tells one fact or several. It runs in a process of its own
  * that is killed when it takes too long, so an item may hang and the next one still begins
- * afresh. What it tells must not depend on luck: no times, no ports, no inode numbers. A wait
+ * afresh. Its facts must not depend on luck: no times, no ports, no inode numbers. A wait
  * that found its end is told as what ended it, one that did not as "never".
  */
 #pragma once

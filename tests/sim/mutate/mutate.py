@@ -128,7 +128,7 @@ class Tree:
         return p.stdout
 
     def make(self, path):
-        """What is asked first mostly knows, so the rest is not built before it is asked."""
+        """The program asked first mostly knows, so the rest are not built before they are asked."""
         if path not in self.made:
             self.tool("make", "-C", self.build, Path(path).name)
             self.made.add(path)

@@ -81,7 +81,7 @@ TEST_P(Fairness, AllHaveMuchToSay)
 	end();
 	for (const check::Fair &f : fair_)
 		/* Flows that share a path are slower than one that has its own: up to 440 were
-		 * seen.  Who gets nothing before all others are through waits for 1000. */
+		 * seen.  A flow that gets nothing before all others are through waits for 1000. */
 		EXPECT_LT(f.worst(), 600u) << "flow " << f.who();
 }
 

@@ -69,7 +69,7 @@ public:
 	void operate(uint32_t count, sim::Rng rng);
 	/* Frees some of ours. */
 	void unmap(sim::Rng &rng);
-	/* Everybody goes home; called outside of tasks.  What is unread stays so. */
+	/* Everybody goes home; called outside of tasks.  Unread messages stay so. */
 	void stop();
 
 	/* Nothing to send and nothing to read. */

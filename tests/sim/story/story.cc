@@ -90,8 +90,8 @@ void say(Stage &st, const Voice &from, const Voice &to, const host::Bytes &data)
 }
 
 /* A connection with a host of mainline's that lived before may have to end once more before both
- * ends mean the same life of it.  What is lost by that is watch.loss's to judge; what is sent
- * when all of it has come to rest must arrive. */
+ * ends mean the same life of it.  A loss by that is watch.loss's to judge; messages sent when all
+ * of it has come to rest must arrive. */
 void greet_plain(Stage &st, const std::vector<Voice> &voices)
 {
 	for (const Voice &from : voices) {

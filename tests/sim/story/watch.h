@@ -3,7 +3,7 @@
  * watch.h: everything that watches one story, and what the watchers have to be told.
  *
  * Sockets sit in slots: a slot is a port of a host, numbered over all hosts, and the same in every
- * run of a plan.  Who is bound there is an instance, numbered in the order of binding.
+ * run of a plan.  A socket bound there is an instance, numbered in the order of binding.
  */
 #ifndef RDS_TESTS_WATCH_H
 #define RDS_TESTS_WATCH_H
