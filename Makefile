@@ -71,7 +71,7 @@ modules-now:
 # $(call configure,FLAGS)
 configure = $(locked) cmake -S . -B build $1 >$(logs)/cmake.log 2>&1 || { cat $(logs)/cmake.log >&2; exit 1; }
 
-# Whoever only uses RDS needs no Google Test.
+# A user of RDS alone needs no Google Test.
 build/CMakeCache.txt: CMakeLists.txt | need-cmake
 	@$(call configure,-DRDS_TESTS=OFF)
 

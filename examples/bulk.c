@@ -106,7 +106,7 @@ static int send_file(const char *own, const char *peer, const char *port, const 
 		fail(path);
 	b.bytes = 0;
 	send_block(fd, &to, &b, RDS_ORDER_HALF);
-	/* What is not delivered when a socket is closed is taken back: wait for the answer. */
+	/* Messages not delivered when a socket is closed are taken back: wait for the answer. */
 	if (recv(fd, &b, sizeof(b), 0) < 0)
 		fail("recv");
 	printf("%llu bytes delivered\n", (unsigned long long)b.offset);

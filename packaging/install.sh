@@ -5,7 +5,7 @@
 #   MODULES and TOOLS (files), KVER, PREFIX, DESTDIR
 #   AUTOLOAD=1: socket(2) may load rds.ko
 #
-# What was installed is written down, so that uninstall takes away that and nothing else.
+# The installed files are written down, so that uninstall takes away these and nothing else.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

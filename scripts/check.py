@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What `make check` runs once its programs are built: the part of `make test` that finds most in a
-few minutes.
+"""Runs the checks of `make check` once its programs are built: the part of `make test` that finds
+most in a few minutes.
 
     check.py                 all of it, as many checks at a time as there are processors
     check.py unit 'sim *'    some of it, by name or glob
@@ -27,7 +27,7 @@ import summary
 TOP = pathlib.Path(__file__).resolve().parent.parent
 LOGS = TOP / "build/logs"
 LIMIT = 900  # s for one check: it hangs
-# What ctest knows and needs no more than a moment: laws of the design, documents, judges of the VM
+# Tests of ctest's that need no more than a moment: laws of the design, documents, judges of the VM
 # suite, seeds that failed once, the fuzzers' corpora.
 QUICK = r"^(seam\.|tidy$|docs\.|abi_|kernel\.(planted|judges)$" \
     r"|sim\.(mutants$|same_history$|seed_)|fuzz\..*\.corpus$)"

@@ -46,7 +46,7 @@ done
 llvm-profdata-14 merge -o "$dir/all.profdata" "$dir"/prof/*.profraw
 objects=("$dir/${programs[0]}")
 for program in "${programs[@]:1}" "${fuzzers[@]}"; do objects+=(-object "$dir/$program"); done
-# What is counted and not the core: the tests, the library, the glue that one fuzzer compiles.
+# Code that is counted and not the core: the tests, the library, the glue that one fuzzer compiles.
 others='(^|/)(tests|usr|googletest)/|net/linux/'
 
 cov() {

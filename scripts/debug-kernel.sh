@@ -10,9 +10,10 @@
 #     x86    the same for QEMU, with SMP, preemption and sleep-in-atomic
 #     kcsan  data races, for QEMU; the kernel itself is not instrumented, modules are
 #
-# What is printed holds boot/kernel, lib/modules/VERSION and build (for `make -C`). It needs neither
-# the source nor the object tree any more, and is named by all that went into it: Debian's version
-# of the source, the configuration (tests/debug/configs), the compiler. Unused for a month, it goes.
+# The printed directory holds boot/kernel, lib/modules/VERSION and build (for `make -C`). It needs
+# neither the source nor the object tree any more, and is named by all that went into it: Debian's
+# version of the source, the configuration (tests/debug/configs), the compiler. Unused for a month,
+# it goes.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -70,7 +71,7 @@ configure() {
 	mkdir "$work/obj"
 	{ fragments; echo "CONFIG_LOCALVERSION=\"-$flavour\""; } >"$work/all.config"
 	KCONFIG_ALLCONFIG=$work/all.config kmake allnoconfig
-	# What was asked for and is not there would be missed only when a detector stays silent.
+	# An option asked for and not there would be missed only when a detector stays silent.
 	local lost
 	lost=$(grep -hE '^CONFIG_\w+=[^n]' "$work/all.config" | grep -vxFf "$work/obj/.config" || true)
 	[ -z "$lost" ] || echo "not granted: ${lost//$'\n'/ }" >>"$log"

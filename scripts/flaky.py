@@ -8,8 +8,8 @@
 
 Every few seconds there are more or fewer busy loops, nice or not: a test that needs the machine for
 itself, or a certain order of things, shows it. They are this program's own children and end with
-it. What a failing run said is kept as build/logs/flaky-RUN.log, with the guests' logs beside it.
-The last line is `N passed, N failed, N skipped`: tests that passed each time, and that did not.
+it. The output of a failing run is kept as build/logs/flaky-RUN.log, with the guests' logs beside
+it. The last line is `N passed, N failed, N skipped`: tests that passed each time, and that did not.
 """
 import argparse
 import collections
@@ -82,7 +82,7 @@ def results(text, of_ctest):
 
 
 def keep(number, text, failed):
-    """What a failing run said, before the next one writes over it."""
+    """Keeps the output of a failing run, before the next one writes over it."""
     (LOGS / f"flaky-{number}.log").write_text(text)
     for room in {name.split(".")[0] for name in failed}:
         for found in LOGS.glob(f"vm-*/{room}"):

@@ -31,6 +31,10 @@ complain 'kernel versions outside compat.h:' "$(printf '%s\n' "${product[@]}" | 
 	xargs grep -nE 'LINUX_VERSION_CODE|KERNEL_VERSION *\(' 2>/dev/null)"
 complain 'test conditionals in product code:' "$(printf '%s\n' "${product[@]}" |
 	xargs grep -nE '#if(def|ndef)? .*(TEST|GTEST|SIM\b|FUZZ)' 2>/dev/null)"
+# A comment's subject is a thing that one can point at. A question has its mark on the same line.
+complain 'comments with a clause (Who..., What..., That which...) for a subject: name the thing' "$(
+	only '\.(c|cc|h|py|sh)$' |
+	xargs grep -nE '^\s*(/\*+|\*|//|#|""")\s*((Who|What)(ever)?|That which) ([^?]*)$' 2>/dev/null)"
 # The UAPI header and the tracepoints have the look that the kernel's have.
 complain 'not as clang-format has it:' "$(only '\.(c|cc|h)$' | grep -vE '^include/uapi/|/trace\.h$' |
 	xargs clang-format-14 --dry-run 2>&1 | grep -oE '^[^ ]+:[0-9]+:[0-9]+' | cut -d: -f1,2 |

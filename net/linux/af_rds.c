@@ -11,8 +11,8 @@
 /*
  * The kernel's socket layer accounts memory of all RDS sockets, in pages: /proc/net/protocols.  The
  * limits (low, pressure, high) are set with the module: beyond the second nothing is reserved by
- * SO_RESERVE_MEM, beyond the third nothing is queued to be sent.  What one socket may always have,
- * in bytes (least, default, most), is read by the socket layer without a NULL check.
+ * SO_RESERVE_MEM, beyond the third nothing is queued to be sent.  The memory that one socket may
+ * always have, in bytes (least, default, most), is read by the socket layer without a NULL check.
  */
 static atomic_long_t rds_mem_pages;
 static DEFINE_PER_CPU(int, rds_mem_reserve);

@@ -3,9 +3,9 @@
  * cmsg.c: control messages of level SOL_RDS.
  *
  * RDMA operations are read and checked as on any host, and then refused where the socket's
- * transport has no RDMA.  What mainline finds only while it carries them out, after the data was
- * copied, is kept as a late errno, so that a send with several faults ends with the same one.
- * Where there is RDMA they are carried out in cmsg_rdma.c.
+ * transport has no RDMA.  An error that mainline finds only while it carries them out, after the
+ * data was copied, is kept as a late errno, so that a send with several faults ends with the same
+ * one.  Where there is RDMA they are carried out in cmsg_rdma.c.
  */
 #include <linux/nospec.h>
 #include <linux/socket.h>

@@ -92,7 +92,7 @@ int rds_wait_to_recv(struct sock *sk, long *timeo);
 struct file;
 struct poll_table_struct;
 __poll_t rds_poll_socket(struct file *file, struct socket *sock, struct poll_table_struct *wait);
-/* RDS_WAKE_*: wakes who waits for that.  Whatever it is was stored before. */
+/* RDS_WAKE_*: wakes the tasks that wait for that.  Its cause was stored before. */
 void rds_wake_sleepers(struct sock *sk, unsigned int what);
 
 /* ---- cmsg.c ---- */

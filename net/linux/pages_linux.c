@@ -85,7 +85,7 @@ static int pin_piece(struct rds_pages *p, const struct rds_iov *v, struct scatte
 	return 0;
 }
 
-/* 0, or -ENOMEM beyond RLIMIT_MEMLOCK.  What is about to be unpinned need not be in the way. */
+/* 0, or -ENOMEM beyond RLIMIT_MEMLOCK.  Pages about to be unpinned need not be in the way. */
 static int account(struct rds_pages *p, unsigned long npages)
 {
 	if (!mm_account_pinned_pages(&p->pin, npages << PAGE_SHIFT))

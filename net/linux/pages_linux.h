@@ -3,8 +3,8 @@
  * pages_linux.h: a program's memory, pinned, as transports see it.
  *
  * Made by rds_pages_pin() and given back by rds_pages_unpin() (pages_linux.c).  In between it has
- * one owner: the message whose operation it belongs to, or a transport's memory region.  Whoever
- * maps @sgt for a device unmaps it before that owner lets go.
+ * one owner: the message whose operation it belongs to, or a transport's memory region.  The user
+ * that maps @sgt for a device unmaps it before that owner lets go.
  */
 #ifndef RDS_PAGES_LINUX_H
 #define RDS_PAGES_LINUX_H

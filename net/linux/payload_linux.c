@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * payload_linux.c: payloads in memory of their own, and pinned ones.  What arrived in socket
- * buffers and stays there is in payload_skb.c.
+ * payload_linux.c: payloads in memory of their own, and pinned ones.  Payloads that stay in the
+ * socket buffers they arrived in: payload_skb.c.
  */
 #include "payload.h"
 

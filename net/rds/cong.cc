@@ -15,7 +15,7 @@ RDS_INLINE uint64_t le64(uint64_t v)
 
 } // namespace
 
-/* What cleared: one port, a whole array of words, or all that was set. */
+/* The ports that cleared: one port, a whole array of words, or all that was set. */
 struct CongTable::Cleared {
 	const uint64_t *words; /* nullptr: just @port */
 	uint16_t port;

@@ -18,8 +18,8 @@
  *	kRetiring --all agree--> kDying: nobody finds it --all are dead--> out of the table
  *
  * A path answers in its worker, where it also adopts and connects, so none comes up behind its
- * answer.  Who needs a path that has retired (a sender, what was accepted) calls it off; if it is
- * too late for that, there is another connection or will be.
+ * answer.  A user of a path that has retired (a sender, an accepted connection) calls it off; if it
+ * is too late for that, there is another connection or will be.
  *
  * A connection that did not end in order (the host died) stays for its numbers, if a socket here
  * has sent over it.  Of those that only peers wanted less has to be kept: conn_strangers.cc.
@@ -131,7 +131,7 @@ void ConnTable::sweep()
 	if (!table_.count()) {
 		sweeping_.store(false);
 		full_fence();
-		/* Who made one meanwhile has found us sweeping. */
+		/* A task that made a connection meanwhile has found us sweeping. */
 		if (table_.count())
 			start_sweep();
 		return;
@@ -357,7 +357,7 @@ void rds_path::retire()
 /* In the worker: nothing is adopted or called meanwhile. */
 void rds_path::step_retire()
 {
-	/* Who calls in vain, perhaps; once that is ended, nothing comes any more. */
+	/* The path calls in vain, perhaps; once the call is ended, nothing comes any more. */
 	if (state() == rds::PathState::kConnecting && may_retire()) {
 		conn.trans.close(priv);
 		go_down(RDS_DROP_IDLE);
@@ -409,7 +409,7 @@ void rds_path::reinstate()
 
 		take_back_locked();
 	}
-	/* What came meanwhile was not looked at. */
+	/* Connections and messages that came meanwhile were not looked at. */
 	post(rds::kEvAccepted | (has_messages() ? uint32_t{rds::kEvWant} : 0));
 }
 

@@ -3,8 +3,8 @@
  * conn_strangers.cc: connections that only peers want: how many there are, what becomes of them.
  *
  * A connection is passive until a socket here sends over it.  All that we have said on one are
- * pongs, probes, maps and acks, so nobody waits for an answer.  What we owe its peer depends on
- * what that has said:
+ * pongs, probes, maps and acks, so nobody waits for an answer.  The debt to its peer depends on the
+ * frames that the peer has sent:
  *
  *	a stranger	nothing that reached a socket here: pings, knocks, maps, messages for ports
  *			that nobody has.  It is owed nothing.  When its paths are down, and it has

@@ -29,9 +29,9 @@ public:
 	 * or over loopback when @t prefers that for local addresses.  RCU reader. */
 	Conn *find(const struct rds_transport &t, const struct rds_addr &laddr,
 		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos, uint32_t seed) const;
-	/* Who needs a connection: a socket that sends, or a peer that calls.  Of those that only
-	 * peers want there may be max_passive; beyond, the sweep makes room (conn_strangers.cc),
-	 * and kPassiveRoom times as many are the end. */
+	/* The side that needs a connection: a socket that sends, or a peer that calls.  Of those
+	 * that only peers want there may be max_passive; beyond, the sweep makes room
+	 * (conn_strangers.cc), and kPassiveRoom times as many are the end. */
 	enum class For { kSocket, kPeer };
 	/* As find(), but made when missing, and with a reference.  -ENOBUFS: too many.  Process. */
 	Result<Conn *> get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
@@ -72,7 +72,7 @@ public:
 
 	/* Connections that have memory, by transport type: made and not yet freed. */
 	Atomic<uint32_t> alive[kTransCount];
-	/* Who makes a path, or wants no more of them. */
+	/* Held to make a path, or to end the making of paths. */
 	Mutex<RDS_RANK_TABLE> paths_lock;
 	Tombs tombs;
 

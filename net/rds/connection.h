@@ -38,7 +38,7 @@ namespace rds
 using Path = ::rds_path;
 class CongMap;
 
-/* What becomes of a connection that is idle (conn_idle.cc).  Anybody may take kRetiring back;
+/* The fate of a connection that is idle (conn_idle.cc).  Anybody may take kRetiring back;
  * nobody finds one that is kDying. */
 enum class Fate : uint8_t { kWatched, kRetiring, kDying };
 /* Why the sweep looks after a connection. */

@@ -59,10 +59,10 @@ inline constexpr uint64_t kConnectTimeoutNs = 5ull * 1000 * 1000 * 1000;
 inline constexpr uint64_t kDrainTimeoutNs = 5ull * 1000 * 1000 * 1000;
 /* After a knock the peer needs time to call; only then another knock, ns. */
 inline constexpr uint64_t kKnockPauseNs = 500ull * 1000 * 1000;
-/* Who would not call by himself gives the peer so long to do it after a connection died, ns. */
+/* The end that need not call leaves the peer this long to call after a connection died, ns. */
 inline constexpr uint64_t kOwedPauseNs = 50ull * 1000 * 1000;
 /* A connection that is up is given so long to show that it lives when another is accepted in its
- * place, ns: a peer that was restarted shall be back within two seconds.  What it has shown counts
+ * place, ns: a peer that was restarted shall be back within two seconds.  Its sign of life counts
  * so long for the next that comes. */
 inline constexpr uint64_t kAskNs = 1000ull * 1000 * 1000;
 inline constexpr uint64_t kAnswerGoodNs = 100ull * 1000 * 1000;

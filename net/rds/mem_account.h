@@ -29,7 +29,7 @@ public:
 	{
 		return used_.load_seq();
 	}
-	/* What it was before. */
+	/* Returns the bytes before. */
 	RDS_INLINE uint64_t add(uint32_t n)
 	{
 		return used_.fetch_add(n);

@@ -53,7 +53,7 @@ struct Flow;
 using Conn = ::rds_conn;
 using Socket = ::rds_socket;
 
-/* What few messages have besides.  One of them at most: the one is for transports with zerocopy,
+/* A part that few messages have.  One of them at most: the one is for transports with zerocopy,
  * the other for those with RDMA. */
 enum class MsgHas : uint8_t { kNothing, kZcopy, kRdma };
 

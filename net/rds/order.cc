@@ -75,7 +75,7 @@ Path &least_loaded(const Conn &c, Path &home)
 	return *best;
 }
 
-/* What was sent before there was a flow has arrived, if it went where @home is. */
+/* The messages sent before there was a flow have arrived, if they went where @home is. */
 bool old_are_delivered(const Flow &f, const Path &home)
 {
 	return f.old_path != home.index || home.delivered() >= f.old_seq;
@@ -149,7 +149,7 @@ Status Flows::make(Atomic<Flows *> &of)
 	return Status();
 }
 
-/* What was sent past us is queued: what a flow begins behind it knows of it. */
+/* The messages sent past us are queued: a flow that begins behind them knows of them. */
 void Flows::settle_fn(struct rds_rcu_head *h)
 {
 	Flows *flows = container_of(h, &Flows::rcu_);
@@ -319,7 +319,7 @@ void Flows::wait(Flow &f, Conn &c, Message *m)
 	c.net.count(RDS_S_send_order_wait);
 }
 
-/* What waits for nothing any more goes home: by the worker, for we may be in a softirq. */
+/* Messages that wait for nothing any more go home: by the worker, for we may be in a softirq. */
 void Flows::release(Flow &f, Conn &c, MsgList &dropped)
 {
 	while (Message *m = f.waiting.front()) {

@@ -70,7 +70,7 @@ struct Flow final {
 	const Conn *const conn;
 	const uint32_t gen;
 	const uint16_t port;
-	/* What was sent before there was a flow: on this path, up to this number. */
+	/* The messages sent before there was a flow: on this path, up to this number. */
 	const uint8_t old_path;
 	const uint64_t old_seq;
 	bool furnished = false; /* all paths were asked for, once */

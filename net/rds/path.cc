@@ -14,7 +14,7 @@ namespace
 using rds::PathState;
 
 constexpr uint64_t kNsPerUs = 1000;
-/* What a connection that was closed may have left behind: void for the next one. */
+/* Events that a closed connection may have left behind: void for the next one. */
 constexpr uint32_t kConnectionEvents =
 	rds::kEvDrop | rds::kEvConnected | rds::kEvDrained | rds::kEvRecvRetry | rds::kEvHeard;
 
@@ -146,7 +146,7 @@ uint32_t rds_path::step(uint32_t ev)
 		step_retire();
 	if (retirement.load() == rds::Retirement::kGranted && stays_retired(ev))
 		return 0;
-	/* What the others have queued comes first; the last of them posts. */
+	/* Messages that the other paths have queued come first; the last of them posts. */
 	if (!index && conn.folding.load())
 		return ev;
 	/* A late event: what it tells of was adopted between accepted()'s exchange and its post. */
@@ -418,7 +418,7 @@ void rds_path::come_up()
 	greet();
 }
 
-/* The transport's side is closed.  What was not acknowledged goes out again, once we are up. */
+/* The transport's side is closed.  Messages not acknowledged go out again, once we are up. */
 void rds_path::go_down(unsigned int why)
 {
 	reset_queue(false);
@@ -569,7 +569,7 @@ void rds_path::await_death()
 	}
 }
 
-/* Whoever posts now sees kDead; whoever saw less has posted before the grace period ended. */
+/* A poster sees kDead from now on; one that saw less has posted before the grace period ended. */
 void rds_path::bury()
 {
 	rds_timer_cancel_sync(&timer_);

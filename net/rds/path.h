@@ -15,14 +15,14 @@
  * transport and waits for its ack, unsent_ and what follows was not; cursor_ bytes of *unsent_
  * were. A reset moves the cursor to the front and marks what had been sent as retransmitted.
  *
- * Full ports (path_hold.cc).  What is for a port that the peer calls full, and no peer has seen,
- * steps aside when its turn comes, and is queued again when the port clears.
+ * Full ports (path_hold.cc).  A message for a port that the peer calls full, which no peer has
+ * seen, steps aside when its turn comes, and is queued again when the port clears.
  *
- * XmitToken.  sending_ is a capability: who turned it from false to true under lock_ is the one
- * sender of the path until he turns it back.  He marks up to kXmitBatch messages kMsgInXmit,
- * leaves the lock, and calls ops->xmit; nobody unlinks marked messages meanwhile.  Only a path
- * that is open_ gives the token away, and the worker closes it and waits for the token before it
- * touches the transport.
+ * XmitToken.  sending_ is a capability: the task that turned it from false to true under lock_ is
+ * the one sender of the path until it turns it back.  It marks up to kXmitBatch messages
+ * kMsgInXmit, leaves the lock, and calls ops->xmit; nobody unlinks marked messages meanwhile.  Only
+ * a path that is open_ gives the token away, and the worker closes it and waits for the token
+ * before it touches the transport.
  *
  * Completion.  A message taken off the queue is finished outside the lock, in the RCU section in
  * which it was taken off: its socket's memory is then still there, even if the socket was
@@ -34,7 +34,7 @@
  * and only if it has ended, or does not answer within kAskNs, the newcomer takes its place.
  *
  * Delivery (path_ack.cc).  Between two of ours a message stays queued until the peer's RDS has it.
- * Who the peer is, its hello says, the first frame of every connection; until then nothing is let
+ * The hello, the first frame of every connection, says who the peer is; until then nothing is let
  * go.  A peer that says something else first is mainline's: then the transport's ack is delivery,
  * or, over one with RDS_CAP_NUMBERED, h_ack all the same, but of numbers without generation.
  *
@@ -92,14 +92,14 @@ inline constexpr PathEdge kPathEdges[] = {
 	{PathState::kDown, PathState::kDead, "die"},
 };
 
-/* What a connection's first frame said of the peer. */
+/* The kind of peer, as the first frame of a connection told it. */
 enum class Peer : uint32_t {
 	kUnknown, /* nothing came yet */
 	kPlain,	  /* what the transport acknowledged counts as delivered */
 	kAcks,	  /* its RDS acknowledges by number, and wants the same of us */
 };
 
-/* What becomes of what somebody wants to queue. */
+/* The end of a path, and so the fate of a message that is to be queued. */
 enum class PathEnd : uint8_t {
 	kNone,
 	kRetired, /* it calls that off, or another connection takes it */
@@ -109,7 +109,7 @@ enum class PathEnd : uint8_t {
 /* kAsked by who collects, kNone by who needs the path after all; the rest the worker answers. */
 enum class Retirement : uint8_t { kNone, kAsked, kGranted, kRefused };
 
-/* What the caller of enqueue() has to do once it has left the RCU section. */
+/* The duty of enqueue()'s caller once it has left the RCU section. */
 enum class Queued {
 	kDone,	   /* nothing: someone else will transmit */
 	kTransmit, /* the caller holds the token: pin the connection and call transmit() */
@@ -235,8 +235,8 @@ struct rds_path final {
 	/* A message of it has reached a socket here, on this object or on one before it (tombs.h):
 	 * the numbers have to be remembered.  Pings, knocks and maps are forgotten. */
 	rds::Atomic<bool> reached;
-	/* What is known of a message that is arriving (recv_query.h); 0: none is.  Becomes 0 with
-	 * the socket's lock held if the socket takes it. */
+	/* Ports and number of a message that is arriving (recv_query.h); 0: none is.  Becomes
+	 * 0 with the socket's lock held if the socket takes it. */
 	rds::Atomic<uint64_t> arriving;
 	uint64_t trace_head_ns = 0;  /* when the header of the current message came */
 	uint64_t trace_whole_ns = 0; /* when its last byte came */
@@ -314,7 +314,7 @@ struct rds_path final {
 	rds::Atomic<bool> owes_call;
 
 private:
-	/* What is with the transport: messages marked kMsgInXmit. */
+	/* The messages that the transport has at the moment, marked kMsgInXmit. */
 	struct Batch {
 		rds::Message *msgs[rds::kXmitBatch];
 		unsigned int n;

@@ -96,8 +96,8 @@ bool rds_path::meet(const rds::wire::Header &h, const rds::wire::Fields &f)
 	} else {
 		peer_.store(static_cast<uint32_t>(rds::Peer::kPlain));
 	}
-	/* What the transport reported meanwhile counts; or, of what was sent meanwhile, what had
-	 * been acknowledged before it was: nobody will say that again. */
+	/* Messages that the transport reported meanwhile go; or those sent meanwhile that the peer
+	 * had acknowledged before they were: nobody will say that again. */
 	let_go();
 	return true;
 }
@@ -185,7 +185,7 @@ void rds_path::stamp_acks(Batch &b)
 {
 	unsigned int first = b.off ? 1 : 0;
 	bool acks = peer() == rds::Peer::kAcks && first < b.n;
-	/* Whoever it will be, it acknowledges by number. */
+	/* The peer, of whatever kind, acknowledges by number. */
 	bool will = peer() == rds::Peer::kUnknown && conn.trans.caps & RDS_CAP_NUMBERED;
 
 	b.due = acks && ack_due_.exchange(false);
@@ -241,8 +241,8 @@ void rds_path::ask_for_ack(Batch &b, unsigned int first)
 	bool hurry = asked_ <= delivered_.load() &&
 		     (last.zcopy() || (last.sock && rds::sender_short_of_room(*last.sock)));
 	/* Mainline's say what they have when they are asked, and only then: what nothing follows
-	 * would fill the queues of those who sent it, for ever.  What would follow may be cancelled
-	 * before it goes. */
+	 * would fill the queues of those who sent it, for ever.  The message that would follow may
+	 * be cancelled before it goes. */
 	bool tail = !peer_gen_.load() && conn.trans.caps & RDS_CAP_NUMBERED;
 
 	if (!seq || (quiet_packets_ > 0 && quiet_bytes_ > 0 && !hurry && !tail))

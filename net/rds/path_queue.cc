@@ -171,7 +171,8 @@ void rds_path::queue_first(rds::Message *m)
 	finish(done);
 }
 
-/* What was delivered, by the word of whom the peer's first frame chose. */
+/* Collects delivered messages, by the peer's word or the transport's: its first frame chose
+ * which. */
 void rds_path::collect_acked(rds::MsgList &done)
 {
 	const rds::Peer who = peer();

@@ -26,7 +26,7 @@ bool rds_path::take_token()
 	rds::Guard g(lock);
 
 	if (!open_ || sending_ || blocked_) {
-		/* Whoever sends may have passed what the caller wants sent: once more. */
+		/* The token's holder may have passed what the caller wants sent: once more. */
 		room_came_ = true;
 		return false;
 	}

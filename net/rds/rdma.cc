@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdma.cc: regions and notifications of a socket.  What belongs to messages: rdma_op.cc; what
- * programs call: socket_rdma.cc.
+ * rdma.cc: regions and notifications of a socket.  The operations of messages: rdma_op.cc; the
+ * calls of programs: socket_rdma.cc.
  */
 #include "rdma.h"
 
@@ -173,7 +173,7 @@ void RdmaSide::used(uint32_t key)
 			return;
 		remove_locked(mr);
 	}
-	/* Whoever takes it out of the table gives the table's reference back. */
+	/* The task that takes it out of the table gives the table's reference back. */
 	mr_put(mr, false);
 }
 
@@ -237,7 +237,8 @@ void RdmaSide::drop(unsigned int n)
 
 void mr_put(Mr *mr, bool now)
 {
-	/* Whoever found it in the table is an RCU reader, and gives it back before he leaves. */
+	/* A task that found it in the table is an RCU reader, and gives it back before it
+	 * leaves. */
 	if (now && !mr->refs.only_one())
 		rds_rcu_sync();
 	if (!mr->refs.put())

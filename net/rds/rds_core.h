@@ -26,8 +26,8 @@ struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st);
 /* No socket of the namespace is left.  Destroys the connections of every transport. */
 void rds_net_destroy(struct rds_net *net);
 
-/* What /proc/sys/net/rds tunes in one namespace.  The glue writes checked values at any time: the
- * core reads each by read_once(). */
+/* The settings of /proc/sys/net/rds in one namespace.  The glue writes checked values at any time:
+ * the core reads each by read_once(). */
 struct rds_tunables {
 	unsigned int reconnect_min_ms;	  /* 1 .. reconnect_max_ms; default 1 */
 	unsigned int reconnect_max_ms;	  /* reconnect_min_ms .. 3600000; default 1000 */
@@ -109,7 +109,8 @@ void rds_socket_note_blocked(struct rds_socket *s);
 void rds_socket_cancel(struct rds_socket *s, const struct rds_endpoint *to);
 
 /* -- RDMA (transports with RDS_CAP_RDMA) -- */
-/* What goes with a message to the peer's memory.  Flags and statuses are the UAPI's RDS_RDMA_*. */
+/* An operation on the peer's memory, which goes with a message.  Flags and statuses are the UAPI's
+ * RDS_RDMA_*. */
 struct rds_op_args {
 	unsigned char kind;    /* enum rds_op_kind */
 	unsigned char masked;  /* an atomic with masks */
@@ -164,7 +165,8 @@ void rds_recv_pop(struct rds_socket *s, struct rds_msg *m);
 /* Copies to the system call's buffer: 0 or -EFAULT. */
 int rds_recv_copy(struct rds_socket *s, struct rds_msg *m, uint32_t n, struct rds_uio *to);
 
-/* What peers have sent and nobody has read (recv_query.h); RDS_RECV_UNKNOWN: cannot be told. */
+/* Messages that peers have sent and nobody has read (recv_query.h); RDS_RECV_UNKNOWN: cannot be
+ * told. */
 #define RDS_RECV_UNKNOWN 0xffffffffu
 struct rds_recv_counts {
 	uint32_t held; /* messages, from their first header on */

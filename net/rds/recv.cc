@@ -11,7 +11,7 @@ namespace rds
 namespace
 {
 
-/* What came is thrown away: counted, and traced by the counter's name. */
+/* A message or frame that came is thrown away: counted, and traced by the counter's name. */
 void note_drop(Path &p, const wire::Fields &f, enum rds_stat why)
 {
 	p.conn.net.count(why);
@@ -53,7 +53,7 @@ bool is_bare_ack(const Path &p, const wire::Fields &f)
 	return !f.seq && !f.sport && !f.dport && !f.len && p.conn.trans.caps & RDS_CAP_NUMBERED;
 }
 
-/* What is wrong with a header before anything is allocated: 0, RDS_RECV_SKIP or -EPROTO. */
+/* Checks a header before anything is allocated: 0, RDS_RECV_SKIP or -EPROTO. */
 int check_header(Path &p, const wire::Fields &f)
 {
 	Net &net = p.conn.net;
@@ -95,8 +95,8 @@ Socket *find_receiver(const Path &p, const wire::Fields &f)
 }
 
 /*
- * A message that is only begun: is its port anybody's?  Nothing is collected for nobody.  Who binds
- * the port before the rest has come is too late, as he would be if it had come at once.
+ * A message that is only begun: is its port anybody's?  Nothing is collected for nobody.  A socket
+ * bound before the rest has come is too late, as it would be if all had come at once.
  */
 bool has_receiver(Path &p, const wire::Fields &f)
 {
@@ -110,8 +110,8 @@ bool has_receiver(Path &p, const wire::Fields &f)
 }
 
 /*
- * As Socket::deliver().  What @m says of the socket's memory: what a peer wrote there is looked for
- * before its program can know; but it is told once, and only of a message that was taken.
+ * As Socket::deliver().  A peer's writes to the socket's memory, of which @m tells, are looked for
+ * before its program can know; but they are told once, and only of a message that was taken.
  */
 __attribute__((noinline)) Deliver hand_over_rdma(Path &p, Socket &s, Message *m, bool spill)
 {

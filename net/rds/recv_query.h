@@ -15,7 +15,7 @@
  * One set.  Delivery queues a message, enters its number, and takes its word off the path, under
  * the socket's receive lock; nobody reads while a query has the reader's mutex.  A query takes the
  * receive lock for a moment: all queued becomes the reader's, the words of paths are looked at, the
- * flows are copied.  What it then counts is what was held at that moment.  No number is held twice
+ * flows are copied.  It then counts the messages held at that moment.  No number is held twice
  * in a flow's count, and all lie in its span: held <= span, and neither is 0 without the other.
  */
 #ifndef RDS_RECV_QUERY_H
@@ -47,7 +47,7 @@ RDS_INLINE uint64_t arriving_word(const wire::Header &h, const wire::Fields &f)
 	return RDS_LIKELY(!h.ext[0]) ? word : word | arriving_number(h);
 }
 
-/* What is known of a flow's numbers.  They wrap: only distances mean something. */
+/* The state of a flow's numbers.  They wrap: only distances mean something. */
 struct FlowState {
 	struct rds_endpoint peer = {};
 	uint32_t first = 0;  /* what counts comes after this */

@@ -7,9 +7,9 @@
  * (mainline's rule).  Nothing is taken by a message that is refused, not even for a moment:
  * another sender would be told of a full queue that nobody will empty.
  *
- * Whoever is refused is woken: take() (1) says that somebody waits, (2) looks again; give() (1)
- * gives back, (2) looks whether somebody waits.  All four are sequentially consistent, so one of
- * both sees the other (docs/locking.md).  There is no other way to give space back.
+ * A sender that is refused is woken: take() (1) says that somebody waits, (2) looks again; give()
+ * (1) gives back, (2) looks whether somebody waits.  All four are sequentially consistent, so one
+ * of both sees the other (docs/locking.md).  There is no other way to give space back.
  */
 #ifndef RDS_SEND_SPACE_H
 #define RDS_SEND_SPACE_H

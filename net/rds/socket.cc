@@ -133,7 +133,7 @@ Status rds_socket::set_tos(uint8_t value)
 
 void rds_socket::release()
 {
-	/* Whoever delivers looks at this under recv_lock, which drop_received() takes after it. */
+	/* A delivery looks at this under recv_lock, which drop_received() takes after it. */
 	dead.store(true);
 	drop_received();
 	if (is_bound()) {

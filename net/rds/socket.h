@@ -75,7 +75,8 @@ struct rds_socket final : rds::Bound {
 	void recv_pop(rds::Message *m) RDS_REQUIRES(reader);
 	bool readable() const;
 	unsigned int poll();
-	/* What was not read, of @peer (nullptr: of everybody), see recv_query.h.  RCU reader. */
+	/* The messages not read, of @peer (nullptr: of everybody), see recv_query.h.  RCU
+	 * reader. */
 	struct rds_recv_counts count_held(const struct rds_recv_look &look,
 					  const struct rds_endpoint *peer) RDS_REQUIRES(reader);
 	/* Everything that arrived and was not read, oldest first; what a reader has at hand this

@@ -122,7 +122,8 @@ void rds_socket::maybe_uncongest()
 		rds::CongTable::local_changed(*net, *lcong, bound.port, false);
 }
 
-/* What arrived becomes the reader's.  Whoever sees no more there sees it here: readable(). */
+/* Messages that arrived become the reader's.  A task that sees none in @arrived any more sees them
+ * here: readable(). */
 void rds_socket::take_arrived()
 {
 	if (arrived.empty())

@@ -24,7 +24,7 @@ extern "C" {
 
 #define RDS_HEADER_BYTES 48
 
-/* What a transport can do: the core asks these, never which transport it has. */
+/* Capabilities of a transport: the core asks these, never which transport it has. */
 enum rds_transport_caps {
 	/* Local destinations go through loopback (RDS_TRANS_LOOP) instead. */
 	RDS_CAP_PREFER_LOOP = 1 << 0,
@@ -40,8 +40,8 @@ enum rds_transport_caps {
 	RDS_CAP_RDMA = 1 << 5,
 	/* SIOCRDSSETTOS is understood; every value maps to 0. */
 	RDS_CAP_TOS_ZERO = 1 << 6,
-	/* What rds_path_acked() reports may still be lost: between two of ours a message stays
-	 * queued until the peer's RDS has it (path_ack.cc). */
+	/* Messages that rds_path_acked() reports may still be lost: between two of ours a message
+	 * stays queued until the peer's RDS has it (path_ack.cc). */
 	RDS_CAP_DELIVERY_ACK = 1 << 7,
 	/* With RDS_CAP_DELIVERY_ACK: every peer acknowledges by number in h_ack, mainline's too. */
 	RDS_CAP_NUMBERED = 1 << 8,
@@ -64,7 +64,7 @@ struct rds_op {
 	uint64_t compare_add, swap, compare_add_mask, swap_mask;
 };
 
-/* What of atomics an adapter can do. */
+/* The kinds of atomics that an adapter can do. */
 enum rds_atomics { RDS_ATOMICS_PLAIN = 1, RDS_ATOMICS_MASKED = 2 };
 
 /* One call's worth of messages: the bytes of msgs[0] (header first, then payload) from @off on,
@@ -150,7 +150,7 @@ struct rds_transport {
 	void (*mr_sync)(void *mr, int for_device);
 	/* Carries out all mr_free() calls that wait for it, at @laddr's adapter.  Process. */
 	void (*mr_flush)(struct rds_os_net *net, const struct rds_addr *laddr, uint32_t scope);
-	/* What atomics @laddr's adapter can do: enum rds_atomics.  Process. */
+	/* The atomics that @laddr's adapter can do: enum rds_atomics.  Process. */
 	unsigned int (*atomics)(struct rds_os_net *net, const struct rds_addr *laddr,
 				uint32_t scope);
 
@@ -230,7 +230,7 @@ void rds_path_acked(struct rds_path *path, uint64_t bytes);
 /* The peer said while connecting, before rds_path_connected() or while adopting, that it has all up
  * to number @seq.  Ignored where that proves nothing. */
 void rds_path_delivered(struct rds_path *path, uint64_t seq);
-/* What may be said to a peer in the same place; 0, which is always right: nothing. */
+/* The number to report to a peer in the same place; 0, which is always right: none. */
 uint64_t rds_path_received(const struct rds_path *path);
 
 /* ---- receiving (softirq or process; one caller at a time per path) ---- */

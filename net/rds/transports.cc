@@ -13,7 +13,7 @@ namespace rds
 namespace
 {
 
-/* What the registry owns. */
+/* The transports that are registered, by type. */
 struct Registry {
 	Mutex<RDS_RANK_REGISTRY> lock;
 	const struct rds_transport *types[kTransCount] RDS_GUARDED_BY(lock) = {};

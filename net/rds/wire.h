@@ -188,7 +188,7 @@ RDS_INLINE bool is_control(const Fields &f)
 	return !f.seq && !f.sport && !f.dport && f.flags == kRetransmitted;
 }
 
-/* What a connection says first about who speaks. */
+/* The sender's account of itself, the first frame of a connection. */
 struct Hello {
 	uint32_t gen = 0;   /* of the sender's numbers: another one, another count; 0: none given */
 	uint32_t caps = 0;  /* Cap */

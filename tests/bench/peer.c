@@ -12,7 +12,7 @@
 #include "perf.h"
 
 #define MEET_PORT 9
-/* What the other machine may take to boot, or to find out that a case has failed. */
+/* The time that the other machine may take to boot, or to find out that a case has failed. */
 #define MEET_SECONDS 200
 /*
  * Interrupts are moderated, as network cards' are: what came is looked for so many times, so long

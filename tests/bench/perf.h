@@ -49,7 +49,7 @@ struct family {
 	int credit; /* nothing but the program holds the sender back (mainline's loop on 127/8) */
 };
 
-/* What moves the data of a test: messages, or operations on the peer's memory (rdma.c). */
+/* The mover of a test's data: messages, or operations on the peer's memory (rdma.c). */
 enum op { NONE, WRITE, READ, MAP };
 
 struct test {

@@ -3,7 +3,7 @@
 import bisect
 import re
 
-# What is worth counting besides instructions: calls per message of these functions.
+# Counted besides instructions: calls per message of these functions.
 COUNTS = [
     ("syscalls", r"do_syscall_64"),
     ("context switches", r"__switch_to_asm"),

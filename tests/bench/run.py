@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What one message costs, in instructions: our modules beside mainline's, on the same stock kernel.
+"""The cost of one message, in instructions: our modules beside mainline's, on the same stock
+kernel.
 
     tests/bench/run.py                        all cases, seeds 1 2 3; table into docs/performance.md
     tests/bench/run.py --quick                a few cases, one seed, table to the screen
@@ -64,7 +65,7 @@ def check_cases(cases):
 
 
 def kinds(args):
-    """What is to be booted: the family over soft-RoCE, or None for all others, and its cases."""
+    """The guests to boot: the family over soft-RoCE, or None for all others, and its cases."""
     ib = (counted.NEAR, counted.THROUGH, counted.PAIRED)
     for family in (None, *ib):
         cases = [c for c in args.cases or () if (c.split(":")[0] == family if family

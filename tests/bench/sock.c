@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the sender and the receiver of a case have in common: clock, sockets, one message out. */
+/* Parts that the sender and the receiver of a case share: clock, sockets, one message out. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

@@ -330,7 +330,7 @@ TEST_P(Rdma, AloneNobodyIsToldOverThere)
 	EXPECT_EQ(got.size(), 1u);
 }
 
-/* Who hears that memory was read may write to it. */
+/* The program that hears that memory was read may write to it. */
 TEST_P(Rdma, AFencedMessageComesAfterTheRead)
 {
 	const uint64_t cookie = expose();
@@ -722,7 +722,7 @@ TEST_P(RdmaDeath, OfThePrograms)
 	}
 }
 
-/* What is cancelled before it was begun, and what is begun and cannot be. */
+/* Operations cancelled before they were begun, and those begun, which cannot be. */
 TEST_P(RdmaDeath, ByCancel)
 {
 	const auto dst = at_b(200);

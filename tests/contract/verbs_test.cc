@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What only queue pairs do: fail at any frame, and vanish with their device. */
+/* Faults that only queue pairs have: they fail at any frame, and vanish with their device. */
 #include "world.h"
 
 namespace contract

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What README.md says under "How it differs from mainline" is shown.
+"""Each point of README.md under "How it differs from mainline" is shown.
 
 Every point there ends with a comment, `<!-- shown: ROW; ROW -->`, that a reader of the page does not
 see. A ROW is the first cell of a row in docs/abi.md, under "Differences from mainline, on purpose" or

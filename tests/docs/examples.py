@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What manual pages show as an example is taken by a compiler, against our <linux/rds.h>.
+"""An example in a manual page is taken by a compiler, against our <linux/rds.h>.
 
 examples.py CC DIRECTORY: the literal blocks under EXAMPLES of every page in section 7. A block that
 includes what it needs is a file; any other one is what stands in a function.

@@ -43,7 +43,7 @@ def tests():
 
 
 def shown_by():
-    """What docs/abi.md says shows something, and is not there."""
+    """Tests that docs/abi.md names, and that are not there."""
     text = (TOP / "docs/abi.md").read_text()
     cases = "".join(p.read_text() for p in (TOP / "tests/progs/rds_sockets").glob("*.cc"))
     names = [name for part in CASES.findall(text) for name in re.findall('"[^"]+"', part)]

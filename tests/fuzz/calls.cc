@@ -203,7 +203,7 @@ const App *Harness::bound_at(size_t net, const struct rds_endpoint &ep) const
 	return nullptr;
 }
 
-/* Who gets what @from sends to @to. */
+/* The application that gets a message from @from to @to. */
 const App *Harness::receiver(const App &from, const struct rds_endpoint &to) const
 {
 	bool here = from.transport == kLoop || local(from.net, to.addr);
@@ -465,7 +465,7 @@ void Harness::cancel(App &a)
 	if (all) {
 		uint32_t sndbuf = a.s->sock().sndbuf.exchange(1);
 
-		/* Who was stopped on his way to give something back does so. */
+		/* A task stopped on its way to give something back does so. */
 		sim::run_ready();
 		/* Lent pages that have begun to leave stay until the transport lets go of them. */
 		must(!a.pinned.empty() || rds_socket_writable(a.s->core()),
@@ -478,7 +478,7 @@ void Harness::cancel(App &a)
 			f.may_lose = true;
 }
 
-/* What is no call: time goes on, things fail. */
+/* The events that are no call: time goes on, things fail. */
 void Harness::world()
 {
 	switch (in_.ConsumeIntegralInRange<int>(0, 8)) {

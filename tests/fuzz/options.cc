@@ -145,7 +145,7 @@ int Harness::model_mr(int name, const unsigned char *p, size_t room, unsigned in
 	return 0;
 }
 
-/* What the call must have given and done, from what it was given: @room bytes at @p are there. */
+/* The result that the call must have, from its arguments: @room bytes at @p are there. */
 int Harness::model(int name, const unsigned char *p, size_t room, unsigned int len)
 {
 	int value = 0, ret;
@@ -279,7 +279,7 @@ void Harness::get_option()
 		must((*user)[i] == '\x55', "nothing else is written");
 }
 
-/* What it says of @q, which begins with a family. */
+/* The answer to @q, which begins with a family. */
 int query_model(const struct rds_recv_query &q, bool bound)
 {
 	int family = q.peer.ss_family;
@@ -387,7 +387,8 @@ void Harness::send_cmsgs()
 	struct rds_send_cmsgs out = {};
 	struct msghdr msg = {};
 
-	/* What RDMA_ARGS may point at, and is told: its address lies in the control messages. */
+	/* Memory that RDMA_ARGS may point at, and is told: its address lies in the control
+	 * messages. */
 	user = std::make_unique<std::vector<char>>(in_.ConsumeIntegralInRange<size_t>(0, 64), '\1');
 	msg.msg_flags = in_.ConsumeBool() ? MSG_ZEROCOPY : 0;
 

@@ -45,7 +45,7 @@ void on_closed(Closed fn);
 bool between_frames();
 /* Bytes that the message under way will have. */
 size_t under_way();
-/* What was sent on this connection, and: all of it is acknowledged. */
+/* The bytes sent on this connection, and: all of them are acknowledged. */
 const host::Bytes &sent();
 void acknowledge();
 

@@ -3,10 +3,10 @@
  * The whole receive side of a connection from one raw byte stream: real core, real framing, a peer
  * that may write anything.
  *
- * Whatever it writes, cut anywhere, with memory failing, readers that do not read and connections
- * that break: exactly the messages that docs/wire.md says are in there reach the sockets, memory
- * stays bounded and comes back, what we send are whole frames, and afterwards a good message gets
- * through and a ping is answered.
+ * For any bytes it writes, cut anywhere, with memory failing, readers that do not read and
+ * connections that break: exactly the messages that docs/wire.md says are in there reach the
+ * sockets, memory stays bounded and comes back, what we send are whole frames, and afterwards a
+ * good message gets through and a ping is answered.
  */
 #include <algorithm>
 #include <cstring>
@@ -44,7 +44,7 @@ struct Message {
 	Bytes data;
 };
 
-/* What docs/wire.md promises of a stream, read a second time and more plainly. */
+/* The promises of docs/wire.md about a stream, read a second time and more plainly. */
 class Oracle final
 {
 public:
@@ -203,7 +203,7 @@ void Harness::check_memory() const
 	     "memory is bounded");
 }
 
-/* What we sent on this connection so far: whole frames; their headers. */
+/* Checks the bytes we sent on this connection so far: whole frames; returns their headers. */
 std::vector<wire::Header> Harness::check_sent()
 {
 	const Bytes &b = raw::sent();

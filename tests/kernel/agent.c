@@ -122,8 +122,8 @@ static struct job *free_job(void)
 	return NULL;
 }
 
-/* A plain command line needs no shell, and starting one is half of its cost here. What is no
- * program (a built-in) comes back and goes to the shell after all.
+/* A plain command line needs no shell, and starting one is half of its cost here. A command that is
+ * no program (a built-in) comes back and goes to the shell after all.
  */
 static void exec_plain(const char *text)
 {

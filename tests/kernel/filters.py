@@ -29,8 +29,8 @@ def ready(*machines, modules=""):
 
 @contextlib.contextmanager
 def incoming(machine, *rules):
-    """What comes in has to pass these rules. A test that fails under them leaves them: its guests
-    are thrown away."""
+    """Packets that come in have to pass these rules. A test that fails under them leaves them: its
+    guests are thrown away."""
     text = "".join(f"; add rule inet cut in {rule}" for rule in rules)
     machine.check(f"nft 'add table inet cut; add chain inet cut in {CHAIN}{text}'")
     yield

@@ -16,7 +16,7 @@ import judges
 
 FLOWS, EACH, LIMIT = 4, 50, 60  # messages are few: what is not read in time UDP would lose
 WAYS = (("", ""), ("--forever", "--forever"), ("--forever --blocking", "--forever"))
-# What the fault does to the account, and what it may do besides.
+# The fault's effect on the account.
 FAULTS = {
     "": {},
     "lose:100": {"lost": 1},

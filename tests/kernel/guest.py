@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a test guest is made of: a kernel, an initramfs, a tree of modules.
+"""The parts of a test guest: a kernel, an initramfs, a tree of modules.
 
 The guest's root is the host's own `/` (9p or hostfs), read-only, below an overlay whose upper layer is
 guest memory: every path of the host is there (a checkout below /tmp too) and can be written to
@@ -51,7 +51,7 @@ mount -t tmpfs shm /new/dev/shm
 mount -t tmpfs run /new/run
 mount -t debugfs debug /new/sys/kernel/debug
 mkdir -p /new/run/lock /new/run/netns
-# What we need of the host may lie where a file system of the guest's own is mounted.
+# Host files that we need may lie where a file system of the guest's own is mounted.
 for p in $KEEP; do mkdir -p "/new$p" && mount --bind "/lower$p" "/new$p"; done
 mkdir -p /new/lib/modules
 mount --bind "/lower$MODTREE" /new/lib/modules || die "no modules in $MODTREE"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tests of RDMA have in common: memory on one host, operations from the other."""
+"""Parts that tests of RDMA share: memory on one host, operations from the other."""
 import json
 import time
 
@@ -82,7 +82,7 @@ def pins(machine):
 
 
 def nothing_pinned(t, machine):
-    """What was freed is let go within a second or so."""
+    """Freed memory is let go within a second or so."""
     try:
         machine.wait_until("set -- $(grep nr_foll_pin /proc/vmstat); [ $2 = $4 ]")
     except CommandTimeout as error:

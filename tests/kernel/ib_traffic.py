@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tests over InfiniBand have in common, ours with ours and with mainline."""
+"""Parts that tests over InfiniBand share, ours with ours and with mainline."""
 import json
 
 import filters
@@ -12,13 +12,13 @@ MANY = "--flows 64 --max-payload 8192"
 STEADY = "--rate 300 --drain 15"
 ROCE = 4791  # UDP port
 
-# What rds-stress -D can do otherwise; without fence and notifications it only writes.
+# Ways in which rds-stress -D can differ; without fence and notifications it only writes.
 RDMA_WAYS = [" ".join(f"--rdma-use-{what} 0" for what in without) for without in
              ((), ("once",), ("fence",), ("notify",), ("once", "fence"), ("fence", "notify"))]
 
 
 def queue_pairs(t, machine, options=""):
-    """What rds-info shows of the connections' queue pairs; with "-a" those of IPv6, too."""
+    """The lines of rds-info on the connections' queue pairs; with "-a" those of IPv6, too."""
     out = machine.check(f"{t.tool('rds-info')} -I {options} --json")
     return json.loads(out)["ib_connections"]
 

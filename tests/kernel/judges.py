@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What an account of rds_flows (its JSON) must be like. judges_test.py shows that each judge fails.
+"""The judges of an account of rds_flows (its JSON). judges_test.py shows that each judge fails.
 
 Between two of ours there is one judge, exact(): whatever happened to the connection, nothing is
 lost, comes twice or late, or stays unacknowledged. With mainline's modules at one end docs/wire.md
@@ -7,8 +7,8 @@ says what a connection takes along when it dies, and there is a judge for each d
 `found["ends"]` names whose modules the sender and the receiver have.
 """
 
-# Whoever has lost its connection calls again after a second at most (reconnect_max_delay_ms), so
-# traffic stands still no longer than this, by the receiving guest's monotonic clock ...
+# A host that has lost its connection calls again after a second at most (reconnect_max_delay_ms),
+# so traffic stands still no longer than this, by the receiving guest's monotonic clock ...
 LONGEST_GAP = 3.0
 # ... which goes on while the host's processors do something else: run.py starts two guests for each
 # of them, and more may run on this machine. Debug kernels are given more by Context.seconds().
@@ -17,9 +17,9 @@ GAP_SLACK = 2
 # its 7.x for ours as long (docs/wire.md).
 MAINLINE_GAP = LONGEST_GAP + 5 + 5
 
-# What a TCP has acknowledged and RDS has not read is at most what TCP's receive buffer holds. Tests
-# that cut connections with mainline's keep it to this (small_windows in traffic.py), which is the
-# kernel's default for a new connection: net.ipv4.tcp_rmem, the second number.
+# Bytes that TCP has acknowledged and RDS has not read are at most what TCP's receive buffer holds.
+# Tests that cut connections with mainline's keep it to this (small_windows in traffic.py), which is
+# the kernel's default for a new connection: net.ipv4.tcp_rmem, the second number.
 UNREAD = 131072
 # And the message that it had begun to read: the longest of these tests, with rds_flows' header.
 BEGUN = 8192 + 32
@@ -49,8 +49,8 @@ def _none(found, *names):
 
 
 def _promised(found):
-    """What the ends promise beyond NEVER, by whose they are. To mainline's a message is delivered
-    when its TCP has it, and who reads may see it later."""
+    """The promises of the ends beyond NEVER, by whose they are. To mainline's a message is
+    delivered when its TCP has it, and its reader may see it later."""
     sender, receiver = found["ends"]
     return ["unnoticed"] * (receiver == "ours") + ["late"] * (sender == receiver == "ours")
 

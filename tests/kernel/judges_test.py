@@ -3,7 +3,7 @@
 """Each judge of judges.py passes what it must, and fails what it must; and run.py counts what it
 leaves out. No guest is needed.
 
-Accounts are made up. What a judge forgives is tried at its bound, and one beyond.
+Accounts are made up. The number that a judge forgives is tried at its bound, and one beyond.
 """
 import contextlib
 import io
@@ -135,7 +135,7 @@ class Skips(unittest.TestCase):
         self.assertIn("one guest", self.select("--kernel", "6.1,7.2")[1]["netns.bad_cable"])
 
     def test_names(self):
-        """What nobody asked for is not skipped; what is long is run when it is named."""
+        """A case that nobody asked for is not skipped; a long one is run when it is named."""
         self.assertEqual(self.select("ib_peer.frames"), ({"ib_peer.frames"}, {}))
         self.assertEqual(self.select("--kernel", "7.2", "kunit"),
                          (set(), {"kunit.suites": "only on uml, x86"}))

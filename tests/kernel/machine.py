@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What runs a guest's kernel: QEMU without KVM, or the kernel itself (User-Mode Linux).
+"""The machine that runs a guest's kernel: QEMU without KVM, or the kernel itself (User-Mode Linux).
 
 Both give the guest the host's `/` read-only, a port to its agent, and at most one network
 interface, eth0. Neither needs root, and both end with the process that started them.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What ordering hints are good for: one sender, eight paths, one of which is bad.
+"""The use of ordering hints: one sender, eight paths, one of which is bad.
 
     ordering.py            the table on stdout
     ordering.py --write    and into docs/ordering.md, with a plot (needs gnuplot: make ordering)

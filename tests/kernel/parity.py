@@ -80,7 +80,7 @@ def rows(page=PAGE):
 
 
 class Side:
-    """What one kind of modules said; a play gets it."""
+    """The facts of one kind of modules; a play gets them."""
 
     def __init__(self, t, kind, who):
         self.t, self.kind, self.who, self.facts = t, kind, who, {}

@@ -10,7 +10,7 @@ STOPPED = helper("rds_stopped.py")
 
 @contextlib.contextmanager
 def delayed(machine, how, device="eth0"):
-    """What leaves by this device is delayed, or lost, as tc-netem is told."""
+    """Packets that leave by this device are delayed, or lost, as tc-netem is told."""
     machine.check("modprobe sch_netem && "
                   f"tc qdisc add dev {device} root netem limit 100000 {how}")
     yield

@@ -51,7 +51,7 @@ def make():
 
 
 def reports(since):
-    """What KCSAN said in the guests' logs."""
+    """KCSAN's reports in the guests' logs."""
     found = []
     for log in (guest.TOP / "build/logs/vm-kcsan/races").glob("*.dmesg.log"):
         if log.stat().st_mtime >= since:

@@ -26,7 +26,7 @@ def messages(data):
 
 
 def visit(me, peer, port):
-    """What one connection gives away before it falls silent for a moment."""
+    """The bytes that one connection gives away before it falls silent for a moment."""
     data = b""
     with socket.socket(socket.AF_INET6 if ":" in me else socket.AF_INET) as sock:
         sock.settimeout(0.3)

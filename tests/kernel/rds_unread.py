@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What RDS_INFO_RECV_MESSAGES and its IPv6 sister say of messages that nobody reads.
+"""Unread messages as RDS_INFO_RECV_MESSAGES and its IPv6 sister list them.
 
     rds_unread.py hold ADDR...      binds port 7000 of every address, prints "ready", and
                                     when each has a message the facts, a line for each

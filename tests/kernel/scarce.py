@@ -3,8 +3,8 @@
 import contextlib
 
 DEBUG = "/sys/kernel/debug"
-# What RDS, TCP and veth allocate outside of system calls. Generic sizes are left out: the agent's
-# port and the shell live off them.
+# Caches that RDS, TCP and veth allocate from outside of system calls. Generic sizes are left out:
+# the agent's port and the shell live off them.
 CACHES = ["skbuff_head_cache", "skbuff_fclone_cache", "skbuff_ext_cache", "kmalloc-1k",
           "kmalloc-4k", "TCP", "TCPv6", "request_sock_TCP", "tw_sock_TCP"]
 

@@ -80,7 +80,7 @@ def load_file(path):
 
 
 class Context:
-    """What a test function gets."""
+    """The argument of a test function."""
 
     def __init__(self, options, the_test, vms):
         self.options, self.test, self.vms = options, the_test, vms
@@ -137,7 +137,8 @@ class State:
 
     @staticmethod
     def strays(guest_vm, before):
-        """What is there and was not. Modules that a test's tools pulled in are unloaded first."""
+        """The lines that are there and were not. Modules that a test's tools pulled in are unloaded
+        first."""
         new = State.read(guest_vm) - before
         mods = " ".join(line.split()[1] for line in new if line.startswith("module "))
         if mods:
@@ -152,7 +153,7 @@ NOT_OURS = re.compile(r"\bsysfs_slab_add\b")
 
 
 def leaks(*machines):
-    """What kmemleak finds in each guest that has it. It leaves out what is younger than 5 s, and
+    """The finds of kmemleak in each guest that has it. It leaves out what is younger than 5 s, and
     marks on the first look."""
     watched = [m for m in machines if m.run(f"[ -e {KMEMLEAK} ]")[0] == 0]
     scans = [m.spawn(f"echo scan >{KMEMLEAK} && sleep 6 && echo scan >{KMEMLEAK} &&"

@@ -19,7 +19,7 @@ TOTALS = re.compile(r"^# (?!Totals)(\w+): pass:(\d+) fail:(\d+) skip:(\d+) total
 
 
 def ktap(lines):
-    """What KUnit suites told the kernel's log: {suite: total}, and lines about what failed.
+    """The KUnit suites in the kernel's log: {suite: total}, and lines about what failed.
 
     The suites' own totals are the judge; a suite whose totals are missing has died half-way.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tests of two hosts have in common: flows that are accounted for, counters, pings."""
+"""Parts that tests of two hosts share: flows that are accounted for, counters, pings."""
 import contextlib
 import json
 import re
@@ -117,7 +117,7 @@ def small_windows(t):
 
 
 def stress_says(t, active, passive, target, options, prefixes=("", "")):
-    """rds-stress between two hosts; both ends must be content. What the active one printed."""
+    """rds-stress between two hosts; both ends must be content. Returns the active one's output."""
     tool = t.tool("rds-stress")
     waiting = passive.spawn(f"{prefixes[1]} {tool} -r {target} -p 4000")
     passive.wait_until(f"{prefixes[1]} ss -Hltn 'sport = :4000' | grep -q .")
@@ -153,8 +153,9 @@ def slow_reader(t, sender, source, reader, target, flavour):
 
 
 def crowded_ports(t, sender, source, reader, target):
-    """Sockets that a single message fills are congested all the time. Whoever waits for them, in
-    poll() or in sendmsg(), waits without a time limit where it has our modules: each is woken."""
+    """Sockets that a single message fills are congested all the time. A sender that waits for them,
+    in poll() or in sendmsg(), waits without a time limit where it has our modules: each is
+    woken."""
     for how in ("", "--blocking") if sender.modules == "ours" else ("",):
         found = Flows(t, sender, source, reader, target, "--flows 8 --length 12000", messages=60,
                       send_options=how, receive_options="--receive-buffer 4096").result()
@@ -165,7 +166,7 @@ def crowded_ports(t, sender, source, reader, target):
 
 @contextlib.contextmanager
 def large_buffers(t):
-    """What a socket may hold is 8 MiB for the time being."""
+    """A socket may hold 8 MiB for the time being."""
     for machine in (t.a, t.b):
         machine.check("cd /proc/sys/net/core && for f in [rw]mem_default [rw]mem_max; do"
                       " cat $f; echo 8388608 >$f || exit 1; done >/run/mem")

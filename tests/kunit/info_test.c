@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Sources of RDS_INFO_*: how they register.  What getsockopt makes of them is in rds_copy. */
+/* Sources of RDS_INFO_*: how they register.  getsockopt's use of them is in rds_copy. */
 #include "kunit_rds.h"
 
 static void nothing(struct net *net, struct rds_info_buf *b)

@@ -4,7 +4,7 @@
  *
  * They call rds.ko by the symbols it exports to transports, and its system calls by way of
  * kernel_sendmsg() and the like: nothing is exported for a test's sake, and what is tested is the
- * module as it is shipped.  What needs a process's memory (faults, info) is in
+ * module as it is shipped.  Tests that need a process's memory (faults, info) are in
  * tests/progs/rds_copy.
  */
 #ifndef KUNIT_RDS_H

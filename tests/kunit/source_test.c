@@ -132,7 +132,7 @@ static void header_is_copied(struct kunit *test)
 	kfree_skb(skb);
 }
 
-/* What is big stays where it is; what is a small part of something big is copied. */
+/* A big payload stays where it is; a small part of something big is copied. */
 static void small_parts_do_not_keep_big_buffers(struct kunit *test)
 {
 	u8 *bytes = rds_test_bytes(test, 65536);

@@ -17,7 +17,7 @@ namespace
 
 using sim::Option;
 
-/* Whatever happens, everybody is well again by then; and no history is as long as this. */
+/* All hosts are well again by then in every case; and no history is as long as this. */
 constexpr uint64_t kHealNs = 300ull * 1000 * 1000 * 1000;
 constexpr unsigned int kMaxDecisions = 20000;
 
@@ -40,7 +40,7 @@ struct Visit {
 };
 using Met = std::unordered_map<uint64_t, Visit>;
 
-/* What pick() may answer: an option, or something of the play. */
+/* An answer of pick(): an option, or something of the play. */
 struct Move {
 	enum Kind { kOption, kPutOff, kAct, kFault, kClockToo, kDone } kind;
 	size_t which;
@@ -191,7 +191,7 @@ bool History::was_here()
 	Visit me = {number_, static_cast<uint8_t>(left_)};
 	auto [it, is_new] = met_->try_emplace(state_, me);
 
-	/* Who waits comes to the same state again and again. */
+	/* A task that waits comes to the same state again and again. */
 	again_ = !is_new && it->second.by == number_;
 	if (again_)
 		return false;

@@ -5,9 +5,9 @@
  * The usual order: whatever is ready, the oldest first; then packets; then what applications do
  * next; then the clock.  A deviation takes another option, puts the one whose turn it is off until
  * nothing else is left, lets an application act or something go wrong now, or interrupts a task at
- * a call of the seam.  Whoever deviates writes down where: a choice list, which played from the
- * start again is the same history.  All lists with at most @deviations entries are played, but
- * where a state is reached from which as much has been tried before.
+ * a call of the seam.  A history that deviates is written down by where it does: a choice list,
+ * which played from the start again is the same history.  All lists with at most @deviations
+ * entries are played, but where a state is reached from which as much has been tried before.
  */
 #ifndef RDS_TESTS_EXPLORE_H
 #define RDS_TESTS_EXPLORE_H
@@ -35,7 +35,7 @@ std::string show(const Choices &c);
 /* Of what show() has written; false: that is none. */
 bool read(const std::string &text, Choices &c);
 
-/* What was seen of the table of turns, by all histories together. */
+/* The part of the table of turns that all histories together have seen. */
 struct Coverage {
 	void add(const check::Turn &t);
 
@@ -60,7 +60,7 @@ struct Bound {
 Result search(const play::Play &p, Bound bound, Coverage &seen);
 /* One history; @trace: with a line for each decision. */
 std::string replay(const play::Play &p, const Choices &choices, bool trace, Coverage &seen);
-/* What is being played, for those who report a crash. */
+/* The history being played, for those who report a crash. */
 const std::string &now_playing();
 
 } // namespace explore

@@ -23,7 +23,7 @@ constexpr const char *kUsage =
 	"       explore --kept FILE                             those that showed something once\n"
 	"       explore --table                                 the table of turns\n";
 
-/* What the bound of ctest does not come to, and the unit test that does. */
+/* A transition that the bound of ctest does not come to, and the unit test that does. */
 struct Elsewhere {
 	rds::PathState from;
 	uint32_t event;

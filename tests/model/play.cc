@@ -212,7 +212,7 @@ bool World::delivered() const
 	for (const Host &h : hosts_)
 		if (!lives(h) || traffic::unacked(*h.net))
 			return false;
-	/* What was for somebody who ended is lost, not what is sent afterwards. */
+	/* Messages for an application that ended are lost, not those sent afterwards. */
 	for (unsigned int i = 0; i < 2 * kFlows; i++)
 		if ((!somebody_ended_ || finishing_) && last_[i] != sent_[i])
 			return false;

@@ -28,7 +28,7 @@ enum class Verb : uint8_t {
 	kEnd,	/* the namespace goes, with its sockets */
 	kCrash, /* the same, and nobody is told */
 	kBoot,	/* a new one comes, whose module may use @arg paths */
-	/* What goes wrong. */
+	/* Faults. */
 	kCut,	   /* both ends of the oldest connection are told that it is gone */
 	kHalf,	   /* one end is told, the host's */
 	kLose,	   /* the next packet that arrives is lost, and sent again later */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What clang knows about one file: its syntax tree, as JSON, without what it includes.
+"""Clang's syntax tree of one file, as JSON, without its includes.
 
 clang writes where a thing is only as far as that differs from what it wrote before; resolve() says
 it in full. Offsets are of bytes, so sources are bytes here.
@@ -56,7 +56,7 @@ def resolve(thing, now):
 
 
 def dump(cmd, file, root):
-    """What "clang @cmd -ast-dump=json" writes of @file."""
+    """The output of "clang @cmd -ast-dump=json" on @file."""
     cmd = ["nice", *cmd, "-Xclang", "-ast-dump=json", "-fsyntax-only", file]
     p = subprocess.run(cmd, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if p.returncode:

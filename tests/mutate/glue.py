@@ -81,7 +81,7 @@ def whole_glue():
 
 
 def includes(words):
-    """What of a compiler's command says where things are."""
+    """The options of a compiler's command that say where things are."""
     kept, two = [], ("-include", "-isystem", "-I", "-D", "-U")
     for at, word in enumerate(words):
         if word in two:
@@ -131,7 +131,7 @@ def complaints(file, src):
     p = subprocess.run(["nice", *words, "-w", "-fsyntax-only", "-fmax-errors=0",
                         "-fdiagnostics-column-unit=byte", str(src / file)],
                        cwd=where, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    # What a macro makes of it is in a header of the kernel.
+    # The expansion of a macro lies in a header of the kernel, and so does its error.
     return p.stderr.replace("note: in expansion of", "error:") if p.returncode else ""
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Who notices a mutant of the glue: cases of the VM suite, in User-Mode Linux.
+"""The judges of mutants of the glue: cases of the VM suite, in User-Mode Linux.
 
 First the unbroken modules play every case: how long it takes, and which mutants it reaches. Then a
 mutant is asked of those that reach it, the shortest first; one that is reached by none, before its
@@ -159,7 +159,7 @@ class Court:
         return Bench(self.modules, self.room / f"bench{number}")
 
     def learn(self, pool, benches):
-        """What the unbroken modules do."""
+        """Plays the unbroken modules."""
         if self.known.exists():
             self.took, reach = json.loads(self.known.read_text())
             self.reach = {case: set(ids) for case, ids in reach.items()}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Who notices a mutant: unit tests, corner tests, stories of the simulator, in this order. A fence is
-nothing to these; it is asked of the tests between two atomics."""
+"""The judges of mutants: unit tests, corner tests, stories of the simulator, in this order. A fence
+is nothing to these; it is asked of the tests between two atomics."""
 import concurrent.futures
 import os
 import re

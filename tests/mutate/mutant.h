@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What gen.py writes into a copy of the core: is mutant @id the one of this run?  A run knows which
- * it asked for.
+ * The question that gen.py writes into a copy of the core: is mutant @id the one of this run?  A
+ * run knows which it asked for.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Where a file can be broken, and how: the mutants that its syntax tree offers.
 
-Only what runs is broken: the bodies of functions. What the compiler must know (constexpr, static
-assertions, labels of a switch, arguments of templates, bounds of arrays) and default arguments
-stay.
+Only what runs is broken: the bodies of functions. Expressions that the compiler must know
+(constexpr, static assertions, labels of a switch, arguments of templates, bounds of arrays) and
+default arguments stay.
 """
 import re
 from typing import NamedTuple
@@ -20,7 +20,7 @@ SKIPPED = {"ConstantExpr", "StaticAssertDecl", "EnumDecl", "FieldDecl", "ParmVar
            "ClassTemplateSpecializationDecl", "ClassTemplatePartialSpecializationDecl"}
 FUNCTIONS = {"FunctionDecl", "CXXMethodDecl", "CXXConstructorDecl", "CXXDestructorDecl",
              "CXXConversionDecl"}
-# What a statement may be to be left out.
+# The kinds of statements that may be left out.
 DROPPED = {"CallExpr", "CXXMemberCallExpr", "CXXOperatorCallExpr", "CompoundAssignOperator",
            "BinaryOperator", "UnaryOperator", "ExprWithCleanups"}
 JUMPS = {"ReturnStmt": "return", "BreakStmt": "break", "ContinueStmt": "continue"}
@@ -44,7 +44,7 @@ class Site(NamedTuple):
 
     @property
     def key(self):
-        """What a list names it by: it stays when lines move."""
+        """The name that a list has for it: it stays when lines move."""
         return self.file, self.function, self.text
 
     @property

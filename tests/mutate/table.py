@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the runs said: a summary, verdicts.json, and the table in docs/testing.md."""
+"""The results of the runs: a summary, verdicts.json, and the table in docs/testing.md."""
 import json
 
 KINDS = {"operator": "another operator", "not": "a condition turned round",

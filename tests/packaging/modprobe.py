@@ -19,8 +19,8 @@ MODULES = ("rds", "rds_loop", "rds_tcp", "rds_rdma")
 VERSION = "6.1.0"
 NAMES = ("rds", "rds_tcp", "rds_rdma", "rds_loop", "net-pf-21")
 
-# What is inserted for each of NAMES, in order; "!" is a command of the administrator's that runs in
-# the place of a module.
+# The modules inserted for each of NAMES, in order; "!" is a command of the administrator's that
+# runs in the place of a module.
 PLAIN = ("rds", "rds rds_tcp", "rds rds_rdma", "rds rds_loop", "")
 NO_RDS = ("!", "! rds_tcp", "! rds_rdma", "! rds_loop", "")  # nothing follows where "!" fails
 NO_TCP = ("rds", "rds !", "rds rds_rdma", "rds rds_loop", "")
@@ -34,7 +34,7 @@ DEFAULT = {
     "install net-pf-21 /bin/false": BY_NAME,
     "blacklist rds_tcp": PLAIN,
 }
-# With AUTOLOAD=1 the family's name is one more for rds.  What is said of rds holds; two lines about
+# With AUTOLOAD=1 the family's name is one more for rds.  A line about rds holds; two lines about
 # the name itself contradict each other, and kmod takes the alias that leads somewhere.
 ASKED = {"blacklist rds": "", "install rds /bin/false": "!"}
 AUTOLOAD = {line: (*wanted[:4], ASKED.get(line, "rds")) for line, wanted in DEFAULT.items()}

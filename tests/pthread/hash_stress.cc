@@ -2,8 +2,8 @@
 /*
  * hash_stress.cc: readers of the hash table while it grows and others insert and remove.
  *
- * What stays in the table is found every time, whatever happens around it; what was removed is
- * freed after a grace period, and ThreadSanitizer sees whoever still reads it.
+ * An entry that stays in the table is found every time, whatever happens around it; a removed one
+ * is freed after a grace period, and ThreadSanitizer sees whoever still reads it.
  */
 #include "stress.h"
 

@@ -143,7 +143,7 @@ void say_last(Ends &ends)
 			send_blocking(*ends[from].sock, to.ep, tagged(from, kLast, 0), false);
 }
 
-/* What came from sockets that come and go, or when loss is allowed: numbers only rise. */
+/* A message from sockets that come and go, or when loss is allowed: numbers only rise. */
 bool take_tagged(std::map<uint64_t, uint64_t> &next, const host::Bytes &data)
 {
 	Tag tag;

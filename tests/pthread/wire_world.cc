@@ -22,7 +22,7 @@ uint32_t hint_of(uint32_t from, uint32_t number)
 	return number % 8 ? 2 : 1;
 }
 
-/* What came of one flow. */
+/* The messages of one flow that came. */
 struct Came {
 	uint32_t all = 0; /* everything below it */
 	std::set<uint32_t> beyond;

@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-# What gcc calls without being asked: block operations, hardening, ftrace, sanitizers.
+# Functions that gcc calls without being asked: block operations, hardening, ftrace, sanitizers.
 HELPERS = re.compile(
     r"^(mem(cpy|set|move|cmp)|strlen|__stack_chk_fail|__fentry__|__x86_\w+_thunk\w*|__x86_return_thunk"
     r"|__(asan|ubsan|tsan|sanitizer)_\w+|__cyg_profile\w+|_GLOBAL_OFFSET_TABLE_)$")

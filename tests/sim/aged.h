@@ -37,7 +37,7 @@ void age(struct rds_ib_link &link);
 uint64_t first_number();
 /* The number that TCP gives a connection's first byte. */
 uint32_t first_byte();
-/* What the core draws: now and then near the end, for numbers that begin anywhere. */
+/* The number that the core draws: now and then near the end, for numbers that begin anywhere. */
 uint32_t draw(uint32_t drawn);
 
 } // namespace aged

@@ -2,11 +2,11 @@
 /*
  * chooser.h: a world whose order is chosen, not drawn from a seed (tests/model).
  *
- * Whatever can happen next is an option: tasks, work items, packets, and the clock's next event.  A
- * packet may take any time, so those that are on their way come in any order, and the clock may
- * overtake all of them; the clock's own events come in the order of their time.  One option is one
- * step: it goes on until it ends, sleeps, or is interrupted at a call of the seam.  Nothing is
- * drawn: bytes come in one piece, and chances below one half do not come true.
+ * An option is anything that can happen next: tasks, work items, packets, and the clock's next
+ * event.  A packet may take any time, so those that are on their way come in any order, and the
+ * clock may overtake all of them; the clock's own events come in the order of their time.  One
+ * option is one step: it goes on until it ends, sleeps, or is interrupted at a call of the seam.
+ * Nothing is drawn: bytes come in one piece, and chances below one half do not come true.
  */
 #ifndef RDS_TESTS_CHOOSER_H
 #define RDS_TESTS_CHOOSER_H

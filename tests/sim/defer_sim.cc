@@ -88,7 +88,7 @@ uint64_t &head_mark(struct rds_rcu_head *h)
 	return *reinterpret_cast<uint64_t *>(h);
 }
 
-/* What may sleep does: callers that poll with it must not keep the processor. */
+/* A call that may sleep does: callers that poll with it must not keep the processor. */
 void yield_once()
 {
 	if (in_task())

@@ -79,7 +79,7 @@ struct Sock {
 	std::atomic<uint32_t> charges = 0; /* calls that may not wait */
 	std::atomic<bool> gone = false;
 	struct rds_rcu_head rcu;
-	/* What Linux has before the core's storage: struct rds_sock of its glue (tests/sim/glue).
+	/* Linux's part before the core's storage: struct rds_sock of its glue (tests/sim/glue).
 	 */
 	static constexpr size_t kLinuxBytes = 96;
 	alignas(16) unsigned char linux_sock[kLinuxBytes] = {};

@@ -5,9 +5,9 @@
  * Everything that runs is a task on a stack of its own: system calls of the test's applications,
  * work items, softirq events.  One runs at a time; at every call of the seam it may lose the
  * processor to another (preempt_per_1000), as if that one ran on another CPU, except while it holds
- * a spin lock. Who goes on is drawn from the seed, so a seed is a schedule and a failure can be run
- * again.  A build with hooked atomics (between/) makes every atomic such a place, under spin locks
- * and in hardirq as well, and lets stores be seen late.
+ * a spin lock. The task that goes on is drawn from the seed, so a seed is a schedule and a failure
+ * can be run again.  A build with hooked atomics (between/) makes every atomic such a place, under
+ * spin locks and in hardirq as well, and lets stores be seen late.
  *
  * Time stands still while anything can run and then jumps to the next event.
  *
@@ -29,7 +29,7 @@
 namespace sim
 {
 
-/* What code may do: sleep; not sleep; only set atomics and queue work. */
+/* The rights of code: to sleep; not to sleep; only set atomics and queue work. */
 enum class Context { kProcess, kSoftirq, kHardirq };
 
 struct Options {
@@ -38,7 +38,7 @@ struct Options {
 	unsigned int preempt_per_1000 = 0;
 	/* Chance of every allocation to fail. */
 	unsigned int fail_per_1000 = 0;
-	/* What processors do with stores, in a build that hooks the atomics. */
+	/* The processors' dealings with stores, in a build that hooks the atomics. */
 	Memory memory = Memory::kBySeed;
 	/* Chance of a signal whenever somebody waits where one may end it. */
 	unsigned int signals_per_1000 = 0;
@@ -83,7 +83,7 @@ void wait_until(F &&ready)
 	wait_on(nullptr, std::forward<F>(ready));
 }
 void sleep_for(uint64_t ns);
-/* Whoever sleeps on @channel looks again. */
+/* Tasks that sleep on @channel look again. */
 void wake(const void *channel);
 
 /* ---- the scheduler; called outside of tasks ---- */
@@ -115,7 +115,7 @@ extern bool tracing;
 __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
 
 /* ---- verdict ---- */
-/* What is left over: leaked memory, held locks, open RCU sections, pending work, armed timers,
+/* The leftovers: leaked memory, held locks, open RCU sections, pending work, armed timers,
  * rds_bug() calls.  Empty when clean. */
 std::string leftovers();
 /* Ends the process with @why, the seed and the current task. */

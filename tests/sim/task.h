@@ -20,7 +20,7 @@ struct Held {
 	bool spin;
 };
 
-/* What a task holds; the platform checks every call of the seam against it. */
+/* The locks and context of a task; the platform checks every call of the seam against it. */
 struct Task {
 	const char *name = "test";
 	Context ctx = Context::kProcess;

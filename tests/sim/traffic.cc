@@ -13,7 +13,7 @@ namespace
 
 constexpr size_t kMaxBytes = 1 << 20;
 constexpr size_t kOffsets = 4096;
-/* What fills all messages: random bytes, from a place that follows from the message's name. */
+/* The contents of all messages: random bytes, from a place that follows from the message's name. */
 const unsigned char *pattern(uint32_t flow, uint32_t number)
 {
 	static const std::vector<uint32_t> words = [] {

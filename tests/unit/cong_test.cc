@@ -260,7 +260,7 @@ TEST_F(Cong, NeverMissesAClear)
 	}
 }
 
-/* What a peer said goes with the connection: who waits for any of its ports may try again. */
+/* A peer's map goes with the connection: a socket that waits for any of its ports may try again. */
 TEST_F(Cong, ALostPeerHasNoFullPorts)
 {
 	CongMap &m = map(remote), &other = map(a2);

@@ -122,7 +122,7 @@ TEST_F(ConnIdle, BothEndAtTheSameMoment)
 	EXPECT_EQ(net->stat(RDS_S_conn_collected), 1u);
 }
 
-/* Who is called by others asks once by himself: the peer's end may have been lost. */
+/* The end that others call asks once by itself: the peer's end may have been lost. */
 TEST_F(ConnIdle, AnEndThatIsNotAnsweredIsAskedFor)
 {
 	used();
@@ -330,7 +330,7 @@ TEST_F(ConnIdle, AMessageInTheLastMoment)
 	EXPECT_EQ(state(), rds::PathState::kConnecting);
 }
 
-/* Who still has it in his hands when it dies is sent away. */
+/* A caller that still holds it when it dies is sent away. */
 TEST_F(ConnIdle, ItCannotBeCalledOffTooLate)
 {
 	used();
@@ -373,7 +373,8 @@ TEST_F(ConnIdle, ADeadPathIsNotTakenBack)
 	EXPECT_FALSE(w().path->has_queued());
 }
 
-/* What other paths have queued is about to come to path 0: it has not to be gone by then. */
+/* Messages that other paths have queued are about to come to path 0: it must not be gone by
+ * then. */
 TEST_F(ConnIdle, APathDoesNotRetireWhileAnotherFolds)
 {
 	used();
@@ -561,7 +562,7 @@ TEST_F(ConnIdle, OthersAreLookedAtBesideThoseThatStopped)
 			<< i;
 }
 
-/* Who met a retired path finds the connection that takes its place. */
+/* A sender that met a retired path finds the connection that takes its place. */
 TEST_F(ConnIdle, SendersNeverNotice)
 {
 	used();

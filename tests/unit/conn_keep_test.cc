@@ -174,7 +174,7 @@ TEST_F(ConnKeep, APongIsNoMessage)
 	conn().passive.store(false);
 }
 
-/* What steps aside for a full port is a message as much as any other. */
+/* A message that steps aside for a full port is a message as much as any other. */
 TEST_F(ConnKeep, WhatWaitsForAPortIsAMessage)
 {
 	host::Bytes map(rds::kCongMapBytes);
@@ -233,7 +233,7 @@ TEST_F(ConnKeep, TheEndComesSoon)
 	}
 }
 
-/* What was armed for a path ends with it. */
+/* A timer armed for a path ends with it. */
 TEST_F(ConnKeep, ADeadPathHasNoTimers)
 {
 	parted();

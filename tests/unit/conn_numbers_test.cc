@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a connection leaves behind: numbers, of each path on its own; and how it is killed. */
+/* The remains of a connection: numbers, of each path on its own; and how it is killed. */
 #include <set>
 
 #include "fixture.h"
@@ -196,7 +196,7 @@ TEST_F(ConnNumbers, TheLesserAddressChooses)
 
 /* ---- being killed ---- */
 
-/* Who still has it in his hands gets no path that nobody would end; of each the pointers that
+/* A caller that still holds it gets no path that nobody would end; of each the pointers that
  * sockets remember are void. */
 TEST_F(ConnNumbers, OneThatIsKilledGetsNoMorePaths)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the sweep asks of one path, state by state (conn_strangers_test.cc: what becomes of it). */
+/* The sweep's requests to one path, state by state (conn_strangers_test.cc: what becomes of it). */
 #include "fixture.h"
 #include "net/rds/net.h"
 #include "net/rds/path.h"

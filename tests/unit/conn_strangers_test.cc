@@ -158,7 +158,7 @@ TEST_F(ConnStrangers, WhoComesBackInTimeStays)
 	}
 }
 
-/* Who sends over it has the last word. */
+/* A socket that sends over it has the last word. */
 TEST_F(ConnStrangers, WhomASocketSendsToStays)
 {
 	Wire &w = calls(51);
@@ -277,7 +277,7 @@ TEST_F(ConnStrangers, AOneWaySenderIsRemembered)
 
 		if (gen)
 			(void)hello(again, gen);
-		/* What was delivered and not acknowledged comes again, and then what is new. */
+		/* Messages delivered and not acknowledged come again, and then new ones. */
 		EXPECT_EQ(message(again, 4, kAgain), RDS_RECV_SKIP);
 		EXPECT_EQ(message(again, 5, kAgain), RDS_RECV_SKIP);
 		EXPECT_EQ(message(again, 6, kAgain), 0);
@@ -646,7 +646,7 @@ TEST_F(ConnStrangers, NobodyHurriesAnySweepThatHasEnded)
 	EXPECT_FALSE(sim::step());
 }
 
-/* Who hurries it does not put it off, however often. */
+/* A caller that hurries the sweep does not put it off, however often. */
 TEST_F(ConnStrangers, TheSweepIsNotPutOff)
 {
 	Wire &w = calls(51);
@@ -660,7 +660,7 @@ TEST_F(ConnStrangers, TheSweepIsNotPutOff)
 	EXPECT_EQ(find(51), nullptr);
 }
 
-/* Who was asked to end has some time for it, also when the sweep comes for others meanwhile. */
+/* A path asked to end has some time for it, also when the sweep comes for others meanwhile. */
 TEST_F(ConnStrangers, WhoWasAskedToGoIsGivenTime)
 {
 	(void)hello(calls(51));
@@ -678,7 +678,7 @@ TEST_F(ConnStrangers, WhoWasAskedToGoIsGivenTime)
 	EXPECT_TRUE(!find(51) || wire_of(51).path->state() != rds::PathState::kUp);
 }
 
-/* Nor does whoever comes. */
+/* Nor does a peer that comes. */
 TEST_F(ConnStrangers, NewOnesDoNotPutItOff)
 {
 	breaks(calls(51));
@@ -689,7 +689,7 @@ TEST_F(ConnStrangers, NewOnesDoNotPutItOff)
 	EXPECT_EQ(find(51), nullptr);
 }
 
-/* Who has something for it does not end a pause between two calls. */
+/* A sender with a message for it does not end a pause between two calls. */
 TEST_F(ConnStrangers, AWishIsNoRest)
 {
 	fake::defaults().initiates = true;
@@ -740,7 +740,7 @@ TEST_F(ConnStrangers, TheDeadAmongOthers)
 	EXPECT_EQ(stat(RDS_S_conn_stranger_gone), kMany);
 }
 
-/* Who is called because he has knocked, and cannot tell whose numbers he keeps, waits for it. */
+/* A peer called because it has knocked, which cannot tell whose numbers it keeps, waits for it. */
 TEST_F(ConnStrangers, ACallIsUnderWay)
 {
 	fake::defaults().initiates = true;

@@ -118,7 +118,7 @@ TEST_F(ConnSweep, OneLookAsksOnce)
 	conn().fold_wanted.store(false);
 }
 
-/* Who still has a dying one in his hands looks for another. */
+/* A caller that still holds a dying connection looks for another. */
 TEST_F(ConnSweep, ADyingOneTakesNothing)
 {
 	dying();

@@ -48,7 +48,7 @@ TEST_F(Connections, LocalDestinationsGoOverLoopback)
 	rds_conn_put(c);
 }
 
-/* What a socket sent to its own address while that was taken off the host stayed for ever on a
+/* A message of a socket to its own address, taken off the host meanwhile, stayed for ever on a
  * connection that nobody answers. */
 TEST_F(Connections, OneselfIsLocalWithoutTheAddress)
 {
@@ -84,7 +84,7 @@ TEST_F(Connections, StrangersAreBounded)
 	ASSERT_EQ(s.bind(endpoint(a1, 4000)), 0);
 	EXPECT_EQ(s.send(endpoint(host::addr4(93), 5000), pattern(10)), 0);
 	EXPECT_EQ(get(host::addr4(92), &err), nullptr);
-	/* What a socket uses too does not count. */
+	/* A connection that a socket uses too does not count. */
 	EXPECT_EQ(s.send(endpoint(host::addr4(90), 5000), pattern(10)), 0);
 	EXPECT_EQ(s.send(endpoint(host::addr4(90), 5000), pattern(10)), 0);
 	rds_conn_put(get(host::addr4(92), &err));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is counted: the whole account of a namespace after each of some stories, so that a counter
+ * Counters: the whole account of a namespace after each of some stories, so that a counter
  * that is missing, or is counted beside, is seen as well as one that is wrong.
  */
 #include "ack_fixture.h"

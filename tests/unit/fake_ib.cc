@@ -25,7 +25,7 @@ End &end_of(const struct rds_path *path)
 	abort();
 }
 
-/* What a link and an adapter agree on is broken. */
+/* Aborts where a link and an adapter break their agreement. */
 void must(bool true_)
 {
 	if (!true_)

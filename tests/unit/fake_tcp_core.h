@@ -27,7 +27,7 @@ struct rds_msg {
 	uint32_t len;
 	struct rds_payload payload;
 
-	/* What goes with it (fake_ib.cc). */
+	/* The operation that goes with it (fake_ib.cc). */
 	struct rds_op op = {};
 	uint32_t op_slots = 0;
 	bool has_op = false;
@@ -36,7 +36,8 @@ struct rds_msg {
 };
 
 struct rds_path {
-	/* What it saw, in order: 'h' + h_sport for a header, and the messages that it took. */
+	/* The frames that it saw, in order: 'h' + h_sport for a header, and the messages that it
+	 * took. */
 	std::vector<std::string> headers;
 	std::vector<std::pair<std::string, std::string>> taken;
 	int live = 0; /* messages that exist */

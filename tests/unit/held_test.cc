@@ -127,7 +127,7 @@ TEST_F(Held, SurvivesEveryAllocationFailure)
 	EXPECT_TRUE(add(9));
 }
 
-/* Whatever is held, and whatever left before. */
+/* Each port shows, for all that may be held, and all that may have left before. */
 TEST_F(Held, ShowsEveryPortOnce)
 {
 	std::multiset<uint16_t> ports = {0, 1, 63, 64, 65, 128, 4095, 4096, 65472, 65535};

@@ -163,7 +163,7 @@ TEST_F(IbLinkOp, WaitsForAllItsSlotsAndAFrames)
 	EXPECT_EQ(end.story(), "ssooooOs");
 }
 
-/* What is told of room that is not enough comes back at once, for ever. */
+/* An operation told of room that is not enough comes back at once, for ever. */
 TEST_F(IbLinkOp, IsToldOfRoomWhenThereIsEnough)
 {
 	end.up(8, 8);

@@ -175,7 +175,7 @@ TEST_F(IbLink, FramesOfOneMessageAreAlike)
 	EXPECT_EQ(end.story(), ".....");
 }
 
-/* Whatever the parameter says, half a ring never goes without. */
+/* Half a ring never goes without, for any value of the parameter. */
 TEST_F(IbLink, ACompletionIsAskedForBeforeTheRingIsFull)
 {
 	std::vector<struct rds_msg *> all(20, msg(0));
@@ -371,7 +371,7 @@ TEST_F(IbLink, AdapterRefusingItsOwnFrameEndsIt)
 	EXPECT_EQ(end.drops, std::vector<enum rds_drop_reason>{RDS_DROP_SEND});
 }
 
-/* What was not posted did not bring any credits back. */
+/* An update that was not posted did not bring any credits back. */
 TEST_F(IbLink, ARefusedUpdateIsNotCounted)
 {
 	end.up(8, 8, 8);
@@ -488,7 +488,7 @@ TEST_F(IbLink, WithAPeerThatDoesNotCountNothingIsCounted)
 	EXPECT_EQ(end.link.p.flow, 0);
 }
 
-/* Whatever it was before, prepared it is as new. */
+/* A link that was used is as new once it is prepared. */
 TEST_F(IbLink, PreparedItIsAsNew)
 {
 	struct rds_ib_link fresh = {};
@@ -621,7 +621,7 @@ TEST_F(IbLink, TheRestOfAMessageIsNotAllOfABatch)
 	end.complete();
 }
 
-/* What stands in a header where the checksum goes is not summed up. */
+/* The bytes in a header where the checksum goes are not summed up. */
 TEST_F(IbLink, AnOldChecksumDoesNotCount)
 {
 	struct rds_msg *m = msg(5, 3);
@@ -916,7 +916,7 @@ struct Pair {
 		path[i].incoming_again = static_cast<int>(below(2));
 	}
 
-	/* What has crossed is complete, up to a signaled one. */
+	/* Frames that have crossed are complete, up to a signaled one. */
 	void complete(int i)
 	{
 		uint64_t crossed = wired[i] - end[i].given_back;

@@ -244,7 +244,7 @@ class InfoOrder : public OrderTest
 {
 };
 
-/* What its order keeps from any path is yet to be sent, and nothing else. */
+/* A message that its order keeps from any path is yet to be sent, and nothing else. */
 TEST_F(InfoOrder, WhatWaitsForItsOrderIsToBeSent)
 {
 	auto list = [this](enum rds_info_queue q) {

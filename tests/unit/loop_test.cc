@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What loopback answers to what nobody asks it; all else of it is in tests/contract. */
+/* Loopback's answers to calls that nobody makes of it; all else of it is in tests/contract. */
 #include "fixture.h"
 #include "net/rds/net.h"
 #include "net/rds/path.h"
@@ -109,7 +109,7 @@ TEST_F(Loop, HasAnEndForEachDirection)
 	EXPECT_EQ(conns(), 2u);
 	EXPECT_EQ(r.recv()->data, pattern(10));
 	EXPECT_EQ(s.recv()->data, pattern(11));
-	/* What was acknowledged before a reset is not acknowledged by what comes after it. */
+	/* A message acknowledged before a reset is not acknowledged by what comes after it. */
 	rds_transport_net_reset(net->core(), loop);
 	sim::run_ready();
 	ASSERT_EQ(s.send(host::endpoint(a2, 5000), pattern(12)), 0);
@@ -195,7 +195,7 @@ TEST_F(Loop, OneselfIsBothEnds)
 	EXPECT_EQ(conns(), 1u) << "of no priority";
 }
 
-/* What is full stays full, for no peer has to tell. */
+/* A full port stays full, for no peer has to tell. */
 TEST_F(Loop, AFullPortStaysFullOverAReset)
 {
 	host::Socket s(*net), r(*net);

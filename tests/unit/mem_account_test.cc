@@ -155,7 +155,7 @@ TEST_F(MemAccount, OfADebtNothingIsTakenBack)
 	account().sub(4 * kPayStep);
 }
 
-/* Whatever was sent and received, at the end nothing is paid for (Sock's end looks). */
+/* At the end of any traffic nothing is paid for (Sock's end looks). */
 TEST_F(MemAccount, MessagesArePaidForAndGivenBack)
 {
 	Socket to(*net);

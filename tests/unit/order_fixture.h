@@ -12,7 +12,7 @@
 #include "net/rds/order.h"
 #include "net/rds/path.h"
 
-/* What path @w carries of the socket's messages, by the first byte of each. */
+/* The socket's messages that path @w carries, by the first byte of each. */
 inline std::string letters(const fake::Wire &w)
 {
 	std::string out;

@@ -12,7 +12,7 @@ using rds::Order;
 class OrderFlows : public OrderTest
 {
 protected:
-	/* What a header says of its flow. */
+	/* A header's account of its flow. */
 	struct Says {
 		char letter;
 		uint32_t number, low;
@@ -141,7 +141,7 @@ TEST_F(OrderFlows, OnePathHasNone)
 	conn().n_paths.store(8);
 }
 
-/* What was sent before the flow began counts as ordered, up to its last number and not beyond. */
+/* Messages sent before the flow began count as ordered, up to their last number and not beyond. */
 TEST_F(OrderFlows, OlderOnesAreWaitedFor)
 {
 	say('x', Order::kOrdered);
@@ -160,7 +160,7 @@ TEST_F(OrderFlows, OlderOnesAreWaitedFor)
 	EXPECT_EQ(letters(*first), "e");
 }
 
-/* Who has sent a message without knowing of hints may be in the midst of it: a grace period. */
+/* A sender that does not know of hints may be in the midst of a message: a grace period. */
 TEST_F(OrderFlows, NoneBeginsAtOnce)
 {
 	host::Socket t(*net);
@@ -387,7 +387,7 @@ TEST_F(OrderFlows, ThereAreThreeOrders)
 	ASSERT_EQ(rds_socket_set_order(s->core(), 0), 0);
 }
 
-/* Who sends transmits, be it at home or away. */
+/* The sender transmits, be it at home or away. */
 TEST_F(OrderFlows, NoWorkerIsWaitedFor)
 {
 	host::Bytes data(20, 'u');
@@ -419,7 +419,7 @@ TEST_F(OrderFlows, APathThatIsMissingIsNotAskedForAgain)
 	conn().paths[7].store(mine);
 }
 
-/* What its home has not begun to send is taken back like any other. */
+/* A message that its home has not begun to send is taken back like any other. */
 TEST_F(OrderFlows, CancelTakesWhatWaitsAtHome)
 {
 	home->room = 0;

@@ -81,7 +81,7 @@ TEST_F(OrderTest, WhoMayNotPassAWaitingOneWaitsToo)
 	EXPECT_EQ(letters(*home).substr(1), "ou");
 }
 
-/* What is sent away behind a half-ordered one that waits does not hold that up. */
+/* A message sent away behind a half-ordered one that waits does not hold that up. */
 TEST_F(OrderTest, AHalfOrderedOneWaitsOnlyForOlderOnes)
 {
 	for (char c : {'a', 'b', 'c'})
@@ -129,7 +129,8 @@ TEST_F(OrderTest, AResetKeepsTheBarrier)
 	EXPECT_NE(letters(*home).find('o'), std::string::npos);
 }
 
-/* What has begun is not taken back: others would wait for something that may still come. */
+/* A message that has begun is not taken back: others would wait for something that may still
+ * come. */
 TEST_F(OrderTest, CancelTakesWhatHasNotBegun)
 {
 	other->room = 0;

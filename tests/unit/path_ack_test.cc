@@ -528,7 +528,7 @@ TEST_F(PathAck, NumberedPlainPeerIsToldOnlyOfThisConnection)
 	EXPECT_EQ(sent().back().ack, 2u);
 	reconnect();
 	send();
-	/* Whoever it is now, it has said nothing. */
+	/* The peer may be another now: it has said nothing. */
 	EXPECT_EQ(bare_ack(0), RDS_RECV_SKIP);
 	send();
 	sim::run_for(100 * kMs);
@@ -673,7 +673,7 @@ TEST_F(PathAck, WhatProvesNothingWhileConnectingIsIgnored)
 	EXPECT_EQ(sent()[2].seq, 2u);
 }
 
-/* Whatever comes of itself is as good as an answer. */
+/* An ack that comes of itself is as good as an answer. */
 TEST_F(PathAck, AsksNobodyWhoTells)
 {
 	rds_net_tunables(net->core())->max_unacked_packets = 4;

@@ -322,7 +322,7 @@ TEST_F(PathFan, APongIsNotLeftBehind)
 	EXPECT_EQ(third->state(), rds::PathState::kDown);
 }
 
-/* What comes from the others has one number until the last of them gives it its own. */
+/* Messages from the other paths have one number until the last of them gives each its own. */
 TEST_F(PathFan, NoNumberGoesOutTwice)
 {
 	fan_out();
@@ -385,7 +385,7 @@ TEST_F(PathFan, APlainPeerHasOnePath)
 	EXPECT_GT(n[0], 1u) << "a number that was used before";
 }
 
-/* What a path has is to go to path 0, which cannot end yet: it must not go out before, too. */
+/* A path's messages are to go to path 0, which cannot end yet: none must go out before, too. */
 TEST_F(PathFan, NothingGoesToAnotherPeerBeforeTheFold)
 {
 	int handle;
@@ -540,7 +540,7 @@ TEST_F(PathFan, CancelFindsWhatIsOnAnyPath)
 	EXPECT_EQ(s->core()->snd_space.mem().used(), 0u);
 }
 
-/* Who walks over the paths in the other direction misses what moves past him. */
+/* A walk over the paths in the other direction misses a message that moves past it. */
 TEST_F(PathFan, CancelFindsWhatMovesMeanwhile)
 {
 	fan_out();
@@ -651,7 +651,7 @@ TEST_F(PathFan, APeerWithOnePathGetsOne)
 	peer_has(*wires()[0], last_on_first());
 }
 
-/* Whoever says no hello is never asked for more, either. */
+/* A peer that says no hello is never asked for more, either. */
 TEST_F(PathFan, APlainPeerAgreesToOnePath)
 {
 	send(5000);
@@ -761,7 +761,7 @@ TEST_F(PathFan, TheOthersAskWhenTheFirstBreaks)
 	EXPECT_GE(probes(*wires()[1]), 1u);
 }
 
-/* What came to path 0 after that is nothing that the others wait for. */
+/* Messages that came to path 0 after that are none that the others wait for. */
 TEST_F(PathFan, TheGateIsForOlderOnes)
 {
 	uint16_t on_first = 5000;

@@ -254,7 +254,7 @@ TEST_F(PathFresh, HelloIsOwedUntilItIsSaid)
 	EXPECT_EQ(hellos, 1u);
 }
 
-/* Who has the token is shown, and only he. */
+/* The holder of the token is shown, and only it. */
 TEST_F(PathFresh, SendingIsShown)
 {
 	bool during = false;
@@ -306,7 +306,7 @@ TEST_F(PathFresh, AWishDoesNotEndABackoff)
 	EXPECT_LE(path().attempts.load(), before + 2);
 }
 
-/* What a dead connection's peer said of its ports goes with it. */
+/* The congestion map that a dead connection's peer sent goes with it. */
 TEST_F(PathFresh, ADeadConnectionTellsOfNoPorts)
 {
 	host::Bytes map(rds::kCongMapBytes);

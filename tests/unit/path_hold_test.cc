@@ -126,7 +126,7 @@ TEST_F(PathHold, OthersPassAFullPort)
 	EXPECT_EQ(queued(RDS_QUEUE_SEND), 0u);
 }
 
-/* What was accepted between the clearing and the return stays behind what waited. */
+/* A message accepted between the clearing and the return stays behind those that waited. */
 TEST_F(PathHold, TheOrderOfAPortIsKept)
 {
 	fill_up();
@@ -264,7 +264,7 @@ TEST_F(PathHold, EachPortForItself)
 	EXPECT_FALSE(wire().path->holds(6));
 }
 
-/* Whoever clears a port looks at the paths only if somebody waits for one. */
+/* The task that clears a port looks at the paths only if somebody waits for one. */
 TEST_F(PathHold, TheMapKnowsHowManyPortsAreWaitedFor)
 {
 	fill_up();
@@ -288,7 +288,7 @@ TEST_F(PathHold, TheMapKnowsHowManyPortsAreWaitedFor)
 	EXPECT_EQ(held.load(), 0u);
 }
 
-/* What no socket has sent waits for nobody, whoever else does. */
+/* A frame that no socket has sent waits for nobody, whoever else does. */
 TEST_F(PathHold, APongGoes)
 {
 	auto pongs = [] {

@@ -129,7 +129,7 @@ TEST_F(PathQueue, ResetForgetsACancelledHalf)
 	EXPECT_TRUE(rds_socket_writable(s->core()));
 }
 
-/* What the transport has of a program's pages it may read again until it was acknowledged. */
+/* The transport may read a program's pages again until the message was acknowledged. */
 TEST_F(PathQueue, CancelLeavesThePagesThatAreOut)
 {
 	uint32_t cookies[4];

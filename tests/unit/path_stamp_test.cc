@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What headers of a batch say that begins in the midst of a message; and what tracing is told. */
+/* Headers of a batch that begins in the midst of a message; and what tracing is told. */
 #include "ack_fixture.h"
 
 namespace

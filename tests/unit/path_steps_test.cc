@@ -60,7 +60,7 @@ TEST_F(PathSteps, AKnockDuringACallAsksForNothing)
 	EXPECT_EQ(probes(), 1u) << "of one that is up it asks";
 }
 
-/* What asks whether a connection lives is not asked of the next one. */
+/* A probe of whether a connection lives is not sent on the next one. */
 TEST_F(PathSteps, AProbeIsOneConnectionsOwn)
 {
 	send();
@@ -148,7 +148,7 @@ TEST_F(PathSteps, PausesAreDoubled)
 	}
 }
 
-/* What came over the network is its socket's memory, with all of its bytes. */
+/* A message from the network is its socket's memory, with all of its bytes. */
 TEST_F(PathSteps, WhatCameIsCharged)
 {
 	send();
@@ -200,7 +200,7 @@ TEST_F(PathSteps, ARefusalIsTold)
 	EXPECT_EQ(maps(), 1u);
 }
 
-/* Who has nothing for a path yet calls it again as soon as the pause is over. */
+/* The end with nothing to send on a path yet calls it again as soon as the pause is over. */
 TEST_F(PathSteps, CallsForCompanyPause)
 {
 	used();
@@ -224,7 +224,7 @@ TEST_F(PathSteps, CallsForCompanyPause)
 	EXPECT_EQ(path().state(), PathState::kConnecting);
 }
 
-/* What a plain peer's headers say of our numbers is nothing. */
+/* A plain peer's headers say nothing of our numbers. */
 TEST_F(PathSteps, APlainPeerDoesNotAcknowledge)
 {
 	rds::wire::Header h;

@@ -212,7 +212,7 @@ TEST_F(PathStates, ReplacesAConnectionThatDoesNotAnswer)
 	EXPECT_EQ(wire().history(), "connect");
 	EXPECT_EQ(probes(), 1u);
 	sim::run_for(2 * kMs);
-	/* What the old one brought is read before it is closed. */
+	/* Messages that the old one brought are read before it is closed. */
 	EXPECT_EQ(wire().history(), "connect recv_retry close adopt");
 	EXPECT_EQ(net->stat(RDS_S_conn_replaced), 1u);
 	EXPECT_EQ(path().state(), PathState::kUp);
@@ -348,7 +348,7 @@ TEST_F(PathStates, SaysNothingBeforeItsPeerHasSpoken)
 	EXPECT_EQ(said[1].flags, rds::wire::kCongBitmap);
 }
 
-/* What comes before adopt() has returned counts, too. */
+/* A frame that comes before adopt() has returned counts, too. */
 TEST_F(PathStates, HearsWhatCameWhileItAdopted)
 {
 	int handle;
@@ -495,7 +495,7 @@ TEST_F(PathStates, ForgetsTheBackoffOnceThePeerWasHeard)
 	EXPECT_TRUE(s->recv());
 }
 
-/* What was heard over the last connection once excused every attempt that came after it: a peer
+/* Frames heard over the last connection once excused every attempt that came after it: a peer
  * that was gone was called again without any pause. */
 TEST_F(PathStates, BacksOffAgainAfterItHasForgotten)
 {

@@ -175,7 +175,7 @@ TEST_F(RdmaOp, IsBegunWithItsMessage)
 	EXPECT_EQ(net->stat(RDS_S_send_rdma_bytes), 100);
 }
 
-/* What was counted at may be used again. */
+/* Memory that an atomic operation counted at may be used again. */
 TEST_F(RdmaOp, AnAtomicOneFreesNothing)
 {
 	open();
@@ -534,7 +534,7 @@ TEST_F(RdmaOp, IsCountedOnce)
 	EXPECT_EQ(net->stat(RDS_S_send_rdma_bytes), 100u);
 }
 
-/* What is sent from need not be written to; what is read into has to. */
+/* Memory that is sent from need not be writable; memory that is read into has to be. */
 TEST_F(RdmaOp, OnlyAWriteTakesWhatMayNotBeChanged)
 {
 	host::Region fixed(4096, false);

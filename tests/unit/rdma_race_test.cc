@@ -89,7 +89,7 @@ TEST_F(RdmaRace, ARegionDoesNotWrap)
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), -22);
 }
 
-/* Whatever the bytes of its key are, the reader is told of it. */
+/* The reader is told of a key of any bytes. */
 TEST_F(RdmaRace, ASmallKeyIsAKey)
 {
 	uint64_t seq = 0;
@@ -131,7 +131,7 @@ TEST_F(RdmaRace, AFenceIsAskedFor)
 	}
 }
 
-/* What a peer says that it wrote is counted. */
+/* The bytes that a peer says it wrote are counted. */
 TEST_F(RdmaRace, BytesOfPeersAreCounted)
 {
 	struct rds_iov v = {memory.addr(), 64};

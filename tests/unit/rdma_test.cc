@@ -163,7 +163,7 @@ TEST_F(Rdma, EveryAllocationMayFail)
 	EXPECT_GT(nth, 2);
 }
 
-/* What was freed and not cleared away yet may be what is in the way. */
+/* Regions freed and not cleared away yet may be in the way. */
 TEST_F(Rdma, WithoutMemoryWhatWasFreedIsClearedAwayFirst)
 {
 	uint64_t cookie;
@@ -435,7 +435,7 @@ TEST_F(Rdma, TheReaderIsToldOfTheSendersRegion)
 	EXPECT_EQ(got->info.cookie, 0x9a12345678u);
 }
 
-/* What crashed mainline's readers: a key over a transport that has none. */
+/* The crash of mainline's readers: a key over a transport that has none. */
 TEST_F(Rdma, AKeyOverAnotherTransportIsNobodysBusiness)
 {
 	Socket other(*net);

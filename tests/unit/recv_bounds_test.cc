@@ -188,7 +188,7 @@ TEST_F(RecvBounds, ALimitThatIsLowered)
 		;
 	EXPECT_FALSE(congested());
 	EXPECT_EQ(rds_socket_cong_notice(monitor.core()), 1ull << 4000 % 64);
-	/* Who is a monitor no more is told of nothing. */
+	/* A socket that is a monitor no more is told of nothing. */
 	EXPECT_TRUE(monitor.readable());
 	rds_socket_set_cong_monitor(monitor.core(), 0, 0);
 	EXPECT_FALSE(monitor.readable());

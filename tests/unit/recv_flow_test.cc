@@ -62,8 +62,8 @@ TEST(RecvFlowTest, TheFarthestThatFits)
 	}
 }
 
-/* What its sender knows delivered is settled as far as the window reaches; beyond, it is another
- * count. */
+/* Messages its sender knows delivered are settled as far as the window reaches; beyond, it is
+ * another count. */
 TEST(RecvFlowTest, TheFarthestThatIsSettled)
 {
 	for (uint32_t at : kStarts) {

@@ -309,7 +309,7 @@ TEST_F(RecvQuery, CountsFromTheHeaderOn)
 	expect(0, 0);
 }
 
-/* Whoever is woken may read it, and must not find it on the path any more. */
+/* The reader that is woken may read it, and must not find it on the path any more. */
 TEST_F(RecvQuery, IsOffThePathBeforeAnybodyKnows)
 {
 	static rds_path *p;
@@ -534,7 +534,7 @@ TEST_F(RecvQuery, AgreesWithSets)
 				continue;
 			}
 
-			/* What was cancelled is missing until some low has passed it. */
+			/* A cancelled message is missing until some low has passed it. */
 			uint32_t from = low;
 
 			while (arrived.count(from))
@@ -548,7 +548,7 @@ TEST_F(RecvQuery, AgreesWithSets)
 	}
 }
 
-/* What was arriving on a connection that broke is not held: it will come again. */
+/* A message arriving on a connection that broke is not held: it will come again. */
 TEST_F(RecvQuery, WhatBreaksOffIsNotHeld)
 {
 	struct rds_msg *m = begin(header());

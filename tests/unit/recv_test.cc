@@ -288,7 +288,7 @@ TEST_F(Recv, StopsBeyondTheHardLimitAndTakesTheSameMessageLater)
 	EXPECT_EQ(arrive(path(), seq, 5000, 4000, pattern(500)), 0);
 }
 
-/* What nobody waits for is not collected: its bytes are read over, and that is all. */
+/* A message that nobody waits for is not collected: its bytes are read over, and that is all. */
 TEST_F(Recv, BeginsNothingForAPortThatNobodyHas)
 {
 	Header h = header(rds::kMaxMessageBytes, 5000, 4001, 0);

@@ -53,7 +53,7 @@ TEST_F(SocketRecv, DeliversInOrderWithTheSendersName)
 	EXPECT_EQ(net->stat(RDS_S_recv_delivered), 10u);
 }
 
-/* What is received is paid for in whole steps, and no step too many. */
+/* Received messages are paid for in whole steps, and no step too many. */
 TEST_F(SocketRecv, AStepThatIsFullIsPaidOnce)
 {
 	Socket other(*net);

@@ -67,7 +67,7 @@ TEST(TcpDuel, tables__every_pair)
 	}
 }
 
-/* Whatever happens, the two ends say the same of one connection. */
+/* The two ends say the same of one connection in all cases. */
 TEST(TcpDuel, meaning__both_ends_agree)
 {
 	for (const char *x : kAscending) {

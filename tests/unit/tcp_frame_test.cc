@@ -329,7 +329,7 @@ TEST_F(TcpFrame, retry__whole_message_needs_no_more_bytes)
 	EXPECT_EQ(path.taken, expected);
 }
 
-/* What follows a refused message waits behind it. */
+/* A message that follows a refused one waits behind it. */
 TEST_F(TcpFrame, retry__next_message_waits)
 {
 	uint32_t used;

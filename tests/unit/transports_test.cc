@@ -93,7 +93,8 @@ TEST_F(Transports, NoConnectionInANamespaceThatGoes)
 	net->core()->dying.store(false);
 }
 
-/* Whoever accepts while a namespace ends gets nothing: each that it got would be waited for. */
+/* A transport that accepts while a namespace ends gets nothing: each that it got would be waited
+ * for. */
 TEST_F(Transports, NoConnectionIsAcceptedInANamespaceThatGoes)
 {
 	struct rds_addr another = host::addr4(98);

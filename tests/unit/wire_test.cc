@@ -146,7 +146,7 @@ TEST(WireExtReader, EndsAtTypesBeyondTheLimit)
 	EXPECT_TRUE(bad);
 }
 
-/* Whatever the 16 bytes are: the walk ends, stays inside, and every view lies inside whole. */
+/* For any 16 bytes the walk ends, stays inside, and every view lies inside whole. */
 TEST(WireExtReader, StaysInsideForAnyBytes)
 {
 	std::mt19937 rng(2);

@@ -255,7 +255,7 @@ TEST_F(Wraps, BytesThatAreQueued)
 	space.give(s->core(), 1, 1);
 }
 
-/* Who was not heard for longest makes room, also when the clock has begun anew. */
+/* The flow not heard for longest makes room, also when the clock has begun anew. */
 TEST_F(Wraps, TheClockOfFlows)
 {
 	constexpr uint32_t kFlows = rds::kFlowRows * rds::kFlowWays;

@@ -172,7 +172,7 @@ static int rds_ib_answered(struct rds_ib_path *tp, const struct rdma_conn_param 
 	return 0;
 }
 
-/* The peer refuses.  What it says may have been written by a host of either byte order. */
+/* The peer refuses.  Its reason may have been written by a host of either byte order. */
 static int rds_ib_refused(struct rds_ib_path *tp, struct rdma_cm_event *event)
 {
 	const void *data;

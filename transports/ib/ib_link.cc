@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ib_link.cc: a link's life, its sending side and its credits.  What arrives: ib_link_recv.cc.
+ * ib_link.cc: a link's life, its sending side and its credits.  Its receiving side:
+ * ib_link_recv.cc.
  */
 #include "ib_link.h"
 

@@ -119,8 +119,8 @@ static void rds_ib_call_work(struct work_struct *work)
 }
 
 /*
- * Of a request until a path takes it, and of the listeners.  What else may happen to either shows
- * when somebody tries to use it.
+ * Of a request until a path takes it, and of the listeners.  Any other event of either shows when
+ * somebody tries to use it.
  */
 static int rds_ib_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {

@@ -2,10 +2,10 @@
 /*
  * ib_net_linux.c: namespaces.
  *
- * Each rdma_cm id holds its namespace.  What peers use must not keep one whose programs are gone,
- * so one has listeners and connections from the first socket that is bound to an adapter there
- * until the last such socket is closed.  Programs may come back at once, hence the work: it looks
- * again.
+ * Each rdma_cm id holds its namespace.  An id that peers use must not keep a namespace whose
+ * programs are gone, so one has listeners and connections from the first socket that is bound to an
+ * adapter there until the last such socket is closed.  Programs may come back at once, hence the
+ * work: it looks again.
  */
 #include <net/netns/generic.h>
 

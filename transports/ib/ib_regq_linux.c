@@ -132,7 +132,7 @@ void rds_ib_regq_destroy(struct rds_ib_regq *q)
 	q->cq = NULL;
 }
 
-/* Replaces the queue pair that was the @made'th, unless somebody did.  What was posted to it is
+/* Replaces the queue pair that was the @made'th, unless somebody did.  Requests posted to it are
  * forgotten: no callback comes any more. */
 static int rds_ib_regq_renew(struct rds_ib_mrs *mrs, u32 made)
 {

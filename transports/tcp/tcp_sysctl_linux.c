@@ -41,10 +41,10 @@ void rds_tcp_tune_established(struct rds_tcp_net *tn, struct sock *sk)
 }
 
 /*
- * As SO_SNDBUF and SO_RCVBUF would, but the value is taken as it is.  What is beyond a smaller
- * buffer stays until it was sent or read; a window that was offered is never taken back.  Of a
- * buffer that is not set any more TCP makes what it likes, beginning with the size that it has.
- * false: the window cannot follow.
+ * As SO_SNDBUF and SO_RCVBUF would, but the value is taken as it is.  Data beyond a smaller buffer
+ * stay until they were sent or read; a window that was offered is never taken back.  Of a buffer
+ * that is not set any more TCP makes what it likes, beginning with the size that it has.  false:
+ * the window cannot follow.
  */
 static bool rds_tcp_tune_buffers(struct sock *sk, int sndbuf, int rcvbuf)
 {

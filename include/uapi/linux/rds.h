@@ -4,7 +4,7 @@
  *
  * A drop-in for the <linux/rds.h> that distributions install: every name, number, size and
  * offset of that header is here and means the same, so a program compiles unchanged against
- * either (tests/abi compares the two). What only this project offers stands in the section
+ * either (tests/abi compares the two). The additions of this project stand in the section
  * "Extensions" at the end.
  *
  * How a program uses it, in short; rds(7) tells the rest:
@@ -449,10 +449,10 @@ struct rds_zcopy_cookies {
  * the highest below which all have been received, messages of one peer being numbered as it
  * sent them. Of several peers it is the sum. It is never less than nbufs_allocated, and 0
  * when that is 0. Messages overtake each other, and leave gaps, only where a peer sends
- * unordered ones; of all other peers it is nbufs_allocated. What a peer has cancelled counts
- * as missing until a later message of its says so. It is UNKNOWN when a peer with messages
- * held is more than 4096 messages ahead of what it knows to have arrived, or is one of
- * hundreds that number their messages to this socket.
+ * unordered ones; of all other peers it is nbufs_allocated. A message that a peer has cancelled
+ * counts as missing until a later message of its says so. It is UNKNOWN when a peer with messages
+ * held is more than 4096 messages ahead of what it knows to have arrived, or is one of hundreds
+ * that number their messages to this socket.
  *
  * Before the call optval holds whom and what is asked about, optlen is the size of the
  * structure or more; after it optlen is that size.

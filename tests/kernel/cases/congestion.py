@@ -31,5 +31,5 @@ def mainline_is_the_smaller(t):
 
 @test(vms=2, modules="mainline", timeout=240)
 def mainline_with_mainline(t):
-    """What the program demands, mainline does."""
+    """Mainline does as the program demands."""
     slow_reader(t, t.a, A, t.b, B, t.flavour(0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What goes wrong between two hosts: links, connections, hosts, modules."""
+"""Faults between two hosts: links, connections, hosts, modules."""
 import filters
 from judges import MAINLINE_GAP, account, exact, from_mainline, to_mainline
 from suite import test
@@ -38,7 +38,7 @@ def kill_sockets(t, machine):
 
 
 def inject_resets(t, machine):
-    """What the other host sends is answered by a RST until the other host has noticed."""
+    """Segments of the other host are answered by a RST until the other host has noticed."""
     other = t.b if machine is t.a else t.a
     before = counters(t, other)["conn_reset"]
     with filters.incoming(machine, *(f"tcp {port} 16385 reject with tcp reset"

@@ -40,7 +40,7 @@ def outcomes(t, silent, never=()):
 
 @test(vms=2, modules=("none", "ours"), only="ours")
 def malformed(t):
-    """Whatever a bad peer sends is counted, dropped or answered by a reset; the host lives."""
+    """Any bytes of a bad peer are counted, dropped or answered by a reset; the host lives."""
     sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
     sink.wait_output("^ready$")
     before = counters(t, t.b)

@@ -121,7 +121,8 @@ def judged(t, mainline, ours, row="", slack=None):
 
 @test(modules="none")
 def parity_is_judged(t):
-    """What differs from mainline's without a row, a row that is true no more, a figure that is worse."""
+    """A difference from mainline's without a row, a row that is true no more, a figure that is
+    worse."""
     same, other = "fact a = 1\nnoise\n", "fact a = 2\n"
     assert judged(t, same, same) is None
     assert "NOT IN" in judged(t, same, other)

@@ -16,7 +16,8 @@ ROUNDS = 3
 # The namespace x has an interface that stands on the adapter's. Soft-RoCE itself knows the first
 # namespace only, and looks there for its way, by the number of x' interface: so there is another one,
 # with this number and the same addresses and VLAN, by which its packets go. The two do not disturb each
-# other, for their tags are of different kinds. Who is called is the one that had the address first.
+# other, for their tags are of different kinds. The host called is the one that had the address
+# first.
 TAG = "type vlan protocol 802.1ad id 7"
 RAIL = """
 rail() {{ ip netns add x && ip link add link eth0 name rail index 77 netns x {tag} &&

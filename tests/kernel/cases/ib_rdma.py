@@ -6,7 +6,7 @@ from ib_traffic import cut, queue_pairs
 from suite import test
 from traffic import A, A6, B, B6, counters, load_again
 
-# What goes in one burst is lost here and there on the guests' network; the adapter is to send it
+# Packets of one burst are lost here and there on the guests' network; the adapter is to send them
 # again more than once.
 IB = "rds_ib_retry_count=6"
 KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]  # kcsan has no InfiniBand

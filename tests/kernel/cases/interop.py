@@ -162,7 +162,7 @@ def asked_too_early(t, at, comes):
             break
     else:
         raise AssertionError("nobody calls")
-    # Who is there, but has no such port, would take the messages and drop them.
+    # A host that is there, but has no such port, would take the messages and drop them.
     with filters.incoming(t.b, "tcp dport 16385 drop"):
         comes()
         answerer = t.b.spawn(f"{helper('rds_first.py')} answer {peer} {me} {FIRSTS}", stdin=True)

@@ -11,7 +11,7 @@ KERNELS = ["6.1", "6.12", "7.2"]  # the debug kernels have no memory controller
 
 @test(vms=2, only="ours")
 def charged_to_a_cgroup(t):
-    """What is queued to send, and what is not read, is in memory.stat until it is gone."""
+    """Messages queued to send, and those not read, are in memory.stat until they are gone."""
     queued = {"unread": f"--bind {A} --unread 100 --messages 0",
               "unsent": f"--bind {A} --to 10.9.0.77 --messages 100"}
     with group(t):
@@ -80,7 +80,8 @@ def refused_under_a_tracepoint(t):
 
 @test(vms=2, only="ours")
 def at_the_cgroups_limit(t):
-    """Who queues more than its cgroup may have is stopped, as with TCP; others do not feel it."""
+    """A program that queues more than its cgroup may have is stopped, as with TCP; others do not
+    feel it."""
     with group(t):
         t.a.check(f"echo 12M >{GROUP}/memory.max")
         t.a.dmesg_mark()

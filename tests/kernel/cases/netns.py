@@ -94,7 +94,8 @@ def kill(holders):
 
 
 def kept(t):
-    """What the kernel still keeps: namespaces, sockets, references of our modules; and memory."""
+    """The objects that the kernel still keeps: namespaces, sockets, references of our modules; and
+    memory."""
     said = t.a.check("cd /sys; grep . kernel/slab/net_namespace/objects module/rds*/refcnt;"
                      " cat /proc/net/sockstat /proc/meminfo")
 
@@ -150,8 +151,8 @@ def exit_under_load(t):
         sizes.append(settled(t, before))
     grown = [after - size for size, after in zip(sizes, sizes[1:])]
     t.note(f"kernel memory after each {rounds} rounds: {', '.join(f'{n:+d}' for n in grown)} kB")
-    # What is set aside comes once, what is lost in every part. A debug kernel keeps what was freed
-    # for a while, and kmemleak tells what is lost.
+    # Memory set aside comes once, lost memory in every part. A debug kernel keeps freed memory for
+    # a while, and kmemleak tells of lost memory.
     assert t.a.kernel.debug or min(grown) < LOST * rounds, f"kernel memory grew by {grown} kB"
 
 

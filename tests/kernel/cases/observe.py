@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What an administrator sees: the tables of /proc/net/rds, beside rds-info's, and tracepoints."""
+"""An administrator's view: the tables of /proc/net/rds, beside rds-info's, and tracepoints."""
 import json
 
 from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
@@ -93,7 +93,7 @@ def tracepoints(t):
     traced(t, "rds_cong", rf"\[::ffff:{Y}\]:0 forgotten")
     release(holder)
     traced(t, "rds_cong", rf"\[::ffff:{Y}\]:[0-9]+ clear")
-    # What the kernel tells of an event's fields names the reasons by number, for tools.
+    # The kernel's format of an event names the reasons by number, for tools.
     assert '{ 2, "error" }' in t.a.check(f"cat {TRACING}/events/rds/rds_path_state/format")
     t.a.check(f"echo 0 >{TRACING}/events/rds/enable; umount {TRACING}")
     unpair(t)

@@ -94,6 +94,6 @@ def tables(t):
 
 @test(vms=1, modules="mainline", timeout=900)
 def nobody(t):
-    """What user nobody is answered otherwise than root is."""
+    """The answers to user nobody that differ from root's."""
     facts(t, "calls/names*", "calls/others*", "options/SOL_*", "ioctl*", "socket*",
           "info/*", "files/*", extra="--nobody")

@@ -14,7 +14,7 @@ from traffic import A, PYTHON, helper
 KERNELS = parity.KERNELS
 TRACE = "/sys/kernel/tracing"
 NOBODY = "setpriv --reuid nobody --regid nogroup --clear-groups"
-# What an administrator writes to be without RDS, or without a part of it.
+# Lines that an administrator writes to be without RDS, or without a part of it.
 LINES = ["", "install rds /bin/false", "blacklist rds", "alias net-pf-21 off",
          "install net-pf-21 /bin/false", "install rds_tcp /bin/false", "blacklist rds_tcp",
          "install rds_rdma /bin/false"]
@@ -78,7 +78,8 @@ def would_load(t, side, names):
 
 @test(modules="mainline", timeout=200, extra=True)
 def administrator(t):
-    """What /etc/modprobe.d forbids stays out: modprobe's answers, and a socket of user nobody."""
+    """Modules that /etc/modprobe.d forbids stay out: modprobe's answers, and a socket of user
+    nobody."""
     def play(side):
         t.a.unload()
         t.a.check(f"mount -t tmpfs none /etc/modprobe.d && {installed(side)} true")

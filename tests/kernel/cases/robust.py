@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Whatever programs and peers do, the host lives: random system calls, damaged streams.
+"""The host lives, for all that programs and peers do: random system calls, damaged streams.
 
 Another seed every time; `SEED=N tests/kernel/run.py robust` does the same calls and streams again.
 After each test the suite itself looks at the kernel's log and unloads the modules.

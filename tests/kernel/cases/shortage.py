@@ -12,7 +12,7 @@ KERNELS = ["uml", "x86"]
 MEM = 1500
 
 
-# Who is without memory may say so, with a stack; tracing even warns, once.
+# A caller without memory may say so, with a stack; tracing even warns, once.
 JUST_TOLD = re.compile(r"^Call Trace|^gcov: could not add|^ +(\[<|\? |\w[\w.]*\+0x)"
                        r"|kernel/trace/trace_events.c")
 

@@ -6,7 +6,7 @@ from traffic import A, B, counters, ping, unavailable
 MANY = 5000
 NEW = "10.8.200.1"  # smaller than both: it calls
 
-# What each of them does once it has connected.
+# The acts of each of them once it has connected.
 PING = """
         s.sendall((1).to_bytes(8, "big") + bytes(12) + (5000).to_bytes(2, "big") + bytes(26))
         s.recv(4096)

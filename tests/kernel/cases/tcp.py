@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What only the TCP transport does: who connects, its settings, link-local addresses, strangers at
+"""The TCP transport's own part: who connects, its settings, link-local addresses, strangers at
 its port."""
 import re
 
@@ -35,7 +35,7 @@ def the_smaller_address_calls(t):
 
 
 def established(machine, how=""):
-    """What ss says of the established connections of RDS."""
+    """The lines of ss on the established connections of RDS."""
     return f"ss -Hntie{how} state established {RDS_TCP}"
 
 
@@ -224,7 +224,8 @@ def link_local(t):
 
 @test(vms=2)
 def strangers(t):
-    """Whoever connects to our port from this host itself is refused at once, and makes nothing."""
+    """A program that connects to our port from this host itself is refused at once, and makes
+    nothing."""
     t.a.check("python3 -I -S -c '"
               "import socket\n"
               f"for addr in \"127.0.0.1\", \"{A}\", \"::1\":\n"

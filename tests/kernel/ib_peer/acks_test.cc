@@ -75,7 +75,7 @@ TEST_F(Acks, ComeUnasked)
 	}
 }
 
-/* What nobody listens for is dealt with, too. */
+/* A message that nobody listens for is dealt with, too. */
 TEST_F(Acks, AlsoOfWhatNobodyReads)
 {
 	connect();
@@ -132,7 +132,7 @@ TEST_F(Acks, DecideWhatIsSentAgain)
 	}
 	ASSERT_EQ(second.size(), 4u);
 	acknowledge(second[1].sequence);
-	/* Whatever acknowledges less takes nothing back. */
+	/* An ack of less takes nothing back. */
 	acknowledge(second[0].sequence);
 	acknowledge(0);
 	ASSERT_TRUE(peer.settle());

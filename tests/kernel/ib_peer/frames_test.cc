@@ -383,7 +383,7 @@ TEST_F(MessagesV6, OfAnyLength)
 		deliver(pattern(length, length));
 }
 
-/* What the host sends, frame by frame. */
+/* The messages that the host sends, frame by frame. */
 TEST_F(Messages, OfTheHost)
 {
 	connect();
@@ -424,7 +424,7 @@ TEST_F(Messages, PingsAreAnswered)
 	}
 }
 
-/* What a connection begins with: who we are, and which of our ports are full. */
+/* The beginning of a connection: who we are, and which of our ports are full. */
 TEST_F(Messages, ComeAfterHelloAndMap)
 {
 	connect();

@@ -21,7 +21,7 @@ using Patience = std::chrono::milliseconds;
 /* For what must come; a guest is slow, and a busy machine makes it slower. */
 constexpr Patience kSoon = std::chrono::seconds(20);
 
-/* What the application sends as its n-th message of a send(): rds_host.py's pattern(). */
+/* The contents of the application's n-th message of a send(): rds_host.py's pattern(). */
 std::string pattern(size_t n, size_t length);
 
 class Host

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What hosts tell each other while they connect, put together by hand from docs/wire.md: two
- * addresses of 4 or 16 bytes, then
+ * The private data that hosts exchange while they connect, put together by hand from docs/wire.md:
+ * two addresses of 4 or 16 bytes, then
  *
  * offset 0 u8 major, 1 u8 minor, 2 be16 minor versions, 4 u8 tos, 5 u8 padding[3], 8 be64 ack,
  * 16 be32 credits, 20 u8 padding[4]

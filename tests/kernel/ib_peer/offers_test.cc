@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is said while connecting: requests, the host's answers and refusals, and its own requests.
+/* Private data while connecting: requests, the host's answers and refusals, and its own requests.
  */
 #include "over_ib.h"
 

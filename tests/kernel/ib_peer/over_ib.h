@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What all tests have: the host, and a peer with an address of its own, so that the host knows
+ * The fixture of all tests: the host, and a peer with an address of its own, so that the host knows
  * nothing of it yet.  At the end of each the next connection must be as good as any, and what comes
  * over it the only thing that the host's application reads.
  */

@@ -26,7 +26,7 @@ constexpr uint16_t kPortV6 = 16385;
 class Peer
 {
 public:
-	/* What a host says to our call. */
+	/* A host's answer to our call. */
 	struct Answer {
 		bool accepted = false;
 		std::string data;
@@ -54,7 +54,7 @@ public:
 	/* No more; who is calling is refused. */
 	void beDeaf();
 
-	/* What it says when it calls; nothing: it does not. */
+	/* The private data of its call; nothing: it does not call. */
 	std::optional<std::string> called(Patience patience = kSoon);
 	bool accept(const std::string &data, const Rings &rings = {});
 	void reject(const std::string &data);

@@ -17,7 +17,7 @@ namespace rdstest
 
 constexpr size_t kFrame = 4096; /* payload bytes of a full frame */
 
-/* What came in one send of the host's. */
+/* A frame that came in one send of the host's. */
 struct Frame {
 	std::string bytes; /* all of it */
 	Header header;

@@ -16,7 +16,7 @@ inline long sys(long result)
 /* "EINVAL" for -EINVAL, "0", "16" otherwise: how results are named in tables and reports. */
 std::string describe(long result);
 
-/* What went wrong when a test cannot go on at all; main() prints it and exits with 2. */
+/* An error after which a test cannot go on at all; main() prints it and exits with 2. */
 [[noreturn]] void fail(const std::string &what, long result);
 
 } // namespace rdstest

@@ -16,7 +16,7 @@ namespace rdstest
 namespace
 {
 
-/* What a thread of this process is doing: 'S' when it sleeps. */
+/* The state of a thread of this process: 'S' when it sleeps. */
 char taskState(pid_t tid)
 {
 	const std::string path = "/proc/self/task/" + std::to_string(tid) + "/stat";

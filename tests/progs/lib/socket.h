@@ -72,7 +72,7 @@ struct Send {
 long sendBytes(int fd, const void *data, size_t length, const Send &how = {});
 long sendText(int fd, const std::string &text, const Address &to, int flags = MSG_DONTWAIT);
 
-/* What one recvmsg brought. */
+/* The result of one recvmsg. */
 struct Received {
 	long result = 0; /* as sys() gives it */
 	int flags = 0;	 /* msg_flags */

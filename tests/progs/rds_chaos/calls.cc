@@ -263,7 +263,7 @@ long Caller::openSocket(int)
 
 	if (fd < 0)
 		return fd;
-	/* Whatever blocks ends soon. */
+	/* A call that blocks ends soon. */
 	for (int option : {SO_RCVTIMEO, SO_SNDTIMEO})
 		setsockopt(static_cast<int>(fd), SOL_SOCKET, option, &patience, sizeof(patience));
 

@@ -46,7 +46,7 @@ private:
 
 constexpr size_t slots = 12;
 
-/* What the threads share. */
+/* The state that the threads share. */
 struct Shared {
 	std::vector<sockaddr_storage> addresses; /* the first @local ones are this host's */
 	size_t local = 0;

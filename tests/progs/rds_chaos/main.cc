@@ -70,7 +70,7 @@ void makeCalls(chaos::Shared &shared, Callers &callers, const Options &options)
 		one.join();
 }
 
-/* What has to succeed now and then, or the rest shows nothing. */
+/* Calls that have to succeed now and then, or the rest shows nothing. */
 const std::set<std::string> important = {"socket",  "bind, connect", "sendmsg",
 					 "recvmsg", "setsockopt",    "getsockopt"};
 

@@ -208,7 +208,7 @@ void Sender::allBlockedSendersWake()
 	readAll();
 	for (auto &sleeper : sleepers)
 		same(sleeper->result(), options_.length, "a blocked send");
-	/* What the five sent is not in the reader's order: it starts anew. */
+	/* Messages of the five are not in the reader's order: it starts anew. */
 	restart();
 }
 

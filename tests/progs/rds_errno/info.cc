@@ -252,7 +252,7 @@ std::string missingCounter(int fd)
 	return "all there, in order";
 }
 
-/* What the list of sockets says about one with this inode-independent name. */
+/* The entry in the list of sockets of one with this inode-independent name. */
 std::string socketEntry(int fd)
 {
 	const Address name = localAddress(fd);

@@ -29,7 +29,7 @@ long openAs(int type, int protocol)
 	return fd < 0 ? -errno : 0;
 }
 
-/* What getsockname or getpeername says: "AF_INET 127.0.0.1:0, length 16", or an errno. */
+/* The answer of getsockname or getpeername: "AF_INET 127.0.0.1:0, length 16", or an errno. */
 std::string nameOf(int fd, int (*call)(int, sockaddr *, socklen_t *), socklen_t room = 128)
 {
 	Address name = Address().length(room);

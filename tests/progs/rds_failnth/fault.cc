@@ -20,7 +20,7 @@ void Fault::set(int nth)
 	const std::string text = std::to_string(nth);
 	long result;
 
-	/* What is left of the count may hit this very call, but then it is used up. */
+	/* The rest of the count may hit this very call, but then it is used up. */
 	for (int tries = 0; tries < 3; ++tries) {
 		result = sys(pwrite(file_, text.data(), text.size(), 0));
 		if (result > 0)

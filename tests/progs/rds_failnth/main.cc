@@ -31,7 +31,7 @@ struct Count {
 	int failed = 0, survived = 0;
 };
 
-/* What may become of a call; without a failure it is always the same. */
+/* A result that a call may have; without a failure it is always the same. */
 bool allowed(const Scenario &scenario, long result, bool reached, long usual)
 {
 	if (result == usual || (result >= 0 && usual >= 0))

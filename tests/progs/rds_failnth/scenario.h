@@ -42,7 +42,7 @@ struct Scenario {
 
 /* Everything that a socket does; `Pair::round` is different each time. */
 std::vector<Scenario> socketScenarios(const Site &site);
-/* What needs more than sockets: a network namespace comes and goes. */
+/* A scenario that needs more than sockets: a network namespace comes and goes. */
 Scenario namespaceScenario();
 /* This module comes and goes. */
 Scenario moduleScenario(const std::string &path);

@@ -4,7 +4,7 @@
  *
  * A flow is one socket at the sender and one at the receiver. Each message says which flow and
  * which number it is; its length and payload follow from these and the seed, so the receiver
- * knows every byte beforehand. What was sent is told over a TCP connection at the end:
+ * knows every byte beforehand. The account of messages sent comes over a TCP connection at the end:
  *
  *	sender -> receiver	HELLO			(once, before the first message)
  *	receiver -> sender	READY
@@ -69,7 +69,7 @@ struct FlowHeader {
 	uint64_t check; /* checksum of the fields above and the seed */
 };
 
-/* What a message of a flow is like. */
+/* A message of a flow. */
 class FlowMessage
 {
 public:

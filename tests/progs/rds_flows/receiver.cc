@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
  */
 constexpr std::chrono::seconds quiet{3};
 
-/* What came of one flow. */
+/* The messages of one flow that came. */
 struct Flow {
 	std::vector<bool> seen;
 	uint64_t first = 0; /* number of the first message that came */

@@ -74,7 +74,7 @@ bool Sender::more(uint64_t number) const
 	return !options_.seconds || passed.count() < options_.seconds;
 }
 
-/* Whoever runs us closes our standard input to say that it is enough. */
+/* The test that runs us closes our standard input to say that it is enough. */
 void watchInput()
 {
 	std::thread([] {

@@ -13,7 +13,7 @@ namespace
 
 const char *const places = "own own6 tcp tcp6";
 
-/* What the next recvmsg brings: an errno, "n bytes", or "notice of this port". */
+/* The result of the next recvmsg: an errno, "n bytes", or "notice of this port". */
 std::string next(Congested &scene)
 {
 	const Received got = receive(scene.pair.from);

@@ -5,7 +5,7 @@
  *
  * An item makes its own sockets and tells one fact or several. It runs in a process of its own
  * that is killed when it takes too long, so an item may hang and the next one still begins
- * afresh. What it tells must not depend on luck: no times, no ports, no inode numbers. A wait
+ * afresh. Its facts must not depend on luck: no times, no ports, no inode numbers. A wait
  * that found its end is told as what ended it, one that did not as "never".
  */
 #pragma once
@@ -37,7 +37,7 @@ struct Place {
 	int home = -1;	  /* this one */
 };
 
-/* What the program was told; the places that need what it was not told are not there. */
+/* The program's arguments; places that need one it was not given are not there. */
 struct Env {
 	std::vector<Place> places;
 	bool nobody = false; /* the item's calls are those of user nobody */
@@ -46,7 +46,7 @@ struct Env {
 	const Place &place(const std::string &name) const;
 };
 
-/* What an item tells. */
+/* The output of an item. */
 class Out
 {
 public:

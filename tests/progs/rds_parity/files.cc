@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is seen of the modules in /proc and /sys, and what modinfo says of them. */
+/* The modules as /proc and /sys show them, and as modinfo does. */
 #include "scene.h"
 
 #include <sys/stat.h>

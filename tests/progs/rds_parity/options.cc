@@ -112,7 +112,7 @@ void addRdsLevel(Facts &facts)
 		for (int option = 9990; option <= 10030; ++option) {
 			const std::string name = std::to_string(option);
 
-			/* What is in it is luck. */
+			/* Its contents are luck. */
 			const long got = getOption(fd, SOL_RDS, option);
 			out(name + ", get", got >= 0 || got == -ENOSPC ? "a table" : describe(got));
 			out(name + ", set", setOption(fd, SOL_RDS, option, 1));
@@ -158,7 +158,7 @@ void addOtherLevels(Facts &facts)
 	});
 }
 
-/* What some options change in what a receiver gets. */
+/* The changes that some options make to a receiver's messages. */
 void addEffects(Facts &facts)
 {
 	static const std::pair<const char *, int> stamps[] = {

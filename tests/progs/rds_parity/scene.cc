@@ -113,7 +113,7 @@ Congested::Congested(const Place &place, bool monitor, int flags) : pair(place, 
 
 void Congested::drain()
 {
-	/* What is on its way comes as well. */
+	/* Messages on their way come as well. */
 	while (receiveSoon(pair.to, 4096, std::chrono::milliseconds(200)).result > 0)
 		;
 }

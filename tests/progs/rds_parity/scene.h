@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What items have in common: sockets at a place, full queues, waiting in several ways. */
+/* Parts that items share: sockets at a place, full queues, waiting in several ways. */
 #pragma once
 
 #include "facts.h"
@@ -63,7 +63,7 @@ int readAll(int fd);
 /* "IN+RDNORM", "nothing" */
 std::string eventNames(unsigned int events);
 
-/* What a call of poll with these events says within the time; "never", or the events. */
+/* The answer of poll with these events within the time; "never", or the events. */
 std::string polled(int fd, short events, std::chrono::milliseconds timeout = soon);
 
 /* A thread in a call that should block: how it ends after something was done. */

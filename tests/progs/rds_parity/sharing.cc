@@ -16,7 +16,7 @@ namespace rdstest
 namespace
 {
 
-/* What a child process returns from the call, waited for. */
+/* The result of the call in a child process, which is waited for. */
 std::string inChild(const std::function<long()> &call)
 {
 	long *result = static_cast<long *>(mmap(nullptr, sizeof(long), PROT_READ | PROT_WRITE,

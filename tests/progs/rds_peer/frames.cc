@@ -57,7 +57,7 @@ std::string map(uint8_t flags, size_t length, char fill)
 	return header.encode() + std::string(length, fill);
 }
 
-/* What our own hosts say besides messages: ports 0, no number, the retransmit flag. */
+/* A frame that our own hosts send besides messages: ports 0, no number, the retransmit flag. */
 Header control(uint64_t ack)
 {
 	Header header;

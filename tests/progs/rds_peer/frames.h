@@ -11,7 +11,7 @@
 namespace rdstest
 {
 
-/* What a frame is made for. */
+/* The context that a frame is made for. */
 struct FrameContext {
 	uint16_t port = 4000;  /* destination of messages that shall reach a socket */
 	uint64_t sequence = 1; /* of the next frame */

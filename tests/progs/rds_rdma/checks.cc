@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What operations do: data in both directions, in order with their messages, and to whom it is
+ * Effects of operations: data in both directions, in order with their messages, and to whom it is
  * told.
  */
 #include "rdma.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is refused, and with which errno; and operations that the peer's adapter refuses: these end
- * the connection, which comes back by itself and has lost no message.
+ * Calls that are refused, and with which errno; and operations that the peer's adapter refuses:
+ * these end the connection, which comes back by itself and has lost no message.
  */
 #include "rdma.h"
 
@@ -199,7 +199,7 @@ void Errors::unreadable()
 	free(cookie, 0);
 }
 
-/* What a user may lock who is not root. */
+/* The memory that a user who is not root may lock. */
 void Errors::locked()
 {
 	const auto asks = [&](rlim_t limit, uint64_t length) {
@@ -240,7 +240,7 @@ void Errors::atomics()
 	same(tries(RDS_CMSG_ATOMIC_FADD), -EFAULT, "across a border of 8");
 	args.local_addr = 4096;
 	same(tries(RDS_CMSG_ATOMIC_FADD), -EFAULT, "nothing there");
-	/* What soft-RoCE does not have. */
+	/* Atomics that soft-RoCE does not have. */
 	args.local_addr = memory_.address(8);
 	args.m_fadd.nocarry_mask = 0x80;
 	same(tries(RDS_CMSG_MASKED_ATOMIC_FADD), -EOPNOTSUPP, "a sum in two parts");

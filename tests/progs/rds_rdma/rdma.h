@@ -80,12 +80,12 @@ struct Op {
 
 long sendOp(int fd, const Address &to, const Op &op, uint64_t token, const std::string &text);
 
-/* What became of an operation. */
+/* The outcome of an operation. */
 struct Status {
 	uint64_t token = 0;
 	int32_t status = 0;
 };
-/* What a socket is told of operations; the kernel tells several at a time. */
+/* The notifications of operations to a socket; the kernel brings several at a time. */
 class Notices
 {
 public:

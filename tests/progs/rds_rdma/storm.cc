@@ -36,7 +36,7 @@ struct Slot {
 	bool busy = false, write = false;
 	uint64_t number = 0; /* of the operation */
 	uint32_t length = 0;
-	/* What was written last and is known to be there. */
+	/* The data written last and known to be there. */
 	bool known = false;
 	uint64_t knownSeed = 0;
 	uint32_t knownLength = 0;

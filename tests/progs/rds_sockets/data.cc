@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What goes in comes out: order, sizes, peeking, truncation, scattered buffers, names. */
+/* Data that go in come out: order, sizes, peeking, truncation, scattered buffers, names. */
 #include "case.h"
 
 #include <sys/uio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the simulated processors may do and what not: the litmus tests of memory models, each run
- * under many schedules.  An outcome that is allowed is seen; one that is forbidden is not.
+ * Orders that the simulated processors may show and must not: the litmus tests of memory models,
+ * each run under many schedules.  An outcome that is allowed is seen; one that is forbidden is not.
  */
 #include <gtest/gtest.h>
 

@@ -137,7 +137,7 @@ protected:
 			most = std::max(most, f.ack);
 		return most;
 	}
-	/* What the peer was told last of our port 4000. */
+	/* Whether the peer was told last that our port 4000 is congested. */
 	bool told_congested()
 	{
 		bool set = false;

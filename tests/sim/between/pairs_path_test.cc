@@ -46,8 +46,9 @@ protected:
 	int handle = 0;
 };
 
-/* Who accepts leaves the handle and looks whether the path is dead; the path says that it is dead
- * and looks for a handle.  Both exchange the handle: the later of them sees all of the earlier. */
+/* The task that accepts leaves the handle and looks whether the path is dead; the path says that it
+ * is dead and looks for a handle.  Both exchange the handle: the later of them sees all of the
+ * earlier. */
 TEST_F(PathPairs, AHandleIsAdoptedOrDiscardedOnce)
 {
 	struct rds_conn *c = nullptr;
@@ -101,7 +102,7 @@ TEST_F(PathPairs, TheSenderOrTheWorkerConnectsAnew)
 		       },
 	       .promise =
 		       [this] {
-			       /* What it owes to a peer that may not know of the end comes later.
+			       /* Its call to a peer that may not know of the end comes later.
 				*/
 			       sim::run_for(rds::kOwedPauseNs / 2);
 			       return path().state() == rds::PathState::kConnecting;
@@ -109,8 +110,8 @@ TEST_F(PathPairs, TheSenderOrTheWorkerConnectsAnew)
 	       .schedules = kSchedules});
 }
 
-/* Who comes when there are enough counts himself and looks whether the sweep is in a hurry; the
- * sweep says that it is not any more and counts.  When it ends both arm its timer. */
+/* A connection made when there are enough counts itself and looks whether the sweep is in a hurry;
+ * the sweep says that it is not any more and counts.  When it ends both arm its timer. */
 TEST_F(PathPairs, TheSweepComesSoonForWhoIsOneTooMany)
 {
 	every({.prepare =

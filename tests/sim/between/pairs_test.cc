@@ -113,8 +113,8 @@ TEST_F(Pairs, APeerIsToldOfAPortThatClearsWhileItConnects)
 	       }});
 }
 
-/* Who makes the first connection looks whether the sweep runs; the sweep that found none says that
- * it ends and looks for connections. */
+/* The maker of the first connection looks whether the sweep runs; the sweep that found none says
+ * that it ends and looks for connections. */
 TEST_F(Pairs, AConnectionIsSweptThatIsMadeWhileTheSweepEnds)
 {
 	auto conns = [this] {

@@ -222,7 +222,7 @@ uint64_t load(const void *at, unsigned int bytes, int order)
 		barrier();
 	if (!current().stores.newest(at, bytes, v))
 		v = read(at, bytes);
-	/* What is done with it may be the end, with no further atomic to stop at. */
+	/* The use of it may be the end, with no further atomic to stop at. */
 	if (is_chosen())
 		preempt_point();
 	return v;

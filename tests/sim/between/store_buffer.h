@@ -45,7 +45,8 @@ public:
 		return stores_.empty();
 	}
 	void put(const Store &s);
-	/* What this task sees at [@at, @at + @bytes); a part of a store cannot be seen. */
+	/* The value that this task sees at [@at, @at + @bytes); a part of a store cannot be
+	 * seen. */
 	bool newest(const void *at, size_t bytes, uint64_t &value) const;
 	/* A store into [@at, @at + @bytes) waits. */
 	bool touches(const void *at, size_t bytes) const;
@@ -54,8 +55,8 @@ public:
 	void drain();
 	/* Lets those reach memory that come before the last into [@at, @at + @bytes), and it. */
 	void drain_to(const void *at, size_t bytes);
-	/* What was to go to [@at, @at + @bytes) does not, and nothing waits for it.  True: there
-	 * was something. */
+	/* Stores that were to go to [@at, @at + @bytes) do not, and nothing waits for them.  True:
+	 * there was something. */
 	bool discard(const void *at, size_t bytes);
 	/* Lets those reach memory that come before a read-modify-write of @at, and it. */
 	void settle(const void *at);

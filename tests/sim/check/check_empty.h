@@ -32,7 +32,7 @@ public:
 	void passed(uint32_t flow, uint32_t number);
 	/* Those of @flow that were sent until now may be missing. */
 	void excuse(uint32_t flow);
-	/* Whoever gets the messages of @flow knows no more what has come: all may come again. */
+	/* The receiver of @flow knows no more what has come: all may come again. */
 	void forget(uint32_t flow);
 	/* Nothing more will come. */
 	void rest();

@@ -21,7 +21,7 @@
 namespace check
 {
 
-/* Who speaks mainline's protocol: of those that know a peer's generation, or of those that take
+/* Speakers of mainline's protocol: of those that know a peer's generation, or of those that take
  * what a peer sends again after a restart for old. */
 enum class Plain : uint8_t { kNo, kKnowsLives, kForgetsLives };
 
@@ -48,17 +48,17 @@ public:
 		empties_.received(pair);
 	}
 
-	/* What was sent on the flow until now may be lost. */
+	/* Messages sent on the flow until now may be lost. */
 	void excuse(uint32_t flow);
 	/* Host @self gave a connection with @peer up, with bytes from it that it had not read or
 	 * without.  Mainline's lose these, for their TCP has acknowledged them; ours read what
 	 * mainline's sent, unless there was a reset.
-	 * What @self sends again on the next one is taken for old by one of mainline's that
-	 * remembers a life of @self before its last boot. */
+	 * Messages that @self sends again on the next one are taken for old by one of mainline's
+	 * that remembers a life of @self before its last boot. */
 	void closed(unsigned int self, unsigned int peer, tube::Left left);
 	void booted(unsigned int host);
 	void plain(unsigned int host, Plain how);
-	/* What ours do not keep yet of what docs/wire.md promises about mainline's is no excuse. */
+	/* A promise of docs/wire.md about mainline's that ours do not keep yet is no excuse. */
 	void set_strict()
 	{
 		strict_ = true;

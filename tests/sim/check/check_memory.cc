@@ -18,7 +18,7 @@ constexpr size_t kRecvFactor = 32;
 constexpr size_t kMessage = 1024;
 /* A full receiver takes so much more of what was sent before it was known to be full. */
 constexpr size_t kSpill = host::kSpillBytes;
-/* What waits for a grace period. */
+/* The memory that waits for a grace period. */
 constexpr size_t kGrace = 32 * 1024;
 /* A host's tables. */
 constexpr size_t kHost = 64 * 1024;

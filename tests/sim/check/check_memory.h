@@ -16,7 +16,7 @@ namespace check
 class Memory final
 {
 public:
-	/* What may be in use at some moment. */
+	/* The bytes that may be in use at some moment. */
 	class Limit final
 	{
 	public:

@@ -32,7 +32,7 @@ public:
 	/* @receiver got it; a later receiver of the flow has a higher number. */
 	void received(uint32_t flow, uint32_t number, uint32_t receiver = 0);
 	void received_empty(uint32_t flow, uint32_t receiver = 0);
-	/* Whoever receives the flow from now on knows nothing of what was received. */
+	/* The receiver of the flow from now on knows nothing of what was received. */
 	void forget(uint32_t flow);
 	void complain(const std::string &what);
 

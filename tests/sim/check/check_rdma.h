@@ -7,7 +7,7 @@
  *  - A message is behind its operation: who receives it finds written what was to be written, and a
  *    fenced read has been read.
  *  - One without the other does not happen: the message of an operation that succeeded arrives, and
- *    that of one which the peer's memory refused does not.  What was dropped may have been done,
+ *    that of one which the peer's memory refused does not.  A dropped operation may have been done,
  * and its message may have arrived.
  *
  * An operation is known by the token that it is given here.

@@ -40,7 +40,8 @@ void seen(const void *work, void (*fn)(struct rds_work *), bool begins)
 	struct rds_path &p = *rds::container_of(w, reach(turns_work()));
 	uint32_t events = (p.*reach(turns_events())).load();
 
-	/* Whoever waits to be adopted is looked at in every turn, whether it was told or not. */
+	/* A connection that waits to be adopted is looked at in every turn, whether it was told or
+	 * not. */
 	if ((p.*reach(turns_accepted())).load())
 		events |= rds::kEvAccepted;
 	begun[work] = {&p, events, static_cast<unsigned int>(p.state()), 0};

@@ -139,7 +139,7 @@ bool in_child(Shared *sh, bool quiet, void (*body)(void *arg), void *arg)
 
 std::string kind_of(const std::string &why)
 {
-	/* What the seam says has no numbers in it. */
+	/* Complaints of the seam have no numbers in them. */
 	return why.compare(0, 5, "seam:") ? why.substr(0, why.find(':')) : why;
 }
 

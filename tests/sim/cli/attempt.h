@@ -31,7 +31,7 @@ bool in_child(Shared *sh, bool quiet, void (*body)(void *arg), void *arg);
 /* Notes why and ends the process. */
 [[noreturn]] void give_up(Shared *sh, const std::string &why);
 
-/* What kind of failure it is: the part of the complaint that stays the same when the plan does not.
+/* The kind of a failure: the part of the complaint that stays the same when the plan does not.
  */
 std::string kind_of(const std::string &why);
 

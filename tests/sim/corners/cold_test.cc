@@ -2,7 +2,7 @@
 /*
  * cold_test.cc: first contact is boring: two hosts that have never spoken, a thousand times.
  *
- * Whoever begins, from either side of the duel, one or both at once, asleep or by poll, while the
+ * Programs begin, from either side of the duel, one or both at once, asleep or by poll, while the
  * peer's module is not loaded or its host is off: nothing is lost, nothing comes late, and it
  * comes soon after it can.
  */

@@ -184,7 +184,7 @@ void everywhere(uint64_t seeds, const std::function<void(World &)> &story, const
 namespace
 {
 
-/* What a program waits for that did not get its message off. */
+/* The events that a program waits for that did not get its message off. */
 unsigned int events_for(Way way, int ret)
 {
 	if (way == Way::kEdge)

@@ -81,7 +81,7 @@ public:
 	{
 		return flags(net) & 4;
 	}
-	/* What @s sent is no longer charged to it. */
+	/* The messages that @s sent are no longer charged to it. */
 	static bool all_given_back(host::Socket &s);
 
 	const bool stream;

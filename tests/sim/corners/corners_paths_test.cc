@@ -103,7 +103,7 @@ TEST(Corners, ThePeerComesBackWithOtherPaths)
 		narrow);
 }
 
-/* What was taken back may be on its way over path 0 when newer messages take another one. */
+/* A message taken back may be on its way over path 0 when newer ones take another path. */
 TEST(Corners, FanningOutAmongCancels)
 {
 	everywhere(

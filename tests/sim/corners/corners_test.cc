@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What seeds rarely come to by themselves, one story each (corners.h); corners_ends_test.cc has
- * more. */
+/* Corners that seeds rarely come to by themselves, one story each (corners.h); corners_ends_test.cc
+ * has more. */
 #include "corners.h"
 
 #include <set>
@@ -166,7 +166,7 @@ TEST(Corners, EveryCongestionEnds)
 	});
 }
 
-/* What is full stays full when the connection goes: the next one tells the sender again. */
+/* A full port stays full when the connection goes: the next one tells the sender again. */
 TEST(Corners, AFullPortIsToldAgain)
 {
 	everywhere(10, [](World &w) {
@@ -214,9 +214,9 @@ TEST(Corners, MonitorsAreTold)
 		});
 		w.finish();
 		gone.reset();
-		/* Who met the congestion is told of its end by its own mask. */
+		/* The socket that met the congestion is told of its end by its own mask. */
 		EXPECT_EQ(rds_socket_cong_notice(from->core()), 0u);
-		/* What was under way fills it again. */
+		/* Messages that were under way fill it again. */
 		EXPECT_TRUE(sim::run_until(
 			[&] {
 				while (to->recv())
@@ -307,7 +307,7 @@ TEST(Corners, AFullReaderEnds)
 			[&] { return rds_socket_congested(from->core(), &dst) != 0; }, kSecond));
 		to.reset();
 		w.finish();
-		/* What is still on its way is for nobody. */
+		/* Messages still on their way are for nobody. */
 		EXPECT_TRUE(sim::run_until([&] { return !traffic::unacked(w.net_a()); }, kSecond));
 		sim::run_for(10 * kMs);
 		to = w.socket_b(200);

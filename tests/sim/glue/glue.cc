@@ -9,7 +9,8 @@
 #include "net/rds/ref.h"
 #include "sim.h"
 
-/* Who is on the queue of one socket.  @sleepers is what wakers look at before they take the lock.
+/* The tasks on the queue of one socket.  @sleepers is what wakers look at before they take the
+ * lock.
  */
 struct wait_queue_head {
 	wait_queue_head()

@@ -21,7 +21,7 @@ enum class Phase { kIdle, kAsking, kAnswering, kOpen };
 
 /* Queue pairs and requests on a host's device: it cannot go while there are any. */
 unsigned int &device_users(network::HostId h);
-/* What links counted, all together. */
+/* The counters of all links together. */
 extern std::array<uint64_t, RDS_IB_LINK_STAT_COUNT> counts;
 
 struct Adapter final : fabric::User {
@@ -67,7 +67,7 @@ private:
 	void up();
 };
 
-/* What the private data of @p's side @from says; false: nonsense, or no version that we speak. */
+/* Reads the private data of @p's side @from; false: nonsense, or no version that we speak. */
 bool decode(const fabric::Pair &p, unsigned int from, struct rds_ib_offer *o);
 
 } // namespace verbs

@@ -11,7 +11,7 @@ namespace fabric
 namespace
 {
 
-/* Who accepted, and hears nothing, gives up. */
+/* The end that accepted, and hears nothing, gives up. */
 constexpr uint64_t kAcceptNs = 2000 * kMs;
 
 Listener *listener_at(const struct rds_addr &a)

@@ -14,7 +14,7 @@ namespace fabric
 {
 
 constexpr uint64_t kMs = 1000 * 1000;
-/* What gets no answer at all is sent again after this, so often. */
+/* A packet that gets no answer at all is sent again after this, so often. */
 constexpr uint64_t kResendNs = 100 * kMs;
 constexpr unsigned int kMaxTries = 4;
 

@@ -15,12 +15,12 @@ namespace
 constexpr uint64_t kRnrNs = 320 * 1000;
 /* RDS_RDMA_* of the UAPI. */
 constexpr int kRemoteError = 1, kOtherError = 4;
-/* What goes out in one go. */
+/* The packets that go out in one go. */
 constexpr size_t kBurst = 16;
 
 void frames_arrive(const Ref &p, unsigned int side);
 
-/* What an adapter that dies may still have put into memory: the beginning of the answers that were
+/* A dying adapter may still have put data into memory: the beginning of the answers that were
  * on their way. */
 void land_in_part(Qp &q)
 {
@@ -128,7 +128,7 @@ bool fails()
 	return sim::chance(s.params.error_per_1000) || (s.fail_in && !--s.fail_in);
 }
 
-/* What goes out now, read from memory.  Locked. */
+/* The packets that go out now, read from memory.  Locked. */
 std::vector<Packet> take_burst(const Ref &p, unsigned int side, bool *fault)
 {
 	Qp &q = p->qp[side];

@@ -111,7 +111,7 @@ std::vector<unsigned char> swap(Exposed &in, uint32_t off, const struct rds_op &
 	return old;
 }
 
-/* What @r may reach at @h, or nullptr. */
+/* The memory that @r may reach at @h, or nullptr. */
 std::shared_ptr<Exposed> find(network::HostId h, const Request &r)
 {
 	auto it = state().by_key.find(r.op->rkey);

@@ -3,9 +3,9 @@
  * remote.h: memory that peers may reach, and what their requests do to it.
  *
  * A key names pinned memory of a host, from an address that the adapter gave it, and whether peers
- * may write there.  A request beyond that is refused.  What is read is taken from memory some time
- * between the request and its answer, as adapters do: a message that was sent behind an unfenced
- * read may be there first.
+ * may write there.  A request beyond that is refused.  The data of a read are taken from memory
+ * some time between the request and its answer, as adapters do: a message that was sent behind an
+ * unfenced read may be there first.
  */
 #ifndef RDS_TESTS_REMOTE_H
 #define RDS_TESTS_REMOTE_H
@@ -32,7 +32,7 @@ struct Request {
 
 class Exposed;
 
-/* What comes back to who asked, and goes into op->pages. */
+/* The data that come back to the requester, and go into op->pages. */
 class Answer final
 {
 public:

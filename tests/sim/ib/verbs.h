@@ -57,7 +57,7 @@ bool cut_one(bool half = false);
 unsigned int cut_all();
 unsigned int alive();
 uint64_t cuts();
-/* What all links together have counted. */
+/* The sum that all links together have counted. */
 uint64_t counted(enum rds_ib_link_stat id);
 
 /* ---- memory regions ---- */
@@ -66,7 +66,7 @@ struct RegionCounts {
 	uint64_t looked_at = 0, shown = 0; /* mr_sync() for the program, for peers */
 };
 const RegionCounts &region_counts();
-/* What was freed and waits is carried out: the module goes. */
+/* Frees that wait are carried out: the module goes. */
 void regions_end();
 
 } // namespace verbs

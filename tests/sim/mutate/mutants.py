@@ -130,7 +130,7 @@ MUTANTS = [
            "conn.net.count(RDS_S_send_delayed_retry); post(rds::kEvSend);",
            "conn.net.count(RDS_S_send_delayed_retry);"),
     Mutant("late-wish", "a wish that comes while another sends is forgotten", XMIT,
-           "/* Whoever sends may have passed what the caller wants sent: once more. */"
+           "/* The token's holder may have passed what the caller wants sent: once more. */"
            " room_came_ = true;", ""),
     Mutant("map-version", "a changed congestion map is not sent", XMIT,
            "if (!cong_due_ && version == cong_sent_)", "if (!cong_due_)"),
@@ -462,8 +462,8 @@ MUTANTS = [
            "if (rds_recv_incoming(f.path, f.m)) rds_msg_put(f.m); f.m = nullptr;"),
     Mutant("frame-reset", "a new stream goes on where the old one was cut", FRAME,
            "if (f->m) rds_msg_put(f->m); rds_tcp_frame_init(f, f->path);", ""),
-    # Who takes his own knock for a call (rds_tcp_established_is) is no mutant: the peer refuses it
-    # with a reset, and nothing else comes of it.
+    # An end that takes its own knock for a call (rds_tcp_established_is) is no mutant: the peer
+    # refuses it with a reset, and nothing else comes of it.
     Mutant("duel-both", "a knock is taken for a call", DUEL,
            "return o > 0 ? RDS_TCP_USE : RDS_TCP_KNOCK;", "return RDS_TCP_USE;"),
     Mutant("duel-neither", "both hosts take every call for a knock", DUEL,

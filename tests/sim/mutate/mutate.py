@@ -45,7 +45,7 @@ LAST = [("sim_fast", 400), ("sim_fast", 1000)]
 PATIENCE = 5
 FEW = 4
 
-# What a failing run says, the most telling first.
+# Complaints of a failing run, the most telling first.
 SAYS = [
     r"FAILED: (.*)",
     r"^sim: (?!seed |holds )(.*)",
@@ -128,7 +128,7 @@ class Tree:
         return p.stdout
 
     def make(self, path):
-        """What is asked first mostly knows, so the rest is not built before it is asked."""
+        """The program asked first mostly knows, so the rest are not built before they are asked."""
         if path not in self.made:
             self.tool("make", "-C", self.build, Path(path).name)
             self.made.add(path)
@@ -181,7 +181,7 @@ class Tree:
         for path in paths:
             status, out = self.run((path,), "--gtest_fail_fast")
             if status:
-                # Who failed; else who ran when the process died.
+                # The test that failed; else the one that ran when the process died.
                 tests = (re.findall(r"\[  FAILED  \] ([\w/.]+)", out)[:1] or
                          re.findall(r"\[ RUN      \] (\S+)", out)[-1:] or [path])
                 return kind + tests[0], seeds, said(status, out)

@@ -53,7 +53,7 @@ struct Wire final : tube::User {
 	unsigned int side = 0;
 	Phase phase = Phase::kIdle;
 	bool paused = false; /* the core refused something */
-	/* What TCP has acknowledged, as rds_tcp.ko keeps it: by numbers of 32 bits. */
+	/* The bytes that TCP has acknowledged, as rds_tcp.ko counts them: by numbers of 32 bits. */
 	uint32_t first_byte = 0, una = 0;
 	uint64_t acked_bytes = 0;
 };

@@ -2,7 +2,7 @@
 /*
  * stream.h: an RDS transport over simulated byte streams (tube.h).
  *
- * What tcp_*_linux.c does with kernel sockets this does with simulated ones; what bytes mean
+ * This file does with simulated sockets as tcp_*_linux.c does with the kernel's; what bytes mean
  * (tcp_frame.cc) and who calls whom (tcp_duel.cc) is the very code of rds_tcp.ko.
  */
 #ifndef RDS_TESTS_STREAM_H

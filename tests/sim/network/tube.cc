@@ -383,7 +383,7 @@ void close(const Ref &p, unsigned int side)
 
 	e.user = nullptr;
 	if (e.fin_in && !e.dead && e.rx.empty()) {
-		/* What is in tx still goes out; then both have ended. */
+		/* The bytes in tx still go out; then both have ended. */
 		finish(p, side);
 		return;
 	}

@@ -7,7 +7,7 @@
  * the connection is dead.  A reset can be lost too, and a host can vanish: then one end lives on
  * alone (half open) until it sends something, or its keepalive asks, and is answered by a reset.
  *
- * Who sits at an end is a User: the RDS transport of stream.cc, or a peer that is not our core and
+ * The user of an end is a User: the RDS transport of stream.cc, or a peer that is not our core and
  * speaks (or lies) in bytes.  Listening is by address.  All calls are made with the end locked
  * (Locked), which is what the kernel's socket lock is; so are the User's callbacks.
  */
@@ -54,9 +54,9 @@ protected:
 	~Listener() = default;
 };
 
-/* What an end that is given up leaves, which the network had acknowledged: nothing that its host
- * has not read; some of it, and a reset had come; some of it, and the host had never made use of
- * the connection; some of it, when the time of an orderly end was over; some of it, though the
+/* The bytes left at an end that is given up, which the network had acknowledged: none that its host
+ * has not read; some, and a reset had come; some, and the host had never made use of
+ * the connection; some, when the time of an orderly end was over; some, though the
  * connection lived. */
 enum class Left { kNothing, kAtReset, kUnheard, kOutOfTime, kUnread };
 

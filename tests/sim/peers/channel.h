@@ -49,7 +49,7 @@ public:
 	bool get(std::vector<unsigned char> &frame);
 	/* No more callbacks. */
 	void close();
-	/* What the other one has said while connecting. */
+	/* The private data of the other one while connecting. */
 	const fabric::Data &heard() const
 	{
 		return pair_->said[!side_];

@@ -2,7 +2,7 @@
 /*
  * crowd.h: dozens of strangers at once: each has an address of its own, calls one of ours, says a
  * bit (nothing, a ping, a message for a port, hello, noise, a part of any) and goes, in order or
- * not, and comes back some time.  Who is called back answers or does not.
+ * not, and comes back some time.  A stranger that is called back answers or does not.
  */
 #ifndef RDS_TESTS_CROWD_H
 #define RDS_TESTS_CROWD_H

@@ -3,7 +3,7 @@
  * line.h: one end of a byte stream for a peer that is no core of ours.
  *
  * Everything but call() is called with the end locked (tube::Locked), and so
- * are the Owner's callbacks.  What is put waits here until TCP takes it.
+ * are the Owner's callbacks.  Bytes that are put wait here until TCP takes them.
  */
 #ifndef RDS_TESTS_LINE_H
 #define RDS_TESTS_LINE_H

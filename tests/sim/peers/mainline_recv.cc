@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What comes, and what an old release of ours makes of it.  The line is locked. */
+/* Frames that come, and an old release's dealings with them.  The line is locked. */
 #include <algorithm>
 #include <iterator>
 
@@ -127,7 +127,7 @@ bool Mainline::heard(Remote &r, const host::Bytes &m)
 	return true;
 }
 
-/* What a probe or its answer says of the other end. */
+/* A probe's or its answer's account of the other end. */
 void Mainline::take_probe(Remote &r, const unsigned char *ext, size_t n)
 {
 	/* Bytes behind the type, of those that a probe may have. */

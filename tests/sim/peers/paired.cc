@@ -165,7 +165,7 @@ void Paired::opened(Channel &c)
 	came(c);
 }
 
-/* What it has makes room for who calls; false: who calls is refused. */
+/* The present connection makes room for the peer that calls; false: the call is refused. */
 bool Paired::gives_way(Remote &r)
 {
 	if (r.state == State::kDown)
@@ -215,7 +215,7 @@ void Paired::adopt(Remote &r, const fabric::Ref &p, const Said &said)
 	learn(r, said);
 }
 
-/* What an offer says. */
+/* Takes in the contents of an offer. */
 void Paired::learn(Remote &r, const Said &said)
 {
 	r.flow = counts_ && said.credits;

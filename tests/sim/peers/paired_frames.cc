@@ -126,8 +126,8 @@ void Paired::flush(Remote &r)
 			return;
 		}
 		r.out.pop_front();
-		/* What an old one of ours has of a generation, and mainline's on this connection.
-		 */
+		/* The last number that an old one of ours has of a generation, and mainline's on
+		 * this connection. */
 		if (version != Version::kOld)
 			put_be(f, kAckAt, 8, r.last_rx);
 		else

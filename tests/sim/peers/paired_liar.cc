@@ -53,7 +53,7 @@ void PairedLiar::wake_later()
 	soon(kPauseNs, "liar", [this] { wake(); });
 }
 
-/* What it says while connecting: often good. */
+/* Its private data while connecting: often good. */
 fabric::Data PairedLiar::odd_offer(const struct rds_addr &to) const
 {
 	Said s;

@@ -16,9 +16,9 @@ constexpr uint8_t kMapFlag = 0x01, kAckRequired = 0x02, kRetransmitted = 0x04;
 constexpr size_t kAckAt = 8, kLenAt = 16, kSportAt = 20, kDportAt = 22, kFlagsAt = 24,
 		 kCreditAt = 25, kExtAt = 32;
 
-/* What a release of ours says first: who it is, one path, and that it acknowledges. */
+/* The first frame of a release of ours: who it is, one path, and that it acknowledges. */
 host::Bytes hello_frame(uint32_t generation);
-/* What @m says so, its generation; else 0. */
+/* The generation in @m if it is such a frame; else 0. */
 uint32_t hello_generation(const host::Bytes &m);
 /* From port 0 to port 0, and nothing in it. */
 bool is_empty_frame(const host::Bytes &m);

@@ -98,7 +98,7 @@ Cluster::Cluster(uint32_t spokes) : spokes_(spokes), loop_(rds_loop_init(&loop_m
 		nets_.push_back(
 			std::make_unique<host::Net>(std::vector<struct rds_addr>{addr_of(n)}));
 		scale::plug(n, *nets_[n]);
-		/* Whoever calls is welcome, or there would be no more than some thousand. */
+		/* All callers are welcome, or there would be no more than some thousand. */
 		rds_net_tunables(nets_[n]->core())->max_passive = ~0u;
 		if (n)
 			open(n, kPort);

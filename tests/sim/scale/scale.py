@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What a message and an idle connection cost with 10^2 .. 10^5 peers, as log-log slopes.
+"""The cost of a message and of an idle connection with 10^2 .. 10^5 peers, as log-log slopes.
 
     scale.py BUILD [--sizes 100,1000,10000,100000] [--write] [--check]
 
@@ -118,7 +118,7 @@ def table(runs):
 
 
 def slab(size):
-    """What kmalloc() takes for it."""
+    """The bytes that kmalloc() takes for it."""
     return next(s for s in (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048) if s >= size)
 
 

@@ -81,11 +81,11 @@ TEST_P(Fairness, AllHaveMuchToSay)
 	end();
 	for (const check::Fair &f : fair_)
 		/* Flows that share a path are slower than one that has its own: up to 440 were
-		 * seen.  Who gets nothing before all others are through waits for 1000. */
+		 * seen.  A flow that gets nothing before all others are through waits for 1000. */
 		EXPECT_LT(f.worst(), 600u) << "flow " << f.who();
 }
 
-/* Whoever waits for a reader that stands still gets on once it reads again; nobody else waits. */
+/* A sender that waits for a stalled reader gets on once it reads again; nobody else waits. */
 TEST_P(Fairness, OneReaderStandsStill)
 {
 	App *a = stage_->nodes[1]->core()->app(0);

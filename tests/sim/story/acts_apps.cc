@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What applications do. */
+/* The acts of applications. */
 #include <algorithm>
 
 #include "stage.h"
@@ -55,7 +55,7 @@ bool Stage::flow(unsigned int from, unsigned int to, uint32_t count, sim::Rng &r
 	/* One end is ours. */
 	if (!has(from) || !peer || (!n->core() && !peer->core()))
 		return false;
-	/* What is sent to nobody is lost: rarely worth it. */
+	/* A message to nobody is lost: rarely worth it. */
 	if (!has(to) && (!r.chance(100) || watch.is_liar(peer->addr)))
 		return false;
 	return n->send(from % watch.slots_per_host, job(to, count, r));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What goes wrong. */
+/* The faults. */
 #include <algorithm>
 
 #include "stage.h"
@@ -134,7 +134,7 @@ void Stage::tune_paths(sim::Rng &r)
 		stream::set_paths(1u << r.below(4));
 }
 
-/* What is waited for is not measured by this clock. */
+/* Waits are not measured by this clock. */
 void Stage::set_date(uint64_t date)
 {
 	uint64_t ahead = date - sim::now_ns();

@@ -96,7 +96,7 @@ void App::set_habits(const Habits &h)
 	socket_.sock().rcvbuf = h.rcvbuf;
 	socket_.sock().stamps = habits_.stamps;
 	rds_socket_set_cong_monitor(socket_.core(), h.monitor, h.monitor ? ~0ull : 0);
-	/* What was reported in the old way was not for the new one: try again. */
+	/* An errno of the old way was not for the new one: try again. */
 	for (auto &t : tasks_)
 		t->stopped_by = 0;
 	kicked_ = true;
@@ -400,7 +400,7 @@ bool App::read_one()
 	return m;
 }
 
-/* What recvmsg reports beside messages. */
+/* Takes the reports of recvmsg beside messages. */
 void App::notices()
 {
 	struct rds_socket *s = socket_.core();

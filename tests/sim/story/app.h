@@ -69,7 +69,7 @@ public:
 	void operate(uint32_t count, sim::Rng rng);
 	/* Frees some of ours. */
 	void unmap(sim::Rng &rng);
-	/* Everybody goes home; called outside of tasks.  What is unread stays so. */
+	/* Everybody goes home; called outside of tasks.  Unread messages stay so. */
 	void stop();
 
 	/* Nothing to send and nothing to read. */
@@ -105,11 +105,11 @@ public:
 		return instance_;
 	}
 	std::string who() const;
-	/* What it is at, for the one who looks into it. */
+	/* Its state in words, for the reader of a failure. */
 	std::string show();
 
 private:
-	/* What this socket sends to one port: one task at a time. */
+	/* The messages of this socket to one port: one task at a time. */
 	struct Flow {
 		uint32_t id;
 		uint32_t sent = 0;

@@ -18,7 +18,7 @@ constexpr size_t kMostAreas = 8;
 constexpr int kTries = 30;
 constexpr uint64_t kUs = 1000;
 
-/* What an application meets that asks too early. */
+/* An error that an application meets that asks too early. */
 bool passes_by(int err)
 {
 	return err == kEagain || err == kEnomem || err == kEnobufs;

@@ -51,7 +51,7 @@ void HonestNode::boot()
 					      : check::Plain::kKnowsLives);
 	watch_.booted(id);
 	stop_ = false;
-	/* What was sent before found nobody there. */
+	/* Messages sent before found nobody there. */
 	for (unsigned int i = 0; i < watch_.slots_per_host; i++)
 		watch_.excuse_to(slot_of(i));
 }

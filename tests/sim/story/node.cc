@@ -58,7 +58,7 @@ bool CoreNode::open(unsigned int slot, const Habits &h)
 		watch_.complain("bind of " + a->who() + " failed with " + std::to_string(ret));
 	if (ret)
 		return false;
-	/* What was sent before found nobody there. */
+	/* Messages sent before found nobody there. */
 	watch_.excuse_to(global);
 	apps_[slot] = std::move(a);
 	return true;
@@ -96,7 +96,7 @@ void CoreNode::shut_down()
 	net_.reset();
 }
 
-/* Whoever listens to the network cannot tell an orderly end behind a pulled plug from a crash. */
+/* An observer of the network cannot tell an orderly end behind a pulled plug from a crash. */
 void CoreNode::crash()
 {
 	if (!net_)

@@ -2,8 +2,8 @@
 /*
  * node.h: a host in a story.
  *
- * What a story does with every host is Node; CoreNode is one that runs our core, with slots for
- * sockets.  Those that speak an older protocol, or lie, are in foreign.h.
+ * Node is the part of a host that every story acts on; CoreNode is one that runs our core, with
+ * slots for sockets.  Those that speak an older protocol, or lie, are in foreign.h.
  */
 #ifndef RDS_TESTS_NODE_H
 #define RDS_TESTS_NODE_H
@@ -72,7 +72,7 @@ public:
 	{
 		return idle();
 	}
-	/* What the core may use for it. */
+	/* The memory that the core may use for it. */
 	virtual void allow(check::Memory::Limit &)
 	{
 	}

@@ -110,7 +110,7 @@ void choose_carrier(Setup &s, const Wish &wish)
 		s.acts |= 1u << static_cast<unsigned int>(Act::kUnplug);
 }
 
-/* Three stories of ten have hosts that are not ours.  Who speaks mainline's protocol does so over
+/* Three stories of ten have hosts that are not ours.  Speakers of mainline's protocol use it over
  * streams; lies are told there, too, while ours talk over queue pairs. */
 void choose_kinds(Setup &s)
 {

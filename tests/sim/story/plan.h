@@ -59,8 +59,8 @@ struct Step {
 	uint64_t pause_ns; /* after it */
 };
 
-/* Who a host is: our core; mainline's of one kind or the other; a liar over byte streams; an old
- * release of ours; a liar over queue pairs; or a crowd of strangers (tests/sim/peers). */
+/* The kind of a host: our core; mainline's of one kind or the other; a liar over byte streams; an
+ * old release of ours; a liar over queue pairs; or a crowd of strangers (tests/sim/peers). */
 enum class Kind : uint8_t { kOurs, k6, k7, kLiar, kOld, kPairedLiar, kCrowd };
 
 struct Setup {
@@ -103,7 +103,7 @@ struct Plan {
 	std::string words() const;
 };
 
-/* What is to be played, whatever a seed decides. */
+/* Demands on a story, whatever its seed decides. */
 struct Wish {
 	unsigned int hosts = 0; /* so many; 0: as the seed has it */
 	bool rdma = false;	/* over queue pairs, with operations */

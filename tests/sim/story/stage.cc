@@ -16,7 +16,7 @@ namespace
 
 /* In 2026. */
 constexpr uint64_t kSomeDayNs = 1780000000ull * 1000 * 1000 * 1000;
-/* Who is told of bytes that were acknowledged and not read. */
+/* The judge that is told of bytes that were acknowledged and not read. */
 Watch *listening;
 
 void closed(const struct rds_addr &self, const struct rds_addr &peer, tube::Left left)

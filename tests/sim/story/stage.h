@@ -28,7 +28,7 @@ public:
 	/* The sockets that are there at the beginning. */
 	void open_most();
 	void act(const Step &s);
-	/* What was to happen later, and has become due. */
+	/* Does the acts put off until later that have become due. */
 	void act_later();
 	/* All faults end, and what is down comes up. */
 	void calm();
@@ -116,7 +116,7 @@ private:
 	std::vector<Later> later_;
 	bool refusing_ = false;
 	bool peace_ = false;
-	/* What is to happen in a story that may have ended by then looks at this first. */
+	/* An act due in a story that may have ended by then looks at this first. */
 	std::shared_ptr<char> life_ = std::make_shared<char>();
 };
 

@@ -16,8 +16,8 @@ constexpr uint64_t kMs = 1000 * 1000;
 /* Everything that is still to come has come by then: back-off, time-outs, keepalive, all of them
  * many times. */
 constexpr uint64_t kPatienceNs = 600 * 1000 * kMs;
-/* What was cut has come together again by then: twice the longest back-off that stories set, and
- * the two keepalives after which a dead connection is known to be dead. */
+/* Links that were cut have come together again by then: twice the longest back-off that stories
+ * set, and the two keepalives after which a dead connection is known to be dead. */
 constexpr uint64_t kRecoveryNs = (2 * 2000 + 2 * 5000 + 1000) * kMs;
 
 /* Lets the world go on until @done, which is asked from time to time only: at chosen moments, for
@@ -91,8 +91,8 @@ void say(Stage &st, const Voice &from, const Voice &to, const host::Bytes &data)
 }
 
 /* A connection with a host of mainline's that lived before may have to end once more before both
- * ends mean the same life of it.  What is lost by that is watch.loss's to judge; what is sent
- * when all of it has come to rest must arrive. */
+ * ends mean the same life of it.  A loss by that is watch.loss's to judge; messages sent when all
+ * of it has come to rest must arrive. */
 void greet_plain(Stage &st, const std::vector<Voice> &voices)
 {
 	for (const Voice &from : voices) {

@@ -3,7 +3,7 @@
  * watch.h: everything that watches one story, and what the watchers have to be told.
  *
  * Sockets sit in slots: a slot is a port of a host, numbered over all hosts, and the same in every
- * run of a plan.  Who is bound there is an instance, numbered in the order of binding.
+ * run of a plan.  A socket bound there is an instance, numbered in the order of binding.
  */
 #ifndef RDS_TESTS_WATCH_H
 #define RDS_TESTS_WATCH_H
@@ -43,7 +43,7 @@ struct Watch {
 	}
 	/* @host comes up, or its modules: it knows nothing of what it had read. */
 	void booted(unsigned int host);
-	/* What is under way to @slot, or from it, may be lost: its socket closes or is new. */
+	/* Messages under way to @slot, or from it, may be lost: its socket closes or is new. */
 	void excuse_to(unsigned int slot);
 	void excuse_from(unsigned int slot);
 	void excuse_pair(unsigned int from_slot, unsigned int to_slot);
@@ -51,7 +51,7 @@ struct Watch {
 	/* The socket in @slot, @instance, got @data from @from. */
 	void received(unsigned int slot, uint32_t instance, const struct rds_endpoint &from,
 		      const host::Bytes &data);
-	/* What it sends, and what is queued for it, is nobody's business. */
+	/* Messages that it sends, and those queued for it, are not judged. */
 	void add_liar(unsigned int host);
 	bool is_liar(const struct rds_addr &a) const;
 
