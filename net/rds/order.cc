@@ -219,21 +219,22 @@ void Flows::forget_idle(Bucket &gone)
 	many_ = count_ * 2 > kFewFlows ? count_ * 2 : kFewFlows;
 }
 
-Result<Queued> Flows::enqueue(Conn &c, Message *m, bool more, Path *&path)
+Result<Queued> Flows::enqueue(Conn &c, Message *m, bool more, Path *&path, Batch &batch)
 {
 	Result<Queued> how = Queued::kMoved;
 	Bucket gone; /* nothing is freed under the lock */
 	{
 		Guard g(lock_);
 
-		how = enqueue_locked(c, m, more, path, gone);
+		how = enqueue_locked(c, m, more, path, batch, gone);
 	}
 	while (Flow *f = gone.pop_front())
 		destroy(f);
 	return how;
 }
 
-Result<Queued> Flows::enqueue_locked(Conn &c, Message *m, bool more, Path *&path, Bucket &gone)
+Result<Queued> Flows::enqueue_locked(Conn &c, Message *m, bool more, Path *&path, Batch &batch,
+				     Bucket &gone)
 {
 	uint16_t port = wire::get16(m->hdr.dport);
 	Path *home = home_of(c, *m);
@@ -248,17 +249,17 @@ Result<Queued> Flows::enqueue_locked(Conn &c, Message *m, bool more, Path *&path
 	if (!f && is_unordered(*m) && spreads(c) && settled_.load_acquire() && !home->holds(port))
 		f = begin(c, port, *home, gone);
 	if (!f)
-		return home->enqueue(m, more, true);
+		return home->enqueue(m, more, &batch);
 	if (is_unordered(*m) && !f->furnished && spreads(c)) {
 		f->furnished = true;
 		if (!is_furnished(c))
 			return Queued::kMoved;
 	}
-	return enter(*f, c, m, more, path);
+	return enter(*f, c, m, more, path, batch);
 }
 
 /* @m is the flow's next; @path is its home. */
-Result<Queued> Flows::enter(Flow &f, Conn &c, Message *m, bool more, Path *&path)
+Result<Queued> Flows::enter(Flow &f, Conn &c, Message *m, bool more, Path *&path, Batch &batch)
 {
 	Path *home = path;
 	Result<Queued> how = Queued::kMoved;
@@ -274,19 +275,19 @@ Result<Queued> Flows::enter(Flow &f, Conn &c, Message *m, bool more, Path *&path
 	if (is_unordered(*m) && !f.ordered_home && old_are_delivered(f, *home)) {
 		path = &least_loaded(c, *home);
 		if (path != home)
-			how = place(f, m, more, true, *path, home);
+			how = place(f, m, more, &batch, *path, home);
 		if (how.ok() && how.value() != Queued::kMoved)
 			c.net.count(RDS_S_send_order_away);
 	}
 	if (how.ok() && how.value() == Queued::kMoved) {
 		path = home;
-		how = place(f, m, more, true, *home, home);
+		how = place(f, m, more, &batch, *home, home);
 	}
 	return how;
 }
 
 /* On a path; unless it is taken, everything is as it was. */
-Result<Queued> Flows::place(Flow &f, Message *m, bool more, bool may_send, Path &path,
+Result<Queued> Flows::place(Flow &f, Message *m, bool more, Batch *batch, Path &path,
 			    const Path *home)
 {
 	bool news = m->order.number == f.next;
@@ -299,7 +300,7 @@ Result<Queued> Flows::place(Flow &f, Message *m, bool more, bool may_send, Path 
 	f.next += news;
 	note_low(f);
 
-	auto how = path.enqueue(m, more, may_send, &path != home);
+	auto how = path.enqueue(m, more, batch, &path != home);
 
 	if (how.ok() && how.value() != Queued::kMoved)
 		return how;
@@ -331,11 +332,11 @@ void Flows::release(Flow &f, Conn &c, MsgList &dropped)
 
 		take_off(f, *m);
 		if (home)
-			how = place(f, m, false, false, *home, home);
+			how = place(f, m, false, nullptr, *home, home);
 		/* It has no home yet, or another since: away, then, on the path that every
 		 * connection has, and where all that is older is that has not arrived. */
 		if (how.ok() && how.value() == Queued::kMoved)
-			how = place(f, m, false, false, c.first(), nullptr);
+			how = place(f, m, false, nullptr, c.first(), nullptr);
 		if (!how.ok() || how.value() == Queued::kMoved)
 			dropped.push_back(m);
 		c.waiting.fetch_sub(1);

@@ -94,7 +94,8 @@ public:
 	/* As rds_path::enqueue() on the path where @m's order is kept, which becomes @path; or
 	 * keeps @m until there is one.  kMoved: not queued, for a path has to be made first.
 	 * Process, RCU reader. */
-	Result<Queued> enqueue(Conn &c, Message *m, bool more, Path *&path) RDS_EXCLUDES(lock_);
+	Result<Queued> enqueue(Conn &c, Message *m, bool more, Path *&path, Batch &batch)
+		RDS_EXCLUDES(lock_);
 	/* Takes back what waits for @c (@to_port < 0: to any port). */
 	void cancel(Conn &c, int to_port) RDS_EXCLUDES(lock_);
 	/* @m, of @f, has left its path's queue: see flow_left(). */
@@ -119,11 +120,11 @@ private:
 		RDS_REQUIRES(lock_);
 	/* They are the caller's to destroy, without the lock. */
 	void forget_idle(Bucket &gone) RDS_REQUIRES(lock_);
-	Result<Queued> enqueue_locked(Conn &c, Message *m, bool more, Path *&path, Bucket &gone)
+	Result<Queued> enqueue_locked(Conn &c, Message *m, bool more, Path *&path, Batch &batch,
+				      Bucket &gone) RDS_REQUIRES(lock_);
+	Result<Queued> enter(Flow &f, Conn &c, Message *m, bool more, Path *&path, Batch &batch)
 		RDS_REQUIRES(lock_);
-	Result<Queued> enter(Flow &f, Conn &c, Message *m, bool more, Path *&path)
-		RDS_REQUIRES(lock_);
-	Result<Queued> place(Flow &f, Message *m, bool more, bool may_send, Path &path,
+	Result<Queued> place(Flow &f, Message *m, bool more, Batch *batch, Path &path,
 			     const Path *home) RDS_REQUIRES(lock_);
 	void wait(Flow &f, Conn &c, Message *m) RDS_REQUIRES(lock_);
 	void release(Flow &f, Conn &c, MsgList &dropped) RDS_REQUIRES(lock_);

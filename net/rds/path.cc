@@ -36,8 +36,8 @@ bool is_orderly(uint32_t why)
 rds_path::rds_path(struct rds_conn &conn, unsigned int index)
 	: conn(conn), index(static_cast<uint8_t>(index)),
 	  first_seq_(index ? 1 : conn.net.first_seq.load()),
-	  lock(index ? RDS_RANK_LANE : RDS_RANK_PATH), delivered_(first_seq_ - 1),
-	  tx_seq_(first_seq_)
+	  lock(index ? RDS_RANK_LANE : RDS_RANK_PATH), queue_(first_seq_),
+	  delivered_(first_seq_ - 1)
 {
 	rds_work_init(&work_, work_fn, RDS_WORK_LEAF);
 	rds_timer_init(&timer_, timer_fn);
@@ -556,7 +556,7 @@ void rds_path::send_probe()
 	rds::wire::encode(m->hdr, 0, rds::kProbePort, rds::kPingPort, 0);
 	(void)rds::wire::ExtWriter(m->hdr).npaths(rds::kMainlinePaths);
 	m->flags = rds::kMsgOnce;
-	if (!enqueue(m, false, false).ok())
+	if (!enqueue(m, false, nullptr).ok())
 		rds::message_put(m);
 }
 

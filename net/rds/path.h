@@ -11,9 +11,8 @@
  *	kConnecting, kUp (already dead) --drop--> kDown
  *	any --die--> kDead
  *
- * Queue.  One list in sequence order with a cursor: what lies before unsent_ was accepted by the
- * transport and waits for its ack, unsent_ and what follows was not; cursor_ bytes of *unsent_
- * were. A reset moves the cursor to the front and marks what had been sent as retransmitted.
+ * Queue (send_queue.h).  One list in sequence order with a cursor.  A reset moves the cursor to the
+ * front and marks as retransmitted those that had been sent.
  *
  * Full ports (path_hold.cc).  A message for a port that the peer calls full, which no peer has
  * seen, steps aside when its turn comes, and is queued again when the port clears.
@@ -41,15 +40,15 @@
  * Several paths (path_fan.cc).  All but path 0 live in its shadow: they connect only while it knows
  * the peer, and only path 0 carries congestion maps.
  *
- * Holding back.  On a transport with RDS_CAP_COALESCE, more than kHoldBurst messages sent within
- * kHoldWindowNs, beyond those received, make a stream.  A stream's messages wait on the queue until
- * the window ends or kHoldBytes are together, and then go out in one call
- * (docs/decisions/005-coalescing.md).
+ * Holding back (coalesce.h).  On a transport with RDS_CAP_COALESCE a stream's messages wait for
+ * company; flush_ ends that.
  */
 #ifndef RDS_PATH_H
 #define RDS_PATH_H
 
+#include "coalesce.h"
 #include "held.h"
+#include "send_queue.h"
 #include "tombs.h"
 #include "transport.h"
 
@@ -112,8 +111,14 @@ enum class Retirement : uint8_t { kNone, kAsked, kGranted, kRefused };
 /* The duty of enqueue()'s caller once it has left the RCU section. */
 enum class Queued {
 	kDone,	   /* nothing: someone else will transmit */
-	kTransmit, /* the caller holds the token: pin the connection and call transmit() */
+	kTransmit, /* the caller holds the token: pin the connection and call transmit(batch) */
 	kMoved,	   /* not queued: another path carries it, one to be made perhaps */
+};
+
+/* The right to transmit, of a caller of enqueue(), and its first batch. */
+struct XmitToken {
+	struct rds_path *path = nullptr; /* nullptr: somebody else has it */
+	Batch batch;
 };
 
 } // namespace rds
@@ -123,9 +128,10 @@ struct rds_path final {
 
 	/* -- queueing (path_queue.cc).  Any context -- */
 	/* Numbers and queues @m.  Fails with -ENETUNREACH when the path is dead; then, and with
-	 * kMoved, @m stays the caller's.  @more: no need to transmit at once.  @may_send false:
-	 * leave it to the worker.  @away: though its ports choose another path. */
-	rds::Result<rds::Queued> enqueue(rds::Message *m, bool more, bool may_send,
+	 * kMoved, @m stays the caller's.  @more: no need to transmit at once.  @batch: becomes what
+	 * the caller is to transmit; nullptr leaves that to the worker.  @away: though its ports
+	 * choose another path. */
+	rds::Result<rds::Queued> enqueue(rds::Message *m, bool more, rds::Batch *batch,
 					 bool away = false) RDS_EXCLUDES(lock);
 	/* Counts a message that is going to wait outside of the path (order.h): from here on the
 	 * path does not retire.  False: it has, and another connection is to be found. */
@@ -149,7 +155,9 @@ struct rds_path final {
 	void writable() RDS_EXCLUDES(lock);
 
 	/* -- transmitting (path_xmit.cc).  Process -- */
-	/* The caller holds the token; it is given back before this returns. */
+	/* The caller holds the token, and @b is what enqueue() gave it (empty: nothing yet).  The
+	 * token is given back before this returns. */
+	void transmit(rds::Batch &b) RDS_EXCLUDES(lock);
 	void transmit() RDS_EXCLUDES(lock);
 
 	/* -- state (path.cc).  Any context -- */
@@ -248,7 +256,10 @@ struct rds_path final {
 	/* -- several paths (path_fan.cc) -- */
 	bool delivered_all_locked(uint64_t seq) RDS_REQUIRES(lock);
 	bool fan_out_locked() RDS_REQUIRES(lock);
-	uint64_t reserve_locked() RDS_REQUIRES(lock);
+	uint64_t skip_number_locked() RDS_REQUIRES(lock)
+	{
+		return queue_.skip_number();
+	}
 	/* -- conn_idle.cc -- */
 	bool owes_ack();
 	bool peer_knows_all() const;
@@ -276,14 +287,17 @@ struct rds_path final {
 	bool holds(uint16_t port) RDS_EXCLUDES(lock);
 	/* One that something waits for: what does is to be queued again.  Any context. */
 	void port_cleared();
-	void renumber_locked(uint64_t first) RDS_REQUIRES(lock);
+	void renumber_locked(uint64_t first) RDS_REQUIRES(lock)
+	{
+		queue_.renumber(first);
+	}
 
 	/* Snapshots for rds-info. */
 	template <typename F>
 	void for_each_queued(bool sent, F fn) RDS_EXCLUDES(lock);
-	uint64_t next_tx_seq() const
+	uint64_t next_tx_seq() const RDS_NO_TSA /* a counter that anybody may read */
 	{
-		return tx_seq_.load();
+		return queue_.next_number();
 	}
 	/* The last number that the peer's RDS has. */
 	uint64_t delivered() const
@@ -293,7 +307,7 @@ struct rds_path final {
 	/* Messages that it has not, about. */
 	uint64_t in_flight() const
 	{
-		return tx_seq_.load() - delivered_.load();
+		return next_tx_seq() - delivered_.load();
 	}
 	bool sending() const
 	{
@@ -314,15 +328,12 @@ struct rds_path final {
 	rds::Atomic<bool> owes_call;
 
 private:
-	/* The messages that the transport has at the moment, marked kMsgInXmit. */
-	struct Batch {
-		rds::Message *msgs[rds::kXmitBatch];
-		unsigned int n;
-		uint32_t off;	/* of msgs[0], accepted before */
-		uint64_t bytes; /* of all, without off */
-		bool more;	/* the queue goes on behind it */
-		bool due;	/* an ack was due when the headers got theirs ... */
-		uint64_t told;	/* ... up to here */
+	/* Which act is the token holder's next. */
+	enum class Next : uint8_t {
+		kXmit,	  /* the batch goes to the transport */
+		kPrepare, /* there is something to queue first */
+		kAck,	  /* the same, an ack that no message carries perhaps */
+		kStop,	  /* none: the token was given back */
 	};
 
 	/* path.cc */
@@ -380,26 +391,22 @@ private:
 	void peer_has(uint64_t seq) RDS_EXCLUDES(lock);
 	void want_ack(bool now);
 	void queue_ack() RDS_EXCLUDES(lock);
-	void stamp_acks(Batch &b) RDS_REQUIRES(lock);
-	void settle_acks(const Batch &b, uint64_t bytes) RDS_REQUIRES(lock);
+	void stamp_acks(rds::Batch &b) RDS_REQUIRES(lock);
+	void settle_acks(const rds::Batch &b, uint64_t bytes) RDS_REQUIRES(lock);
 	void stay_quiet() RDS_REQUIRES(lock);
-	void ask_for_ack(Batch &b, unsigned int first) RDS_REQUIRES(lock);
+	void ask_for_ack(rds::Batch &b, unsigned int first) RDS_REQUIRES(lock);
 
 	/* path_fan.cc */
 	void take_over(rds_path &from, uint64_t seq) RDS_EXCLUDES(lock, from.lock);
 
 	/* path_queue.cc */
 	void queue_first(rds::Message *m) RDS_EXCLUDES(lock);
-	bool is_delivered_locked(rds::Message &m) RDS_REQUIRES(lock);
+	bool is_delivered(rds::Message &m);
 	bool carries_locked(const rds::Message &m, bool away) RDS_REQUIRES(lock);
-	bool stream_locked() RDS_REQUIRES(lock);
 	bool hold_locked(bool more) RDS_REQUIRES(lock);
-	void unlink_locked(rds::Message *m) RDS_REQUIRES(lock);
+	bool is_done(rds::Message &m, rds::Peer who, bool taken);
 	void collect_acked(rds::MsgList &done) RDS_REQUIRES(lock);
 	void reset_queue(bool purge) RDS_EXCLUDES(lock);
-	void rewind_locked() RDS_REQUIRES(lock);
-
-	void number_and_queue_locked(rds::Message *m) RDS_REQUIRES(lock);
 
 	/* path_hold.cc */
 	bool may_hold_locked(const rds::Message &m) RDS_REQUIRES(lock);
@@ -414,13 +421,16 @@ private:
 	/* path_xmit.cc */
 	bool take_token() RDS_EXCLUDES(lock);
 	void take_token_locked() RDS_REQUIRES(lock);
-	bool collect(Batch &b) RDS_EXCLUDES(lock);
-	bool mark_batch(Batch &b) RDS_REQUIRES(lock);
-	rds::Message *mark_some_locked(Batch &b, bool gated, bool mute) RDS_REQUIRES(lock);
-	static void add(Batch &b, rds::Message *m);
-	bool settle(Batch &b, long n) RDS_EXCLUDES(lock);
-	void settle_batch(Batch &b, uint64_t bytes, rds::MsgList &done) RDS_REQUIRES(lock);
+	void begin_locked(rds::Batch &b) RDS_REQUIRES(lock);
+	bool map_is_due() const;
+	bool must_prepare_locked() const RDS_REQUIRES(lock);
+	Next prepare(rds::Batch &b) RDS_EXCLUDES(lock);
+	Next next_locked(rds::Batch &b) RDS_REQUIRES(lock);
+	bool mark_batch(rds::Batch &b) RDS_REQUIRES(lock);
+	rds::Message *mark_some_locked(rds::Batch &b, bool gated, bool mute) RDS_REQUIRES(lock);
+	Next settle(rds::Batch &b, long n, bool last) RDS_EXCLUDES(lock);
 	void note_op(rds::Message &m) RDS_REQUIRES(lock);
+	void note_ops(const rds::Batch &b, unsigned int n) RDS_REQUIRES(lock);
 	void release_token() RDS_REQUIRES(lock);
 	void queue_cong_update() RDS_EXCLUDES(lock);
 
@@ -461,15 +471,8 @@ public:
 	rds::Spinlock<RDS_RANK_PATH> lock; /* RDS_RANK_LANE of all but path 0 */
 
 private:
-	rds::MsgList queue_ RDS_GUARDED_BY(lock);
-	rds::Message *unsent_ RDS_GUARDED_BY(lock) = nullptr;
-	uint32_t cursor_ RDS_GUARDED_BY(lock) = 0;	 /* bytes of *unsent_ accepted */
-	uint32_t unsent_bytes_ RDS_GUARDED_BY(lock) = 0; /* header and payload, from unsent_ on */
-	uint64_t tx_off_ RDS_GUARDED_BY(lock) = 0;	 /* bytes accepted since up */
-	uint64_t acked_off_ RDS_GUARDED_BY(lock) = 0;	 /* bytes acknowledged since up */
+	rds::SendQueue queue_ RDS_GUARDED_BY(lock);
 	rds::Atomic<uint64_t> delivered_; /* last number that the peer's RDS has; under lock */
-	uint64_t sent_seq_ RDS_GUARDED_BY(lock) = 0;	 /* last number begun since up */
-	uint64_t sent_before_ RDS_GUARDED_BY(lock) = 0;	 /* last number begun before that */
 	uint64_t asked_ RDS_GUARDED_BY(lock) = 0;	 /* last number that asked for an ack */
 	int64_t quiet_packets_ RDS_GUARDED_BY(lock) = 0; /* may still go without asking for ... */
 	int64_t quiet_bytes_ RDS_GUARDED_BY(lock) = 0;	 /* ... an ack, see max_unacked_packets */
@@ -477,27 +480,22 @@ private:
 	bool sending_ RDS_GUARDED_BY(lock) = false;	 /* the token is out */
 	bool blocked_ RDS_GUARDED_BY(lock) = false;	 /* the transport has no room */
 	bool room_came_ RDS_GUARDED_BY(lock) = false;	 /* room or a wish came meanwhile */
-	bool held_ RDS_GUARDED_BY(lock) = false;	 /* flush_ is armed */
-	bool stream_ RDS_GUARDED_BY(lock) = false;	 /* the last window was busy */
 	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock); /* empty while the path is down */
 	rds::Atomic<bool> port_cleared_;		 /* one of them may be clear by now */
 	rds::PathEnd end_ RDS_GUARDED_BY(lock) = rds::PathEnd::kNone;
-	uint32_t window_count_ RDS_GUARDED_BY(lock) = 0;
-	uint64_t window_ns_ RDS_GUARDED_BY(lock) = 0;
-	uint64_t window_rx_ RDS_GUARDED_BY(lock) = 0; /* next_rx_seq when it began */
-	rds::Atomic<uint64_t> tx_seq_;		      /* next number; written under lock */
-	rds::Atomic<bool> sending_flag_;	      /* sending_, for rds-info */
-	bool cong_due_ = true;			      /* token holder */
-	uint32_t cong_sent_ = 0; /* version of the map sent last; token holder */
+	rds::Coalesce coalesce_ RDS_GUARDED_BY(lock);
+	rds::Atomic<bool> sending_flag_; /* sending_, for rds-info */
+	bool cong_due_ = true;		 /* token holder */
+	uint32_t cong_sent_ = 0;	 /* version of the map sent last; token holder */
 };
 
 template <typename F>
 void rds_path::for_each_queued(bool sent, F fn)
 {
 	rds::Guard g(lock);
-	rds::Message *m = sent ? queue_.front() : unsent_;
+	rds::Message *m = sent ? queue_.front() : queue_.unsent();
 
-	for (; m && !(sent && m == unsent_); m = queue_.next(m))
+	for (; m && !(sent && m == queue_.unsent()); m = queue_.next(m))
 		fn(*m);
 	if (!sent)
 		full_ports_.for_each([&](const rds::HeldPort &h) {

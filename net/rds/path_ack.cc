@@ -106,7 +106,7 @@ void rds_path::peer_has(uint64_t seq)
 {
 	if (peer() != rds::Peer::kAcks)
 		return;
-	if (seq >= tx_seq_.load()) {
+	if (seq >= next_tx_seq()) {
 		conn.net.count(RDS_S_recv_bad_ack);
 		return;
 	}
@@ -136,12 +136,12 @@ void rds_path::delivered_before(uint64_t seq)
 		rds::Guard g(lock);
 
 		if (open_ || peer_gen_.load() || delivered_.load() < first_seq_ ||
-		    seq > sent_before_)
+		    seq > queue_.begun_before())
 			return;
 		while (rds::Message *m = queue_.front()) {
 			if (rds::wire::get64(m->hdr.sequence) > seq)
 				break;
-			unlink_locked(m);
+			queue_.remove(m);
 			done.push_back(m);
 		}
 		if (seq > delivered_.load())
@@ -181,7 +181,7 @@ void rds_path::queue_ack()
 }
 
 /* Every header that has not begun to leave says what we have; the last may ask for the same. */
-void rds_path::stamp_acks(Batch &b)
+void rds_path::stamp_acks(rds::Batch &b)
 {
 	unsigned int first = b.off ? 1 : 0;
 	bool acks = peer() == rds::Peer::kAcks && first < b.n;
@@ -203,7 +203,7 @@ void rds_path::stamp_acks(Batch &b)
  * @bytes of the batch were taken.  The peer is told only by a header that has begun to leave: what
  * did not may be taken back by its socket, and the ack with it.
  */
-void rds_path::settle_acks(const Batch &b, uint64_t bytes)
+void rds_path::settle_acks(const rds::Batch &b, uint64_t bytes)
 {
 	uint64_t begun = b.off ? rds::wire::kHeaderBytes + b.msgs[0]->len - b.off : 0;
 
@@ -223,7 +223,7 @@ void rds_path::stay_quiet()
 }
 
 /* The last message of a batch, from @first on, asks for all before it. */
-void rds_path::ask_for_ack(Batch &b, unsigned int first)
+void rds_path::ask_for_ack(rds::Batch &b, unsigned int first)
 {
 	unsigned int n = b.n;
 

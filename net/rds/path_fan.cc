@@ -106,7 +106,7 @@ void rds_conn::begin_fold()
 		rds::Path &p = first();
 		rds::Guard g(p.lock);
 
-		fold_seq = p.reserve_locked();
+		fold_seq = p.skip_number_locked();
 		gated.store(false);
 		n_paths.store_release(1);
 		agreed.store(1);
@@ -152,7 +152,7 @@ bool rds_path::fan_out_locked()
 	    ++conn.blocks < rds::kFanBlocks)
 		return false;
 	conn.blocks = 0;
-	conn.fan_seq = tx_seq_.load() - 1;
+	conn.fan_seq = queue_.next_number() - 1;
 	conn.gated.store(true);
 	conn.n_paths.store_release(conn.agreed.load());
 	return true;
@@ -172,16 +172,7 @@ bool rds_path::delivered_all_locked(uint64_t seq)
 	if (m && rds::wire::get64(m->hdr.sequence) <= seq)
 		return false;
 	return open_ && peer() == rds::Peer::kAcks &&
-	       delivered_.load() >= (sent_seq_ < seq ? sent_seq_ : seq);
-}
-
-/* A number that no message gets. */
-uint64_t rds_path::reserve_locked()
-{
-	uint64_t seq = tx_seq_.load();
-
-	tx_seq_.store(seq + 1);
-	return seq;
+	       delivered_.load() >= (queue_.begun() < seq ? queue_.begun() : seq);
 }
 
 void rds_path::call()
@@ -221,36 +212,13 @@ void rds_path::take_over(rds_path &from, uint64_t seq)
 	{
 		rds::Guard outer(from.lock);
 		rds::Guard g(lock);
-		rds::Message *at = queue_.front();
 
-		while (at && rds::wire::get64(at->hdr.sequence) <= seq)
-			at = queue_.next(at);
-		while (rds::Message *m = from.queue_.pop_front()) {
-			if (!m->sock || end_ == rds::PathEnd::kDead) {
-				/* A pong, or cancelled: of that connection.  Or of none. */
-				if (m->flags & rds::kMsgPong)
-					from.pongs.fetch_sub(1);
-				done.push_back(m);
-				continue;
-			}
-			rds::wire::put64(m->hdr.sequence, seq);
-			m->hdr.flags = 0;
-			queue_.insert_before(at, m);
-		}
-		from.rewind_locked();
-		rewind_locked();
+		const bool dead = end_ == rds::PathEnd::kDead;
+
+		/* A pong, or cancelled: of that connection.  Or of none. */
+		queue_.take_over(
+			from.queue_, seq, [dead](const rds::Message &m) { return !m.sock || dead; },
+			done);
 	}
-	finish(done);
-}
-
-/* All from number @first on, which many may have. */
-void rds_path::renumber_locked(uint64_t first)
-{
-	uint64_t next = first;
-
-	for (rds::Message *m = queue_.front(); m; m = queue_.next(m))
-		if (rds::wire::get64(m->hdr.sequence) >= first)
-			rds::wire::put64(m->hdr.sequence, next++);
-	if (next > tx_seq_.load())
-		tx_seq_.store(next);
+	from.finish(done);
 }

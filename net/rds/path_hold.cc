@@ -24,19 +24,17 @@ uint16_t port_of(const rds::Message &m)
 	return rds::wire::get16(m.hdr.dport);
 }
 
-/* No peer has seen any of it. */
+/* No peer has seen any of it, but for the part that may be leaving now. */
 bool is_new(const rds::Message &m)
 {
-	return !m.end_off && !(m.hdr.flags & rds::wire::kRetransmitted) &&
-	       !(m.flags & rds::kMsgInXmit);
+	return !m.end_off && !(m.hdr.flags & rds::wire::kRetransmitted);
 }
 
 } // namespace
 
 bool rds_path::may_hold_locked(const rds::Message &m)
 {
-	return m.sock && is_new(m) && !(&m == unsent_ && cursor_) &&
-	       !rds::sender_has_flows(*m.sock);
+	return m.sock && is_new(m) && !queue_.is_leaving(m) && !rds::sender_has_flows(*m.sock);
 }
 
 /* The port of @m, which is the next to be sent, is full: it steps aside, and so does all for that
@@ -59,7 +57,7 @@ bool rds_path::step_aside_locked(rds::Message *m)
 		next = queue_.next(m);
 		if (port_of(*m) != port || !may_hold_locked(*m))
 			continue;
-		unlink_locked(m);
+		queue_.remove(m);
 		older.push_back(m);
 	}
 	/* Those that were with the transport, which took none of them, come after the others. */
@@ -94,7 +92,7 @@ void rds_path::return_held_locked(bool all, rds::HeldPorts::Ports &gone)
 	for (rds::HeldPort *h = gone.front(); h; h = gone.next(h)) {
 		conn.fcong->held.fetch_sub(1);
 		while (rds::Message *m = h->msgs.pop_front())
-			number_and_queue_locked(m);
+			queue_.append(m);
 	}
 }
 

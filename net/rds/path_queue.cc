@@ -7,16 +7,6 @@
 #include "connection.h"
 #include "rdma.h"
 
-namespace
-{
-
-RDS_INLINE uint32_t wire_bytes(const rds::Message &m)
-{
-	return rds::wire::kHeaderBytes + m.len;
-}
-
-} // namespace
-
 /* May @m be queued here?  Under the lock, inside of which a fold takes what is. */
 bool rds_path::carries_locked(const rds::Message &m, bool away)
 {
@@ -28,7 +18,7 @@ bool rds_path::carries_locked(const rds::Message &m, bool away)
 	       index;
 }
 
-rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_send, bool away)
+rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, rds::Batch *batch, bool away)
 {
 	rds::Queued what = rds::Queued::kDone;
 	bool kick = false;
@@ -43,11 +33,11 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, bool may_
 			return rds::Queued::kMoved;
 		if (RDS_UNLIKELY(!full_ports_.empty()) && join_held_locked(m))
 			return what;
-		number_and_queue_locked(m);
+		queue_.append(m);
 		if (open_ && !blocked_ && !sending_) {
-			kick = !may_send;
-			if (may_send && !hold_locked(more)) {
-				take_token_locked();
+			kick = !batch;
+			if (batch && !hold_locked(more)) {
+				begin_locked(*batch);
 				what = rds::Queued::kTransmit;
 			}
 		}
@@ -69,141 +59,62 @@ bool rds_path::count_waiting()
 	return true;
 }
 
-/* At the end of the queue. */
-void rds_path::number_and_queue_locked(rds::Message *m)
-{
-	uint64_t seq = tx_seq_.load();
-
-	tx_seq_.store(seq + 1);
-	rds::wire::put64(m->hdr.sequence, seq);
-	queue_.push_back(m);
-	if (!unsent_)
-		unsent_ = m;
-	unsent_bytes_ += wire_bytes(*m);
-}
-
-/*
- * Counts the message that was just queued: is the path a one-way stream?  What was heard in a
- * window is taken off what was said: question and answer are none, however fast they are.
- */
-bool rds_path::stream_locked()
-{
-	uint64_t now = rds_now_ns();
-	uint64_t age = now - window_ns_;
-
-	window_count_++;
-	if (age < rds::kHoldWindowNs)
-		return stream_;
-
-	uint64_t rx = next_rx_seq.load();
-	uint64_t heard = rx - window_rx_;
-	bool busy = window_count_ > heard + rds::kHoldBurst;
-
-	/* Its flush may take the processor from the sender when a window has just begun: a stream's
-	 * window goes on until it has its messages. */
-	if (stream_ && !busy && !heard && age < rds::kHoldPauseNs)
-		return true;
-	stream_ = busy && age < rds::kHoldPauseNs;
-	window_ns_ = now;
-	window_rx_ = rx;
-	window_count_ = 0;
-	return stream_;
-}
-
-/*
- * Shall the message that was just queued wait for company?  Only while the path is a stream, or
- * when the caller says that more follows, and never longer than until flush_ fires.
- */
+/* Shall the message that was just queued wait for company (coalesce.h)? */
 bool rds_path::hold_locked(bool more)
 {
-	if (!(conn.trans.caps & RDS_CAP_COALESCE) || unsent_bytes_ >= rds::kHoldBytes)
+	if (!(conn.trans.caps & RDS_CAP_COALESCE))
 		return false;
-	if (!more && !stream_locked())
+
+	rds::Hold hold = coalesce_.ask(more, queue_.unsent_bytes(), next_rx_seq.load());
+
+	if (hold == rds::Hold::kNone)
 		return false;
-	if (!held_) {
-		held_ = true;
+	if (hold == rds::Hold::kBegin)
 		rds_timer_arm(&flush_, rds::kHoldWindowNs);
-	}
 	conn.net.count(RDS_S_send_held);
 	return true;
 }
 
-/* Off the queue, cursor and byte count kept true. */
-void rds_path::unlink_locked(rds::Message *m)
-{
-	if (!m->end_off)
-		unsent_bytes_ -= wire_bytes(*m);
-	if (m == unsent_) {
-		unsent_ = queue_.next(m);
-		cursor_ = 0;
-	}
-	queue_.remove(m);
-	if (m->flags & rds::kMsgPong)
-		pongs.fetch_sub(1);
-}
-
-/*
- * A frame without number overtakes all that have one, but never into the middle of a message and
- * never another of its kind: hello is the first of a connection.  Token holder or worker.
- */
+/* A frame without number, before all that have one.  Token holder or worker. */
 void rds_path::queue_first(rds::Message *m)
 {
 	rds::RcuReader rcu;
 	rds::MsgList done;
 	{
 		rds::Guard g(lock);
-		bool map = m->hdr.flags == rds::wire::kCongBitmap;
-		rds::Message *at = cursor_ ? queue_.next(unsent_) : unsent_, *next;
 
-		for (; at && !rds::wire::get64(at->hdr.sequence); at = next) {
-			next = queue_.next(at);
-			/* An older map must not be the last word. */
-			if (!map || at->hdr.flags != rds::wire::kCongBitmap)
-				continue;
-			unlink_locked(at);
-			done.push_back(at);
-		}
-		queue_.insert_before(at, m);
-		if (unsent_ == at)
-			unsent_ = m;
-		unsent_bytes_ += wire_bytes(*m);
+		queue_.put_first(m, done);
 	}
 	finish(done);
 }
 
-/* Collects delivered messages, by the peer's word or the transport's: its first frame chose
- * which. */
+/* Delivered, by the word of the peer that the first frame chose?  @taken: the transport's end has
+ * acknowledged all of it. */
+RDS_INLINE bool rds_path::is_done(rds::Message &m, rds::Peer who, bool taken)
+{
+	bool gone = who == rds::Peer::kPlain && taken;
+
+	/* The transport may read lent pages until the other end of it has them, whatever the peer's
+	 * RDS says. */
+	if (who == rds::Peer::kAcks)
+		gone = rds::wire::get64(m.hdr.sequence) <= delivered_.load() &&
+		       (taken || !m.zcopy());
+
+	/* An operation without message is nothing that a peer could acknowledge. */
+	if (RDS_UNLIKELY(m.rdma())) {
+		if (rds::op_alone(m))
+			gone = rds::op_decided(m);
+		else if (gone)
+			m.part->delivered = true;
+	}
+	return gone;
+}
+
 void rds_path::collect_acked(rds::MsgList &done)
 {
 	const rds::Peer who = peer();
-	const uint64_t last = delivered_.load();
 
-	while (rds::Message *m = queue_.front()) {
-		if (m == unsent_)
-			return;
-
-		bool taken = m->end_off <= acked_off_;
-		bool gone = who == rds::Peer::kPlain && taken;
-
-		/* The transport may read lent pages until the other end of it has them, whatever
-		 * the peer's RDS says. */
-		if (who == rds::Peer::kAcks)
-			gone = rds::wire::get64(m->hdr.sequence) <= last && (taken || !m->zcopy());
-
-		/* An operation without message is nothing that a peer could acknowledge. */
-		if (RDS_UNLIKELY(m->rdma())) {
-			if (rds::op_alone(*m))
-				gone = rds::op_decided(*m);
-			else if (gone)
-				m->part->delivered = true;
-		}
-		if (!gone)
-			return;
-		queue_.remove(m);
-		if (RDS_UNLIKELY(m->flags & rds::kMsgPong))
-			pongs.fetch_sub(1);
-		done.push_back(m);
-	}
+	queue_.collect([&](rds::Message &m, bool taken) { return is_done(m, who, taken); }, done);
 }
 
 /*
@@ -231,6 +142,8 @@ void rds_path::finish(rds::MsgList &done, int unbegun)
 			m->has = rds::MsgHas::kNothing;
 			s = nullptr;
 		}
+		if (RDS_UNLIKELY(m->flags & rds::kMsgPong))
+			pongs.fetch_sub(1);
 		if (RDS_UNLIKELY(m->rdma()))
 			rds::op_left(*m, unbegun);
 		if (RDS_UNLIKELY(m->flow() != nullptr))
@@ -266,8 +179,7 @@ void rds_path::acked(uint64_t bytes)
 	{
 		rds::Guard g(lock);
 
-		if (bytes > acked_off_)
-			acked_off_ = bytes;
+		queue_.set_acked(bytes);
 		collect_acked(done);
 	}
 	finish(done);
@@ -310,14 +222,14 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 			    (to_port >= 0 && rds::wire::get16(m->hdr.dport) != to_port))
 				continue;
 
-			bool half = m->flags & rds::kMsgInXmit || (m == unsent_ && cursor_);
+			bool half = queue_.is_leaving(*m);
 
 			if (RDS_UNLIKELY(m->flow() != nullptr || m->zcopy()) &&
 			    (half || m->end_off) && !rds::sender_is_gone(s))
 				continue;
 			count++;
 			if (!half) {
-				unlink_locked(m);
+				queue_.remove(m);
 				done.push_back(m);
 				continue;
 			}
@@ -346,7 +258,7 @@ void rds_path::cancel(rds::Socket &s, int to_port)
  * turn to be sent again had come.  Sent on the next one, perhaps to a host that was restarted
  * meanwhile, @m would count as delivered before it is there.
  */
-bool rds_path::is_delivered_locked(rds::Message &m)
+bool rds_path::is_delivered(rds::Message &m)
 {
 	uint64_t seq = rds::wire::get64(m.hdr.sequence);
 
@@ -357,64 +269,34 @@ bool rds_path::is_delivered_locked(rds::Message &m)
 	return true;
 }
 
-/* Nothing is with the transport: the cursor is at the front. */
-void rds_path::rewind_locked()
-{
-	unsent_ = queue_.front();
-	unsent_bytes_ = 0;
-	for (rds::Message *m = unsent_; m; m = queue_.next(m))
-		unsent_bytes_ += wire_bytes(*m);
-	cursor_ = 0;
-}
-
 /*
- * The connection is gone.  Everything goes out again from its first byte, what was (or may have
- * been) sent before with the retransmit flag; the kernel's own one-time messages do not.  @purge:
- * nothing will ever go out again.
+ * The connection is gone.  Everything goes out again, but for the kernel's own one-time messages.
+ * @purge: nothing will ever go out again.
  */
 void rds_path::reset_queue(bool purge)
 {
 	rds::RcuReader rcu;
 	rds::MsgList done;
 	rds::HeldPorts::Ports gone;
-	uint32_t again = 0;
+	uint32_t again;
 	{
 		rds::Guard g(lock);
 
 		if (RDS_UNLIKELY(!full_ports_.empty()))
 			return_held_locked(true, gone);
-
-		rds::Message *old_unsent = unsent_, *next;
-		bool sent = true;
-
 		/* Of one that was collected another connection takes what still comes. */
 		if (purge && (end_ == rds::PathEnd::kNone || conn.fate.load() != rds::Fate::kDying))
 			end_ = rds::PathEnd::kDead;
-		for (rds::Message *m = queue_.front(); m; m = next) {
-			next = queue_.next(m);
-			if (m == old_unsent && !cursor_)
-				sent = false;
-			if (purge || m->flags & (rds::kMsgOnce | rds::kMsgCancelled) ||
-			    RDS_UNLIKELY(rds::op_spent(*m)) || is_delivered_locked(*m)) {
-				queue_.remove(m);
-				if (m->flags & rds::kMsgPong)
-					pongs.fetch_sub(1);
-				done.push_back(m);
-			} else if (sent) {
-				m->hdr.flags |= rds::wire::kRetransmitted;
-				m->hdr.flags &= static_cast<uint8_t>(~rds::wire::kAckRequired);
-				m->end_off = 0;
-				again++;
-			}
-			if (m == old_unsent)
-				sent = false;
-		}
-		rewind_locked();
-		tx_off_ = acked_off_ = 0;
+		again = queue_.restart(
+			[&](rds::Message &m) {
+				return purge || m.flags & (rds::kMsgOnce | rds::kMsgCancelled) ||
+				       RDS_UNLIKELY(rds::op_spent(m)) || is_delivered(m);
+			},
+			done);
 		quiet_packets_ = quiet_bytes_ = 0; /* the first to go asks at once what has come */
-		sent_before_ = sent_seq_ > sent_before_ ? sent_seq_ : sent_before_;
-		asked_ = sent_seq_ = 0;
-		blocked_ = room_came_ = held_ = false;
+		asked_ = 0;
+		blocked_ = room_came_ = false;
+		coalesce_.end();
 	}
 	conn.net.count(RDS_S_send_retransmitted, again);
 	finish(done);

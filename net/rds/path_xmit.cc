@@ -43,42 +43,49 @@ void rds_path::release_token()
 		rds_work_queue(&work_);
 }
 
+/* The sender whose message was just queued: it gets the token, and with it the first batch, unless
+ * there is something to do before. */
+void rds_path::begin_locked(rds::Batch &b)
+{
+	take_token_locked();
+	coalesce_.end();
+	b.n = 0;
+	if (!must_prepare_locked())
+		(void)mark_batch(b);
+}
+
 void rds_path::transmit()
 {
+	rds::Batch b;
+
+	transmit(b);
+}
+
+void rds_path::transmit(rds::Batch &b)
+{
 	unsigned int budget = rds::rds_send_batch_count;
-	Batch b;
+	Next next = b.n ? Next::kXmit : Next::kPrepare;
 
-	while (collect(b)) {
-		struct rds_xmit x = {b.msgs, b.n, b.off, b.more};
+	while (next != Next::kStop) {
+		if (next == Next::kXmit) {
+			struct rds_xmit x = {b.msgs, b.n, b.off, b.more};
+			bool last = budget <= b.n;
 
-		if (!settle(b, conn.trans.xmit(priv, &x)))
-			return;
-		if (budget > b.n) {
 			budget -= b.n;
+			next = settle(b, conn.trans.xmit(priv, &x), last);
 			continue;
 		}
-		/* Others want this processor too; the worker goes on. */
-		{
-			rds::Guard g(lock);
-			release_token();
-		}
-		conn.net.count(RDS_S_send_delayed_retry);
-		post(rds::kEvSend);
-		return;
+		if (next == Next::kAck)
+			queue_ack();
+		next = prepare(b);
 	}
 }
 
-inline void rds_path::add(Batch &b, rds::Message *m)
-{
-	m->flags |= rds::kMsgInXmit;
-	b.msgs[b.n++] = m;
-	b.bytes += rds::wire::kHeaderBytes + m->len;
-}
-
 /* Not all that is queued may go.  The message at which the batch ends. */
-__attribute__((noinline)) rds::Message *rds_path::mark_some_locked(Batch &b, bool gated, bool mute)
+__attribute__((noinline)) rds::Message *rds_path::mark_some_locked(rds::Batch &b, bool gated,
+								   bool mute)
 {
-	rds::Message *m = unsent_;
+	rds::Message *m = queue_.unsent();
 
 	while (m && b.n < rds::kXmitBatch) {
 		if (gated && m->sock)
@@ -87,29 +94,27 @@ __attribute__((noinline)) rds::Message *rds_path::mark_some_locked(Batch &b, boo
 			break; /* not hello */
 		if (conn.fcong->test(rds::wire::get16(m->hdr.dport)) && step_aside_locked(m)) {
 			/* Others behind it may have gone with it. */
-			m = b.n ? queue_.next(b.msgs[b.n - 1]) : unsent_;
+			m = b.n ? queue_.next(b.msgs[b.n - 1]) : queue_.unsent();
 			continue;
 		}
-		add(b, m);
+		queue_.add(b, m);
 		m = queue_.next(m);
 	}
 	return m;
 }
 
-bool rds_path::mark_batch(Batch &b)
+bool rds_path::mark_batch(rds::Batch &b)
 {
 	bool gated = index && (conn.gated.load_acquire() || conn.is_folding());
 	bool mute = is_silent();
-	rds::Message *m = unsent_;
+	rds::Message *m = queue_.unsent();
 
-	b.n = 0;
-	b.off = cursor_;
-	b.bytes = 0;
+	queue_.begin(b);
 	if (RDS_UNLIKELY(gated || mute || conn.fcong->any()))
 		m = mark_some_locked(b, gated, mute);
 	else
 		for (; m && b.n < rds::kXmitBatch; m = queue_.next(m))
-			add(b, m);
+			queue_.add(b, m);
 	if (!b.n)
 		return false;
 	b.bytes -= b.off;
@@ -119,36 +124,57 @@ bool rds_path::mark_batch(Batch &b)
 	return true;
 }
 
-/* Marks the next messages that may go; false when there are none: then the token is given back. */
-bool rds_path::collect(Batch &b)
+/* The peer gets our map before the next message whenever it changed.  Token holder. */
+RDS_INLINE bool rds_path::map_is_due() const
 {
-	for (;;) {
-		queue_cong_update();
-		if (RDS_UNLIKELY(port_cleared_.load()))
-			return_held();
-		{
-			rds::Guard g(lock);
-
-			held_ = false;
-			if (open_ && unsent_ && mark_batch(b))
-				return true;
-			/* A request that came after the looks above: look again (take_token). */
-			if (!open_ || (!room_came_ && !ack_due_.load() && !port_cleared_.load())) {
-				release_token();
-				return false;
-			}
-			room_came_ = false;
-		}
-		queue_ack();
-	}
+	if (conn.trans.caps & RDS_CAP_SHARED_CONG || index || is_silent())
+		return false;
+	return cong_due_ || conn.lcong->version() != cong_sent_;
 }
 
-/* The transport took @n bytes of @b, or said why not.  False: the token was given back. */
-bool rds_path::settle(Batch &b, long n)
+/* The next batch has to wait for prepare().  Token holder. */
+RDS_INLINE bool rds_path::must_prepare_locked() const
+{
+	return RDS_UNLIKELY(map_is_due() || port_cleared_.load());
+}
+
+/* Marks the next messages that may go; or the token is given back, for there are none.  Token
+ * holder. */
+rds_path::Next rds_path::next_locked(rds::Batch &b)
+{
+	coalesce_.end();
+	if (open_ && queue_.unsent() && mark_batch(b))
+		return Next::kXmit;
+	/* A request that came after the holder had looked: it looks again (take_token). */
+	if (!open_ || (!room_came_ && !ack_due_.load() && !port_cleared_.load())) {
+		release_token();
+		return Next::kStop;
+	}
+	room_came_ = false;
+	return Next::kAck;
+}
+
+/* Our map, and messages for ports that are not full any more, get onto the queue first. */
+rds_path::Next rds_path::prepare(rds::Batch &b)
+{
+	if (map_is_due())
+		queue_cong_update();
+	if (RDS_UNLIKELY(port_cleared_.load()))
+		return_held();
+
+	rds::Guard g(lock);
+
+	return next_locked(b);
+}
+
+/* The transport took @n bytes of @b, or said why not; the next batch becomes @b.  @last: its sender
+ * has sent enough, others want this processor too. */
+rds_path::Next rds_path::settle(rds::Batch &b, long n, bool last)
 {
 	bool broken = n < 0 && n != -rds::err::kEagain;
 	uint64_t bytes = n > 0 ? static_cast<uint64_t>(n) : 0;
-	bool go_on = true, fanned;
+	Next next = Next::kStop;
+	bool fanned;
 	rds::RcuReader rcu;
 	rds::MsgList done;
 
@@ -161,27 +187,33 @@ bool rds_path::settle(Batch &b, long n)
 		rds::Guard g(lock);
 
 		settle_acks(b, bytes);
-		settle_batch(b, bytes, done);
+		note_ops(b, queue_.settle(b, bytes, done));
 		collect_acked(done);
 		fanned = !index && bytes < b.bytes && fan_out_locked();
-		/* Loopback knows no other way to say that it is one socket that has no room. */
-		bool aside = bytes < b.bytes && unsent_ && step_aside_locked(unsent_);
 
-		if (broken || (bytes < b.bytes && !room_came_ && !aside)) {
-			blocked_ = !broken;
-			go_on = false;
+		rds::Message *m = queue_.unsent();
+		/* Loopback knows no other way to say that it is one socket that has no room. */
+		bool aside = bytes < b.bytes && m && step_aside_locked(m);
+
+		blocked_ = !broken && bytes < b.bytes && !room_came_ && !aside;
+		last = last && !broken && !blocked_;
+		if (broken || blocked_ || last)
 			release_token();
-		}
+		else
+			next = must_prepare_locked() ? Next::kPrepare : next_locked(b);
 	}
 	if (fanned)
 		conn.net.count(RDS_S_conn_fan_out);
 	finish(done); /* looks at the gate, too */
 	if (broken)
 		drop(RDS_DROP_SEND);
-	return go_on;
+	if (last) {
+		conn.net.count(RDS_S_send_delayed_retry);
+		post(rds::kEvSend);
+	}
+	return next;
 }
 
-/* The transport took the first byte of @m, and with it its operation. */
 void rds_path::note_op(rds::Message &m)
 {
 	rds::MsgRdma &r = *m.part;
@@ -193,56 +225,19 @@ void rds_path::note_op(rds::Message &m)
 	conn.net.count(RDS_S_send_rdma_bytes, r.op.bytes);
 }
 
-/* Moves the cursor over @bytes; what nobody waits for leaves, unless it is half out. */
-void rds_path::settle_batch(Batch &b, uint64_t bytes, rds::MsgList &done)
+/* The transport took the first byte of @n messages of @b, and with it their operations. */
+RDS_INLINE void rds_path::note_ops(const rds::Batch &b, unsigned int n)
 {
-	tx_off_ += bytes;
-
-	uint64_t off = tx_off_ - bytes;
-
-	for (unsigned int i = 0; i < b.n; i++) {
-		rds::Message *m = b.msgs[i];
-		uint32_t size = rds::wire::kHeaderBytes + m->len;
-		uint32_t before = i ? 0 : b.off;
-
-		m->flags &= static_cast<uint16_t>(~rds::kMsgInXmit);
-		if (uint64_t seq = bytes ? rds::wire::get64(m->hdr.sequence) : 0)
-			sent_seq_ = seq;
-		if (RDS_UNLIKELY(m->rdma()) && bytes)
-			note_op(*m);
-		if (bytes >= size - before) {
-			bytes -= size - before;
-			off += size - before;
-			unsent_bytes_ -= size;
-			m->end_off = off;
-			unsent_ = queue_.next(m);
-			cursor_ = 0;
-		} else {
-			if (m == unsent_)
-				cursor_ = before + static_cast<uint32_t>(bytes);
-			bytes = 0;
-		}
-		bool going =
-			m->flags & rds::kMsgCancelled || (m->flags & rds::kMsgOnce && m->end_off);
-
-		if (going && !(m == unsent_ && cursor_)) {
-			unlink_locked(m);
-			done.push_back(m);
-		}
-	}
+	if (!(conn.trans.caps & RDS_CAP_RDMA))
+		return;
+	for (unsigned int i = 0; i < n; i++)
+		if (RDS_UNLIKELY(b.msgs[i]->rdma() != nullptr))
+			note_op(*b.msgs[i]);
 }
 
-/* The peer gets our map before the next message whenever it changed.  Token holder. */
 void rds_path::queue_cong_update()
 {
-	if (conn.trans.caps & RDS_CAP_SHARED_CONG || index || is_silent())
-		return;
-
 	uint32_t version = conn.lcong->version();
-
-	if (!cong_due_ && version == cong_sent_)
-		return;
-
 	rds::Message *m = rds::CongTable::make_update(*conn.lcong);
 
 	if (!m) {

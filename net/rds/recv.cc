@@ -41,7 +41,7 @@ void send_pong(Path &p, const wire::Fields &f)
 	m->flags = kMsgPong;
 	p.pongs.fetch_add(1);
 	net.count(RDS_S_send_pong);
-	if (!p.enqueue(m, false, false).ok()) {
+	if (!p.enqueue(m, false, nullptr).ok()) {
 		p.pongs.fetch_sub(1);
 		message_put(m);
 	}

@@ -30,6 +30,7 @@
 
 namespace rds
 {
+struct XmitToken;
 /* Sockets that want RXPATH_LATENCY: 0 keeps clock reads off the data path. */
 extern Atomic<uint32_t> trace_users;
 class Flows;
@@ -132,11 +133,11 @@ private:
 	void remember(struct rds_conn *c, uint64_t gen);
 	struct rds_conn *known_conn(const struct rds_endpoint &to);
 	bool send_over(struct rds_conn &c, uint16_t port, rds::Message *m, bool more,
-		       struct rds_path *&token, rds::Status &st);
+		       rds::XmitToken &token, rds::Status &st);
 	bool queue_on(struct rds_path &path, uint16_t port, rds::Message *m, bool more,
-		      struct rds_path *&token, rds::Status &st);
+		      rds::XmitToken &token, rds::Status &st);
 	rds::Status send_anew(const struct rds_endpoint &to, rds::Message *m, bool more,
-			      struct rds_path *&token);
+			      rds::XmitToken &token);
 	rds::Status copy_pages(rds::Message &m);
 	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more);
 	void take_arrived() RDS_REQUIRES(reader, recv_lock);

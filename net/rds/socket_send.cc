@@ -47,7 +47,7 @@ Conn *rds_socket::known_conn(const struct rds_endpoint &to)
  * Over @c; @token becomes the path that the caller has to transmit, with a reference on @c.  False:
  * @c has no path for this yet, or it just became another.
  */
-bool rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, rds::Path *&token,
+bool rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, rds::XmitToken &token,
 			   Status &st)
 {
 	rds::Path *path = c.path_for(bound.port, port);
@@ -70,8 +70,8 @@ bool rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, rds::P
 }
 
 /* The same, of a message that is accounted for. */
-bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more, rds::Path *&token,
-			  Status &st)
+bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
+			  rds::XmitToken &token, Status &st)
 {
 	m->sock = this;
 	m->tos = tos;
@@ -85,8 +85,8 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 	uint32_t len = m->len, charge = m->charge;
 	rds::Path *at = &path;
 	rds::Flows *in = send_flows.load_acquire();
-	auto queued = RDS_UNLIKELY(in) ? in->enqueue(path.conn, m, more, at)
-				       : path.enqueue(m, more, true);
+	auto queued = RDS_UNLIKELY(in) ? in->enqueue(path.conn, m, more, at, token.batch)
+				       : path.enqueue(m, more, &token.batch);
 	bool moved = queued.ok() && queued.value() == rds::Queued::kMoved;
 
 	st = queued.status();
@@ -99,14 +99,14 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 	if (queued.value() == rds::Queued::kTransmit) {
 		/* The token is ours; the path's end waits for it, and so the table's reference. */
 		at->conn.refs.get();
-		token = at;
+		token.path = at;
 	}
 	return true;
 }
 
 /* As try_send(), when no connection or no path of it is there: makes what is missing. */
 Status rds_socket::send_anew(const struct rds_endpoint &to, Message *m, bool more,
-			     rds::Path *&token)
+			     rds::XmitToken &token)
 {
 	for (;;) {
 		uint64_t gen = net->conns.generation();
@@ -144,7 +144,7 @@ Status rds_socket::send_anew(const struct rds_endpoint &to, Message *m, bool mor
 
 Status rds_socket::try_send(const struct rds_endpoint &to, Message *m, bool more)
 {
-	rds::Path *token = nullptr;
+	rds::XmitToken token;
 	bool done;
 	Status st;
 	{
@@ -155,10 +155,10 @@ Status rds_socket::try_send(const struct rds_endpoint &to, Message *m, bool more
 	}
 	if (RDS_UNLIKELY(!done))
 		st = send_anew(to, m, more, token);
-	if (token) {
-		Conn &c = token->conn;
+	if (token.path) {
+		Conn &c = token.path->conn;
 
-		token->transmit();
+		token.path->transmit(token.batch);
 		c.put();
 	}
 	return st;

@@ -33,16 +33,14 @@ RDS_REACH(path_ack_due, &rds_path::ack_due_)
 RDS_REACH(path_ack_armed, &rds_path::ack_armed_)
 RDS_REACH(path_have, &rds_path::have_)
 RDS_REACH(path_told, &rds_path::told_)
-RDS_REACH(path_unsent, &rds_path::unsent_)
-RDS_REACH(path_cursor, &rds_path::cursor_)
-RDS_REACH(path_sent_seq, &rds_path::sent_seq_)
-RDS_REACH(path_sent_before, &rds_path::sent_before_)
+RDS_REACH(path_queue, &rds_path::queue_)
 RDS_REACH(path_asked, &rds_path::asked_)
 RDS_REACH(path_open, &rds_path::open_)
 RDS_REACH(path_sending, &rds_path::sending_)
 RDS_REACH(path_blocked, &rds_path::blocked_)
 RDS_REACH(path_room_came, &rds_path::room_came_)
-RDS_REACH(path_held, &rds_path::held_)
+RDS_REACH(path_coalesce, &rds_path::coalesce_)
+RDS_REACH(coalesce_held, &rds::Coalesce::held_)
 RDS_REACH(path_end, &rds_path::end_)
 RDS_REACH(path_cong_due, &rds_path::cong_due_)
 
@@ -76,7 +74,7 @@ private:
 
 void add_queue(Digest &d, rds::Path &p)
 {
-	const rds::Message *unsent = p.*reach(path_unsent());
+	const rds::Message *unsent = (p.*reach(path_queue())).unsent();
 
 	p.for_each_queued(true, [&](const rds::Message &m) {
 		d.add(rds::wire::get64(m.hdr.sequence), m.hdr.flags, m.flags, m.sock != nullptr,
@@ -112,9 +110,11 @@ void add_numbers(Digest &d, rds::Path &p)
 	d.add(p.peer(), (p.*reach(path_peer_gen())).load(), (p.*reach(path_ack_due())).load(),
 	      (p.*reach(path_ack_armed())).load(), (p.*reach(path_have())).load(),
 	      (p.*reach(path_told())).load(), p.next_rx_seq.load(), p.next_tx_seq(), p.delivered());
-	d.add(p.*reach(path_cursor()), p.*reach(path_sent_seq()), p.*reach(path_sent_before()),
-	      p.*reach(path_asked()), p.*reach(path_open()), p.*reach(path_sending()),
-	      p.*reach(path_blocked()), p.*reach(path_room_came()), p.*reach(path_held()),
+	const rds::SendQueue &q = p.*reach(path_queue());
+
+	d.add(q.cursor(), q.begun(), q.begun_before(), p.*reach(path_asked()),
+	      p.*reach(path_open()), p.*reach(path_sending()), p.*reach(path_blocked()),
+	      p.*reach(path_room_came()), (p.*reach(path_coalesce())).*reach(coalesce_held()),
 	      p.*reach(path_end()), p.*reach(path_cong_due()));
 }
 

@@ -90,10 +90,10 @@ void age(struct rds_path *path)
 	uint64_t first = before(s.base, 200);
 
 	/* Never a number that a connection before this one may have used. */
-	if (first < path->tx_seq_.load())
+	if (first < path->queue_.next_number_.load())
 		return;
 	const_cast<uint64_t &>(path->first_seq_) = first;
-	path->tx_seq_.store(first);
+	path->queue_.next_number_.store(first);
 	path->delivered_.store(first - 1);
 	path->attempts.store(~0u - 2);
 	path->resets.store(~0u - 2);
@@ -103,8 +103,8 @@ uint64_t age_stream(struct rds_path *path)
 {
 	if (!on())
 		return 0;
-	path->tx_off_ = path->acked_off_ = before(state().bytes, 5000);
-	return path->tx_off_;
+	path->queue_.tx_off_ = path->queue_.acked_off_ = before(state().bytes, 5000);
+	return path->queue_.tx_off_;
 }
 
 void age(struct rds_ib_link &l)

@@ -130,7 +130,7 @@ TEST_F(ConnSweep, ADyingOneTakesNothing)
 	m->sock = s->core();
 	{
 		rds::RcuReader rcu;
-		auto how = w().path->enqueue(m, false, false);
+		auto how = w().path->enqueue(m, false, nullptr);
 
 		ASSERT_TRUE(how.ok());
 		EXPECT_EQ(how.value(), rds::Queued::kMoved);

@@ -261,6 +261,7 @@ TEST_F(OrderTest, NobodyWaitsForAPathThatHasRetired)
 
 	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
 	rds::Path *path = nullptr;
+	rds::Batch batch;
 
 	m->sock = s->core();
 	rds::wire::encode(m->hdr, 0, 4000, port, 0);
@@ -268,7 +269,7 @@ TEST_F(OrderTest, NobodyWaitsForAPathThatHasRetired)
 	c.fate.store(rds::Fate::kDying);
 	{
 		rds::RcuReader rcu;
-		auto how = s->core()->send_flows.load()->enqueue(c, m, false, path);
+		auto how = s->core()->send_flows.load()->enqueue(c, m, false, path, batch);
 
 		ASSERT_TRUE(how.ok());
 		EXPECT_EQ(how.value(), rds::Queued::kMoved);

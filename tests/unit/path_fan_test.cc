@@ -121,7 +121,7 @@ TEST_F(PathFan, WhoComesTooLateForAPathIsSentAway)
 	m->sock = s->core();
 	rds::wire::encode(m->hdr, m->len, 4000, port_for(3), 0);
 
-	auto queued = conn().first().enqueue(m, false, false);
+	auto queued = conn().first().enqueue(m, false, nullptr);
 
 	ASSERT_TRUE(queued.ok());
 	EXPECT_EQ(queued.value(), rds::Queued::kMoved);

@@ -68,9 +68,9 @@ protected:
 		come_up();
 		hello();
 		peer_has(1);
-		path().tx_seq_.store(next);
+		path().queue_.next_number_.store(next);
 		path().delivered_.store(next - 1);
-		path().sent_seq_ = path().asked_ = next - 1;
+		path().queue_.begun_ = path().asked_ = next - 1;
 		wire().sent.clear();
 	}
 	unsigned int queued()
@@ -163,7 +163,7 @@ TEST_P(Wraps, BytesThatTheTransportAcknowledges)
 	ASSERT_EQ(path().peer(), rds::Peer::kPlain);
 	rds_path_acked(wire().path, wire().sent.size());
 	ASSERT_EQ(queued(), 0u);
-	path().tx_off_ = path().acked_off_ = before;
+	path().queue_.tx_off_ = path().queue_.acked_off_ = before;
 	send(5);
 	for (uint64_t i = 1; i <= 5; i++) {
 		const uint64_t end = before + i * (RDS_HEADER_BYTES + 100);

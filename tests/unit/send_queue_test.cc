@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <random>
+#include <vector>
+
+#include "fixture.h"
+#include "net/rds/send_queue.h"
+
+namespace
+{
+
+using rds::Batch;
+using rds::Message;
+using rds::MsgList;
+using rds::SendQueue;
+
+constexpr uint32_t kHeader = RDS_HEADER_BYTES;
+constexpr uint64_t kFirst = 7;
+
+uint64_t number(const Message &m)
+{
+	return rds::wire::get64(m.hdr.sequence);
+}
+
+/* Messages of no path: the queue knows none. */
+class Queue : public SimTest
+{
+protected:
+	void SetUp() override
+	{
+		SimTest::SetUp();
+		q = std::make_unique<SendQueue>(kFirst);
+	}
+	void TearDown() override
+	{
+		q->restart([](const Message &) { return true; }, done);
+		drop();
+		q.reset();
+		SimTest::TearDown();
+	}
+	static Message *make(uint16_t flags = 0)
+	{
+		Message *m = rds::message_create(0, RDS_MAY_SLEEP);
+
+		rds::wire::encode(m->hdr, 0, 0, 0, 0);
+		m->flags = flags;
+		return m;
+	}
+	/* Of @payload bytes, as far as the queue can tell. */
+	Message *append(uint32_t payload = 0, uint16_t flags = 0)
+	{
+		Message *m = make(flags);
+
+		m->len = payload;
+		q->append(m);
+		return m;
+	}
+	/* All that is not sent becomes the batch, @most messages of it. */
+	void mark(unsigned int most = rds::kXmitBatch)
+	{
+		q->begin(b);
+		for (Message *m = q->unsent(); m && b.n < most; m = q->next(m))
+			q->add(b, m);
+		b.bytes -= b.off;
+	}
+	unsigned int send(uint64_t bytes, unsigned int most = rds::kXmitBatch)
+	{
+		mark(most);
+		return q->settle(b, bytes, done);
+	}
+	/* Numbers of messages that left the queue; they go. */
+	std::vector<uint64_t> drop()
+	{
+		std::vector<uint64_t> numbers;
+
+		while (Message *m = done.pop_front()) {
+			numbers.push_back(number(*m));
+			m->len = 0;
+			rds::message_put(m);
+		}
+		return numbers;
+	}
+	std::vector<uint64_t> numbers() const
+	{
+		std::vector<uint64_t> all;
+
+		for (Message *m = q->front(); m; m = q->next(m))
+			all.push_back(number(*m));
+		return all;
+	}
+	using Numbers = std::vector<uint64_t>;
+
+	std::unique_ptr<SendQueue> q;
+	MsgList done;
+	Batch b;
+};
+
+TEST_F(Queue, NumbersFollowEachOther)
+{
+	EXPECT_TRUE(q->empty());
+	EXPECT_EQ(q->next_number(), kFirst);
+	append();
+	EXPECT_EQ(q->skip_number(), kFirst + 1);
+	append();
+	EXPECT_EQ(numbers(), (Numbers{kFirst, kFirst + 2}));
+	EXPECT_EQ(q->next_number(), kFirst + 3);
+	EXPECT_EQ(q->unsent_bytes(), 2 * kHeader);
+}
+
+TEST_F(Queue, TheCursorStopsInsideOfAMessage)
+{
+	Message *first = append(100), *second = append(50);
+
+	EXPECT_EQ(send(10), 1u);
+	EXPECT_EQ(q->unsent(), first);
+	EXPECT_EQ(q->cursor(), 10u);
+	EXPECT_TRUE(q->is_half_sent(*first));
+	EXPECT_EQ(q->begun(), kFirst);
+	EXPECT_EQ(send(kHeader + 90), 1u) << "to its end, no further";
+	EXPECT_EQ(b.off, 10u);
+	EXPECT_EQ(b.bytes, kHeader + 90 + kHeader + 50);
+	EXPECT_EQ(first->end_off, kHeader + 100);
+	EXPECT_EQ(q->unsent(), second);
+	EXPECT_EQ(q->cursor(), 0u);
+	EXPECT_EQ(send(0), 0u);
+	EXPECT_EQ(q->begun(), kFirst);
+	EXPECT_EQ(send(kHeader + 50), 1u);
+	EXPECT_EQ(q->unsent(), nullptr);
+	EXPECT_EQ(q->unsent_bytes(), 0u);
+	EXPECT_EQ(second->end_off, 2 * kHeader + 150);
+}
+
+TEST_F(Queue, ABatchIsLeavingUntilItIsSettled)
+{
+	Message *m = append(), *other = append();
+
+	mark(1);
+	EXPECT_TRUE(q->is_leaving(*m));
+	EXPECT_FALSE(q->is_leaving(*other));
+	q->settle(b, 1, done);
+	EXPECT_TRUE(q->is_leaving(*m)) << "half of it is out";
+	send(kHeader - 1, 1);
+	EXPECT_FALSE(q->is_leaving(*m));
+}
+
+/* Taken back on their way, or of the kernel: gone with the last byte, and not before. */
+TEST_F(Queue, MessagesThatNobodyWaitsForLeave)
+{
+	append(0, rds::kMsgOnce);
+	append(0, rds::kMsgCancelled);
+	append();
+	send(1);
+	EXPECT_EQ(drop(), Numbers{kFirst + 1}) << "it has not begun";
+	EXPECT_EQ(numbers(), (Numbers{kFirst, kFirst + 2}));
+	send(kHeader - 1);
+	EXPECT_EQ(drop(), Numbers{kFirst});
+	q->unsent()->flags |= rds::kMsgCancelled;
+	send(1);
+	EXPECT_TRUE(drop().empty());
+	send(kHeader - 1);
+	EXPECT_EQ(drop(), Numbers{kFirst + 2});
+}
+
+TEST_F(Queue, AFrameOvertakesWholeMessagesAlone)
+{
+	Message *hello = make(), *map = make(), *newer = make();
+
+	for (Message *m : {map, newer})
+		m->hdr.flags = rds::wire::kCongBitmap;
+	append(100);
+	append();
+	send(5);
+	q->put_first(hello, done);
+	q->put_first(map, done);
+	EXPECT_EQ(numbers(), (Numbers{kFirst, 0, 0, kFirst + 1}));
+	EXPECT_EQ(q->next(q->front()), hello) << "after hello";
+	q->put_first(newer, done);
+	EXPECT_EQ(drop().size(), 1u) << "the older map";
+	EXPECT_EQ(q->next(hello), newer);
+	EXPECT_EQ(q->unsent_bytes(), kHeader + 100 + 3 * kHeader);
+	send(kHeader + 95);
+	EXPECT_EQ(q->unsent(), hello);
+}
+
+/* The first of an empty queue, and of one that was sent, is the next. */
+TEST_F(Queue, AFrameIsNext)
+{
+	q->put_first(make(), done);
+	EXPECT_EQ(q->unsent(), q->front());
+	send(kHeader);
+	append();
+	send(kHeader);
+	Message *m = make();
+
+	q->put_first(m, done);
+	EXPECT_EQ(q->unsent(), m);
+	EXPECT_EQ(numbers(), (Numbers{0, kFirst, 0}));
+}
+
+TEST_F(Queue, OnlySentMessagesAreCollectedInTheirOrder)
+{
+	auto taken = [](const Message &, bool all) { return all; };
+
+	append(10);
+	append(10);
+	append(10);
+	send(2 * (kHeader + 10) + 1);
+	q->set_acked(2 * (kHeader + 10) - 1);
+	q->collect(taken, done);
+	EXPECT_EQ(drop(), Numbers{kFirst});
+	q->set_acked(1); /* an older word */
+	q->collect([](const Message &m, bool) { return number(m) != kFirst + 1; }, done);
+	EXPECT_TRUE(drop().empty()) << "none passes one that stays";
+	q->set_acked(2 * (kHeader + 10));
+	q->collect(taken, done);
+	EXPECT_EQ(drop(), Numbers{kFirst + 1});
+	q->collect([](const Message &, bool) { return true; }, done);
+	EXPECT_TRUE(drop().empty()) << "half sent";
+}
+
+TEST_F(Queue, ARestartSendsAgain)
+{
+	Message *sent = append(10), *half = append(10), *fresh = append(10);
+
+	sent->hdr.flags |= rds::wire::kAckRequired;
+	send(kHeader + 10 + 1);
+	EXPECT_EQ(q->restart([](const Message &) { return false; }, done), 2u);
+	for (Message *m : {sent, half}) {
+		EXPECT_EQ(m->hdr.flags, rds::wire::kRetransmitted);
+		EXPECT_EQ(m->end_off, 0u);
+	}
+	EXPECT_EQ(fresh->hdr.flags, 0);
+	EXPECT_EQ(q->unsent(), sent);
+	EXPECT_EQ(q->cursor(), 0u);
+	EXPECT_EQ(q->unsent_bytes(), 3 * (kHeader + 10));
+	EXPECT_EQ(q->begun(), 0u);
+	EXPECT_EQ(q->begun_before(), kFirst + 1);
+	send(kHeader + 10);
+	EXPECT_EQ(sent->end_off, kHeader + 10) << "offsets begin anew";
+	EXPECT_EQ(q->restart([&](const Message &m) { return &m == half; }, done), 1u);
+	EXPECT_EQ(q->begun_before(), kFirst + 1) << "the highest counts";
+	EXPECT_EQ(drop(), Numbers{kFirst + 1});
+}
+
+TEST_F(Queue, AnotherQueueIsTakenOver)
+{
+	SendQueue from(1);
+
+	append();
+	uint64_t at = q->skip_number();
+	append();
+	for (uint16_t flags : {0, int{rds::kMsgOnce}, 0}) {
+		Message *m = make(flags);
+
+		from.append(m);
+		m->hdr.flags = rds::wire::kRetransmitted;
+	}
+	q->take_over(
+		from, at, [](const Message &m) { return m.flags & rds::kMsgOnce; }, done);
+	EXPECT_EQ(drop(), Numbers{2});
+	EXPECT_TRUE(from.empty());
+	EXPECT_EQ(from.unsent(), nullptr);
+	EXPECT_EQ(from.unsent_bytes(), 0u);
+	EXPECT_EQ(numbers(), (Numbers{kFirst, at, at, at + 1}));
+	EXPECT_EQ(q->next(q->front())->hdr.flags, 0);
+	EXPECT_EQ(q->unsent_bytes(), 4 * kHeader);
+	q->renumber(at);
+	EXPECT_EQ(numbers(), (Numbers{kFirst, at, at + 1, at + 2}));
+	EXPECT_EQ(q->next_number(), at + 3);
+	q->renumber(at + 3);
+	EXPECT_EQ(q->next_number(), at + 3) << "never back";
+}
+
+/* Any story of calls against a plain account of the bytes: what is not sent, how much of the first,
+ * and where each message ended. */
+class QueueStories : public Queue
+{
+protected:
+	void check()
+	{
+		uint64_t last = 0, bytes = 0;
+		bool unsent = false;
+
+		for (Message *m = q->front(); m; m = q->next(m)) {
+			unsent |= m == q->unsent();
+			if (uint64_t n = number(*m)) {
+				EXPECT_GT(n, last);
+				last = n;
+			}
+			bytes += unsent ? kHeader + m->len : 0;
+			EXPECT_EQ(m->end_off != 0, !unsent);
+			EXPECT_FALSE(m->flags & rds::kMsgInXmit);
+		}
+		EXPECT_EQ(unsent, q->unsent() != nullptr);
+		EXPECT_EQ(q->unsent_bytes(), bytes);
+		EXPECT_LT(q->cursor(), q->unsent() ? kHeader + q->unsent()->len : 1);
+		EXPECT_LT(last, q->next_number());
+	}
+	/* A message that the queue may give up, if there is one. */
+	Message *any()
+	{
+		Numbers all = numbers();
+		size_t at = all.empty() ? 0 : rng() % all.size();
+		Message *m = q->front();
+
+		while (m && at--)
+			m = q->next(m);
+		return m && !q->is_leaving(*m) ? m : nullptr;
+	}
+	void act()
+	{
+		switch (rng() % 8) {
+		case 0:
+			q->put_first(make(rds::kMsgOnce), done);
+			break;
+		case 1:
+			if (Message *m = any()) {
+				q->remove(m);
+				done.push_back(m);
+			}
+			break;
+		case 2:
+			q->set_acked(rng() % 2000);
+			q->collect([](const Message &, bool all) { return all; }, done);
+			break;
+		case 3:
+			if (rng() % 4 == 0)
+				q->restart([](const Message &m) { return m.flags != 0; }, done);
+			break;
+		case 4:
+		case 5:
+			append(rng() % 100);
+			break;
+		default:
+			mark(1 + rng() % 4);
+			q->settle(b, b.bytes ? rng() % (b.bytes + 1) : 0, done);
+		}
+	}
+	std::minstd_rand rng;
+};
+
+TEST_F(QueueStories, TheAccountIsRight)
+{
+	for (unsigned int seed = 1; seed <= 200 && !HasFailure(); seed++) {
+		SCOPED_TRACE("story " + std::to_string(seed));
+		rng.seed(seed);
+		for (unsigned int i = 0; i < 200 && !HasFailure(); i++) {
+			act();
+			check();
+			drop();
+		}
+	}
+}
+
+} // namespace
