@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * coalesce.cc: is a path a one-way stream, and does its next message wait?
+ * coalesce.cc: is a path a one-way stream?
  */
 #include "coalesce.h"
 
 #include "../platform/platform.h"
-#include "limits.h"
 
 namespace rds
 {
@@ -35,16 +34,6 @@ bool Coalesce::is_stream(uint64_t received)
 	window_received_ = received;
 	window_count_ = 0;
 	return stream_;
-}
-
-Hold Coalesce::ask(bool more, uint32_t unsent, uint64_t received)
-{
-	if (unsent >= kHoldBytes || (!more && !is_stream(received)))
-		return Hold::kNone;
-	if (held_)
-		return Hold::kJoin;
-	held_ = true;
-	return Hold::kBegin;
 }
 
 } // namespace rds

@@ -13,6 +13,7 @@
 #define RDS_COALESCE_H
 
 #include "annotate.h"
+#include "limits.h"
 
 #include <stdint.h>
 
@@ -30,7 +31,15 @@ class Coalesce final
 public:
 	/* @unsent: bytes on the queue that were not sent, with those of the message.  @more: the
 	 * caller has another for us.  @received: messages that have come, ever; they may wrap. */
-	Hold ask(bool more, uint32_t unsent, uint64_t received);
+	RDS_INLINE Hold ask(bool more, uint32_t unsent, uint64_t received)
+	{
+		if (unsent >= kHoldBytes || (!more && !is_stream(received)))
+			return Hold::kNone;
+		if (held_)
+			return Hold::kJoin;
+		held_ = true;
+		return Hold::kBegin;
+	}
 	/* The messages that waited are being sent, or nobody will send them. */
 	RDS_INLINE void end()
 	{

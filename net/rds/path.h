@@ -117,7 +117,11 @@ enum class Queued {
 
 /* The right to transmit, of a caller of enqueue(), and its first batch. */
 struct XmitToken {
-	struct rds_path *path = nullptr; /* nullptr: somebody else has it */
+	XmitToken() : path(nullptr)
+	{
+	}
+
+	struct rds_path *path; /* nullptr: somebody else has it */
 	Batch batch;
 };
 

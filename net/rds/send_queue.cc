@@ -52,7 +52,7 @@ unsigned int SendQueue::settle(Batch &b, uint64_t bytes, MsgList &done)
 	tx_off_ += bytes;
 	for (unsigned int i = 0; i < b.n; i++) {
 		Message *m = b.msgs[i];
-		uint32_t left = wire_bytes(*m) - (i ? 0 : b.off);
+		uint32_t size = wire_bytes(*m), left = size - (i ? 0 : b.off);
 
 		m->flags &= static_cast<uint16_t>(~kMsgInXmit);
 		begun += bytes != 0;
@@ -61,13 +61,13 @@ unsigned int SendQueue::settle(Batch &b, uint64_t bytes, MsgList &done)
 		if (bytes >= left) {
 			bytes -= left;
 			off += left;
-			unsent_bytes_ -= wire_bytes(*m);
+			unsent_bytes_ -= size;
 			m->end_off = off;
 			unsent_ = msgs_.next(m);
 			cursor_ = 0;
 		} else {
 			if (m == unsent_)
-				cursor_ = wire_bytes(*m) - left + static_cast<uint32_t>(bytes);
+				cursor_ = size - left + static_cast<uint32_t>(bytes);
 			bytes = 0;
 		}
 		if ((m->flags & kMsgCancelled || (m->flags & kMsgOnce && m->end_off)) &&

@@ -26,6 +26,10 @@ namespace rds
 
 /* Messages that are handed to the transport in one call. */
 struct Batch {
+	Batch() /* leaves it as it is, but for n: it is large, and on the stack of each sendmsg */
+	{
+	}
+
 	Message *msgs[kXmitBatch];
 	unsigned int n = 0;
 	uint32_t off;	/* bytes of msgs[0] that the transport accepted before */

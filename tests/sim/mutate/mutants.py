@@ -126,7 +126,7 @@ MUTANTS = [
            "if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired && m->sock)"),
     # ---- the one sender ----
     Mutant("partial", "the second part of a message begins at the wrong byte", SENDQ,
-           "cursor_ = wire_bytes(*m) - left + static_cast<uint32_t>(bytes);",
+           "cursor_ = size - left + static_cast<uint32_t>(bytes);",
            "cursor_ = static_cast<uint32_t>(bytes);"),
     Mutant("not-blocked", "nobody notes that the transport has no room", XMIT,
            "blocked_ = !broken && bytes < b.bytes && !room_came_ && !aside; last "
