@@ -6,7 +6,7 @@ from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
 from traffic import paths, ping
 
-KERNELS = ["6.1", "6.12", "7.2"]  # the others have no tracing
+TRACED = ["6.1", "6.12", "7.2"]  # the others have no tracing
 TRACING = "/sys/kernel/tracing"
 UNREAD = 107  # messages of 1000 bytes that fill a receive buffer of the default size
 
@@ -75,7 +75,7 @@ def traced(t, event, text):
     t.a.wait_until(f"grep -E '{event}: .*{text}' {TRACING}/trace")
 
 
-@test(only="ours")
+@test(only="ours", kernels=TRACED)
 def tracepoints(t):
     """States with reasons, drops by the name of their counter, and congestion are traced."""
     t.a.check(f"mount -t tracefs tracefs {TRACING} && echo 1 >{TRACING}/events/rds/enable")
