@@ -5,7 +5,7 @@ import re
 
 from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
-from traffic import PYTHON, A, B, Flows, counters, exact, no_rdma, paths, ping
+from traffic import PYTHON, A, B, Flows, counters, exact, helper, no_rdma, paths, ping
 
 SMP = 2  # softirq and process of one host at the same time
 
@@ -181,6 +181,29 @@ def full_peer_is_alive(t):
     for one in (holder, deaf):
         one.kill()
         one.wait()
+
+
+READ, ALL = 500, 600  # messages of 1000 bytes: more than a socket may have under way; and in all
+
+
+@test(vms=2, modules=("ours", "none"), only="ours")
+def its_tcp_acknowledges(t):
+    """Of a peer that never says what it got, as mainline's, TCP's word counts: there is room again;
+    and when a connection ends, what that had is not sent again, and everything else is."""
+    peer = t.b.spawn(f"{helper('rds_plain.py')} peer {B} {READ} {ALL}", stdin=True)
+    peer.wait_output("^ready$")
+    sender = t.a.spawn(f"{helper('rds_plain.py')} send {A} {B} {ALL}", stdin=True)
+    peer.wait_output("^read$")
+    sender.wait_output("^sent$")
+    t.a.wait_until(f"{established(t.a, 'o')} | grep -q 'timer:(persist'")  # all else is acknowledged
+    peer.write("\n")
+    peer.wait_output("^again ")
+    whole, = re.search(r"^whole (\d+)$", peer.output, re.M).groups()
+    first, last = re.search(r"^again (\d+) (\d+)$", peer.output, re.M).groups()
+    assert READ < int(whole) < ALL and (first, last) == (whole, str(ALL - 1)), peer.output
+    for one in (sender, peer):
+        one.write("", close=True)
+        one.check()
 
 
 @test(timeout=240, only="ours", extra=True)
