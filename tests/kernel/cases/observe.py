@@ -8,6 +8,7 @@ from traffic import paths, ping
 
 TRACED = ["6.1", "6.12", "7.2"]  # the others have no tracing
 TRACING = "/sys/kernel/tracing"
+QUEUES = 60  # sockets with 100 kB each: 1500 pages
 UNREAD = 107  # messages of 1000 bytes that fill a receive buffer of the default size
 
 
@@ -68,6 +69,21 @@ def unread(t):
     told, = json.loads(t.a.check(f"{IN_Y} {t.tool('rds-info')} -k --json"))["sockets"]
     assert "nbufs_allocated" not in told, told
     release(holder)
+
+
+@test(only="ours")
+def memory_is_counted(t):
+    """What is queued is the family's memory in /proc/net/protocols, and is given back."""
+    pages = "awk '$1 == \"RDS\" { n = $4 } END { exit !(n SIZE) }' /proc/net/protocols"
+    pair(t)
+    nobody = X.rpartition(".")[0] + ".77"
+    holder = hold(t, IN_X, f"--bind {X} --to {nobody} --count {QUEUES} --messages 100")
+    t.a.wait_until(pages.replace("SIZE", "> 1000"))
+    holder.kill()
+    holder.wait()
+    # Each processor keeps the account of up to 1 MiB for itself.
+    t.a.wait_until(pages.replace("SIZE", "<= 256"))
+    unpair(t)
 
 
 def traced(t, event, text):
