@@ -160,6 +160,20 @@ def dead_peer(t):
     unpair(t)
 
 
+@test(vms=2, only="ours")
+def zero_copy(t):
+    """Messages are a program's own pages, wherever in them they begin and end, on their way to the
+    other host; who reads on this host gets a copy, for the pages may change."""
+    for taker, addr in ((t.b, B), (t.a, A)):
+        taking = taker.spawn(f"{helper('rds_zerocopy.py')} take {addr}")
+        taking.wait_output("^ready$")
+        sending = t.a.spawn(f"{helper('rds_zerocopy.py')} send {A} {addr}", stdin=True)
+        sending.wait_output("^sent$")
+        taken = taking.check().splitlines()[1:]
+        sending.write("", close=True)
+        assert taken == sending.check().splitlines()[:-1], f"{addr}: {sending.output}\n{taken}"
+
+
 # Takes a connection and never reads.
 DEAF = f"{PYTHON} -c 'import socket\ns = socket.socket()\n" + (
     f"s.bind((\"{B}\", 16385))\ns.listen()\nc = s.accept()\nprint(\"accepted\", flush=True)\n"
