@@ -61,7 +61,7 @@ def freed_in_use(t):
         nothing_pinned(t, machine)
 
 
-@test(vms=2, only="ours", timeout=240)
+@test(vms=2, only="ours", timeout=240, extra=True)
 def by_who_was_called(t):
     """The host that was called reads and writes as the one that called does."""
     ping(t, t.b, B, A)

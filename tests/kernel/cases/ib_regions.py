@@ -40,7 +40,7 @@ def regions(t, kind):
     return tuple(seen[f"ib_rdma_mr_{kind}_{what}"] for what in ("alloc", "free", "used", "reused"))
 
 
-@test(vms=2, modules=("ours", "none"), only="ours")
+@test(vms=2, modules=("ours", "none"), only="ours", extra=True)
 def used_again(t):
     """What was freed and cleared, by ones and by batches, is used again, under another key."""
     owner = Owner(t)
@@ -71,7 +71,7 @@ def used_again(t):
     assert not regions_used(t, t.a)
 
 
-@test(vms=2, modules=("ours", "none"), only="ours")
+@test(vms=2, modules=("ours", "none"), only="ours", extra=True)
 def as_many_as_are_allowed(t):
     """There are no more than the parameter says; when they are freed some are kept for the next."""
     most = KEPT + 8

@@ -77,7 +77,7 @@ def eight_paths(t):
 PORTS = "/proc/sys/net/ipv4/ip_local_port_range"
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", extra=True)
 def few_ports(t):
     """Paths to several peers whose ports are the same, for there are no others."""
     others = [f"10.9.0.{n}" for n in (21, 22)]

@@ -71,7 +71,7 @@ def unread(t):
     release(holder)
 
 
-@test(only="ours")
+@test(only="ours", extra=True)
 def memory_is_counted(t):
     """What is queued is the family's memory in /proc/net/protocols, and is given back."""
     pages = "awk '$1 == \"RDS\" { n = $4 } END { exit !(n SIZE) }' /proc/net/protocols"

@@ -160,7 +160,7 @@ def dead_peer(t):
     unpair(t)
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", extra=True)
 def zero_copy(t):
     """Messages are a program's own pages, wherever in them they begin and end, on their way to the
     other host; who reads on this host gets a copy, for the pages may change."""
@@ -202,7 +202,7 @@ def full_peer_is_alive(t):
 READ, ALL = 500, 600  # messages of 1000 bytes: more than a socket may have under way; and in all
 
 
-@test(vms=2, modules=("ours", "none"), only="ours")
+@test(vms=2, modules=("ours", "none"), only="ours", extra=True)
 def its_tcp_acknowledges(t):
     """Of a peer that never says what it got, as mainline's, TCP's word counts: there is room again;
     and when a connection ends, what that had is not sent again, and everything else is."""
