@@ -124,6 +124,7 @@ fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds f
 # and those of the suite's cases that mean something there. ALL=1: more of them, and more rounds.
 uml_cases := detectors kunit shortage load netns.same* netns.settings* netns.exit_under_load \
 	tcp.the_smaller* tcp.rdma* tcp.settings* tcp.dead_peer tcp.full_peer* tcp.link_local tcp.strangers \
+	tcp.its_tcp* tcp.zero_copy ib.last_word* \
 	idle.collected idle.one_host_forgets interop.first_contact sockets.errnos sockets.copies \
 	faults.sockets_are_killed faults.resets_are_injected frames.malformed frames.claims_cost_nothing \
 	frames.ours_calls_back robust ib.adapter_goes ib.modules_go_under_load iwarp.ours_with_ours \

@@ -143,7 +143,7 @@ def select(options):
 
 def why_not(options, module, one, named):
     """Why a test cannot be run, or is not unless it is named; None if nothing speaks against it."""
-    kernels = getattr(module, "KERNELS", options.kernels)
+    kernels = one.kernels or getattr(module, "KERNELS", options.kernels)
     if not set(options.kernels) <= set(kernels):
         return f"only on {', '.join(kernels)}"
     if one.vms < len(options.kernels):

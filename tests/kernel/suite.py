@@ -48,6 +48,7 @@ class Test:
     timeout: float
     only: str
     extra: bool
+    kernels: list
     file: str = ""
 
     @property
@@ -55,14 +56,14 @@ class Test:
         return f"{self.file}.{self.function.__name__}"
 
 
-def test(vms=1, modules="ours", timeout=120, only=None, extra=False):
+def test(vms=1, modules="ours", timeout=120, only=None, extra=False, kernels=None):
     """modules: ours, mainline or none, one for all guests or a tuple. A test with only="ours"
     shows something that mainline is known not to do; `run.py --modules mainline` skips it. One with
-    extra=True is as those of a file with EXTRA."""
+    extra=True is as those of a file with EXTRA, one with kernels=[...] of one with KERNELS."""
     def mark(function):
         kinds = (modules,) * vms if isinstance(modules, str) else tuple(modules)
         assert len(kinds) == vms and set(kinds) <= {"ours", "mainline", "none"}, function
-        _found.append(Test(function, vms, kinds, timeout, only, extra))
+        _found.append(Test(function, vms, kinds, timeout, only, extra, kernels))
         return function
     return mark
 
@@ -204,7 +205,7 @@ class FileRun:
         """In guests whose tests have passed; others are not worth it."""
         def nothing_is_lost():
             pass
-        one = Test(nothing_is_lost, self.count, (), 0, None, False, self.tests[0].file)
+        one = Test(nothing_is_lost, self.count, (), 0, None, False, None, self.tests[0].file)
         began, log = time.monotonic(), self.logdir / "kmemleak.log"
         for machine in self.vms:
             machine.deadline = None

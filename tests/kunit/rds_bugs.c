@@ -11,6 +11,8 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
+#include "net/platform/platform.h"
+
 static char *bug = "";
 module_param(bug, charp, 0);
 
@@ -104,6 +106,20 @@ static void race(void)
 		kthread_stop(two);
 }
 
+/* The core has two promises that do not hold, and notices each of them several times. */
+static void promise(void)
+{
+	void (*tell)(const char *what) = symbol_get(rds_bug); /* the others do without rds.ko */
+	int i;
+
+	for (i = 0; tell && i < 3; i++) {
+		tell("promise one");
+		tell("promise two");
+	}
+	if (tell)
+		symbol_put(rds_bug);
+}
+
 static const struct {
 	const char *name;
 	void (*fn)(void);
@@ -116,6 +132,7 @@ static const struct {
 	{"sleep_in_atomic", sleep_in_atomic},
 	{"sleep_in_rcu", sleep_in_rcu},
 	{"race", race},
+	{"promise", promise},
 };
 
 static int __init rds_bugs_init(void)

@@ -42,3 +42,12 @@ def every_kind_is_reported(t):
     assert found >= 8, f"{found} of 10 leaked objects are seen"
     t.note(f"{len(reports)} bugs reported, {found} leaks seen")
     t.a.power_cycle()
+
+
+@test(only="ours")
+def broken_promises_are_told_once(t):
+    """What the core finds wrong with itself is a warning, each text one, however often it is."""
+    make(t, "promise")
+    told = [line for line in t.a.dmesg() if "rds: promise" in line]
+    assert sorted(line.split("rds: ")[1] for line in told) == ["promise one", "promise two"], told
+    t.a.power_cycle()

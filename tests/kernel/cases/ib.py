@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Two hosts of ours over InfiniBand (soft-RoCE on their network interface)."""
+import re
+
+import filters
 from ib_traffic import LOAD, STEADY, broken_streams, flows, pings, queue_pairs
 from suite import test
 from traffic import (A, A6, B, B6, Flows, counters, exact, mebibytes, modules_go, ping,
@@ -101,6 +104,18 @@ def rings_of_any_size(t):
     t.note(f"the largest ring has {send} entries")
     for name in ("max_send_wr", "max_recv_wr"):
         assert t.a.run(f"echo 0 >/proc/sys/net/rds/ib/{name}")[0], f"{name} may be 0"
+
+
+# The last of the three messages in which rdma_cm connects (RTU), to queue pair 1's datagrams.
+READY_TO_USE = "udp dport 4791 @th,64,8 0x64 @th,352,16 0x14 counter drop"
+
+
+@test(vms=2, only="ours", extra=True)
+def last_word_is_lost(t):
+    """Who was called never hears that its answer came; frames that come say as much."""
+    with filters.ready(t.a), filters.incoming(t.a, READY_TO_USE):
+        ping(t, t.b, B, A)
+        assert re.search(r"packets [1-9]", t.a.check("nft list table inet cut")), "none was lost"
 
 
 @test(vms=2, timeout=240)

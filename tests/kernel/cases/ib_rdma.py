@@ -4,7 +4,7 @@ import filters
 from ib_rdma_traffic import Owner, Storm, nothing_pinned, regions_used
 from ib_traffic import cut, queue_pairs
 from suite import test
-from traffic import A, A6, B, B6, counters, load_again
+from traffic import A, A6, B, B6, counters, load_again, ping
 
 # Packets of one burst are lost here and there on the guests' network; the adapter is to send them
 # again more than once.
@@ -57,6 +57,17 @@ def freed_in_use(t):
         storm.wait_progress()
     found = storm.stop(faults=1)
     assert found["remote_error"] > 0, found
+    for machine in (t.a, t.b):
+        nothing_pinned(t, machine)
+
+
+@test(vms=2, only="ours", timeout=240, extra=True)
+def by_who_was_called(t):
+    """The host that was called reads and writes as the one that called does."""
+    ping(t, t.b, B, A)
+    storm = Storm(t, t.a, A, t.b, B)
+    storm.wait_progress()
+    storm.stop(faults=0)
     for machine in (t.a, t.b):
         nothing_pinned(t, machine)
 

@@ -6,8 +6,9 @@ from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
 from traffic import paths, ping
 
-KERNELS = ["6.1", "6.12", "7.2"]  # the others have no tracing
+TRACED = ["6.1", "6.12", "7.2"]  # the others have no tracing
 TRACING = "/sys/kernel/tracing"
+QUEUES = 60  # sockets with 100 kB each: 1500 pages
 UNREAD = 107  # messages of 1000 bytes that fill a receive buffer of the default size
 
 
@@ -70,12 +71,27 @@ def unread(t):
     release(holder)
 
 
+@test(only="ours", extra=True)
+def memory_is_counted(t):
+    """What is queued is the family's memory in /proc/net/protocols, and is given back."""
+    pages = "awk '$1 == \"RDS\" { n = $4 } END { exit !(n SIZE) }' /proc/net/protocols"
+    pair(t)
+    nobody = X.rpartition(".")[0] + ".77"
+    holder = hold(t, IN_X, f"--bind {X} --to {nobody} --count {QUEUES} --messages 100")
+    t.a.wait_until(pages.replace("SIZE", "> 1000"))
+    holder.kill()
+    holder.wait()
+    # Each processor keeps the account of up to 1 MiB for itself.
+    t.a.wait_until(pages.replace("SIZE", "<= 256"))
+    unpair(t)
+
+
 def traced(t, event, text):
     """Waits for a line of the trace."""
     t.a.wait_until(f"grep -E '{event}: .*{text}' {TRACING}/trace")
 
 
-@test(only="ours")
+@test(only="ours", kernels=TRACED)
 def tracepoints(t):
     """States with reasons, drops by the name of their counter, and congestion are traced."""
     t.a.check(f"mount -t tracefs tracefs {TRACING} && echo 1 >{TRACING}/events/rds/enable")

@@ -5,7 +5,7 @@ import re
 
 from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
-from traffic import PYTHON, A, B, Flows, counters, exact, no_rdma, paths, ping
+from traffic import PYTHON, A, B, Flows, counters, exact, helper, no_rdma, paths, ping
 
 SMP = 2  # softirq and process of one host at the same time
 
@@ -31,6 +31,8 @@ def the_smaller_address_calls(t):
         assert len(ends) == 1 and ends[0][port_of].endswith(":16385"), ends
         told = machine.check(f"{t.tool('rds-info')} -T")
         assert all(end.rpartition(":")[0] in told for end in ends[0]), told
+        seen = counters(t, machine)
+        assert seen["tcp_data_ready_calls"] > 0 and seen["tcp_write_space_calls"] > 0, seen
     assert counters(t, t.b)["tcp_knock_sent"] == counters(t, t.a)["tcp_knock_refused"] == 1
 
 
@@ -158,6 +160,20 @@ def dead_peer(t):
     unpair(t)
 
 
+@test(vms=2, only="ours", extra=True)
+def zero_copy(t):
+    """Messages are a program's own pages, wherever in them they begin and end, on their way to the
+    other host; who reads on this host gets a copy, for the pages may change."""
+    for taker, addr in ((t.b, B), (t.a, A)):
+        taking = taker.spawn(f"{helper('rds_zerocopy.py')} take {addr}")
+        taking.wait_output("^ready$")
+        sending = t.a.spawn(f"{helper('rds_zerocopy.py')} send {A} {addr}", stdin=True)
+        sending.wait_output("^sent$")
+        taken = taking.check().splitlines()[1:]
+        sending.write("", close=True)
+        assert taken == sending.check().splitlines()[:-1], f"{addr}: {sending.output}\n{taken}"
+
+
 # Takes a connection and never reads.
 DEAF = f"{PYTHON} -c 'import socket\ns = socket.socket()\n" + (
     f"s.bind((\"{B}\", 16385))\ns.listen()\nc = s.accept()\nprint(\"accepted\", flush=True)\n"
@@ -181,6 +197,29 @@ def full_peer_is_alive(t):
     for one in (holder, deaf):
         one.kill()
         one.wait()
+
+
+READ, ALL = 500, 600  # messages of 1000 bytes: more than a socket may have under way; and in all
+
+
+@test(vms=2, modules=("ours", "none"), only="ours", extra=True)
+def its_tcp_acknowledges(t):
+    """Of a peer that never says what it got, as mainline's, TCP's word counts: there is room again;
+    and when a connection ends, what that had is not sent again, and everything else is."""
+    peer = t.b.spawn(f"{helper('rds_plain.py')} peer {B} {READ} {ALL}", stdin=True)
+    peer.wait_output("^ready$")
+    sender = t.a.spawn(f"{helper('rds_plain.py')} send {A} {B} {ALL}", stdin=True)
+    peer.wait_output("^read$")
+    sender.wait_output("^sent$")
+    t.a.wait_until(f"{established(t.a, 'o')} | grep -q 'timer:(persist'")  # all else is acknowledged
+    peer.write("\n")
+    peer.wait_output("^again ")
+    whole, = re.search(r"^whole (\d+)$", peer.output, re.M).groups()
+    first, last = re.search(r"^again (\d+) (\d+)$", peer.output, re.M).groups()
+    assert READ < int(whole) < ALL and (first, last) == (whole, str(ALL - 1)), peer.output
+    for one in (sender, peer):
+        one.write("", close=True)
+        one.check()
 
 
 @test(timeout=240, only="ours", extra=True)
