@@ -25,20 +25,15 @@ def connections(machine):
     return sorted(found)
 
 
-def crowd(t, flows):
-    """Until one connection more has no room for its flows."""
-    t.a.check("sysctl -qw net.rds.tcp.rds_tcp_sndbuf=5000")
-    before = counters(t, t.a)["conn_fan_out"]
-    for _ in range(100):
-        flows.wait_progress()
-        if counters(t, t.a)["conn_fan_out"] > before:
-            return flows
-    raise AssertionError("one connection was enough")
-
-
 def crowded(t):
     """Flows of the first host that one connection has no room for."""
-    return crowd(t, Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY))
+    t.a.check("sysctl -qw net.rds.tcp.rds_tcp_sndbuf=5000")
+    flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
+    for _ in range(100):
+        flows.wait_progress()
+        if counters(t, t.a)["conn_fan_out"]:
+            return flows
+    raise AssertionError("one connection was enough")
 
 
 def load_with(t, machine, max_paths):
@@ -72,30 +67,6 @@ def eight_paths(t):
     assert sorted(p["path"] for p in told) == list(range(8)), told
     assert all(p["next_tx"] > 10 for p in told), told
     assert counters(t, t.a)["conn_fan_out"] == 1
-
-
-PORTS = "/proc/sys/net/ipv4/ip_local_port_range"
-
-
-@test(vms=2, only="ours", extra=True)
-def few_ports(t):
-    """Paths to several peers whose ports are the same, for there are no others."""
-    others = [f"10.9.0.{n}" for n in (21, 22)]
-    before = t.a.check(f"cat {PORTS}").strip()
-    for addr in others:
-        t.b.check(f"ip addr add {addr}/24 dev eth0")
-        t.a.check(f"echo 33000 40000 >{PORTS}")  # of the programs themselves, and of the first path
-        flows = Flows(t, t.a, A, t.b, addr, LOAD, send_options=STEADY)
-        t.a.check(f"echo 50000 50007 >{PORTS}")
-        crowd(t, flows)
-        t.a.wait_until(f"test $(ss -Htn state established dst {addr} dport = :16385 | wc -l) = 8")
-        t.note(exact(flows.stop()))
-        t.a.check("sysctl -qw net.rds.tcp.rds_tcp_sndbuf=0")
-    ports = [port for port, _ in connections(t.a) if port >= 50000]
-    assert sorted(ports) == sorted([*range(50001, 50008)] * len(others)), ports
-    t.a.check(f"echo {before} >{PORTS}")
-    for addr in others:
-        t.b.check(f"ip addr del {addr}/24 dev eth0")
 
 
 @test(vms=2, only="ours", timeout=240)
