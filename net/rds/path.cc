@@ -13,7 +13,6 @@ namespace
 
 using rds::PathState;
 
-constexpr uint64_t kNsPerUs = 1000;
 /* Events that a closed connection may have left behind: void for the next one. */
 constexpr uint32_t kConnectionEvents =
 	rds::kEvDrop | rds::kEvConnected | rds::kEvDrained | rds::kEvRecvRetry | rds::kEvHeard;
@@ -176,11 +175,9 @@ uint32_t rds_path::step_down(uint32_t ev)
 			schedule_retry(RDS_DROP_ERROR); /* it died while it waited */
 		return 0;
 	}
-	if (ev & (rds::kEvKnocked | rds::kEvTimer) || (ev & rds::kEvWant && !retry_armed_)) {
-		if (ev & rds::kEvKnocked) {
-			backoff_ms_ = 0;
-			calls.store(0);
-		}
+	if (ev & (rds::kEvKnocked | rds::kEvTimer) || (ev & rds::kEvWant && !dial_.is_waiting())) {
+		if (ev & rds::kEvKnocked)
+			dial_.knocked();
 		if (led())
 			start_connect();
 		else
@@ -291,9 +288,8 @@ uint32_t rds_path::step_fold(uint32_t ev)
 	reset_queue(false);
 	disarm();
 	discard_accepted();
-	retry_armed_ = false;
-	wanted_.store(false);
-	owes_call.store(false);
+	dial_.stop();
+	dial_.owe_nothing();
 	conn.first().take_over(*this, conn.fold_seq);
 	/* The peer whose numbers these were is no more. */
 	parted.store(true);
@@ -346,12 +342,9 @@ void rds_path::enter(PathState to, unsigned int why)
 
 	if (!legal(from, to))
 		rds_bug("illegal change of a path's state");
-	if (to == PathState::kConnecting)
-		attempts.fetch_add(1);
 	if (from == PathState::kUp) {
 		resets.fetch_add(1);
-		if (rds_now_ns() - up_ns.load() >= rds::kSteadyNs)
-			calls.store(0);
+		dial_.was_up(rds_now_ns() - up_ns.load());
 	}
 	/* An orderly end keeps the reason that it began with. */
 	if (why != RDS_DROP_NONE && from != PathState::kDisconnecting)
@@ -362,9 +355,7 @@ void rds_path::enter(PathState to, unsigned int why)
 
 void rds_path::start_connect()
 {
-	retry_armed_ = false;
-	wanted_.store(true);
-	calls.fetch_add(1);
+	dial_.begin();
 	fresh_stream();
 	enter(PathState::kConnecting, RDS_DROP_NONE);
 	arm(rds::kConnectTimeoutNs);
@@ -396,7 +387,7 @@ void rds_path::fresh_stream()
 	drop_reason_.store(RDS_DROP_NONE);
 	heard.store(false);
 	spoken_.store(false);
-	owes_call.store(false);
+	dial_.owe_nothing();
 	passive_open_ = asking_ = hello_due_ = false;
 	answered_ns_ = 0;
 	arriving.store(0);
@@ -408,7 +399,7 @@ void rds_path::fresh_stream()
 
 void rds_path::come_up()
 {
-	retry_armed_ = false;
+	dial_.up();
 	up_ns.store(rds_now_ns());
 	cong_due_ = true; /* nobody has the token yet */
 	disarm();	  /* the connect's: up, it would mean "no answer" */
@@ -429,7 +420,7 @@ void rds_path::go_down(unsigned int why)
 	bool answered = heard.exchange(false);
 
 	if (answered)
-		backoff_ms_ = 0;
+		dial_.answered();
 	if (!index) {
 		if (conn.fold_wanted.load()) {
 			conn.begin_fold();
@@ -479,51 +470,26 @@ void rds_path::arm(uint64_t ns)
 	rds_timer_arm(&timer_, ns);
 }
 
-/*
- * Reconnects at once the first time, then after a random part of a pause that doubles from
- * reconnect_min_ms to reconnect_max_ms until something was heard from the peer.  A stranger
- * (conn_strangers.cc) is called back kStrangerCalls times for a knock, and then forgotten.
- */
+/* The path is down: calls the peer after a pause, or leaves that to whoever needs it. */
 void rds_path::schedule_retry(unsigned int why)
 {
-	uint32_t least = rds::read_once(conn.net.tun.reconnect_min_ms);
-	uint32_t most = rds::read_once(conn.net.tun.reconnect_max_ms);
-	bool waiting, unwanted;
+	rds::Dial::Plan plan = dial_.ended([=, this] { return terms(why); });
 
-	retry_armed_ = false;
-	/* (1) From here on a sender posts kEvWant itself ... */
-	wanted_.store(false);
-	{
-		/* (2) ... and what was queued before is seen here, for both take the lock.  Nobody
-		 * is called for pongs. */
-		rds::Guard g(lock);
-		waiting = !queue_.empty() && !conn.passive.load();
-	}
-	/* Nor a stranger again and again because it has asked for it. */
-	unwanted = conn.passive.load() &&
-		   (why == RDS_DROP_EVICTED ||
-		    (calls.load() >= rds::kStrangerCalls && !conn.has_reached()));
-	if (!waiting && (index || unwanted || parted.load() || !conn.trans.initiates(priv))) {
-		/* A peer that has not heard of the end waits for acks: one call tells it.  One
-		 * that has not answered an end in order is to be asked whether it parts. */
-		bool unanswered = why == RDS_DROP_IDLE && !parted.load();
+	if (plan.what != rds::Dial::kRest)
+		arm(plan.in_ns);
+}
 
-		if ((why == RDS_DROP_ERROR || unanswered) && peer() == rds::Peer::kAcks) {
-			owes_call.store(true); /* also if path 0 has to be up first */
-			arm(rds::kOwedPauseNs);
-		}
-		return;
-	}
-	wanted_.store(true);
-	retry_armed_ = true;
-
-	/* In microseconds: a random part of one millisecond would be none at all, for ever. */
-	uint64_t pause_us = backoff_ms_ ? rds_random() % (backoff_ms_ * 1000u) : 0;
-
-	backoff_ms_ = backoff_ms_ ? backoff_ms_ * 2 : least;
-	if (backoff_ms_ > most)
-		backoff_ms_ = most;
-	arm(why == RDS_DROP_KNOCKED ? rds::kKnockPauseNs : pause_us * kNsPerUs);
+rds::Dial::Terms rds_path::terms(unsigned int why)
+{
+	return {.why = why,
+		.waiting = has_messages(),
+		.initiates = !index && conn.trans.initiates(priv),
+		.parted = parted.load(),
+		.passive = conn.passive.load(),
+		.stranger = conn.is_stranger(),
+		.acks = peer() == rds::Peer::kAcks,
+		.least_ms = rds::read_once(conn.net.tun.reconnect_min_ms),
+		.most_ms = rds::read_once(conn.net.tun.reconnect_max_ms)};
 }
 
 /* No new sender from now on; false while the last one is still at it (he queues us again). */

@@ -49,6 +49,7 @@
 #ifndef RDS_PATH_H
 #define RDS_PATH_H
 
+#include "dial.h"
 #include "held.h"
 #include "tombs.h"
 #include "transport.h"
@@ -133,7 +134,7 @@ struct rds_path final {
 	/* Connects, unless it is at it. */
 	RDS_INLINE void want()
 	{
-		if (state() == rds::PathState::kDown && !wanted_.exchange(true))
+		if (state() == rds::PathState::kDown && dial_.want())
 			post(rds::kEvWant);
 	}
 	/* The same, of who has nothing for it yet: not too often, for nobody may be there. */
@@ -299,8 +300,11 @@ struct rds_path final {
 	{
 		return sending_flag_.load();
 	}
-	rds::Atomic<uint32_t> attempts;	   /* connects begun */
-	rds::Atomic<uint32_t> calls;	   /* of them since the peer knocked, or was up for long */
+	/* Its snapshots: the worker's turns decide. */
+	const rds::Dial &dial() const
+	{
+		return dial_;
+	}
 	rds::Atomic<uint64_t> up_ns;	   /* when it came up last */
 	rds::Atomic<uint32_t> resets;	   /* times it went down, or began to, from up */
 	rds::Atomic<uint32_t> last_reason; /* rds_drop_reason of the last end or failed connect */
@@ -310,8 +314,6 @@ struct rds_path final {
 	/* Both ends have ended the last connection in order: neither is owed anything, and nobody
 	 * calls before somebody has something to say. */
 	rds::Atomic<bool> parted;
-	/* The last connection broke, and the peer is to be called once: it may not have heard. */
-	rds::Atomic<bool> owes_call;
 
 private:
 	/* The messages that the transport has at the moment, marked kMsgInXmit. */
@@ -358,6 +360,7 @@ private:
 	void disarm();
 	void arm(uint64_t ns);
 	void schedule_retry(unsigned int why);
+	rds::Dial::Terms terms(unsigned int why);
 	bool quiesce() RDS_EXCLUDES(lock);
 	bool quiesce_idle() RDS_EXCLUDES(lock);
 	bool discard_accepted();
@@ -428,9 +431,8 @@ private:
 	rds::Atomic<uint32_t> events_;
 	rds::Atomic<uint32_t> drop_reason_;
 	rds::Atomic<void *> accepted_;
-	rds::Atomic<bool> spoken_;	  /* the peer has said something on this connection */
-	rds::Atomic<bool> wanted_;	  /* kEvWant posted, or a retry is armed */
-	rds::Atomic<uint64_t> called_ns_; /* when call() did something last */
+	rds::Atomic<bool> spoken_; /* the peer has said something on this connection */
+	rds::Dial dial_;
 	struct rds_work work_;
 	struct rds_timer timer_; /* back-off, connect timeout, drain timeout: by state */
 	/* One for each, for whoever arms a timer again puts off what it was armed for. */
@@ -438,8 +440,6 @@ private:
 	struct rds_timer pause_;     /* end of a receive pause */
 	struct rds_timer map_timer_; /* another try to get memory for hello or a congestion map */
 	struct rds_timer ack_timer_; /* what was received is to be acknowledged by then */
-	uint32_t backoff_ms_ = 0;    /* worker */
-	bool retry_armed_ = false;   /* worker */
 	bool hello_due_ = false;     /* up, and not open_ before there is memory for it; worker */
 	bool passive_open_ = false;  /* the peer opened this one; worker, before it is open_ */
 	bool tells_ = false;	     /* counted in fcong's told_by; worker */

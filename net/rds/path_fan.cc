@@ -93,7 +93,7 @@ void rds_conn::nudge_others(bool waiting)
 {
 	for_each_path([waiting](rds::Path &p) {
 		if (p.index && (p.state() == rds::PathState::kUp ||
-				(waiting && (p.has_queued() || p.owes_call.load()))))
+				(waiting && (p.has_queued() || p.dial().owes()))))
 			p.post(rds::kEvKnocked);
 	});
 }
@@ -186,12 +186,10 @@ uint64_t rds_path::reserve_locked()
 
 void rds_path::call()
 {
-	uint64_t now = rds_now_ns(), last = called_ns_.load();
+	uint64_t now = rds_now_ns();
 
-	if (state() != rds::PathState::kDown || (last && now - last < rds::kCallPauseNs))
-		return;
-	called_ns_.store(now);
-	want();
+	if (state() == rds::PathState::kDown && dial_.may_ask(now))
+		want();
 }
 
 /* A further path may connect: its peer knows, or will know at once, which path it is called for. */

@@ -28,6 +28,8 @@ STRANGERS = "net/rds/conn_strangers.cc"
 XMIT = "net/rds/path_xmit.cc"
 PATH_H = "net/rds/path.h"
 PATH = "net/rds/path.cc"
+DIAL_H = "net/rds/dial.h"
+DIAL = "net/rds/dial.cc"
 CONN = "net/rds/conn_table.cc"
 CONG = "net/rds/cong.cc"
 SEND = "net/rds/socket_send.cc"
@@ -90,7 +92,7 @@ MUTANTS = [
     Mutant("seq-stuck", "every message gets the same number", QUEUE,
            "tx_seq_.store(seq + 1);", ""),
     Mutant("want", "a message queued while down wakes nobody", PATH_H,
-           "!wanted_.exchange(true)) post(rds::kEvWant);", "!wanted_.exchange(true)) {}"),
+           "dial_.want()) post(rds::kEvWant);", "dial_.want()) {}"),
     Mutant("room-kick", "room after no room starts nobody", QUEUE,
            "if (kick) post(rds::kEvSend); } /* * A message", "(void)kick; } /* * A message"),
     Mutant("room-mark", "room that comes before the sender noted that there was none", QUEUE,
@@ -153,12 +155,12 @@ MUTANTS = [
            "if (why == RDS_DROP_ADMIN) end_in_order(why); else drop_reason_.store(why);",
            "drop_reason_.store(why);"),
     Mutant("retry-timer", "no timer for the next attempt to connect", PATH,
-           "arm(why == RDS_DROP_KNOCKED ? rds::kKnockPauseNs : pause_us * kNsPerUs);",
-           "(void)pause_us;"),
+           "if (plan.what != rds::Dial::kRest) arm(plan.in_ns);",
+           "if (plan.what == rds::Dial::kTell) arm(plan.in_ns);"),
     Mutant("retry-queue", "going down nobody looks whether messages wait", PATH,
-           "waiting = !queue_.empty() && !conn.passive.load();", "waiting = false;"),
-    Mutant("retry-wanted", "down, but still marked as being looked after", PATH,
-           "wanted_.store(false); {", "{"),
+           ".waiting = has_messages(),", ".waiting = false,"),
+    Mutant("retry-wanted", "down, but still marked as being looked after", DIAL_H,
+           "state_.store(State::kIdle); return plan(look());", "return plan(look());"),
     Mutant("knock", "a knock is ignored", "net/rds/path_api.cc",
            "path->post(rds::kEvKnocked);", ""),
     Mutant("accepted-while-down", "accepted while the old one closes: forgotten", PATH,
@@ -242,9 +244,9 @@ MUTANTS = [
            "if (p.index && !first().knows(hello.gen)) {", "if (false) {"),
     Mutant("led", "a path connects before its peer can know what for", PATH,
            "if (led())", "if (true)"),
-    Mutant("path-asks", "a path that had nothing to wait for does not ask again", PATH,
-           "retry_armed_ = false; /* (1) From here on",
-           "/* (1) From here on"),
+    Mutant("path-asks", "a path that had nothing to wait for does not ask again", DIAL_H,
+           "state_.store(State::kIdle); return plan(look());",
+           "if (!is_waiting()) state_.store(State::kIdle); return plan(look());"),
     Mutant("path-closing", "a path is made while its connection is killed", CONN,
            "if (closing || !call_off()) return rds::Status::fail(rds::err::kEnetunreach);", ""),
     # ---- congestion ----
@@ -395,11 +397,11 @@ MUTANTS = [
            "else if (peer_parts() && peer_knows_all())"),
     Mutant("idle-both", "the peer's end at the moment of ours is no answer", PATH,
            "bool both = drop_reason_.load() == RDS_DROP_PEER_CLOSED;", "bool both = false;"),
-    Mutant("idle-unanswered", "nobody asks for an end that did not come", PATH,
-           "bool unanswered = why == RDS_DROP_IDLE && !parted.load();",
+    Mutant("idle-unanswered", "nobody asks for an end that did not come", DIAL,
+           "bool unanswered = t.why == RDS_DROP_IDLE && !t.parted;",
            "bool unanswered = false;"),
     Mutant("idle-owed", "a call that path 0 held up is forgotten", FAN,
-           "p.has_queued() || p.owes_call.load()", "p.has_queued()"),
+           "p.has_queued() || p.dial().owes()", "p.has_queued()"),
     Mutant("retire-lost", "a path is asked to retire and not told", IDLE,
            "retirement.store(rds::Retirement::kAsked); post(rds::kEvRetire);",
            "retirement.store(rds::Retirement::kAsked);"),
@@ -431,8 +433,8 @@ MUTANTS = [
            "if (c.asked || now < c.not_before_ns)"),
     Mutant("stranger-late-claim", "a socket's message is on a connection that counts as a peer's",
            SEND, "c->claim(); /* before", "/* before"),
-    Mutant("stranger-calls", "a stranger that knocked once is called for ever", PATH,
-           "(calls.load() >= rds::kStrangerCalls && !conn.has_reached())", "false"),
+    Mutant("stranger-calls", "a stranger that knocked once is called for ever", DIAL,
+           "(t.stranger && calls_.load() >= kStrangerCalls)", "false"),
     Mutant("stranger-numbers", "our numbers begin anew for a peer that cannot tell", STRANGERS,
            "net_->first_seq.store(next);", "(void)next;"),
     Mutant("tomb-forgotten", "a one-way sender's numbers are forgotten", STRANGERS,
