@@ -363,7 +363,7 @@ void rds_path::step_retire()
 		go_down(RDS_DROP_IDLE);
 	}
 
-	bool may = state() == rds::PathState::kDown && may_retire() && !accepted_.load_acquire();
+	bool may = state() == rds::PathState::kDown && may_retire() && accepted_.empty();
 
 	{
 		rds::Guard g(lock);

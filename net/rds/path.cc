@@ -79,16 +79,9 @@ void rds_path::end_in_order(unsigned int why)
 
 void rds_path::accepted(void *handle)
 {
-	void *older = accepted_.exchange(handle);
-
-	/* The newest is the one that the peer still has. */
-	if (older)
-		conn.trans.discard(older);
+	/* The newest is the one that the peer still has; a dead path has none. */
+	discard(accepted_.put(static_cast<rds::Accepted *>(handle)));
 	post(rds::kEvAccepted);
-	/* Too late for its worker, and perhaps for bury(): then our exchange came after theirs, and
-	 * what they had stored before is seen. */
-	if (state() == PathState::kDead)
-		discard_accepted();
 }
 
 void rds_path::pause_recv()
@@ -148,8 +141,9 @@ uint32_t rds_path::step(uint32_t ev)
 	/* Messages that the other paths have queued come first; the last of them posts. */
 	if (!index && conn.folding.load())
 		return ev;
-	/* A late event: what it tells of was adopted between accepted()'s exchange and its post. */
-	if (ev & rds::kEvAccepted && !accepted_.load_acquire())
+	/* A late event: what it tells of was adopted after accepted() had put it, and before it
+	 * posted. */
+	if (ev & rds::kEvAccepted && accepted_.empty())
 		ev &= ~uint32_t{rds::kEvAccepted};
 	switch (state()) {
 	case PathState::kDown:
@@ -276,7 +270,7 @@ uint32_t rds_path::step_die(uint32_t ev)
 	close_down(RDS_DROP_DESTROY);
 	reset_queue(true);
 	enter(PathState::kDead, RDS_DROP_DESTROY);
-	discard_accepted();
+	discard(accepted_.close());
 	return 0;
 }
 
@@ -287,7 +281,7 @@ uint32_t rds_path::step_fold(uint32_t ev)
 	close_down(RDS_DROP_PATHS);
 	reset_queue(false);
 	disarm();
-	discard_accepted();
+	discard(accepted_.take());
 	dial_.stop();
 	dial_.owe_nothing();
 	conn.first().take_over(*this, conn.fold_seq);
@@ -368,7 +362,7 @@ void rds_path::start_connect()
 /* Takes over what was accepted; false when there is nothing alive. */
 bool rds_path::adopt()
 {
-	void *handle = accepted_.exchange(nullptr);
+	rds::Accepted *handle = accepted_.take();
 
 	if (!handle)
 		return false;
@@ -430,10 +424,10 @@ void rds_path::go_down(unsigned int why)
 		if (!parted.load())
 			conn.nudge_others(answered);
 	}
-	if (accepted_.load_acquire())
-		post(rds::kEvAccepted);
-	else
+	if (accepted_.empty())
 		schedule_retry(why);
+	else
+		post(rds::kEvAccepted);
 	if (conn.is_stranger())
 		conn.hurry();
 }
@@ -544,5 +538,4 @@ void rds_path::bury()
 	rds_timer_cancel_sync(&map_timer_);
 	rds_timer_cancel_sync(&ack_timer_);
 	rds_work_cancel_sync(&work_);
-	discard_accepted();
 }

@@ -51,6 +51,7 @@
 
 #include "dial.h"
 #include "held.h"
+#include "slot.h"
 #include "tombs.h"
 #include "transport.h"
 
@@ -58,6 +59,9 @@ namespace rds
 {
 
 enum class PathState : uint32_t { kDown = 0, kConnecting, kDisconnecting, kUp, kDead };
+
+/* A connection that the peer has opened, as the transport knows it. */
+struct Accepted;
 
 /* Bits of events_; several may be pending, none is lost, each is idempotent. */
 enum PathEvent : uint32_t {
@@ -363,7 +367,7 @@ private:
 	rds::Dial::Terms terms(unsigned int why);
 	bool quiesce() RDS_EXCLUDES(lock);
 	bool quiesce_idle() RDS_EXCLUDES(lock);
-	bool discard_accepted();
+	bool discard(rds::Accepted *handle);
 	void send_probe();
 	bool must_yield(uint32_t ev);
 	void ask();
@@ -430,8 +434,8 @@ private:
 	rds::Atomic<uint32_t> state_; /* a PathState; run() alone writes */
 	rds::Atomic<uint32_t> events_;
 	rds::Atomic<uint32_t> drop_reason_;
-	rds::Atomic<void *> accepted_;
-	rds::Atomic<bool> spoken_; /* the peer has said something on this connection */
+	rds::Slot<rds::Accepted> accepted_; /* closed by step_die() */
+	rds::Atomic<bool> spoken_;	    /* the peer has said something on this connection */
 	rds::Dial dial_;
 	struct rds_work work_;
 	struct rds_timer timer_; /* back-off, connect timeout, drain timeout: by state */

@@ -14,7 +14,7 @@
  */
 bool rds_path::must_yield(uint32_t ev)
 {
-	if (!accepted_.load_acquire())
+	if (accepted_.empty())
 		return false;
 	if (conn.trans.ended && conn.trans.ended(priv))
 		return true; /* what came before its end is yet to be read, no more */
@@ -47,15 +47,13 @@ void rds_path::refuse_newcomer()
 {
 	asking_ = false;
 	disarm();
-	if (discard_accepted())
+	if (discard(accepted_.take()))
 		conn.net.count(RDS_S_conn_takeover_refused);
 }
 
 /* True if there was one. */
-bool rds_path::discard_accepted()
+bool rds_path::discard(rds::Accepted *handle)
 {
-	void *handle = accepted_.exchange(nullptr);
-
 	if (handle)
 		conn.trans.discard(handle);
 	return handle;

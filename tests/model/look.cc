@@ -92,7 +92,7 @@ void add_queue(Digest &d, rds::Path &p)
 void add_state(Digest &d, rds::Path &p)
 {
 	d.add(p.index, p.state(), (p.*reach(path_events())).load(),
-	      (p.*reach(path_drop_reason())).load(), !!(p.*reach(path_accepted())).load(),
+	      (p.*reach(path_drop_reason())).load(), !(p.*reach(path_accepted())).empty(),
 	      (p.*reach(path_spoken())).load(), (p.*reach(path_dial()).*reach(dial_state())).load(),
 	      p.*reach(path_dial()).*reach(dial_backoff()) != 0, p.*reach(path_hello_due()),
 	      p.*reach(path_passive_open()), p.*reach(path_asking()));
