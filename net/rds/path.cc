@@ -32,99 +32,6 @@ bool is_orderly(uint32_t why)
 
 } // namespace
 
-rds_path::rds_path(struct rds_conn &conn, unsigned int index)
-	: conn(conn), index(static_cast<uint8_t>(index)),
-	  first_seq_(index ? 1 : conn.net.first_seq.load()),
-	  lock(index ? RDS_RANK_LANE : RDS_RANK_PATH), delivered_(first_seq_ - 1),
-	  tx_seq_(first_seq_)
-{
-	rds_work_init(&work_, work_fn, RDS_WORK_LEAF);
-	rds_timer_init(&timer_, timer_fn);
-	rds_timer_init(&flush_, flush_fn);
-	rds_timer_init(&pause_, pause_fn);
-	rds_timer_init(&map_timer_, map_fn);
-	rds_timer_init(&ack_timer_, ack_fn);
-	fresh_stream();
-}
-
-/* ---- posting, from any context (timers: hardirq) ---- */
-
-void rds_path::post(uint32_t events)
-{
-	/* A path is buried, its work cancelled, a grace period after its death. */
-	rds::RcuReader rcu;
-
-	if (state() == PathState::kDead)
-		return;
-	events_.fetch_or(events);
-	rds_work_queue(&work_);
-}
-
-void rds_path::drop(enum rds_drop_reason why)
-{
-	/* That it is to end in order is no news for one that ends, and must not hide what is. */
-	if (why == RDS_DROP_ADMIN)
-		end_in_order(why);
-	else
-		drop_reason_.store(why);
-	post(rds::kEvDrop);
-}
-
-void rds_path::end_in_order(unsigned int why)
-{
-	uint32_t none = RDS_DROP_NONE;
-
-	(void)drop_reason_.compare_exchange(none, why);
-}
-
-void rds_path::accepted(void *handle)
-{
-	/* The newest is the one that the peer still has; a dead path has none. */
-	discard(accepted_.put(static_cast<rds::Accepted *>(handle)));
-	post(rds::kEvAccepted);
-}
-
-void rds_path::pause_recv()
-{
-	rds_timer_arm(&pause_, rds::kRetryNs);
-}
-
-void rds_path::work_fn(struct rds_work *w)
-{
-	rds::container_of(w, &rds_path::work_)->run();
-}
-
-void rds_path::timer_fn(struct rds_timer *t)
-{
-	rds::container_of(t, &rds_path::timer_)->post(rds::kEvTimer);
-}
-
-void rds_path::flush_fn(struct rds_timer *t)
-{
-	rds::container_of(t, &rds_path::flush_)->post(rds::kEvSend);
-}
-
-void rds_path::pause_fn(struct rds_timer *t)
-{
-	rds::container_of(t, &rds_path::pause_)->post(rds::kEvRecvRetry);
-}
-
-void rds_path::map_fn(struct rds_timer *t)
-{
-	rds::container_of(t, &rds_path::map_timer_)->post(rds::kEvSend);
-}
-
-/* ---- the worker ---- */
-
-void rds_path::run()
-{
-	uint32_t rest = step(events_.exchange(0));
-
-	/* Left for when the token comes back: its release queues us again. */
-	if (rest)
-		events_.fetch_or(rest);
-}
-
 uint32_t rds_path::step(uint32_t ev)
 {
 	if (state() == PathState::kDead)
@@ -271,25 +178,6 @@ uint32_t rds_path::step_die(uint32_t ev)
 	reset_queue(true);
 	enter(PathState::kDead, RDS_DROP_DESTROY);
 	discard(accepted_.close());
-	return 0;
-}
-
-uint32_t rds_path::step_fold(uint32_t ev)
-{
-	if (!quiesce())
-		return ev;
-	close_down(RDS_DROP_PATHS);
-	reset_queue(false);
-	disarm();
-	discard(accepted_.take());
-	dial_.stop();
-	dial_.owe_nothing();
-	conn.first().take_over(*this, conn.fold_seq);
-	/* The peer whose numbers these were is no more. */
-	parted.store(true);
-	conn.folded();
-	if (ev & rds::kEvRetire)
-		step_retire();
 	return 0;
 }
 
@@ -451,19 +339,6 @@ void rds_path::forget_connection()
 		rds::CongTable::lost_peer(conn.net, *conn.fcong);
 }
 
-/* A timer event of an earlier state must not be taken for this one's. */
-void rds_path::disarm()
-{
-	rds_timer_cancel_sync(&timer_);
-	events_.fetch_and(~uint32_t{rds::kEvTimer});
-}
-
-void rds_path::arm(uint64_t ns)
-{
-	disarm();
-	rds_timer_arm(&timer_, ns);
-}
-
 /* The path is down: calls the peer after a pause, or leaves that to whoever needs it. */
 void rds_path::schedule_retry(unsigned int why)
 {
@@ -504,38 +379,4 @@ bool rds_path::quiesce_idle()
 		return false;
 	open_ = false;
 	return true;
-}
-
-/* Tells a peer of mainline's how many paths we use, and makes a stale connection show itself. */
-void rds_path::send_probe()
-{
-	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
-
-	if (!m)
-		return; /* the peer falls back to one path by itself */
-	rds::wire::encode(m->hdr, 0, rds::kProbePort, rds::kPingPort, 0);
-	(void)rds::wire::ExtWriter(m->hdr).npaths(rds::kMainlinePaths);
-	m->flags = rds::kMsgOnce;
-	if (!enqueue(m, false, false).ok())
-		rds::message_put(m);
-}
-
-void rds_path::await_death()
-{
-	while (state() != PathState::kDead) {
-		rds_work_flush(&work_);
-		if (state() != PathState::kDead)
-			rds_rcu_sync(); /* a sender has the token: give it time */
-	}
-}
-
-/* A poster sees kDead from now on; one that saw less has posted before the grace period ended. */
-void rds_path::bury()
-{
-	rds_timer_cancel_sync(&timer_);
-	rds_timer_cancel_sync(&flush_);
-	rds_timer_cancel_sync(&pause_);
-	rds_timer_cancel_sync(&map_timer_);
-	rds_timer_cancel_sync(&ack_timer_);
-	rds_work_cancel_sync(&work_);
 }

@@ -157,7 +157,7 @@ struct rds_path final {
 	/* The caller holds the token; it is given back before this returns. */
 	void transmit() RDS_EXCLUDES(lock);
 
-	/* -- state (path.cc).  Any context -- */
+	/* -- state (path_worker.cc).  Any context -- */
 	void post(uint32_t events);
 	void drop(enum rds_drop_reason why);
 	void accepted(void *handle);
@@ -331,27 +331,25 @@ private:
 		uint64_t told;	/* ... up to here */
 	};
 
-	/* path.cc */
+	/* path_worker.cc */
 	static void work_fn(struct rds_work *w);
 	static void timer_fn(struct rds_timer *t);
 	static void flush_fn(struct rds_timer *t);
 	static void pause_fn(struct rds_timer *t);
 	static void map_fn(struct rds_timer *t);
+	void end_in_order(unsigned int why);
 	void run();
+	void disarm();
+	void arm(uint64_t ns);
+
+	/* path.cc */
 	uint32_t step(uint32_t ev);
 	uint32_t step_down(uint32_t ev);
 	uint32_t step_connecting(uint32_t ev);
 	uint32_t step_up(uint32_t ev);
 	uint32_t step_disconnecting(uint32_t ev);
 	uint32_t step_die(uint32_t ev);
-	uint32_t step_fold(uint32_t ev);
-	void step_retire() RDS_EXCLUDES(lock);
-	bool may_retire() const;
-	bool stays_retired(uint32_t ev) RDS_EXCLUDES(lock);
-	bool take_back_locked() RDS_REQUIRES(lock);
 	void close_down(unsigned int why);
-	void end_in_order(unsigned int why);
-	bool led();
 	void enter(rds::PathState to, unsigned int why);
 	void start_connect();
 	void end_connection(unsigned int why);
@@ -361,12 +359,18 @@ private:
 	void go_down(unsigned int why);
 	void hear_of_ports();
 	void forget_connection();
-	void disarm();
-	void arm(uint64_t ns);
 	void schedule_retry(unsigned int why);
 	rds::Dial::Terms terms(unsigned int why);
 	bool quiesce() RDS_EXCLUDES(lock);
 	bool quiesce_idle() RDS_EXCLUDES(lock);
+
+	/* conn_idle.cc */
+	void step_retire() RDS_EXCLUDES(lock);
+	bool may_retire() const;
+	bool stays_retired(uint32_t ev) RDS_EXCLUDES(lock);
+	bool take_back_locked() RDS_REQUIRES(lock);
+
+	/* path_takeover.cc */
 	bool discard(rds::Accepted *handle);
 	void send_probe();
 	bool must_yield(uint32_t ev);
@@ -393,6 +397,8 @@ private:
 	void ask_for_ack(Batch &b, unsigned int first) RDS_REQUIRES(lock);
 
 	/* path_fan.cc */
+	bool led();
+	uint32_t step_fold(uint32_t ev);
 	void take_over(rds_path &from, uint64_t seq) RDS_EXCLUDES(lock, from.lock);
 
 	/* path_queue.cc */

@@ -241,6 +241,26 @@ void rds_path::take_over(rds_path &from, uint64_t seq)
 	finish(done);
 }
 
+/* Worker: all that this path has is path 0's from here on. */
+uint32_t rds_path::step_fold(uint32_t ev)
+{
+	if (!quiesce())
+		return ev;
+	close_down(RDS_DROP_PATHS);
+	reset_queue(false);
+	disarm();
+	discard(accepted_.take());
+	dial_.stop();
+	dial_.owe_nothing();
+	conn.first().take_over(*this, conn.fold_seq);
+	/* The peer whose numbers these were is no more. */
+	parted.store(true);
+	conn.folded();
+	if (ev & rds::kEvRetire)
+		step_retire();
+	return 0;
+}
+
 /* All from number @first on, which many may have. */
 void rds_path::renumber_locked(uint64_t first)
 {

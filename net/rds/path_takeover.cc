@@ -43,6 +43,20 @@ void rds_path::ask()
 	send_probe();
 }
 
+/* Tells a peer of mainline's how many paths we use, and makes a stale connection show itself. */
+void rds_path::send_probe()
+{
+	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
+
+	if (!m)
+		return; /* the peer falls back to one path by itself */
+	rds::wire::encode(m->hdr, 0, rds::kProbePort, rds::kPingPort, 0);
+	(void)rds::wire::ExtWriter(m->hdr).npaths(rds::kMainlinePaths);
+	m->flags = rds::kMsgOnce;
+	if (!enqueue(m, false, false).ok())
+		rds::message_put(m);
+}
+
 void rds_path::refuse_newcomer()
 {
 	asking_ = false;

@@ -28,6 +28,7 @@ STRANGERS = "net/rds/conn_strangers.cc"
 XMIT = "net/rds/path_xmit.cc"
 PATH_H = "net/rds/path.h"
 PATH = "net/rds/path.cc"
+WORKER = "net/rds/path_worker.cc"
 DIAL_H = "net/rds/dial.h"
 DIAL = "net/rds/dial.cc"
 CONN = "net/rds/conn_table.cc"
@@ -151,7 +152,7 @@ MUTANTS = [
            "if (!quiesce()) return ev; end_connection(", "(void)quiesce(); end_connection("),
     Mutant("not-orderly", "a reset that was asked for does not wait for the peer", PATH,
            "(why == RDS_DROP_ADMIN && peer() != rds::Peer::kAcks)) {", "false) {"),
-    Mutant("drop-hidden", "a wish to end hides that the connection broke", PATH,
+    Mutant("drop-hidden", "a wish to end hides that the connection broke", WORKER,
            "if (why == RDS_DROP_ADMIN) end_in_order(why); else drop_reason_.store(why);",
            "drop_reason_.store(why);"),
     Mutant("retry-timer", "no timer for the next attempt to connect", PATH,
@@ -166,7 +167,7 @@ MUTANTS = [
     Mutant("accepted-while-down", "accepted while the old one closes: forgotten", PATH,
            "if (accepted_.empty()) schedule_retry(why); else post(rds::kEvAccepted);",
            "schedule_retry(why);"),
-    Mutant("accepted-leak", "an accepted connection that a newer one replaces is leaked", PATH,
+    Mutant("accepted-leak", "an accepted connection that a newer one replaces is leaked", WORKER,
            "discard(accepted_.put(static_cast<rds::Accepted *>(handle)));",
            "if (auto *left = accepted_.put(static_cast<rds::Accepted *>(handle)); left == handle) discard(left);"),
     Mutant("recv-retry", "receiving never goes on after a pause", PATH,
@@ -175,22 +176,22 @@ MUTANTS = [
            "if (ev & rds::kEvSend && hello_due_)"),
     Mutant("hello-close", "without memory for hello nobody tries again", PATH,
            "if (ev & rds::kEvSend && hello_due_) greet();", ""),
-    Mutant("recv-timer", "the pause of a receiver gets no timer", PATH,
+    Mutant("recv-timer", "the pause of a receiver gets no timer", WORKER,
            "rds_timer_arm(&pause_, rds::kRetryNs);", ""),
-    Mutant("pause-flush", "every flush ends a receiver's pause", PATH,
+    Mutant("pause-flush", "every flush ends a receiver's pause", WORKER,
            "rds::container_of(t, &rds_path::flush_)->post(rds::kEvSend);",
            "rds::container_of(t, &rds_path::flush_)->post(rds::kEvSend | rds::kEvRecvRetry);"),
     Mutant("pause-map", "a try for a map puts off a stream's messages", XMIT,
            "rds_timer_arm(&map_timer_, rds::kRetryNs);", "rds_timer_arm(&flush_, rds::kRetryNs);"),
-    Mutant("rest-events", "events left for later are forgotten", PATH,
+    Mutant("rest-events", "events left for later are forgotten", WORKER,
            "if (rest) events_.fetch_or(rest);", "(void)rest;"),
     Mutant("die-up", "a path dies while it ends its connection", PATH,
            "close_down(RDS_DROP_DESTROY); reset_queue(true);", "reset_queue(true);"),
     Mutant("kill-rcu", "a path is torn down while somebody may still post to it", CONN,
            "each([](Path &p) { p.await_death(); }); rds_rcu_sync();",
            "each([](Path &p) { p.await_death(); });"),
-    Mutant("post-dead", "a dead path takes events", PATH,
-           "if (state() == PathState::kDead) return; events_.fetch_or(events);",
+    Mutant("post-dead", "a dead path takes events", WORKER,
+           "if (state() == rds::PathState::kDead) return; events_.fetch_or(events);",
            "events_.fetch_or(events);"),
     # ---- connections ----
     Mutant("conn-rcu", "a connection is freed without a grace period", CONN,
