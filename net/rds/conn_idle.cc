@@ -363,7 +363,7 @@ void rds_path::step_retire()
 		go_down(RDS_DROP_IDLE);
 	}
 
-	bool may = state() == rds::PathState::kDown && may_retire() && !accepted_.load_acquire();
+	bool may = state() == rds::PathState::kDown && may_retire() && accepted_.empty();
 
 	{
 		rds::Guard g(lock);
@@ -375,13 +375,11 @@ void rds_path::step_retire()
 		retirement.store(may ? rds::Retirement::kGranted : rds::Retirement::kRefused);
 		if (may) {
 			end_ = rds::PathEnd::kRetired;
-			wanted_.store(false); /* who takes it back says so anew */
+			dial_.stop(); /* a task that takes it back says so anew */
 		}
 	}
-	if (may) {
+	if (may)
 		disarm(); /* nobody would hear it */
-		retry_armed_ = false;
-	}
 }
 
 /* Retired, and something happens: is that none of its business any more?  Worker. */

@@ -214,8 +214,8 @@ bool rds_path::is_resting() const
 
 	if (now != rds::PathState::kDown && now != rds::PathState::kConnecting)
 		return false;
-	return calls.load() >= rds::kStrangerCalls ||
-	       (now == rds::PathState::kDown && !wanted_.load());
+	return dial_.calls() >= rds::kStrangerCalls ||
+	       (now == rds::PathState::kDown && dial_.is_idle());
 }
 
 bool rds_path::is_mute(uint64_t now) const
@@ -226,7 +226,7 @@ bool rds_path::is_mute(uint64_t now) const
 
 bool rds_path::is_calling() const
 {
-	return wanted_.load() && !peer_gen_.load();
+	return !dial_.is_idle() && !peer_gen_.load();
 }
 
 /* Pongs and the like are nobody's; and passive is a connection that no socket has used. */

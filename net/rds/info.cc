@@ -48,7 +48,7 @@ struct rds_path_info describe(const Path &p)
 		.transport = p.conn.trans.name,
 		.state = kStateNames[static_cast<unsigned int>(p.state())],
 		.last_reason = kReasonNames[p.last_reason.load()],
-		.attempts = p.attempts.load(),
+		.attempts = p.dial().attempts(),
 		.resets = p.resets.load(),
 		.index = p.index,
 		.tos = p.conn.tos};

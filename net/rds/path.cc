@@ -13,7 +13,6 @@ namespace
 
 using rds::PathState;
 
-constexpr uint64_t kNsPerUs = 1000;
 /* Events that a closed connection may have left behind: void for the next one. */
 constexpr uint32_t kConnectionEvents =
 	rds::kEvDrop | rds::kEvConnected | rds::kEvDrained | rds::kEvRecvRetry | rds::kEvHeard;
@@ -33,106 +32,6 @@ bool is_orderly(uint32_t why)
 
 } // namespace
 
-rds_path::rds_path(struct rds_conn &conn, unsigned int index)
-	: conn(conn), index(static_cast<uint8_t>(index)),
-	  first_seq_(index ? 1 : conn.net.first_seq.load()),
-	  lock(index ? RDS_RANK_LANE : RDS_RANK_PATH), queue_(first_seq_),
-	  delivered_(first_seq_ - 1)
-{
-	rds_work_init(&work_, work_fn, RDS_WORK_LEAF);
-	rds_timer_init(&timer_, timer_fn);
-	rds_timer_init(&flush_, flush_fn);
-	rds_timer_init(&pause_, pause_fn);
-	rds_timer_init(&map_timer_, map_fn);
-	rds_timer_init(&ack_timer_, ack_fn);
-	fresh_stream();
-}
-
-/* ---- posting, from any context (timers: hardirq) ---- */
-
-void rds_path::post(uint32_t events)
-{
-	/* A path is buried, its work cancelled, a grace period after its death. */
-	rds::RcuReader rcu;
-
-	if (state() == PathState::kDead)
-		return;
-	events_.fetch_or(events);
-	rds_work_queue(&work_);
-}
-
-void rds_path::drop(enum rds_drop_reason why)
-{
-	/* That it is to end in order is no news for one that ends, and must not hide what is. */
-	if (why == RDS_DROP_ADMIN)
-		end_in_order(why);
-	else
-		drop_reason_.store(why);
-	post(rds::kEvDrop);
-}
-
-void rds_path::end_in_order(unsigned int why)
-{
-	uint32_t none = RDS_DROP_NONE;
-
-	(void)drop_reason_.compare_exchange(none, why);
-}
-
-void rds_path::accepted(void *handle)
-{
-	void *older = accepted_.exchange(handle);
-
-	/* The newest is the one that the peer still has. */
-	if (older)
-		conn.trans.discard(older);
-	post(rds::kEvAccepted);
-	/* Too late for its worker, and perhaps for bury(): then our exchange came after theirs, and
-	 * what they had stored before is seen. */
-	if (state() == PathState::kDead)
-		discard_accepted();
-}
-
-void rds_path::pause_recv()
-{
-	rds_timer_arm(&pause_, rds::kRetryNs);
-}
-
-void rds_path::work_fn(struct rds_work *w)
-{
-	rds::container_of(w, &rds_path::work_)->run();
-}
-
-void rds_path::timer_fn(struct rds_timer *t)
-{
-	rds::container_of(t, &rds_path::timer_)->post(rds::kEvTimer);
-}
-
-void rds_path::flush_fn(struct rds_timer *t)
-{
-	rds::container_of(t, &rds_path::flush_)->post(rds::kEvSend);
-}
-
-void rds_path::pause_fn(struct rds_timer *t)
-{
-	rds::container_of(t, &rds_path::pause_)->post(rds::kEvRecvRetry);
-}
-
-void rds_path::map_fn(struct rds_timer *t)
-{
-	rds::container_of(t, &rds_path::map_timer_)->post(rds::kEvSend);
-}
-
-/* ---- the worker ---- */
-
-void rds_path::run()
-{
-	uint32_t rest = step(events_.exchange(0));
-
-	/* Left for when the token comes back: its release queues us again. */
-	if (rest)
-		events_.fetch_or(rest);
-}
-
 uint32_t rds_path::step(uint32_t ev)
 {
 	if (state() == PathState::kDead)
@@ -149,8 +48,9 @@ uint32_t rds_path::step(uint32_t ev)
 	/* Messages that the other paths have queued come first; the last of them posts. */
 	if (!index && conn.folding.load())
 		return ev;
-	/* A late event: what it tells of was adopted between accepted()'s exchange and its post. */
-	if (ev & rds::kEvAccepted && !accepted_.load_acquire())
+	/* A late event: what it tells of was adopted after accepted() had put it, and before it
+	 * posted. */
+	if (ev & rds::kEvAccepted && accepted_.empty())
 		ev &= ~uint32_t{rds::kEvAccepted};
 	switch (state()) {
 	case PathState::kDown:
@@ -176,11 +76,9 @@ uint32_t rds_path::step_down(uint32_t ev)
 			schedule_retry(RDS_DROP_ERROR); /* it died while it waited */
 		return 0;
 	}
-	if (ev & (rds::kEvKnocked | rds::kEvTimer) || (ev & rds::kEvWant && !retry_armed_)) {
-		if (ev & rds::kEvKnocked) {
-			backoff_ms_ = 0;
-			calls.store(0);
-		}
+	if (ev & (rds::kEvKnocked | rds::kEvTimer) || (ev & rds::kEvWant && !dial_.is_waiting())) {
+		if (ev & rds::kEvKnocked)
+			dial_.knocked();
 		if (led())
 			start_connect();
 		else
@@ -279,27 +177,7 @@ uint32_t rds_path::step_die(uint32_t ev)
 	close_down(RDS_DROP_DESTROY);
 	reset_queue(true);
 	enter(PathState::kDead, RDS_DROP_DESTROY);
-	discard_accepted();
-	return 0;
-}
-
-uint32_t rds_path::step_fold(uint32_t ev)
-{
-	if (!quiesce())
-		return ev;
-	close_down(RDS_DROP_PATHS);
-	reset_queue(false);
-	disarm();
-	discard_accepted();
-	retry_armed_ = false;
-	wanted_.store(false);
-	owes_call.store(false);
-	conn.first().take_over(*this, conn.fold_seq);
-	/* The peer whose numbers these were is no more. */
-	parted.store(true);
-	conn.folded();
-	if (ev & rds::kEvRetire)
-		step_retire();
+	discard(accepted_.close());
 	return 0;
 }
 
@@ -346,12 +224,9 @@ void rds_path::enter(PathState to, unsigned int why)
 
 	if (!legal(from, to))
 		rds_bug("illegal change of a path's state");
-	if (to == PathState::kConnecting)
-		attempts.fetch_add(1);
 	if (from == PathState::kUp) {
 		resets.fetch_add(1);
-		if (rds_now_ns() - up_ns.load() >= rds::kSteadyNs)
-			calls.store(0);
+		dial_.was_up(rds_now_ns() - up_ns.load());
 	}
 	/* An orderly end keeps the reason that it began with. */
 	if (why != RDS_DROP_NONE && from != PathState::kDisconnecting)
@@ -362,9 +237,7 @@ void rds_path::enter(PathState to, unsigned int why)
 
 void rds_path::start_connect()
 {
-	retry_armed_ = false;
-	wanted_.store(true);
-	calls.fetch_add(1);
+	dial_.begin();
 	fresh_stream();
 	enter(PathState::kConnecting, RDS_DROP_NONE);
 	arm(rds::kConnectTimeoutNs);
@@ -377,7 +250,7 @@ void rds_path::start_connect()
 /* Takes over what was accepted; false when there is nothing alive. */
 bool rds_path::adopt()
 {
-	void *handle = accepted_.exchange(nullptr);
+	rds::Accepted *handle = accepted_.take();
 
 	if (!handle)
 		return false;
@@ -396,7 +269,7 @@ void rds_path::fresh_stream()
 	drop_reason_.store(RDS_DROP_NONE);
 	heard.store(false);
 	spoken_.store(false);
-	owes_call.store(false);
+	dial_.owe_nothing();
 	passive_open_ = asking_ = hello_due_ = false;
 	answered_ns_ = 0;
 	arriving.store(0);
@@ -408,7 +281,7 @@ void rds_path::fresh_stream()
 
 void rds_path::come_up()
 {
-	retry_armed_ = false;
+	dial_.up();
 	up_ns.store(rds_now_ns());
 	cong_due_ = true; /* nobody has the token yet */
 	disarm();	  /* the connect's: up, it would mean "no answer" */
@@ -429,7 +302,7 @@ void rds_path::go_down(unsigned int why)
 	bool answered = heard.exchange(false);
 
 	if (answered)
-		backoff_ms_ = 0;
+		dial_.answered();
 	if (!index) {
 		if (conn.fold_wanted.load()) {
 			conn.begin_fold();
@@ -439,10 +312,10 @@ void rds_path::go_down(unsigned int why)
 		if (!parted.load())
 			conn.nudge_others(answered);
 	}
-	if (accepted_.load_acquire())
-		post(rds::kEvAccepted);
-	else
+	if (accepted_.empty())
 		schedule_retry(why);
+	else
+		post(rds::kEvAccepted);
 	if (conn.is_stranger())
 		conn.hurry();
 }
@@ -466,64 +339,26 @@ void rds_path::forget_connection()
 		rds::CongTable::lost_peer(conn.net, *conn.fcong);
 }
 
-/* A timer event of an earlier state must not be taken for this one's. */
-void rds_path::disarm()
-{
-	rds_timer_cancel_sync(&timer_);
-	events_.fetch_and(~uint32_t{rds::kEvTimer});
-}
-
-void rds_path::arm(uint64_t ns)
-{
-	disarm();
-	rds_timer_arm(&timer_, ns);
-}
-
-/*
- * Reconnects at once the first time, then after a random part of a pause that doubles from
- * reconnect_min_ms to reconnect_max_ms until something was heard from the peer.  A stranger
- * (conn_strangers.cc) is called back kStrangerCalls times for a knock, and then forgotten.
- */
+/* The path is down: calls the peer after a pause, or leaves that to whoever needs it. */
 void rds_path::schedule_retry(unsigned int why)
 {
-	uint32_t least = rds::read_once(conn.net.tun.reconnect_min_ms);
-	uint32_t most = rds::read_once(conn.net.tun.reconnect_max_ms);
-	bool waiting, unwanted;
+	rds::Dial::Plan plan = dial_.ended([=, this] { return terms(why); });
 
-	retry_armed_ = false;
-	/* (1) From here on a sender posts kEvWant itself ... */
-	wanted_.store(false);
-	{
-		/* (2) ... and what was queued before is seen here, for both take the lock.  Nobody
-		 * is called for pongs. */
-		rds::Guard g(lock);
-		waiting = !queue_.empty() && !conn.passive.load();
-	}
-	/* Nor a stranger again and again because it has asked for it. */
-	unwanted = conn.passive.load() &&
-		   (why == RDS_DROP_EVICTED ||
-		    (calls.load() >= rds::kStrangerCalls && !conn.has_reached()));
-	if (!waiting && (index || unwanted || parted.load() || !conn.trans.initiates(priv))) {
-		/* A peer that has not heard of the end waits for acks: one call tells it.  One
-		 * that has not answered an end in order is to be asked whether it parts. */
-		bool unanswered = why == RDS_DROP_IDLE && !parted.load();
+	if (plan.what != rds::Dial::kRest)
+		arm(plan.in_ns);
+}
 
-		if ((why == RDS_DROP_ERROR || unanswered) && peer() == rds::Peer::kAcks) {
-			owes_call.store(true); /* also if path 0 has to be up first */
-			arm(rds::kOwedPauseNs);
-		}
-		return;
-	}
-	wanted_.store(true);
-	retry_armed_ = true;
-
-	/* In microseconds: a random part of one millisecond would be none at all, for ever. */
-	uint64_t pause_us = backoff_ms_ ? rds_random() % (backoff_ms_ * 1000u) : 0;
-
-	backoff_ms_ = backoff_ms_ ? backoff_ms_ * 2 : least;
-	if (backoff_ms_ > most)
-		backoff_ms_ = most;
-	arm(why == RDS_DROP_KNOCKED ? rds::kKnockPauseNs : pause_us * kNsPerUs);
+rds::Dial::Terms rds_path::terms(unsigned int why)
+{
+	return {.why = why,
+		.waiting = has_messages(),
+		.initiates = !index && conn.trans.initiates(priv),
+		.parted = parted.load(),
+		.passive = conn.passive.load(),
+		.stranger = conn.is_stranger(),
+		.acks = peer() == rds::Peer::kAcks,
+		.least_ms = rds::read_once(conn.net.tun.reconnect_min_ms),
+		.most_ms = rds::read_once(conn.net.tun.reconnect_max_ms)};
 }
 
 /* No new sender from now on; false while the last one is still at it (he queues us again). */
@@ -544,39 +379,4 @@ bool rds_path::quiesce_idle()
 		return false;
 	open_ = false;
 	return true;
-}
-
-/* Tells a peer of mainline's how many paths we use, and makes a stale connection show itself. */
-void rds_path::send_probe()
-{
-	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
-
-	if (!m)
-		return; /* the peer falls back to one path by itself */
-	rds::wire::encode(m->hdr, 0, rds::kProbePort, rds::kPingPort, 0);
-	(void)rds::wire::ExtWriter(m->hdr).npaths(rds::kMainlinePaths);
-	m->flags = rds::kMsgOnce;
-	if (!enqueue(m, false, nullptr).ok())
-		rds::message_put(m);
-}
-
-void rds_path::await_death()
-{
-	while (state() != PathState::kDead) {
-		rds_work_flush(&work_);
-		if (state() != PathState::kDead)
-			rds_rcu_sync(); /* a sender has the token: give it time */
-	}
-}
-
-/* A poster sees kDead from now on; one that saw less has posted before the grace period ended. */
-void rds_path::bury()
-{
-	rds_timer_cancel_sync(&timer_);
-	rds_timer_cancel_sync(&flush_);
-	rds_timer_cancel_sync(&pause_);
-	rds_timer_cancel_sync(&map_timer_);
-	rds_timer_cancel_sync(&ack_timer_);
-	rds_work_cancel_sync(&work_);
-	discard_accepted();
 }

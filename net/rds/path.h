@@ -47,8 +47,10 @@
 #define RDS_PATH_H
 
 #include "coalesce.h"
+#include "dial.h"
 #include "held.h"
 #include "send_queue.h"
+#include "slot.h"
 #include "tombs.h"
 #include "transport.h"
 
@@ -56,6 +58,9 @@ namespace rds
 {
 
 enum class PathState : uint32_t { kDown = 0, kConnecting, kDisconnecting, kUp, kDead };
+
+/* A connection that the peer has opened, as the transport knows it. */
+struct Accepted;
 
 /* Bits of events_; several may be pending, none is lost, each is idempotent. */
 enum PathEvent : uint32_t {
@@ -143,7 +148,7 @@ struct rds_path final {
 	/* Connects, unless it is at it. */
 	RDS_INLINE void want()
 	{
-		if (state() == rds::PathState::kDown && !wanted_.exchange(true))
+		if (state() == rds::PathState::kDown && dial_.want())
 			post(rds::kEvWant);
 	}
 	/* The same, of who has nothing for it yet: not too often, for nobody may be there. */
@@ -164,7 +169,7 @@ struct rds_path final {
 	void transmit(rds::Batch &b) RDS_EXCLUDES(lock);
 	void transmit() RDS_EXCLUDES(lock);
 
-	/* -- state (path.cc).  Any context -- */
+	/* -- state (path_worker.cc).  Any context -- */
 	void post(uint32_t events);
 	void drop(enum rds_drop_reason why);
 	void accepted(void *handle);
@@ -317,8 +322,11 @@ struct rds_path final {
 	{
 		return sending_flag_.load();
 	}
-	rds::Atomic<uint32_t> attempts;	   /* connects begun */
-	rds::Atomic<uint32_t> calls;	   /* of them since the peer knocked, or was up for long */
+	/* Its snapshots: the worker's turns decide. */
+	const rds::Dial &dial() const
+	{
+		return dial_;
+	}
 	rds::Atomic<uint64_t> up_ns;	   /* when it came up last */
 	rds::Atomic<uint32_t> resets;	   /* times it went down, or began to, from up */
 	rds::Atomic<uint32_t> last_reason; /* rds_drop_reason of the last end or failed connect */
@@ -328,8 +336,6 @@ struct rds_path final {
 	/* Both ends have ended the last connection in order: neither is owed anything, and nobody
 	 * calls before somebody has something to say. */
 	rds::Atomic<bool> parted;
-	/* The last connection broke, and the peer is to be called once: it may not have heard. */
-	rds::Atomic<bool> owes_call;
 
 private:
 	/* Which act is the token holder's next. */
@@ -340,27 +346,25 @@ private:
 		kStop,	  /* none: the token was given back */
 	};
 
-	/* path.cc */
+	/* path_worker.cc */
 	static void work_fn(struct rds_work *w);
 	static void timer_fn(struct rds_timer *t);
 	static void flush_fn(struct rds_timer *t);
 	static void pause_fn(struct rds_timer *t);
 	static void map_fn(struct rds_timer *t);
+	void end_in_order(unsigned int why);
 	void run();
+	void disarm();
+	void arm(uint64_t ns);
+
+	/* path.cc */
 	uint32_t step(uint32_t ev);
 	uint32_t step_down(uint32_t ev);
 	uint32_t step_connecting(uint32_t ev);
 	uint32_t step_up(uint32_t ev);
 	uint32_t step_disconnecting(uint32_t ev);
 	uint32_t step_die(uint32_t ev);
-	uint32_t step_fold(uint32_t ev);
-	void step_retire() RDS_EXCLUDES(lock);
-	bool may_retire() const;
-	bool stays_retired(uint32_t ev) RDS_EXCLUDES(lock);
-	bool take_back_locked() RDS_REQUIRES(lock);
 	void close_down(unsigned int why);
-	void end_in_order(unsigned int why);
-	bool led();
 	void enter(rds::PathState to, unsigned int why);
 	void start_connect();
 	void end_connection(unsigned int why);
@@ -370,12 +374,19 @@ private:
 	void go_down(unsigned int why);
 	void hear_of_ports();
 	void forget_connection();
-	void disarm();
-	void arm(uint64_t ns);
 	void schedule_retry(unsigned int why);
+	rds::Dial::Terms terms(unsigned int why);
 	bool quiesce() RDS_EXCLUDES(lock);
 	bool quiesce_idle() RDS_EXCLUDES(lock);
-	bool discard_accepted();
+
+	/* conn_idle.cc */
+	void step_retire() RDS_EXCLUDES(lock);
+	bool may_retire() const;
+	bool stays_retired(uint32_t ev) RDS_EXCLUDES(lock);
+	bool take_back_locked() RDS_REQUIRES(lock);
+
+	/* path_takeover.cc */
+	bool discard(rds::Accepted *handle);
 	void send_probe();
 	bool must_yield(uint32_t ev);
 	void ask();
@@ -401,6 +412,8 @@ private:
 	void ask_for_ack(rds::Batch &b, unsigned int first) RDS_REQUIRES(lock);
 
 	/* path_fan.cc */
+	bool led();
+	uint32_t step_fold(uint32_t ev);
 	void take_over(rds_path &from, uint64_t seq) RDS_EXCLUDES(lock, from.lock);
 
 	/* path_queue.cc */
@@ -441,10 +454,9 @@ private:
 	rds::Atomic<uint32_t> state_; /* a PathState; run() alone writes */
 	rds::Atomic<uint32_t> events_;
 	rds::Atomic<uint32_t> drop_reason_;
-	rds::Atomic<void *> accepted_;
-	rds::Atomic<bool> spoken_;	  /* the peer has said something on this connection */
-	rds::Atomic<bool> wanted_;	  /* kEvWant posted, or a retry is armed */
-	rds::Atomic<uint64_t> called_ns_; /* when call() did something last */
+	rds::Slot<rds::Accepted> accepted_; /* closed by step_die() */
+	rds::Atomic<bool> spoken_;	    /* the peer has said something on this connection */
+	rds::Dial dial_;
 	struct rds_work work_;
 	struct rds_timer timer_; /* back-off, connect timeout, drain timeout: by state */
 	/* One for each, for whoever arms a timer again puts off what it was armed for. */
@@ -452,8 +464,6 @@ private:
 	struct rds_timer pause_;     /* end of a receive pause */
 	struct rds_timer map_timer_; /* another try to get memory for hello or a congestion map */
 	struct rds_timer ack_timer_; /* what was received is to be acknowledged by then */
-	uint32_t backoff_ms_ = 0;    /* worker */
-	bool retry_armed_ = false;   /* worker */
 	bool hello_due_ = false;     /* up, and not open_ before there is memory for it; worker */
 	bool passive_open_ = false;  /* the peer opened this one; worker, before it is open_ */
 	bool tells_ = false;	     /* counted in fcong's told_by; worker */

@@ -93,7 +93,7 @@ void rds_conn::nudge_others(bool waiting)
 {
 	for_each_path([waiting](rds::Path &p) {
 		if (p.index && (p.state() == rds::PathState::kUp ||
-				(waiting && (p.has_queued() || p.owes_call.load()))))
+				(waiting && (p.has_queued() || p.dial().owes()))))
 			p.post(rds::kEvKnocked);
 	});
 }
@@ -177,12 +177,10 @@ bool rds_path::delivered_all_locked(uint64_t seq)
 
 void rds_path::call()
 {
-	uint64_t now = rds_now_ns(), last = called_ns_.load();
+	uint64_t now = rds_now_ns();
 
-	if (state() != rds::PathState::kDown || (last && now - last < rds::kCallPauseNs))
-		return;
-	called_ns_.store(now);
-	want();
+	if (state() == rds::PathState::kDown && dial_.may_ask(now))
+		want();
 }
 
 /* A further path may connect: its peer knows, or will know at once, which path it is called for. */
@@ -221,4 +219,24 @@ void rds_path::take_over(rds_path &from, uint64_t seq)
 			done);
 	}
 	from.finish(done);
+}
+
+/* Worker: all that this path has is path 0's from here on. */
+uint32_t rds_path::step_fold(uint32_t ev)
+{
+	if (!quiesce())
+		return ev;
+	close_down(RDS_DROP_PATHS);
+	reset_queue(false);
+	disarm();
+	discard(accepted_.take());
+	dial_.stop();
+	dial_.owe_nothing();
+	conn.first().take_over(*this, conn.fold_seq);
+	/* The peer whose numbers these were is no more. */
+	parted.store(true);
+	conn.folded();
+	if (ev & rds::kEvRetire)
+		step_retire();
+	return 0;
 }

@@ -14,7 +14,7 @@
  */
 bool rds_path::must_yield(uint32_t ev)
 {
-	if (!accepted_.load_acquire())
+	if (accepted_.empty())
 		return false;
 	if (conn.trans.ended && conn.trans.ended(priv))
 		return true; /* what came before its end is yet to be read, no more */
@@ -43,19 +43,31 @@ void rds_path::ask()
 	send_probe();
 }
 
+/* Tells a peer of mainline's how many paths we use, and makes a stale connection show itself. */
+void rds_path::send_probe()
+{
+	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
+
+	if (!m)
+		return; /* the peer falls back to one path by itself */
+	rds::wire::encode(m->hdr, 0, rds::kProbePort, rds::kPingPort, 0);
+	(void)rds::wire::ExtWriter(m->hdr).npaths(rds::kMainlinePaths);
+	m->flags = rds::kMsgOnce;
+	if (!enqueue(m, false, nullptr).ok())
+		rds::message_put(m);
+}
+
 void rds_path::refuse_newcomer()
 {
 	asking_ = false;
 	disarm();
-	if (discard_accepted())
+	if (discard(accepted_.take()))
 		conn.net.count(RDS_S_conn_takeover_refused);
 }
 
 /* True if there was one. */
-bool rds_path::discard_accepted()
+bool rds_path::discard(rds::Accepted *handle)
 {
-	void *handle = accepted_.exchange(nullptr);
-
 	if (handle)
 		conn.trans.discard(handle);
 	return handle;

@@ -17,14 +17,14 @@ RDS_REACH(path_events, &rds_path::events_)
 RDS_REACH(path_drop_reason, &rds_path::drop_reason_)
 RDS_REACH(path_accepted, &rds_path::accepted_)
 RDS_REACH(path_spoken, &rds_path::spoken_)
-RDS_REACH(path_wanted, &rds_path::wanted_)
+RDS_REACH(path_dial, &rds_path::dial_)
+RDS_REACH(dial_state, &rds::Dial::state_)
+RDS_REACH(dial_backoff, &rds::Dial::backoff_ms_)
 RDS_REACH(path_timer, &rds_path::timer_)
 RDS_REACH(path_flush, &rds_path::flush_)
 RDS_REACH(path_pause, &rds_path::pause_)
 RDS_REACH(path_map_timer, &rds_path::map_timer_)
 RDS_REACH(path_ack_timer, &rds_path::ack_timer_)
-RDS_REACH(path_backoff, &rds_path::backoff_ms_)
-RDS_REACH(path_retry_armed, &rds_path::retry_armed_)
 RDS_REACH(path_hello_due, &rds_path::hello_due_)
 RDS_REACH(path_passive_open, &rds_path::passive_open_)
 RDS_REACH(path_asking, &rds_path::asking_)
@@ -90,12 +90,12 @@ void add_queue(Digest &d, rds::Path &p)
 void add_state(Digest &d, rds::Path &p)
 {
 	d.add(p.index, p.state(), (p.*reach(path_events())).load(),
-	      (p.*reach(path_drop_reason())).load(), !!(p.*reach(path_accepted())).load(),
-	      (p.*reach(path_spoken())).load(), (p.*reach(path_wanted())).load(),
-	      (p.*reach(path_backoff())) != 0, p.*reach(path_retry_armed()),
-	      p.*reach(path_hello_due()), p.*reach(path_passive_open()), p.*reach(path_asking()));
+	      (p.*reach(path_drop_reason())).load(), !(p.*reach(path_accepted())).empty(),
+	      (p.*reach(path_spoken())).load(), (p.*reach(path_dial()).*reach(dial_state())).load(),
+	      p.*reach(path_dial()).*reach(dial_backoff()) != 0, p.*reach(path_hello_due()),
+	      p.*reach(path_passive_open()), p.*reach(path_asking()));
 	d.add(p.retirement.load(), p.reached.load(), p.heard.load(), p.parted.load(),
-	      p.calls.load() >= rds::kStrangerCalls, p.resets.load() != 0, p.pongs.load());
+	      p.dial().calls() >= rds::kStrangerCalls, p.resets.load() != 0, p.pongs.load());
 	d.add_pending(p.*reach(path_work()));
 	d.add_pending(p.*reach(path_timer()));
 	d.add_pending(p.*reach(path_flush()));

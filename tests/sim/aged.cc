@@ -95,7 +95,7 @@ void age(struct rds_path *path)
 	const_cast<uint64_t &>(path->first_seq_) = first;
 	path->queue_.next_number_.store(first);
 	path->delivered_.store(first - 1);
-	path->attempts.store(~0u - 2);
+	path->dial_.attempts_.store(~0u - 2);
 	path->resets.store(~0u - 2);
 }
 

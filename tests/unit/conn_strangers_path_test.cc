@@ -4,6 +4,10 @@
 #include "net/rds/net.h"
 #include "net/rds/path.h"
 #include "net/rds/socket.h"
+#include "reach.h"
+
+RDS_REACH(path_dial, &rds_path::dial_)
+RDS_REACH(dial_calls, &rds::Dial::calls_)
 
 namespace
 {
@@ -33,6 +37,10 @@ protected:
 	rds_path &path()
 	{
 		return *wire().path;
+	}
+	void called(uint32_t times)
+	{
+		(path().*reach(path_dial()).*reach(dial_calls())).store(times);
 	}
 	void come_up()
 	{
@@ -83,26 +91,26 @@ TEST_F(ConnStrangersPath, IsMuteWhenItWasUpForLongAndSaidNothing)
 TEST_F(ConnStrangersPath, RestsWhenNobodyCallsOrAllCallsAreMade)
 {
 	EXPECT_TRUE(path().is_resting()) << "down, and wanted by nobody";
-	path().calls.store(rds::kStrangerCalls);
+	called(rds::kStrangerCalls);
 	come_up();
 	EXPECT_FALSE(path().is_resting()) << "up";
 	fake::wire().connect_result = 0;
-	path().calls.store(0);
+	called(0);
 	send();
 	go_down();
 	ASSERT_TRUE(sim::run_until([&] { return path().state() == PathState::kConnecting; },
 				   2 * rds::kConnectTimeoutNs));
 	for (uint32_t calls = 0; calls <= rds::kStrangerCalls + 1; calls++) {
-		path().calls.store(calls);
+		called(calls);
 		EXPECT_EQ(path().is_resting(), calls >= rds::kStrangerCalls) << calls;
 	}
 	wire().connect_result = -111;
 	go_down();
 	ASSERT_TRUE(sim::run_until([&] { return path().state() == PathState::kDown; },
 				   2 * rds::kConnectTimeoutNs));
-	path().calls.store(rds::kStrangerCalls - 1);
+	called(rds::kStrangerCalls - 1);
 	EXPECT_FALSE(path().is_resting()) << "down, and wanted";
-	path().calls.store(rds::kStrangerCalls);
+	called(rds::kStrangerCalls);
 	EXPECT_TRUE(path().is_resting());
 }
 

@@ -205,7 +205,7 @@ TEST_F(ConnStrangers, AKnockIsAnsweredAndNoMore)
 			ASSERT_TRUE(sim::run_until(
 				[&] { return w.path->state() == rds::PathState::kConnecting; },
 				3000 * kMs));
-			ASSERT_EQ(w.path->attempts.load(), n);
+			ASSERT_EQ(w.path->dial().attempts(), n);
 			if (taken) {
 				rds_path_connected(w.path);
 				sim::run_ready();
@@ -231,7 +231,7 @@ TEST_F(ConnStrangers, ACallUnderWayIsNotEnded)
 	breaks(wire_of(52));
 	sim::run_for(4000 * kMs);
 	EXPECT_EQ(w.path->state(), rds::PathState::kConnecting);
-	EXPECT_EQ(w.path->attempts.load(), 1u);
+	EXPECT_EQ(w.path->dial().attempts(), 1u);
 }
 
 TEST_F(ConnStrangers, TheMuteAreHungUpOn)
@@ -597,7 +597,7 @@ TEST_F(ConnStrangers, AnotherKnockBeginsToCountAnew)
 	if (w.path->state() == rds::PathState::kDown)
 		knocks(51);
 	call_in_vain(rds::kStrangerCalls);
-	EXPECT_EQ(w.path->attempts.load(), 2 * rds::kStrangerCalls - 1);
+	EXPECT_EQ(w.path->dial().attempts(), 2 * rds::kStrangerCalls - 1);
 }
 
 /* Those that are down go before all others, also between two calls that they have asked for. */
@@ -613,7 +613,7 @@ TEST_F(ConnStrangers, WhoIsCalledInVainGoesFirst)
 	Wire &w = wire_of(51);
 
 	ASSERT_EQ(w.path->state(), rds::PathState::kDown);
-	ASSERT_LT(w.path->calls.load(), rds::kStrangerCalls) << "it will be called again";
+	ASSERT_LT(w.path->dial().calls(), rds::kStrangerCalls) << "it will be called again";
 	tun().max_passive = 1;
 	net->core()->conns.hurry();
 	sim::run_for(2 * rds::kStrangerSweepNs);
@@ -763,11 +763,11 @@ TEST_F(ConnStrangers, AnotherKnockBeginsWithoutAPause)
 	uint32_t calls;
 
 	sim::run_for(100 * kMs);
-	calls = w.path->attempts.load();
+	calls = w.path->dial().attempts();
 	ASSERT_GE(calls, 2u);
 	(void)knocks(51);
 	sim::run_for(100 * kMs);
-	EXPECT_EQ(w.path->attempts.load(), 2 * calls);
+	EXPECT_EQ(w.path->dial().attempts(), 2 * calls);
 }
 
 } // namespace

@@ -119,12 +119,12 @@ TEST_F(FanBounds, AFoldedPathOwesNoCall)
 	third().initiates = false;
 	rds_path_drop(third().path, RDS_DROP_ERROR);
 	sim::run_ready();
-	ASSERT_TRUE(third().path->owes_call.load());
+	ASSERT_TRUE(third().path->dial().owes());
 
 	size_t before = third().calls.size();
 
 	fold();
-	EXPECT_FALSE(third().path->owes_call.load());
+	EXPECT_FALSE(third().path->dial().owes());
 	sim::run_for(2000 * kMs);
 	EXPECT_EQ(third().path->state(), PathState::kDown);
 	EXPECT_EQ(third().history().find("connect", third().history().find("close")),

@@ -146,7 +146,8 @@ TEST_F(Loop, CallsOnlyToSend)
 	auto attempts = [this] {
 		uint32_t n = 0;
 
-		net->core()->conns.for_each([&](rds::Conn &c) { n += c.first().attempts.load(); });
+		net->core()->conns.for_each(
+			[&](rds::Conn &c) { n += c.first().dial().attempts(); });
 		return n;
 	};
 

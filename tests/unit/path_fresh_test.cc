@@ -187,7 +187,7 @@ TEST_F(PathFresh, BeginningsAndEndsAreCounted)
 {
 	send();
 	bring_up();
-	EXPECT_EQ(path().attempts.load(), 1u);
+	EXPECT_EQ(path().dial().attempts(), 1u);
 	EXPECT_EQ(path().resets.load(), 0u);
 	EXPECT_EQ(path().up_ns.load(), sim::now_ns());
 	EXPECT_EQ(net->stat(RDS_S_conn_reset), 0u);
@@ -195,7 +195,7 @@ TEST_F(PathFresh, BeginningsAndEndsAreCounted)
 	uint64_t then = sim::now_ns();
 
 	reconnect();
-	EXPECT_EQ(path().attempts.load(), 2u);
+	EXPECT_EQ(path().dial().attempts(), 2u);
 	EXPECT_EQ(path().resets.load(), 1u);
 	EXPECT_EQ(net->stat(RDS_S_conn_reset), 1u);
 	EXPECT_GT(path().up_ns.load(), then);
@@ -213,7 +213,7 @@ TEST_F(PathFresh, CallsAreCountedAnewAfterALongTime)
 		sim::run_ready();
 		if (path().state() != PathState::kUp)
 			bring_up();
-		before = path().calls.load();
+		before = path().dial().calls();
 		ASSERT_GT(before, 0u);
 		wire().initiates = true;
 		sim::run_for(path().up_ns.load() + up_for - sim::now_ns());
@@ -222,7 +222,7 @@ TEST_F(PathFresh, CallsAreCountedAnewAfterALongTime)
 		while (path().state() == PathState::kUp)
 			sim::step();
 		sim::run_for(1000 * kMs);
-		EXPECT_EQ(path().calls.load(), up_for < rds::kSteadyNs ? before + 1 : 1u);
+		EXPECT_EQ(path().dial().calls(), up_for < rds::kSteadyNs ? before + 1 : 1u);
 		bring_up();
 	}
 }
@@ -297,13 +297,13 @@ TEST_F(PathFresh, AWishDoesNotEndABackoff)
 	while (path().state() != PathState::kDown)
 		sim::run_for(kMs);
 
-	uint32_t before = path().attempts.load();
+	uint32_t before = path().dial().attempts();
 
 	for (int i = 0; i < 20; i++) {
 		path().post(rds::kEvWant);
 		sim::run_ready();
 	}
-	EXPECT_LE(path().attempts.load(), before + 2);
+	EXPECT_LE(path().dial().attempts(), before + 2);
 }
 
 /* The congestion map that a dead connection's peer sent goes with it. */
@@ -321,7 +321,7 @@ TEST_F(PathFresh, ADeadConnectionTellsOfNoPorts)
 	wire().connect_result = -111;
 	rds_path_drop(wire().path, RDS_DROP_ERROR);
 	sim::run_for(3000 * kMs);
-	ASSERT_GT(path().attempts.load(), 2u);
+	ASSERT_GT(path().dial().attempts(), 2u);
 	EXPECT_EQ(ports.told_by.load(), 0u);
 	wire().connect_result = 0;
 	sim::run_until([this] { return path().state() == PathState::kConnecting; }, 5000 * kMs);

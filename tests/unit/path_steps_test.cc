@@ -111,16 +111,16 @@ TEST_F(PathSteps, OnlyALongConnectionForgivesCalls)
 {
 	sim::run_for(20000 * kMs);
 	used();
-	ASSERT_EQ(path().calls.load(), 1u);
+	ASSERT_EQ(path().dial().calls(), 1u);
 	sim::run_for(path().up_ns.load() + rds::kSteadyNs - kMs - sim::now_ns());
 	drop(RDS_DROP_ERROR);
-	EXPECT_EQ(path().calls.load(), 1u);
+	EXPECT_EQ(path().dial().calls(), 1u);
 	sim::run_for(2 * rds::kOwedPauseNs);
-	ASSERT_EQ(path().calls.load(), 2u) << "one call is owed";
+	ASSERT_EQ(path().dial().calls(), 2u) << "one call is owed";
 	bring_up();
 	sim::run_for(path().up_ns.load() + rds::kSteadyNs - sim::now_ns());
 	drop(RDS_DROP_ERROR);
-	EXPECT_EQ(path().calls.load(), 0u);
+	EXPECT_EQ(path().dial().calls(), 0u);
 }
 
 /* None at first, then a random part of the least, of twice that, and so on. */

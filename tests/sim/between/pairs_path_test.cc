@@ -46,9 +46,8 @@ protected:
 	int handle = 0;
 };
 
-/* The task that accepts leaves the handle and looks whether the path is dead; the path says that it
- * is dead and looks for a handle.  Both exchange the handle: the later of them sees all of the
- * earlier. */
+/* The task that accepts puts the handle in a slot, which the path closes when it dies: in this one
+ * word the handle comes before the tombstone, and is found, or after it, and comes back. */
 TEST_F(PathPairs, AHandleIsAdoptedOrDiscardedOnce)
 {
 	struct rds_conn *c = nullptr;

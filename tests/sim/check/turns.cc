@@ -42,7 +42,7 @@ void seen(const void *work, void (*fn)(struct rds_work *), bool begins)
 
 	/* A connection that waits to be adopted is looked at in every turn, whether it was told or
 	 * not. */
-	if ((p.*reach(turns_accepted())).load())
+	if (!(p.*reach(turns_accepted())).empty())
 		events |= rds::kEvAccepted;
 	begun[work] = {&p, events, static_cast<unsigned int>(p.state()), 0};
 }
