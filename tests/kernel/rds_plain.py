@@ -19,14 +19,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rds_talk  # noqa: E402
 
 HEADER, LENGTH, DIGITS = 48, 1000, 8
-# What makes a host known: a ping, from port 9, that says nothing of acknowledgements.
+# A host becomes known by a ping, from port 9, that says nothing of acknowledgements.
 PING = struct.pack("!QQIHH24x", 1, 0, 0, 9, 0)
 WINDOW = 4096  # what TCP may hold for the peer that does not read
 PATIENCE = 100
 
 
 class Stream:
-    """What comes over a connection: messages by their numbers, and the bytes behind."""
+    """The data of a connection: messages by their numbers, and the bytes behind."""
 
     def __init__(self, listener):
         self.sock, _ = listener.accept()
@@ -59,7 +59,7 @@ class Stream:
         return number
 
     def reset(self):
-        """What TCP had, too, is nobody's any more: how many messages that were."""
+        """Messages that only TCP had are lost with it: how many there were."""
         room = fcntl.ioctl(self.sock, termios.FIONREAD, bytes(4))
         left = struct.unpack("i", room)[0]
         self.bytes += self.sock.recv(left, socket.MSG_PEEK)  # to take it would make room for more

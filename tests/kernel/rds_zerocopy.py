@@ -24,7 +24,7 @@ CASES = list(itertools.product(FROM, LENGTHS, (1, 3)))
 
 
 def line(data):
-    """What shows that it is the same."""
+    """Length and digest: the same for the same bytes."""
     return f"{len(data)} {hashlib.sha256(data).hexdigest()}"
 
 

@@ -46,7 +46,7 @@ def every_kind_is_reported(t):
 
 @test(only="ours")
 def broken_promises_are_told_once(t):
-    """What the core finds wrong with itself is a warning, each text one, however often it is."""
+    """A fault that the core finds in itself is a warning, each text one, however often it is."""
     make(t, "promise")
     told = [line for line in t.a.dmesg() if "rds: promise" in line]
     assert sorted(line.split("rds: ")[1] for line in told) == ["promise one", "promise two"], told

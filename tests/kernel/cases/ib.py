@@ -112,7 +112,7 @@ READY_TO_USE = "udp dport 4791 @th,64,8 0x64 @th,352,16 0x14 counter drop"
 
 @test(vms=2, only="ours", extra=True)
 def last_word_is_lost(t):
-    """Who was called never hears that its answer came; frames that come say as much."""
+    """The host that was called never hears that its answer came; frames that come say as much."""
     with filters.ready(t.a), filters.incoming(t.a, READY_TO_USE):
         ping(t, t.b, B, A)
         assert re.search(r"packets [1-9]", t.a.check("nft list table inet cut")), "none was lost"

@@ -42,7 +42,7 @@ def regions(t, kind):
 
 @test(vms=2, modules=("ours", "none"), only="ours", extra=True)
 def used_again(t):
-    """What was freed and cleared, by ones and by batches, is used again, under another key."""
+    """A region that was freed and cleared, by ones and by batches, is used again, under another key."""
     owner = Owner(t)
     for kind, size in (("8k", SMALL), ("1m", LARGE)):
         made = again = 0
@@ -57,7 +57,7 @@ def used_again(t):
             first, last = pins(t.a)
             assert first == last > 0, "what was flushed is pinned"
         owner.do("stale", "error 22")
-        # Who asks for it at once has it at once; else it is done within a second or so.
+        # A program that asks for it at once has it at once; else it is done within a second or so.
         owner.do(f"get 3 {size}")
         owner.do(f"free {INVALIDATE}")
         first, last = pins(t.a)

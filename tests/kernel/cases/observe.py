@@ -73,7 +73,7 @@ def unread(t):
 
 @test(only="ours", extra=True)
 def memory_is_counted(t):
-    """What is queued is the family's memory in /proc/net/protocols, and is given back."""
+    """Queued messages are the family's memory in /proc/net/protocols, until they are read."""
     pages = "awk '$1 == \"RDS\" { n = $4 } END { exit !(n SIZE) }' /proc/net/protocols"
     pair(t)
     nobody = X.rpartition(".")[0] + ".77"
