@@ -494,13 +494,13 @@ private:
 	bool sending_ RDS_GUARDED_BY(lock) = false;	 /* the token is out */
 	bool blocked_ RDS_GUARDED_BY(lock) = false;	 /* the transport has no room */
 	bool room_came_ RDS_GUARDED_BY(lock) = false;	 /* room or a wish came meanwhile */
-	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock); /* empty while the path is down */
-	rds::Atomic<bool> port_cleared_;		 /* one of them may be clear by now */
 	rds::PathEnd end_ RDS_GUARDED_BY(lock) = rds::PathEnd::kNone;
-	rds::Coalesce coalesce_ RDS_GUARDED_BY(lock);
+	rds::Atomic<bool> port_cleared_; /* one of full_ports_ may be clear by now */
 	rds::Atomic<bool> sending_flag_; /* sending_, for rds-info */
 	bool cong_due_ = true;		 /* token holder */
-	uint32_t cong_sent_ = 0;	 /* version of the map sent last; token holder */
+	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock); /* empty while the path is down */
+	rds::Coalesce coalesce_ RDS_GUARDED_BY(lock);
+	uint32_t cong_sent_ = 0; /* version of the map sent last; token holder */
 };
 
 template <typename F>
