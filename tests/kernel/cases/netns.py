@@ -23,11 +23,14 @@ def same_address_twice(t):
         sink.wait_output("^ready$")
     rc, said = t.a.run(f"{IN_X} {helper('rds_talk.py')} open {X}")
     assert rc and "Errno 98" in said, f"a second bind in the same namespace: {rc} {said}"
-    for prefix, length in ((IN_X, 3), (IN_Y, 7)):
-        t.a.check(f"{prefix} {t.prog('rds_hold')} --bind {X} --to {X} --messages {length}"
-                  f" --length {length} </dev/null")
-    for sink, length in zip(sinks, (3, 7)):
+    for prefix, sink, length in zip((IN_X, IN_Y), sinks, (3, 7)):
+        # Closing drops what has not left yet, so the sender stays until everything arrived.
+        sender = t.a.spawn(f"exec {prefix} {t.prog('rds_hold')} --bind {X} --to {X}"
+                           f" --messages {length} --length {length}", stdin=True)
         sink.wait_output(rf"ready\n({length}\n){{{length}}}")
+        sender.write("", close=True)
+        sender.check()
+    for sink, length in zip(sinks, (3, 7)):
         sink.write("", close=True)
         assert set(sink.check().split()) == {"ready", str(length)}, sink.output
     unpair(t)
