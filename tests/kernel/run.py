@@ -13,7 +13,8 @@ Files run side by side, two guests for each CPU: of two that talk one often wait
 `N passed, N failed, N skipped`; the exit status is 0 only if nothing failed and something ran. A
 case wanted and left out (not for this kernel, too long for every day, not for these modules) is
 skipped, with its name in the log. A guest that dies while it boots is booted again and told; more
-than MAX_BOOT_RETRIES in a run are a failure. """
+than MAX_BOOT_RETRIES in a run are a failure.
+"""
 import argparse
 import fnmatch
 import os

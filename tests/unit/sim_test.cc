@@ -227,22 +227,37 @@ TEST_F(Sim, RunsWorkOnceMoreWhenQueuedWhileItRuns)
 	EXPECT_EQ(runs, 2);
 }
 
-TEST_F(Sim, CancelWaitsForTheRunningItem)
+/* A work item that runs until it is stopped.  One at a time: the flags are static, as the function
+ * of a work item captures nothing. */
+class LongWork : public Sim
 {
-	static bool started, stop, ended;
+      protected:
+	static inline bool started, stop, ended;
 	struct rds_work w;
 
-	started = stop = ended = false;
-	rds_work_init(
-		&w,
-		[](struct rds_work *) {
-			started = true;
-			while (!stop)
-				sim::yield();
-			ended = true;
-		},
-		RDS_WORK_LEAF);
-	rds_work_queue(&w);
+	LongWork()
+	{
+		rds_work_init(
+			&w,
+			[](struct rds_work *) {
+				started = true;
+				while (!stop)
+					sim::yield();
+				ended = true;
+			},
+			RDS_WORK_LEAF);
+	}
+
+	void queue()
+	{
+		started = stop = ended = false;
+		rds_work_queue(&w);
+	}
+};
+
+TEST_F(LongWork, CancelWaitsForTheRunningItem)
+{
+	queue();
 	sim::spawn("canceller", [&] {
 		while (!started)
 			sim::yield();
@@ -256,23 +271,12 @@ TEST_F(Sim, CancelWaitsForTheRunningItem)
 
 /* As flush_work() of Linux does: a run that is cancelled is nothing to wait for any more.  Which of
  * the two sees the end of the first run before the other is chance, hence the rounds. */
-TEST_F(Sim, FlushDoesNotWaitForARunThatWasCancelled)
+TEST_F(LongWork, FlushDoesNotWaitForARunThatWasCancelled)
 {
-	static bool started, stop;
 	unsigned int flushed = 0;
-	struct rds_work w;
 
-	rds_work_init(
-		&w,
-		[](struct rds_work *) {
-			started = true;
-			while (!stop)
-				sim::yield();
-		},
-		RDS_WORK_LEAF);
 	for (unsigned int round = 1; round <= 20; round++) {
-		started = stop = false;
-		rds_work_queue(&w);
+		queue();
 		sim::run_until([] { return started; }, 5000);
 		rds_work_queue(&w);
 		sim::spawn("flusher", [&] {
