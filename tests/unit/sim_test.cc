@@ -231,7 +231,7 @@ TEST_F(Sim, RunsWorkOnceMoreWhenQueuedWhileItRuns)
  * of a work item captures nothing. */
 class LongWork : public Sim
 {
-      protected:
+protected:
 	static inline bool started, stop, ended;
 	struct rds_work w;
 
