@@ -193,9 +193,14 @@ struct rds_path final {
 			return false;
 		if (RDS_UNLIKELY(!heard.load()))
 			first_heard();
-		if (RDS_UNLIKELY(f.ack > delivered_.load()))
-			peer_has(f.ack);
+		heard_ack(f.ack);
 		return true;
+	}
+	/* h_ack of any header, a later one of the same message too. */
+	RDS_INLINE void heard_ack(uint64_t seq)
+	{
+		if (RDS_UNLIKELY(seq > delivered_.load()))
+			peer_has(seq);
 	}
 	/* A message with a number was taken care of: delivered, or nobody wants it. */
 	RDS_INLINE void took(const rds::wire::Fields &f)

@@ -307,6 +307,11 @@ int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
 	return verdict;
 }
 
+void rds_recv_ack(struct rds_path *path, uint64_t seq)
+{
+	path->heard_ack(seq);
+}
+
 void rds_recv_later(struct rds_path *path)
 {
 	path->conn.net.count(RDS_S_recv_delayed_retry);

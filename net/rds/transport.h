@@ -241,6 +241,9 @@ enum { RDS_RECV_SKIP = 1 };
  * -ENOMEM: call again later with the same header; -EPROTO: the path is being dropped, stop. */
 int rds_recv_begin(struct rds_path *path, const unsigned char *header, const struct rds_src *src,
 		   uint32_t at_hand, enum rds_ctx ctx, struct rds_msg **m);
+/* A message whose rds_recv_begin() has been called goes on with another header, whose h_ack is @seq
+ * (over queue pairs every frame has one: docs/wire.md). */
+void rds_recv_ack(struct rds_path *path, uint64_t seq);
 /* The message is whole.  0: taken.  -EAGAIN: its receiver is over the hard limit, call again
  * later with the same message before anything else of this path. */
 int rds_recv_incoming(struct rds_path *path, struct rds_msg *m);

@@ -342,6 +342,11 @@ void rds_path_writable(struct rds_path *path)
 	end_of(path).writable++;
 }
 
+void rds_recv_ack(struct rds_path *path, uint64_t seq)
+{
+	path->acks.push_back(seq);
+}
+
 void rds_recv_later(struct rds_path *path)
 {
 	end_of(path).later++;

@@ -40,7 +40,8 @@ struct rds_path {
 	 * took. */
 	std::vector<std::string> headers;
 	std::vector<std::pair<std::string, std::string>> taken;
-	int live = 0; /* messages that exist */
+	std::vector<uint64_t> acks; /* of headers behind a message's first (fake_ib.cc) */
+	int live = 0;		    /* messages that exist */
 	bool begun_with_src = false;
 	uint32_t begun_with = 0; /* payload bytes at hand */
 	int append_error = 0;	 /* of every append, when not 0 */

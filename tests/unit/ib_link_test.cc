@@ -683,6 +683,26 @@ TEST_F(IbLink, TheCoreSeesOneHeaderOfAMessageAndEveryEmptyOne)
 	EXPECT_EQ(path.taken[0].second, pattern(4096, 3) + pattern(904, 4));
 }
 
+/* sim_fast --seed 1004594005: mainline's ack came with the second frame of a map, and not again. */
+TEST_F(IbLink, LaterFramesOfAMessageAcknowledge)
+{
+	const auto *with_ack = msg(9000, 3, 91);
+	auto all = frames(*msg(9000, 3, 74));
+
+	end.up(8, 8);
+	end.arrive(with_csum(all[0].first), all[0].second);
+	EXPECT_TRUE(path.acks.empty()) << "the core saw it";
+	all[1].first = with_ack->header;
+	path.append_nomem = 1;
+	end.arrive(with_csum(all[1].first), all[1].second);
+	EXPECT_EQ(path.acks, std::vector<uint64_t>{91});
+	rds_ib_link_retry(&end.link);
+	end.arrive(with_csum(all[2].first), all[2].second);
+	EXPECT_EQ(path.acks, (std::vector<uint64_t>{91, 74}));
+	EXPECT_EQ(path.headers.size(), 1u);
+	EXPECT_EQ(path.taken.size(), 1u);
+}
+
 TEST_F(IbLink, WhatNobodyWantsIsSkipped)
 {
 	path.skip_port = 9;

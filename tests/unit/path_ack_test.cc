@@ -54,6 +54,20 @@ TEST_F(PathAck, WhatThePeersRdsHasNotStays)
 	EXPECT_EQ(waiting(), 0u);
 }
 
+TEST_F(PathAck, ALaterHeaderOfAMessageAcknowledgesToo)
+{
+	send(3);
+	bring_up();
+	hello();
+	rds_recv_ack(wire().path, 2);
+	EXPECT_EQ(waiting(), 1u);
+	rds_recv_ack(wire().path, 1);
+	EXPECT_EQ(waiting(), 1u);
+	rds_recv_ack(wire().path, 4);
+	EXPECT_EQ(waiting(), 1u);
+	EXPECT_EQ(net->stat(RDS_S_recv_bad_ack), 1u);
+}
+
 /* sim_fast --seed 40080595: the ack came while what it is for waited to be sent again, and that was
  * sent only on the next connection, before its hello. */
 TEST_F(PathAck, AnAckOfBeforeCountsAtTheNextReset)

@@ -4,7 +4,8 @@
  *
  * A frame without payload from port 0 to port 0 is no message: acks, credits, a heartbeat.  It may
  * come between the frames of one, and the core sees its header and nothing else.  All others belong
- * to the message under way or begin one.
+ * to the message under way or begin one.  The core sees the header of the first, and of those
+ * behind it the ack: mainline acknowledges with whatever frame goes next, and says it once.
  */
 #include "ib_link.h"
 
@@ -117,6 +118,8 @@ Step begin(Link &l, const Frame &f)
 		__builtin_memcpy(l.header, &f.h, sizeof(l.header));
 		l.left = left;
 		l.under_way = 1;
+	} else {
+		rds_recv_ack(l.path, wire::get64(f.h.ack));
 	}
 	l.stage = kPayload;
 	return Step::kGoOn;
