@@ -43,7 +43,7 @@ bool at_rest(Conn &c, uint64_t now)
 		    c.waiting.load();
 
 	c.for_each_path([&](Path &p) {
-		mark += p.next_tx_seq() + p.next_rx_seq.load();
+		mark += p.next_tx_seq() + p.next_rx_seq();
 		busy = busy || p.has_messages() || p.owes_ack();
 	});
 	if (mark != c.idle_mark)
@@ -320,7 +320,7 @@ bool rds_path::peer_parts() const
 /* The peer is told of all that came. */
 bool rds_path::peer_knows_all() const
 {
-	return peer() == rds::Peer::kAcks && told_.load() == have_.load();
+	return peer() == rds::Peer::kAcks && received_.is_told();
 }
 
 /* Up, and the peer does not know what we have: it is told now. */
@@ -328,7 +328,7 @@ bool rds_path::owes_ack()
 {
 	if (peer() != rds::Peer::kAcks || state() != rds::PathState::kUp || peer_knows_all())
 		return false;
-	if (!ack_due_.exchange(true))
+	if (received_.fall_due())
 		post(rds::kEvSend);
 	return true;
 }
@@ -337,7 +337,7 @@ bool rds_path::owes_ack()
  * up. */
 bool rds_path::unheard() const
 {
-	return !resets.load() && next_rx_seq.load() == first_rx_;
+	return !resets.load() && received_.none_yet();
 }
 
 /* Neither end is owed anything, or what is owed fits a tombstone. */

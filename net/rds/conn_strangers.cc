@@ -197,15 +197,13 @@ bool rds_conn::has_reached() const
 
 void rds_path::begin_with(const rds::TombCount &count)
 {
-	peer_gen_.store(count.gen);
-	next_rx_seq.store(count.next_rx_seq);
-	first_rx_ = count.next_rx_seq;
+	received_.resume(count.next_rx_seq, count.gen);
 	reached.store(true);
 }
 
 rds::TombCount rds_path::count() const
 {
-	return {next_rx_seq.load(), peer_gen_.load()};
+	return {received_.next(), received_.generation()};
 }
 
 bool rds_path::is_resting() const
@@ -226,7 +224,7 @@ bool rds_path::is_mute(uint64_t now) const
 
 bool rds_path::is_calling() const
 {
-	return !dial_.is_idle() && !peer_gen_.load();
+	return !dial_.is_idle() && !received_.generation();
 }
 
 /* Pongs and the like are nobody's; and passive is a connection that no socket has used. */

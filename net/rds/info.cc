@@ -44,7 +44,7 @@ struct rds_path_info describe(const Path &p)
 	return {.laddr = p.conn.laddr,
 		.faddr = p.conn.faddr,
 		.next_tx_seq = p.next_tx_seq(),
-		.next_rx_seq = p.next_rx_seq.load(),
+		.next_rx_seq = p.next_rx_seq(),
 		.transport = p.conn.trans.name,
 		.state = kStateNames[static_cast<unsigned int>(p.state())],
 		.last_reason = kReasonNames[p.last_reason.load()],
@@ -93,7 +93,7 @@ void rds_info_conns(struct rds_net *net, void (*fn)(void *arg, const struct rds_
 		struct rds_conn_info i = {.laddr = c.laddr,
 					  .faddr = c.faddr,
 					  .next_tx_seq = p.next_tx_seq(),
-					  .next_rx_seq = p.next_rx_seq.load(),
+					  .next_rx_seq = p.next_rx_seq(),
 					  .transport = c.trans.name,
 					  .flags = static_cast<unsigned char>(flags),
 					  .tos = c.tos};

@@ -262,8 +262,6 @@ bool rds_path::adopt()
 /* Before a connection begins: what was said and heard on the last one is void. */
 void rds_path::fresh_stream()
 {
-	bool acks = conn.trans.caps & RDS_CAP_DELIVERY_ACK;
-
 	rds_timer_cancel_sync(&pause_);
 	events_.fetch_and(~kConnectionEvents);
 	drop_reason_.store(RDS_DROP_NONE);
@@ -273,10 +271,7 @@ void rds_path::fresh_stream()
 	passive_open_ = asking_ = hello_due_ = false;
 	answered_ns_ = 0;
 	arriving.store(0);
-	peer_.store(static_cast<uint32_t>(acks ? rds::Peer::kUnknown : rds::Peer::kPlain));
-	ack_due_.store(false);
-	have_.store(0);
-	told_.store(0);
+	received_.begin(conn.trans.caps & RDS_CAP_DELIVERY_ACK);
 }
 
 void rds_path::come_up()

@@ -47,8 +47,10 @@
 #define RDS_PATH_H
 
 #include "coalesce.h"
+#include "delivered.h"
 #include "dial.h"
 #include "held.h"
+#include "received.h"
 #include "send_queue.h"
 #include "slot.h"
 #include "tombs.h"
@@ -94,13 +96,6 @@ inline constexpr PathEdge kPathEdges[] = {
 	{PathState::kUp, PathState::kDown, "drop: connection already dead, or left by the peer"},
 	{PathState::kDisconnecting, PathState::kDown, "drained, timed out or died"},
 	{PathState::kDown, PathState::kDead, "die"},
-};
-
-/* The kind of peer, as the first frame of a connection told it. */
-enum class Peer : uint32_t {
-	kUnknown, /* nothing came yet */
-	kPlain,	  /* what the transport acknowledged counts as delivered */
-	kAcks,	  /* its RDS acknowledges by number, and wants the same of us */
 };
 
 /* The end of a path, and so the fate of a message that is to be queued. */
@@ -199,61 +194,44 @@ struct rds_path final {
 	/* h_ack of any header, a later one of the same message too. */
 	RDS_INLINE void heard_ack(uint64_t seq)
 	{
-		if (RDS_UNLIKELY(seq > delivered_.load()))
+		if (RDS_UNLIKELY(seq > delivered()))
 			peer_has(seq);
 	}
-	/* A message with a number was taken care of: delivered, or nobody wants it. */
-	RDS_INLINE void took(const rds::wire::Fields &f)
+	/* A message with a number was dealt with: delivered, or nobody wants it. */
+	RDS_INLINE void received(const rds::wire::Fields &f)
 	{
-		next_rx_seq.store(f.seq + 1);
-		have_up_to(f.seq + 1, f);
+		tell(received_.add(f.seq, f.flags & rds::wire::kAckRequired));
 	}
 	/* It had been before. */
-	RDS_INLINE void took_again(const rds::wire::Fields &f)
+	RDS_INLINE void received_again(const rds::wire::Fields &f)
 	{
-		uint64_t have = have_.load();
-
-		have_up_to(f.seq < have ? have : f.seq + 1, f);
+		tell(received_.repeat(f.seq, f.flags & rds::wire::kAckRequired));
 	}
-	/* A timer that runs out now sees it, or we see that it is not armed any more (ack_fn). */
-	RDS_INLINE void have_up_to(uint64_t have, const rds::wire::Fields &f)
+	RDS_INLINE uint64_t next_rx_seq() const
 	{
-		if (peer() != rds::Peer::kAcks) {
-			have_.store(have);
-			return;
-		}
-
-		bool asked = f.flags & rds::wire::kAckRequired;
-		bool armed = rds::announce_then_look([&] { have_.store(have); },
-						     [&] { return ack_armed_.load(); });
-
-		if (asked || !armed)
-			want_ack(asked);
+		return received_.next();
 	}
 	RDS_INLINE rds::Peer peer() const
 	{
-		return static_cast<rds::Peer>(peer_.load());
+		return received_.peer();
 	}
 	/* One of ours: its numbers are of a generation, and never come twice. */
 	RDS_INLINE bool peer_has_gen() const
 	{
-		return peer() == rds::Peer::kAcks && peer_gen_.load();
+		return peer() == rds::Peer::kAcks && received_.generation();
 	}
 	/* ... and its orderly end means that it is owed nothing and owes nothing. */
 	bool peer_parts() const;
 	/* The peer that was met last, on this connection or one before, counts in @gen. */
 	bool knows(uint32_t gen) const
 	{
-		return peer_gen_.load_acquire() == gen;
+		return received_.is_of(gen);
 	}
 	/* Number of the last message that came on this connection, as far as it may be told. */
-	uint64_t received() const
+	uint64_t last_received() const
 	{
-		uint64_t have = have_.load();
-
-		return have ? have - 1 : 0;
+		return received_.last();
 	}
-	rds::Atomic<uint64_t> next_rx_seq;
 	/* A message of it has reached a socket here, on this object or on one before it (tombs.h):
 	 * the numbers have to be remembered.  Pings, knocks and maps are forgotten. */
 	rds::Atomic<bool> reached;
@@ -314,14 +292,14 @@ struct rds_path final {
 		return queue_.next_number();
 	}
 	/* The last number that the peer's RDS has. */
-	uint64_t delivered() const
+	RDS_INLINE uint64_t delivered() const RDS_NO_TSA /* the same */
 	{
-		return delivered_.load();
+		return delivered_.up_to();
 	}
 	/* Messages that it has not, about. */
 	uint64_t in_flight() const
 	{
-		return next_tx_seq() - delivered_.load();
+		return next_tx_seq() - delivered();
 	}
 	bool sending() const
 	{
@@ -409,12 +387,16 @@ private:
 	void greet() RDS_EXCLUDES(lock);
 	bool meet(const rds::wire::Header &h, const rds::wire::Fields &f);
 	void peer_has(uint64_t seq) RDS_EXCLUDES(lock);
-	void want_ack(bool now);
+	RDS_INLINE void tell(rds::Tell when)
+	{
+		if (when != rds::Tell::kLater)
+			arrange_ack(when);
+	}
+	void arrange_ack(rds::Tell when);
 	void queue_ack() RDS_EXCLUDES(lock);
 	void stamp_acks(rds::Batch &b) RDS_REQUIRES(lock);
 	void settle_acks(const rds::Batch &b, uint64_t bytes) RDS_REQUIRES(lock);
-	void stay_quiet() RDS_REQUIRES(lock);
-	void ask_for_ack(rds::Batch &b, unsigned int first) RDS_REQUIRES(lock);
+	rds::Delivered::Limits unacked_limits() const;
 
 	/* path_fan.cc */
 	bool led();
@@ -475,30 +457,18 @@ private:
 	bool asking_ = false;	     /* another one waits for the answer; worker */
 	uint64_t answered_ns_ = 0;   /* when it answered last, 0: never; worker */
 
-	rds::Atomic<uint32_t> peer_;	 /* a Peer; written while nobody or one receives */
-	rds::Atomic<uint32_t> peer_gen_; /* of next_rx_seq's count, 0: none; receiving */
-	rds::Atomic<bool> ack_due_;	 /* the next header is to carry an ack, at once */
-	rds::Atomic<bool> ack_armed_;	 /* ack_timer_ is */
-	/* next_rx_seq, of which only what came on this connection counts with a peer without
-	 * generation: restarted, it would take the rest for news of what it sends. */
-	rds::Atomic<uint64_t> have_;
-	rds::Atomic<uint64_t> told_; /* have_ as the peer knows it; token holder */
-	uint64_t first_rx_ = 0;	     /* next_rx_seq when it was made */
-	const uint64_t first_seq_;   /* its first number */
+	rds::Received received_;
 
 public:
 	rds::Spinlock<RDS_RANK_PATH> lock; /* RDS_RANK_LANE of all but path 0 */
 
 private:
 	rds::SendQueue queue_ RDS_GUARDED_BY(lock);
-	rds::Atomic<uint64_t> delivered_; /* last number that the peer's RDS has; under lock */
-	uint64_t asked_ RDS_GUARDED_BY(lock) = 0;	 /* last number that asked for an ack */
-	int64_t quiet_packets_ RDS_GUARDED_BY(lock) = 0; /* may still go without asking for ... */
-	int64_t quiet_bytes_ RDS_GUARDED_BY(lock) = 0;	 /* ... an ack, see max_unacked_packets */
-	bool open_ RDS_GUARDED_BY(lock) = false;	 /* up: the token may be taken */
-	bool sending_ RDS_GUARDED_BY(lock) = false;	 /* the token is out */
-	bool blocked_ RDS_GUARDED_BY(lock) = false;	 /* the transport has no room */
-	bool room_came_ RDS_GUARDED_BY(lock) = false;	 /* room or a wish came meanwhile */
+	rds::Delivered delivered_ RDS_GUARDED_BY(lock);
+	bool open_ RDS_GUARDED_BY(lock) = false;      /* up: the token may be taken */
+	bool sending_ RDS_GUARDED_BY(lock) = false;   /* the token is out */
+	bool blocked_ RDS_GUARDED_BY(lock) = false;   /* the transport has no room */
+	bool room_came_ RDS_GUARDED_BY(lock) = false; /* room or a wish came meanwhile */
 	rds::PathEnd end_ RDS_GUARDED_BY(lock) = rds::PathEnd::kNone;
 	rds::Atomic<bool> port_cleared_; /* one of full_ports_ may be clear by now */
 	rds::Atomic<bool> sending_flag_; /* sending_, for rds-info */

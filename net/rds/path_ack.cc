@@ -5,10 +5,8 @@
  * h_ack of any header is the last number that the receiver has dealt with: queued to a socket, or
  * known to be wanted by nobody.  It goes with whatever is sent; a bare ack is made only when
  * nothing is: at once when the sender asked (ACK_REQUIRED), else after kAckDelayNs.  At most one
- * waits for the transport.  The sender asks when max_unacked_packets (calls of xmit: messages that
- * go together are one) or max_unacked_bytes went without any ack, when a socket's send queue is
- * half full, and for pages that were lent; mainline's over queue pairs, which tell only then, with
- * every batch.
+ * waits for the transport.  received.h keeps what is to be told, delivered.h what the peer told and
+ * when it is asked; here they meet the queue, the timer and the worker.
  *
  * Numbers are a connection object's: its generation, in hello, says which.  A receiver that
  * meets another generation begins to count anew, so what is sent again after a restart of either
@@ -22,16 +20,12 @@
 #include "path.h"
 
 #include "connection.h"
-#include "rdma.h"
 
 void rds_path::ack_fn(struct rds_timer *t)
 {
 	rds_path *p = rds::container_of(t, &rds_path::ack_timer_);
 
-	bool news = rds::announce_then_look([p] { p->ack_armed_.store(false); },
-					    [p] { return p->told_.load() != p->have_.load(); });
-
-	if (news && !p->ack_due_.exchange(true))
+	if (p->received_.timer_over())
 		p->post(rds::kEvSend);
 }
 
@@ -86,16 +80,7 @@ bool rds_path::meet(const rds::wire::Header &h, const rds::wire::Fields &f)
 		hello = {};
 	if (!conn.met(*this, hello))
 		return false;
-	if (hello.gen != peer_gen_.load()) {
-		next_rx_seq.store(0);
-		peer_gen_.store_release(hello.gen); /* what was agreed comes before: knows() */
-	}
-	if (hello.gen || conn.trans.caps & RDS_CAP_NUMBERED) {
-		have_.store(hello.gen ? next_rx_seq.load() : 0);
-		peer_.store(static_cast<uint32_t>(rds::Peer::kAcks));
-	} else {
-		peer_.store(static_cast<uint32_t>(rds::Peer::kPlain));
-	}
+	received_.meet(hello.gen, conn.trans.caps & RDS_CAP_NUMBERED);
 	/* Messages that the transport reported meanwhile go; or those sent meanwhile that the peer
 	 * had acknowledged before they were: nobody will say that again. */
 	let_go();
@@ -116,8 +101,8 @@ void rds_path::peer_has(uint64_t seq)
 	{
 		rds::Guard g(lock);
 
-		delivered_.store(seq);
-		stay_quiet();
+		delivered_.has(seq);
+		delivered_.allow(unacked_limits());
 		collect_acked(done);
 	}
 	finish(done);
@@ -135,7 +120,7 @@ void rds_path::delivered_before(uint64_t seq)
 	{
 		rds::Guard g(lock);
 
-		if (open_ || peer_gen_.load() || delivered_.load() < first_seq_ ||
+		if (open_ || received_.generation() || !delivered_.any() ||
 		    seq > queue_.begun_before())
 			return;
 		while (rds::Message *m = queue_.front()) {
@@ -144,20 +129,19 @@ void rds_path::delivered_before(uint64_t seq)
 			queue_.remove(m);
 			done.push_back(m);
 		}
-		if (seq > delivered_.load())
-			delivered_.store(seq);
+		delivered_.had(seq);
 	}
 	finish(done);
 }
 
 /* Any context. */
-void rds_path::want_ack(bool now)
+void rds_path::arrange_ack(rds::Tell when)
 {
-	if (now) {
+	if (when == rds::Tell::kAtOnce) {
 		conn.net.count(RDS_S_recv_ack_required);
-		if (!ack_due_.exchange(true))
+		if (received_.fall_due())
 			post(rds::kEvSend);
-	} else if (!ack_armed_.load() && !ack_armed_.exchange(true)) {
+	} else if (received_.may_arm()) {
 		rds_timer_arm(&ack_timer_, rds::kAckDelayNs);
 	}
 }
@@ -165,13 +149,13 @@ void rds_path::want_ack(bool now)
 /* An ack is due and no message there to carry it.  Token holder. */
 void rds_path::queue_ack()
 {
-	if (!ack_due_.exchange(false) || peer() != rds::Peer::kAcks)
+	if (!received_.take_due())
 		return;
 
 	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
 
 	if (!m) {
-		want_ack(false);
+		arrange_ack(rds::Tell::kSoon);
 		return;
 	}
 	rds::wire::encode_control(m->hdr);
@@ -183,74 +167,40 @@ void rds_path::queue_ack()
 /* Every header that has not begun to leave says what we have; the last may ask for the same. */
 void rds_path::stamp_acks(rds::Batch &b)
 {
-	unsigned int first = b.off ? 1 : 0;
-	bool acks = peer() == rds::Peer::kAcks && first < b.n;
-	/* The peer, of whatever kind, acknowledges by number. */
-	bool will = peer() == rds::Peer::kUnknown && conn.trans.caps & RDS_CAP_NUMBERED;
+	const unsigned int first = b.off ? 1 : 0;
+	const bool numbered = conn.trans.caps & RDS_CAP_NUMBERED;
+	const uint64_t ack = received_.take(b, first < b.n);
 
-	b.due = acks && ack_due_.exchange(false);
-	b.told = acks ? have_.load() : 0;
 	for (unsigned int i = first; i < b.n; i++) {
-		rds::wire::put64(b.msgs[i]->hdr.ack, b.told ? b.told - 1 : 0);
+		rds::wire::put64(b.msgs[i]->hdr.ack, ack);
 		if (RDS_UNLIKELY(b.msgs[i]->flow() != nullptr))
 			rds::flow_stamp(*b.msgs[i], peer_has_gen() && conn.orders.load());
 	}
-	if (acks || (will && first < b.n))
-		ask_for_ack(b, first);
+	/* A peer that nothing came of yet acknowledges by number there, whatever its kind. */
+	if (first == b.n || peer() == rds::Peer::kPlain ||
+	    (peer() == rds::Peer::kUnknown && !numbered))
+		return;
+	/* Mainline's say what they have when they are asked, and only then: what nothing follows
+	 * would fill the queues of those that sent it, for ever.  The message that would follow may
+	 * be cancelled before it goes. */
+	if (!delivered_.ask(b, first, numbered && !received_.generation()))
+		return;
+	delivered_.allow(unacked_limits());
+	conn.net.count(RDS_S_send_ack_required);
 }
 
-/*
- * @bytes of the batch were taken.  The peer is told only by a header that has begun to leave: what
- * did not may be taken back by its socket, and the ack with it.
- */
+/* @bytes of the batch were taken. */
 void rds_path::settle_acks(const rds::Batch &b, uint64_t bytes)
 {
-	uint64_t begun = b.off ? rds::wire::kHeaderBytes + b.msgs[0]->len - b.off : 0;
+	const uint64_t begun = b.off ? rds::wire::kHeaderBytes + b.msgs[0]->len - b.off : 0;
 
-	if (bytes <= begun) {
-		if (b.due)
-			ack_due_.store(true);
-	} else if (b.told) {
-		told_.store(b.told);
-	}
+	received_.settle(b, bytes > begun);
 }
 
-/* An ack came or was asked for: so much may go without. */
-void rds_path::stay_quiet()
+rds::Delivered::Limits rds_path::unacked_limits() const
 {
-	quiet_packets_ = rds::read_once(conn.net.tun.max_unacked_packets);
-	quiet_bytes_ = rds::read_once(conn.net.tun.max_unacked_bytes);
-}
-
-/* The last message of a batch, from @first on, asks for all before it. */
-void rds_path::ask_for_ack(rds::Batch &b, unsigned int first)
-{
-	unsigned int n = b.n;
-
-	quiet_packets_--;
-	quiet_bytes_ -= static_cast<int64_t>(b.bytes);
-	while (n > first && RDS_UNLIKELY(rds::op_alone(*b.msgs[n - 1])))
-		n--;
-	if (n == first)
-		return; /* no frame at all: the next batch asks */
-
-	rds::Message &last = *b.msgs[n - 1];
-	uint64_t seq = rds::wire::get64(last.hdr.sequence);
-	/* A sender who will soon have to wait, or who wants his pages back, and no answer on its
-	 * way. */
-	bool hurry = asked_ <= delivered_.load() &&
-		     (last.zcopy() || (last.sock && rds::sender_short_of_room(*last.sock)));
-	/* Mainline's say what they have when they are asked, and only then: what nothing follows
-	 * would fill the queues of those who sent it, for ever.  The message that would follow may
-	 * be cancelled before it goes. */
-	bool tail = !peer_gen_.load() && conn.trans.caps & RDS_CAP_NUMBERED;
-
-	if (!seq || (quiet_packets_ > 0 && quiet_bytes_ > 0 && !hurry && !tail))
-		return; /* a map or a bare ack has none */
-	last.hdr.flags |= rds::wire::kAckRequired;
-	asked_ = seq;
-	stay_quiet();
-	conn.net.count(RDS_S_send_ack_required);
+	return {rds::read_once(conn.net.tun.max_unacked_packets),
+		rds::read_once(conn.net.tun.max_unacked_bytes)};
 }
 
 extern "C" {
@@ -267,7 +217,7 @@ void rds_path_delivered(struct rds_path *path, uint64_t seq)
 
 uint64_t rds_path_received(const struct rds_path *path)
 {
-	return path->received();
+	return path->last_received();
 }
 
 } // extern "C"

@@ -172,7 +172,7 @@ bool rds_path::delivered_all_locked(uint64_t seq)
 	if (m && rds::wire::get64(m->hdr.sequence) <= seq)
 		return false;
 	return open_ && peer() == rds::Peer::kAcks &&
-	       delivered_.load() >= (queue_.begun() < seq ? queue_.begun() : seq);
+	       delivered_.up_to() >= (queue_.begun() < seq ? queue_.begun() : seq);
 }
 
 void rds_path::call()

@@ -65,7 +65,7 @@ bool rds_path::hold_locked(bool more)
 	if (!(conn.trans.caps & RDS_CAP_COALESCE))
 		return false;
 
-	rds::Hold hold = coalesce_.ask(more, queue_.unsent_bytes(), next_rx_seq.load());
+	rds::Hold hold = coalesce_.ask(more, queue_.unsent_bytes(), next_rx_seq());
 
 	if (hold == rds::Hold::kNone)
 		return false;
@@ -97,8 +97,7 @@ RDS_INLINE bool rds_path::is_done(rds::Message &m, rds::Peer who, bool taken)
 	/* The transport may read lent pages until the other end of it has them, whatever the peer's
 	 * RDS says. */
 	if (who == rds::Peer::kAcks)
-		gone = rds::wire::get64(m.hdr.sequence) <= delivered_.load() &&
-		       (taken || !m.zcopy());
+		gone = rds::wire::get64(m.hdr.sequence) <= delivered() && (taken || !m.zcopy());
 
 	/* An operation without message is nothing that a peer could acknowledge. */
 	if (RDS_UNLIKELY(m.rdma())) {
@@ -262,7 +261,7 @@ bool rds_path::is_delivered(rds::Message &m)
 {
 	uint64_t seq = rds::wire::get64(m.hdr.sequence);
 
-	if (!seq || !peer_gen_.load() || seq > delivered_.load() || RDS_UNLIKELY(rds::op_alone(m)))
+	if (!seq || !received_.generation() || seq > delivered() || RDS_UNLIKELY(rds::op_alone(m)))
 		return false;
 	if (RDS_UNLIKELY(m.rdma() != nullptr))
 		m.part->delivered = true;
@@ -293,8 +292,7 @@ void rds_path::reset_queue(bool purge)
 				       RDS_UNLIKELY(rds::op_spent(m)) || is_delivered(m);
 			},
 			done);
-		quiet_packets_ = quiet_bytes_ = 0; /* the first to go asks at once what has come */
-		asked_ = 0;
+		delivered_.restart();
 		blocked_ = room_came_ = false;
 		coalesce_.end();
 	}

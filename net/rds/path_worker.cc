@@ -11,9 +11,8 @@
 
 rds_path::rds_path(struct rds_conn &conn, unsigned int index)
 	: conn(conn), index(static_cast<uint8_t>(index)),
-	  first_seq_(index ? 1 : conn.net.first_seq.load()),
-	  lock(index ? RDS_RANK_LANE : RDS_RANK_PATH), queue_(first_seq_),
-	  delivered_(first_seq_ - 1)
+	  lock(index ? RDS_RANK_LANE : RDS_RANK_PATH),
+	  queue_(index ? 1 : conn.net.first_seq.load()), delivered_(queue_.next_number())
 {
 	rds_work_init(&work_, work_fn, RDS_WORK_LEAF);
 	rds_timer_init(&timer_, timer_fn);

@@ -146,7 +146,7 @@ rds_path::Next rds_path::next_locked(rds::Batch &b)
 	if (open_ && queue_.unsent() && mark_batch(b))
 		return Next::kXmit;
 	/* A request that came after the holder had looked: it looks again (take_token). */
-	if (!open_ || (!room_came_ && !ack_due_.load() && !port_cleared_.load())) {
+	if (!open_ || (!room_came_ && !received_.is_due() && !port_cleared_.load())) {
 		release_token();
 		return Next::kStop;
 	}

@@ -81,7 +81,7 @@ int check_header(Path &p, const wire::Fields &f)
 	}
 	if (is_duplicate(p, f)) {
 		note_drop(p, f, RDS_S_recv_drop_old_seq);
-		p.took_again(f);
+		p.received_again(f);
 		return RDS_RECV_SKIP;
 	}
 	return 0;
@@ -105,7 +105,7 @@ bool has_receiver(Path &p, const wire::Fields &f)
 	if (find_receiver(p, f))
 		return true;
 	note_drop(p, f, RDS_S_recv_drop_no_sock);
-	p.took(f);
+	p.received(f);
 	return false;
 }
 
@@ -251,7 +251,7 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 		return verdict;
 	if (f.flags != wire::kCongBitmap && consume_control(p, h, f)) {
 		if (f.seq)
-			p.took(f);
+			p.received(f);
 		return RDS_RECV_SKIP;
 	}
 
@@ -288,7 +288,7 @@ int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
 	}
 	/* Loopback hands over messages without rds_recv_begin(). */
 	if (!m->fresh && consume_control(p, m->hdr, f)) {
-		p.took(f);
+		p.received(f);
 		message_put(m);
 		return 0;
 	}
@@ -303,7 +303,7 @@ int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
 	int verdict = deliver(p, m, f);
 
 	if (!verdict)
-		p.took(f);
+		p.received(f);
 	return verdict;
 }
 

@@ -19,7 +19,7 @@ namespace rds
  * again and does not tell: there only what is sent again can be old. */
 RDS_INLINE bool is_duplicate(const Path &p, const wire::Fields &f)
 {
-	return f.seq && f.seq < p.next_rx_seq.load() &&
+	return f.seq && f.seq < p.next_rx_seq() &&
 	       (f.flags & wire::kRetransmitted || p.peer_has_gen());
 }
 

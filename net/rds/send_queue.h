@@ -35,8 +35,8 @@ struct Batch {
 	uint32_t off;	/* bytes of msgs[0] that the transport accepted before */
 	uint64_t bytes; /* of all of them, without off */
 	bool more;	/* the queue goes on behind it */
-	bool due;	/* an ack was due when the headers got theirs ... */
-	uint64_t told;	/* ... up to here (path_ack.cc) */
+	bool ack_due;	/* an ack was due when the headers got theirs ... */
+	uint64_t ack;	/* ... which is the number before this; 0: none (received.h) */
 };
 
 class SendQueue final

@@ -28,13 +28,13 @@ RDS_REACH(path_ack_timer, &rds_path::ack_timer_)
 RDS_REACH(path_hello_due, &rds_path::hello_due_)
 RDS_REACH(path_passive_open, &rds_path::passive_open_)
 RDS_REACH(path_asking, &rds_path::asking_)
-RDS_REACH(path_peer_gen, &rds_path::peer_gen_)
-RDS_REACH(path_ack_due, &rds_path::ack_due_)
-RDS_REACH(path_ack_armed, &rds_path::ack_armed_)
-RDS_REACH(path_have, &rds_path::have_)
-RDS_REACH(path_told, &rds_path::told_)
+RDS_REACH(path_received, &rds_path::received_)
+RDS_REACH(received_armed, &rds::Received::armed_)
+RDS_REACH(received_known, &rds::Received::known_)
+RDS_REACH(received_told, &rds::Received::told_)
 RDS_REACH(path_queue, &rds_path::queue_)
-RDS_REACH(path_asked, &rds_path::asked_)
+RDS_REACH(path_delivered, &rds_path::delivered_)
+RDS_REACH(delivered_asked, &rds::Delivered::asked_)
 RDS_REACH(path_open, &rds_path::open_)
 RDS_REACH(path_sending, &rds_path::sending_)
 RDS_REACH(path_blocked, &rds_path::blocked_)
@@ -107,15 +107,18 @@ void add_state(Digest &d, rds::Path &p)
 
 void add_numbers(Digest &d, rds::Path &p)
 {
-	d.add(p.peer(), (p.*reach(path_peer_gen())).load(), (p.*reach(path_ack_due())).load(),
-	      (p.*reach(path_ack_armed())).load(), (p.*reach(path_have())).load(),
-	      (p.*reach(path_told())).load(), p.next_rx_seq.load(), p.next_tx_seq(), p.delivered());
+	const rds::Received &r = p.*reach(path_received());
+
+	d.add(p.peer(), r.generation(), r.is_due(), (r.*reach(received_armed())).load(),
+	      (r.*reach(received_known())).load(), (r.*reach(received_told())).load(), r.next(),
+	      p.next_tx_seq(), p.delivered());
 	const rds::SendQueue &q = p.*reach(path_queue());
 
-	d.add(q.cursor(), q.begun(), q.begun_before(), p.*reach(path_asked()),
-	      p.*reach(path_open()), p.*reach(path_sending()), p.*reach(path_blocked()),
-	      p.*reach(path_room_came()), (p.*reach(path_coalesce())).*reach(coalesce_held()),
-	      p.*reach(path_end()), p.*reach(path_cong_due()));
+	d.add(q.cursor(), q.begun(), q.begun_before(),
+	      p.*reach(path_delivered()).*reach(delivered_asked()), p.*reach(path_open()),
+	      p.*reach(path_sending()), p.*reach(path_blocked()), p.*reach(path_room_came()),
+	      (p.*reach(path_coalesce())).*reach(coalesce_held()), p.*reach(path_end()),
+	      p.*reach(path_cong_due()));
 }
 
 void add_conn(Digest &d, rds::Conn &c)

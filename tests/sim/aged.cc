@@ -92,9 +92,9 @@ void age(struct rds_path *path)
 	/* Never a number that a connection before this one may have used. */
 	if (first < path->queue_.next_number_.load())
 		return;
-	const_cast<uint64_t &>(path->first_seq_) = first;
+	const_cast<uint64_t &>(path->delivered_.first_) = first;
 	path->queue_.next_number_.store(first);
-	path->delivered_.store(first - 1);
+	path->delivered_.up_to_.store(first - 1);
 	path->dial_.attempts_.store(~0u - 2);
 	path->resets.store(~0u - 2);
 }

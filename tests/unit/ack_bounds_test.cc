@@ -41,7 +41,7 @@ TEST_F(AckBounds, TheNextHeaderTells)
 	bring_up();
 	hello();
 	for (uint64_t cut : {1u, 20u, 68u, 147u}) {
-		uint64_t seq = path().received() + 1;
+		uint64_t seq = path().last_received() + 1;
 
 		wire().room = cut;
 		send(2);

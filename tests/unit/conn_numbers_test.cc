@@ -90,8 +90,8 @@ TEST_F(ConnNumbers, OfEachPathWhatItOwes)
 		rds_path &first = *calls(host, 0).path, &third = *calls(host, 3).path;
 		const uint64_t first_had = breaks == 0 ? 6 : 0, third_had = breaks == 3 ? 9 : 0;
 
-		EXPECT_EQ(first.next_rx_seq.load(), first_had);
-		EXPECT_EQ(third.next_rx_seq.load(), third_had);
+		EXPECT_EQ(first.next_rx_seq(), first_had);
+		EXPECT_EQ(third.next_rx_seq(), third_had);
 		for (Wire *w : wires())
 			ends(*w, RDS_DROP_ERROR);
 		ASSERT_TRUE(forgotten());

@@ -324,11 +324,11 @@ TEST_F(ConnStrangers, TheTombstoneOutlivesAVisit)
 		ASSERT_EQ(other.bind(endpoint(a1, 4001)), 0);
 		ASSERT_EQ(other.send(endpoint(host::addr4(60), 5000), pattern(10)), 0);
 		sim::run_for(100 * kMs);
-		EXPECT_EQ(wire_of(60).path->next_rx_seq.load(), 10u);
+		EXPECT_EQ(wire_of(60).path->next_rx_seq(), 10u);
 	}
 	sim::run_for(20 * 1000 * kMs);
 	EXPECT_EQ(find(60), nullptr);
-	EXPECT_EQ(calls(60).path->next_rx_seq.load(), 10u);
+	EXPECT_EQ(calls(60).path->next_rx_seq(), 10u);
 }
 
 /* Another generation is another host: nothing of it was here before. */

@@ -135,8 +135,7 @@ TEST_F(Loop, AnswersPings)
 	EXPECT_EQ(net->stat(RDS_S_recv_ping), 1u);
 	EXPECT_EQ(net->stat(RDS_S_send_pong), 1u);
 	/* One of each came. */
-	net->core()->conns.for_each(
-		[](rds::Conn &c) { EXPECT_EQ(c.first().next_rx_seq.load(), 2u); });
+	net->core()->conns.for_each([](rds::Conn &c) { EXPECT_EQ(c.first().next_rx_seq(), 2u); });
 }
 
 /* Nobody calls without a reason: the other end is on this host. */

@@ -528,7 +528,7 @@ TEST_F(PathAck, NumberedBareAcksAreNoMessages)
 	EXPECT_EQ(net->stat(RDS_S_recv_drop_bad_port), 0u);
 	EXPECT_EQ(net->stat(RDS_S_send_pong), 0u);
 	EXPECT_EQ(sent().size(), before);
-	EXPECT_EQ(path().next_rx_seq.load(), 0u);
+	EXPECT_EQ(path().next_rx_seq(), 0u);
 }
 
 TEST_F(PathAck, NumberedPlainPeerIsToldOnlyOfThisConnection)

@@ -144,11 +144,11 @@ TEST_F(Recv, AnswersPingsButNotWhenTheyAreOff)
 TEST_F(Recv, WhatHasNoNumberLeavesTheCountAlone)
 {
 	EXPECT_EQ(arrive(path(), 5, 5000, 4000, pattern(1)), 0);
-	ASSERT_EQ(path()->next_rx_seq.load(), 6u);
+	ASSERT_EQ(path()->next_rx_seq(), 6u);
 	EXPECT_EQ(arrive(path(), 0, 5000, 0, {}), RDS_RECV_SKIP);
-	EXPECT_EQ(path()->next_rx_seq.load(), 6u);
+	EXPECT_EQ(path()->next_rx_seq(), 6u);
 	EXPECT_EQ(arrive(path(), 6, 5000, 0, {}), RDS_RECV_SKIP);
-	EXPECT_EQ(path()->next_rx_seq.load(), 7u);
+	EXPECT_EQ(path()->next_rx_seq(), 7u);
 	EXPECT_EQ(arrive(path(), 5, 5000, 4000, pattern(1), rds::wire::kRetransmitted),
 		  RDS_RECV_SKIP);
 	EXPECT_TRUE(s->recv());
@@ -282,7 +282,7 @@ TEST_F(Recv, StopsBeyondTheHardLimitAndTakesTheSameMessageLater)
 	}
 	EXPECT_EQ(ret, -11);
 	EXPECT_EQ(net->stat(RDS_S_recv_sock_full), 1u);
-	EXPECT_EQ(path()->next_rx_seq.load(), seq) << "it may come again, with this number";
+	EXPECT_EQ(path()->next_rx_seq(), seq) << "it may come again, with this number";
 	while (s->recv())
 		;
 	EXPECT_EQ(arrive(path(), seq, 5000, 4000, pattern(500)), 0);
@@ -297,10 +297,10 @@ TEST_F(Recv, BeginsNothingForAPortThatNobodyHas)
 
 	ASSERT_EQ(rds_recv_begin(path(), h.sequence, nullptr, 0, RDS_ATOMIC, &m), RDS_RECV_SKIP);
 	EXPECT_EQ(net->stat(RDS_S_recv_drop_no_sock), 1u);
-	EXPECT_EQ(path()->next_rx_seq.load(), 2u);
+	EXPECT_EQ(path()->next_rx_seq(), 2u);
 	rds::wire::put64(h.sequence, 2);
 	ASSERT_EQ(rds_recv_begin(path(), h.sequence, &src, 1, RDS_ATOMIC, &m), RDS_RECV_SKIP);
-	EXPECT_EQ(path()->next_rx_seq.load(), 3u);
+	EXPECT_EQ(path()->next_rx_seq(), 3u);
 	/* All of it is here already: found out when it is delivered. */
 	rds::wire::put64(h.sequence, 3);
 	ASSERT_EQ(rds_recv_begin(path(), h.sequence, &src, rds::kMaxMessageBytes, RDS_ATOMIC, &m),

@@ -69,8 +69,8 @@ protected:
 		hello();
 		peer_has(1);
 		path().queue_.next_number_.store(next);
-		path().delivered_.store(next - 1);
-		path().queue_.begun_ = path().asked_ = next - 1;
+		path().delivered_.up_to_.store(next - 1);
+		path().queue_.begun_ = path().delivered_.asked_ = next - 1;
 		wire().sent.clear();
 	}
 	unsigned int queued()
