@@ -387,7 +387,13 @@ bool rds_path::stays_retired(uint32_t ev)
 {
 	rds::Guard g(lock);
 
-	return !(ev & (rds::kEvAccepted | rds::kEvKnocked)) || !take_back_locked();
+	/* A sender took it back meanwhile, and relies on a wish that it found, one of @ev. */
+	if (retirement.load() != rds::Retirement::kGranted)
+		return false;
+	if (ev & (rds::kEvAccepted | rds::kEvKnocked) && take_back_locked())
+		return false;
+	dial_.stop(); /* a wish that came, of call(), is void: the next one posts again */
+	return true;
 }
 
 bool rds_path::take_back_locked()

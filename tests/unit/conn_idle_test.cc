@@ -482,6 +482,43 @@ TEST_F(ConnIdle, ItEndsOnlyWithNothingToSay)
 	EXPECT_EQ(w().path->last_reason.load(), RDS_DROP_IDLE);
 }
 
+/* sim_fast --seed 3451856157: a wish that came while the path had retired was forgotten, and stood
+ * in the way of all that came later.  It has nothing to send: that would take the path back. */
+TEST_F(ConnIdle, AWishOfARetiredPathIsNotInTheWay)
+{
+	used();
+	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+	sim::run_ready();
+	w().path->retire();
+	sim::run_ready();
+	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	w().path->call();
+	sim::run_ready();
+	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	w().path->reinstate();
+	sim::run_ready();
+	EXPECT_EQ(state(), rds::PathState::kDown);
+	ASSERT_EQ(send(), 0);
+	EXPECT_EQ(state(), rds::PathState::kConnecting);
+}
+
+/* A sender takes the path back before the worker has come to the wish that it found there. */
+TEST_F(ConnIdle, AWishOfATakenBackPathCounts)
+{
+	used();
+	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+	sim::run_ready();
+	w().path->retire();
+	sim::run_ready();
+	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	w().path->call();
+	ASSERT_EQ(s->send(to, pattern(50)), 0);
+	sim::run_ready();
+	EXPECT_EQ(state(), rds::PathState::kConnecting);
+}
+
 /* One that was not let go is as it was: down, for it has nothing to say. */
 TEST_F(ConnIdle, ARefusalCallsNobody)
 {

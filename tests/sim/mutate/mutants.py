@@ -549,6 +549,8 @@ MUTANTS = [
     Mutant("ack-alone", "an operation without a message keeps the one before it from asking",
            "net/rds/delivered.cc", "while (n > first && RDS_UNLIKELY(op_alone(*b.msgs[n - 1]))) n--;",
            "if (op_alone(*b.msgs[n - 1])) return false;"),
+    Mutant("retired-wish", "a path that has retired forgets a wish and leaves it in the way", IDLE,
+           "dial_.stop(); /* a wish that came", "/* a wish that came"),
     Mutant("ib-late-ack", "an ack in a later frame of a message is not looked at", LINK_RECV,
            "rds_recv_ack(l.path, wire::get64(f.h.ack));", ""),
     Mutant("ib-op-refused", "an operation that no adapter takes is tried for ever", LINK,
