@@ -242,6 +242,22 @@ void destroy(const Ref &p, unsigned int side)
 	tell_end(p, side);
 }
 
+bool quiet()
+{
+	for (auto &weak : state().pairs) {
+		auto p = weak.lock();
+
+		for (unsigned int side = 0; p && side < 2; side++) {
+			const Qp &q = p->qp[side];
+			bool idle = q.posted.empty() && q.unacked.empty() && q.arrived.empty();
+
+			if (!q.closed && !q.gone && !q.dead && !idle)
+				return false;
+		}
+	}
+	return true;
+}
+
 Ref living(uint64_t nth)
 {
 	for (auto &weak : state().pairs) {

@@ -168,6 +168,8 @@ void crash(network::HostId h);
 /* The device of @h is gone and everything on it dies, or it is back. */
 void remove_device(network::HostId h, bool gone);
 bool has_device(network::HostId h);
+/* Nothing is on its way, or has come and was not looked at, where anybody is left to get it. */
+bool quiet();
 /* Times that a frame found no buffer. */
 uint64_t not_ready();
 

@@ -100,7 +100,7 @@ public:
 	}
 	bool quiet() const override
 	{
-		return true;
+		return fabric::quiet();
 	}
 	bool serves(unsigned int host) const override
 	{
