@@ -110,7 +110,8 @@ void Loss::excuse_known(unsigned int self, unsigned int peer, tube::Left left)
 {
 	if ((how(peer) != Plain::kNo || how(self) != Plain::kNo) && reborn(self))
 		excuse_hosts(self, peer);
-	if (how(peer) != Plain::kNo && left == tube::Left::kUnheard)
+	if (how(peer) != Plain::kNo &&
+	    (left == tube::Left::kUnheard || left == tube::Left::kNoRoom))
 		excuse_hosts(peer, self);
 }
 

@@ -93,6 +93,8 @@ void tell_closed(const Ref &p, unsigned int side, bool used, bool more = false, 
 		left = tube::Left::kUnheard;
 	if (left == tube::Left::kUnread && late)
 		left = tube::Left::kOutOfTime;
+	if (left == tube::Left::kUnread && more)
+		left = tube::Left::kNoRoom;
 	if (on_closed)
 		on_closed(p->addr[side], p->addr[!side], left);
 }

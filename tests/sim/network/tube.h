@@ -56,9 +56,9 @@ protected:
 
 /* The bytes left at an end that is given up, which the network had acknowledged: none that its host
  * has not read; some, and a reset had come; some, and the host had never made use of
- * the connection; some, when the time of an orderly end was over; some, though the
- * connection lived. */
-enum class Left { kNothing, kAtReset, kUnheard, kOutOfTime, kUnread };
+ * the connection; some, when the time of an orderly end was over; some, for which the host had no
+ * memory or no room at that moment; some, though the connection lived. */
+enum class Left { kNothing, kAtReset, kUnheard, kOutOfTime, kNoRoom, kUnread };
 
 /* One end: what TCP keeps in a socket. */
 struct End {

@@ -148,7 +148,8 @@ TEST(Judges, MainlinesLoseWhatTheyHaveNotRead)
 
 TEST(Judges, OursReadWhatMainlinesSent)
 {
-	for (tube::Left left : {tube::Left::kAtReset, tube::Left::kUnheard, tube::Left::kUnread}) {
+	for (tube::Left left : {tube::Left::kAtReset, tube::Left::kUnheard, tube::Left::kNoRoom,
+				tube::Left::kUnread}) {
 		Neighbours n;
 
 		n.loss.closed(0, 1, left);
