@@ -12,12 +12,13 @@
 #
 # The printed directory holds boot/kernel, lib/modules/VERSION and build (for `make -C`). It needs
 # neither the source nor the object tree any more, and is named by all that went into it: Debian's
-# version of the source, the configuration (tests/debug/configs), the compiler. Unused for a month,
-# it goes.
+# version of the source, the configuration (tests/debug/configs), what is mended in the source so
+# that it runs here (tests/debug/patches), the compiler. Unused for a month, it goes.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 configs=$here/../tests/debug/configs
+patches=$here/../tests/debug/patches
 cache=${PF_RDS_CACHE:-$HOME/.cache/pf_rds}
 jobs=${JOBS:-$(nproc)}
 
@@ -39,7 +40,9 @@ esac
 version=$(dpkg-query -W -f '${Version}\n' 'linux-headers-6.1.*-common' 2>/dev/null | sort -V | tail -n 1)
 [ -n "$version" ] || die "no headers of 6.1 are installed, run: scripts/deps.sh"
 fragments() { (cd "$configs" && printf '%s.config\n' $parts | xargs cat); }
-key=$({ echo "$version $(gcc --version | head -n 1)"; fragments; echo "layout 1"; } | sha256sum | cut -c1-16)
+mends() { find "$patches" -name "$flavour-*.patch" | sort; }
+key=$({ echo "$version $(gcc --version | head -n 1)"; fragments; echo "layout 1"; mends | xargs -r cat; } |
+	sha256sum | cut -c1-16)
 final=$cache/debug/$flavour-$key
 
 if [ -d "$final" ] || [ -n "$check" ]; then
@@ -119,6 +122,9 @@ quietly "$here/deps.sh" --source "$version" "$work/deb"
 mkdir "$work/src"
 quietly tar -C "$work/src" --strip-components=1 -xf "$work"/deb/usr/src/linux-source-*.tar.xz
 rm -rf "$work/deb"
+for mend in $(mends); do
+	quietly patch -d "$work/src" -p1 -i "$mend"
+done
 configure
 kmake all "${flags[@]}"
 install_all

@@ -64,6 +64,17 @@ protected:
 		up();
 		peer_has(1);
 	}
+	/* The same; then it has parted, and takes nothing more. */
+	void retired()
+	{
+		used();
+		rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
+		rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+		sim::run_ready();
+		w().path->retire();
+		sim::run_ready();
+		ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	}
 	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
 };
 
@@ -486,13 +497,7 @@ TEST_F(ConnIdle, ItEndsOnlyWithNothingToSay)
  * in the way of all that came later.  It has nothing to send: that would take the path back. */
 TEST_F(ConnIdle, AWishOfARetiredPathIsNotInTheWay)
 {
-	used();
-	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
-	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
-	sim::run_ready();
-	w().path->retire();
-	sim::run_ready();
-	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	retired();
 	w().path->call();
 	sim::run_ready();
 	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
@@ -506,13 +511,7 @@ TEST_F(ConnIdle, AWishOfARetiredPathIsNotInTheWay)
 /* A sender takes the path back before the worker has come to the wish that it found there. */
 TEST_F(ConnIdle, AWishOfATakenBackPathCounts)
 {
-	used();
-	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
-	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
-	sim::run_ready();
-	w().path->retire();
-	sim::run_ready();
-	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	retired();
 	w().path->call();
 	ASSERT_EQ(s->send(to, pattern(50)), 0);
 	sim::run_ready();
@@ -522,13 +521,7 @@ TEST_F(ConnIdle, AWishOfATakenBackPathCounts)
 /* One that was not let go is as it was: down, for it has nothing to say. */
 TEST_F(ConnIdle, ARefusalCallsNobody)
 {
-	used();
-	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
-	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
-	sim::run_ready();
-	w().path->retire();
-	sim::run_ready();
-	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	retired();
 	w().path->reinstate();
 	sim::run_for(1000 * kMs);
 	EXPECT_EQ(w().history(), "connect close");
