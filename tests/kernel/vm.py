@@ -41,7 +41,7 @@ PROBLEM = re.compile(
     r"|possible deadlock|general protection|soft lockup|hung task|blocked for more than"
     r"|rcu.*(stall|detected)|leaked|Kernel panic|unregister_netdevice: waiting|still has objects"
     r"|Objects remaining|KASAN|KCSAN|UBSAN|ODEBUG|suspicious|page allocation failure|Out of memory"
-    r"|double free|DMA-API", re.I)
+    r"|double free|DMA-API|cm_destroy_id_wait_timeout", re.I)
 # Matches PROBLEM, but is only the header of a good report or nothing of ours.
 HARMLESS = re.compile(r"module verification failed|loading out-of-tree module")
 

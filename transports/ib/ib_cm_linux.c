@@ -5,7 +5,7 @@
  * The ops here are called by the path's worker, one at a time.  rdma_cm's events come in between,
  * each under the id's handler lock; they begin to count when the worker sets a phase under that
  * lock, and none does after close() has set it back.  The id itself lives on for a while: rdma_cm
- * ends one only after the last message that it has sent for it, which under load took a minute.
+ * ends one only after the last message that it has sent for it.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -149,6 +149,30 @@ static void rds_ib_up(struct rds_ib_path *tp)
 	queue_delayed_work(rds_ib_wq, &tp->keepalive, RDS_IB_KEEPALIVE);
 }
 
+/*
+ * Frames have come, so the peer has our answer: as good as rdma_cm's word, which is under way, or
+ * lost.  rdma_cm is not told of it now (rdma_notify): when the connection ended before rdma_cm has
+ * worked that off, it would go on sending our answer for a minute, and the id would last as long.
+ */
+void rds_ib_begun(struct work_struct *work)
+{
+	struct rds_ib_path *tp = container_of(work, struct rds_ib_path, begun);
+
+	rdma_lock_handler(tp->id);
+	if (tp->phase == RDS_IB_ANSWERING)
+		rds_ib_up(tp);
+	rdma_unlock_handler(tp->id);
+}
+
+/* The connection has been up for a while and rdma_cm does not know: the peer's word is lost. */
+void rds_ib_insist(struct rds_ib_path *tp)
+{
+	if (!READ_ONCE(tp->unconfirmed))
+		return;
+	WRITE_ONCE(tp->unconfirmed, false);
+	rdma_notify(tp->id, IB_EVENT_COMM_EST);
+}
+
 static int rds_ib_answered(struct rds_ib_path *tp, const struct rdma_conn_param *conn)
 {
 	struct rds_ib_offer o = {
@@ -218,6 +242,7 @@ static int rds_ib_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		err = rds_ib_call_peer(tp);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
+		WRITE_ONCE(tp->unconfirmed, false);
 		if (tp->phase == RDS_IB_CALLING)
 			err = rds_ib_answered(tp, &event->param.conn);
 		else if (tp->phase == RDS_IB_ANSWERING)
@@ -259,7 +284,7 @@ void *rds_ib_path_alloc(struct rds_path *path)
 	tasklet_setup(&tp->tasklet, rds_ib_poll);
 	INIT_DELAYED_WORK(&tp->refill, rds_ib_refill);
 	INIT_DELAYED_WORK(&tp->keepalive, rds_ib_keepalive);
-	INIT_WORK(&tp->notify, rds_ib_notify);
+	INIT_WORK(&tp->begun, rds_ib_begun);
 	init_completion(&tp->heard);
 	rds_ib_link_init(&tp->link, path, tp);
 	return tp;
@@ -317,6 +342,7 @@ static int rds_ib_answer(struct rds_ib_path *tp, struct rds_ib_call *call)
 	tp->reads = param.initiator_depth;
 	rdma_lock_handler(tp->id);
 	WRITE_ONCE(tp->phase, RDS_IB_ANSWERING);
+	WRITE_ONCE(tp->unconfirmed, true);
 	tp->id->context = tp;
 	tp->id->event_handler = rds_ib_event;
 	rds_ib_qp_go(tp, false);

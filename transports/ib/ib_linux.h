@@ -215,6 +215,7 @@ struct rds_ib_path {
 	struct rds_path *path;
 	struct rdma_cm_id *id; /* changed by the path's worker alone */
 	u8 phase;	       /* enum rds_ib_phase */
+	bool unconfirmed;      /* rdma_cm waits for the peer to confirm our answer */
 	u8 attempt;	       /* which version to propose; phase CALLING, and the worker before */
 
 	/* From the making of the queue pair to close(). */
@@ -243,7 +244,7 @@ struct rds_ib_path {
 	struct tasklet_struct tasklet;
 	struct delayed_work refill; /* buffers that there was no memory for */
 	struct delayed_work keepalive;
-	struct work_struct notify; /* frames came before rdma_cm's word */
+	struct work_struct begun;  /* frames came before rdma_cm's word */
 	struct completion heard;   /* the adapter has said what it will of operations */
 };
 
@@ -344,7 +345,9 @@ long rds_ib_xmit(void *priv, const struct rds_xmit *x);
 void rds_ib_recv_retry(void *priv);
 void rds_ib_refill(struct work_struct *work);
 void rds_ib_keepalive(struct work_struct *work);
-void rds_ib_notify(struct work_struct *work);
+void rds_ib_begun(struct work_struct *work);
+/* For the keepalive. */
+void rds_ib_insist(struct rds_ib_path *tp);
 
 /* ib_buffers_linux.c */
 int rds_ib_rings_alloc(struct rds_ib_path *tp);

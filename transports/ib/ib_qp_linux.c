@@ -15,9 +15,8 @@ static void rds_ib_received(struct rds_ib_path *tp, const struct ib_wc *wc)
 {
 	struct rds_ib_link *l = &tp->link;
 
-	/* A frame is as good as rdma_cm's word, which is still under way, or lost. */
 	if (l->state == RDS_IB_LINK_IDLE)
-		queue_work(rds_ib_wq, &tp->notify);
+		queue_work(rds_ib_wq, &tp->begun);
 	rds_ib_filled(tp, (u32)wc->wr_id, wc->byte_len);
 	rds_ib_link_arrived(l);
 }
@@ -105,14 +104,6 @@ static void rds_ib_cq_ready(struct ib_cq *cq, void *context)
 	tasklet_schedule(&tp->tasklet);
 }
 
-/* Tells rdma_cm, whose locks are not made for softirqs, that the connection is up. */
-void rds_ib_notify(struct work_struct *work)
-{
-	struct rds_ib_path *tp = container_of(work, struct rds_ib_path, notify);
-
-	rdma_notify(tp->id, IB_EVENT_COMM_EST);
-}
-
 /*
  * Either queue is beyond repair; or frames have come before rdma_cm said that we are connected.  A
  * peer that asked for what it may not (IB_EVENT_QP_ACCESS_ERR, _REQ_ERR) is still to be refused by
@@ -128,7 +119,7 @@ static void rds_ib_async_event(struct ib_event *event, void *context)
 		rds_path_drop(tp->path, RDS_DROP_ERROR);
 		break;
 	case IB_EVENT_COMM_EST:
-		queue_work(rds_ib_wq, &tp->notify);
+		queue_work(rds_ib_wq, &tp->begun);
 		break;
 	default:
 		break;
@@ -271,7 +262,7 @@ void rds_ib_qp_destroy(struct rds_ib_path *tp)
 		ib_destroy_cq(tp->cq);
 	tp->cq = NULL;
 	tasklet_kill(&tp->tasklet);
-	cancel_work_sync(&tp->notify);
+	cancel_work_sync(&tp->begun);
 	rds_ib_link_end(&tp->link);
 	rds_ib_rings_free(tp);
 	rds_ib_dev_detach(tp);
@@ -318,6 +309,7 @@ void rds_ib_keepalive(struct work_struct *work)
 {
 	struct rds_ib_path *tp = container_of(to_delayed_work(work), struct rds_ib_path, keepalive);
 
+	rds_ib_insist(tp);
 	spin_lock_bh(&tp->lock);
 	if (tp->live && rds_ib_stuck(tp)) {
 		rds_ib_count(RDS_IB_S_tx_stuck);

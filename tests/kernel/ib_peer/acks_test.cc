@@ -191,7 +191,7 @@ TEST_F(Acks, OfAGeneration)
 	EXPECT_TRUE(acknowledges(2));
 	/* The same again: it is told what is there, before it sends. */
 	peer.hangUp();
-	ASSERT_TRUE(insist(peer));
+	ASSERT_TRUE(insist(peer).accepted);
 	hello(1111);
 	ASSERT_EQ(host.send(own, 1, kBytes).count, 1u);
 	auto f = nextMessage();
@@ -209,7 +209,7 @@ TEST_F(Acks, OfAGeneration)
 	EXPECT_TRUE(grows("recv_drop_old_seq"));
 	/* Restarted: another generation, and its number 2 is new. */
 	peer.hangUp();
-	ASSERT_TRUE(insist(peer));
+	ASSERT_TRUE(insist(peer).accepted);
 	hello(2222);
 	ASSERT_TRUE(peer.send(message(h, "another two")));
 	reads("another two");

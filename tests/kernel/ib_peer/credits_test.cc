@@ -57,6 +57,7 @@ TEST_F(Credits, AreKeptTo)
 	unsigned granted = 5, came = 0;
 
 	EXPECT_GT(connect({.credits = granted}, {.receive = 64, .again = false}).credits, 0u);
+	speak();
 	ASSERT_EQ(host.send(own, kMessages, 100).count, kMessages);
 	EXPECT_TRUE(grows("ib_tx_throttle"));
 	while (came < kMessages) {
@@ -96,6 +97,7 @@ TEST_F(Credits, OneIsKept)
 TEST_F(Credits, OnlyIfBothCount)
 {
 	EXPECT_EQ(connect({.credits = 0}).credits, 0u);
+	speak();
 	ASSERT_EQ(host.send(own, 50, 10).count, 50u);
 	for (unsigned n = 0; n < 50; n++) {
 		const auto f = nextMessage();

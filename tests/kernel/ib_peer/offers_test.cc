@@ -178,11 +178,34 @@ TEST_F(Offers, ASecondCallTakesThePlaceOfTheFirst)
 
 	connect();
 	goesOn();
-	ASSERT_TRUE(insist(again));
+	ASSERT_TRUE(insist(again).accepted);
 	ASSERT_TRUE(again.send(message(header(), "over the second")));
 	reads("over the second");
 	EXPECT_TRUE(peer.ended());
 	again.hangUp();
+}
+
+/* Of RDMA reads and atomics as many as both can and want: 8 of the host's, all of ours that its
+ * adapter takes. */
+TEST_F(Offers, AreAnsweredWithTheirOwnTerms)
+{
+	const Peer::Reads says[] = {{5, 3}, {100, 90}}, gets[] = {{5, 3}, {8, 90}};
+
+	for (int i = 0; i < 2; i++) {
+		peer.reads = says[i];
+
+		const Peer::Answer answer = insist(peer);
+
+		ASSERT_TRUE(answer.accepted);
+		EXPECT_EQ(answer.terms.reads.answered, gets[i].answered);
+		EXPECT_EQ(answer.terms.reads.asked, gets[i].asked);
+		EXPECT_EQ(answer.terms.rnrRetries, 7u) << "for ever";
+		EXPECT_TRUE(answer.terms.flowControl);
+		goesOn();
+		peer.hangUp();
+		EXPECT_TRUE(grows("conn_reset"));
+		before = host.counters();
+	}
 }
 
 /* Half-made connections stop nobody. */
@@ -194,6 +217,19 @@ TEST_F(Offers, CallersThatVanish)
 		gone.call(gone.offer());
 		gone.hangUp();
 	}
+}
+
+/* The host may hear of the end before it hears that its answer came. */
+TEST_F(Offers, CallersThatGoAtOnce)
+{
+	for (int i = 0; i < 100; i++) {
+		Peer hasty(own, host.address(v6));
+
+		ASSERT_TRUE(insist(hasty).accepted);
+		EXPECT_TRUE(hasty.send(message(header(), "goodbye")));
+		hasty.hangUp();
+	}
+	host.fresh();
 }
 
 /* ---- the host calls ---- */
@@ -252,6 +288,21 @@ TEST_F(Calls, SayWhoTheyAre)
 	EXPECT_EQ(o.tos, 0);
 	EXPECT_EQ(o.ack, 0u);
 	EXPECT_EQ(o.credits, 0u);
+	ASSERT_TRUE(peer.accept(peer.offer()));
+	brings();
+}
+
+TEST_F(Calls, SayHowTheConnectionIsToBe)
+{
+	request();
+
+	const Peer::Terms terms = peer.terms();
+
+	EXPECT_EQ(terms.reads.answered, 8);
+	EXPECT_EQ(terms.reads.asked, 128) << "all that soft-RoCE can";
+	EXPECT_EQ(terms.retries, 1u);
+	EXPECT_EQ(terms.rnrRetries, 7u) << "for ever";
+	EXPECT_TRUE(terms.flowControl);
 	ASSERT_TRUE(peer.accept(peer.offer()));
 	brings();
 }

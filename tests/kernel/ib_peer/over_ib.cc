@@ -75,23 +75,24 @@ void OverIb::TearDown()
 	EXPECT_EQ(peer.broken, 0u) << "of " << peer.frames << " frames";
 	peer.hangUp();
 	peer.beDeaf();
-	ASSERT_TRUE(insist(good)) << "the host takes no connection any more";
+	ASSERT_TRUE(insist(good).accepted) << "the host takes no connection any more";
 	sequence += 1000;
 	EXPECT_TRUE(good.send(message(header(), last)));
 	reads(last);
 	good.hangUp();
 }
 
-bool OverIb::insist(Peer &caller, const Offer &offer)
+Peer::Answer OverIb::insist(Peer &caller, const Offer &offer)
 {
 	const auto end = std::chrono::steady_clock::now() + kSoon;
 
-	while (!caller.call(caller.offer(offer)).accepted) {
-		if (std::chrono::steady_clock::now() >= end)
-			return false;
+	for (;;) {
+		const Peer::Answer answer = caller.call(caller.offer(offer));
+
+		if (answer.accepted || std::chrono::steady_clock::now() >= end)
+			return answer;
 		std::this_thread::sleep_for(std::chrono::milliseconds(20));
 	}
-	return true;
 }
 
 Offer OverIb::connect(const Offer &offer, const Rings &rings)

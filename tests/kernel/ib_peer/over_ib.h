@@ -31,7 +31,7 @@ protected:
 	Offer connect(const Offer &offer = {}, const Rings &rings = {});
 
 	/* The same until it is accepted: a host that calls at this moment wants its own. */
-	bool insist(Peer &caller, const Offer &offer = {});
+	Peer::Answer insist(Peer &caller, const Offer &offer = {});
 
 	/* A message for the host's application, and a number for it. */
 	Header header(uint16_t dport = Host::port, uint16_t sport = 9);
@@ -45,6 +45,12 @@ protected:
 
 	/* Acknowledges in an empty frame. */
 	void acknowledge(uint64_t ack, uint8_t credit = 0);
+
+	/* To a peer that has called and says nothing the host says hello, and no more. */
+	void speak()
+	{
+		acknowledge(0);
+	}
 
 	/* The next frame of a message; maps and empty frames are passed over. */
 	std::optional<Frame> nextMessage(Patience patience = kSoon);

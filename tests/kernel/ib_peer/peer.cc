@@ -23,18 +23,26 @@ Patience left(Clock::time_point end)
 	return std::max(Patience(0), std::chrono::duration_cast<Patience>(end - Clock::now()));
 }
 
-rdma_conn_param parameters(const std::string &data)
+rdma_conn_param parameters(const std::string &data, const Peer::Reads &reads)
 {
 	rdma_conn_param p = {};
 
 	p.private_data = data.data();
 	p.private_data_len = static_cast<uint8_t>(data.size());
-	p.responder_resources = 1;
-	p.initiator_depth = 1;
+	p.responder_resources = reads.answered;
+	p.initiator_depth = reads.asked;
 	p.flow_control = 1;
 	p.retry_count = 7;
 	p.rnr_retry_count = 7; /* for ever */
 	return p;
+}
+
+Peer::Terms terms(const rdma_conn_param &p)
+{
+	return {{p.responder_resources, p.initiator_depth},
+		p.retry_count,
+		p.rnr_retry_count,
+		p.flow_control != 0};
 }
 
 } // namespace
@@ -62,7 +70,7 @@ void Peer::takeEvents()
 
 	while (!rdma_get_cm_event(channel_, &e)) {
 		const auto *data = static_cast<const char *>(e->param.conn.private_data);
-		Event event = {e->event, e->status, {}};
+		Event event = {e->event, e->status, {}, {}};
 
 		switch (e->event) {
 		case RDMA_CM_EVENT_CONNECT_REQUEST:
@@ -70,6 +78,7 @@ void Peer::takeEvents()
 		case RDMA_CM_EVENT_REJECTED:
 			if (data)
 				event.data.assign(data, e->param.conn.private_data_len);
+			event.terms = rdstest::terms(e->param.conn);
 			break;
 		case RDMA_CM_EVENT_DISCONNECTED:
 			if (e->id == id_)
@@ -79,7 +88,7 @@ void Peer::takeEvents()
 			break;
 		}
 		if (e->event == RDMA_CM_EVENT_CONNECT_REQUEST)
-			requests_.push_back({e->id, event.data});
+			requests_.push_back({e->id, event.data, event.terms});
 		else if (e->id == id_)
 			events_.push_back(event);
 		rdma_ack_cm_event(e);
@@ -157,7 +166,7 @@ Peer::Answer Peer::call(const std::string &data, const Rings &rings)
 		throw std::runtime_error("no way to the host");
 	queue_ = std::make_unique<QueuePair>(id_, rings);
 
-	rdma_conn_param p = parameters(data);
+	rdma_conn_param p = parameters(data, reads);
 
 	/* Its end may come together with the answer. */
 	ended_ = false;
@@ -169,7 +178,8 @@ Peer::Answer Peer::call(const std::string &data, const Rings &rings)
 	if (!said)
 		throw std::runtime_error("the host does not answer");
 
-	const Answer answer = {said->type == RDMA_CM_EVENT_ESTABLISHED, said->data, said->status};
+	const Answer answer = {said->type == RDMA_CM_EVENT_ESTABLISHED, said->data, said->terms,
+			       said->status};
 
 	ended_ = ended_ || !answer.accepted;
 	return answer;
@@ -203,7 +213,7 @@ std::optional<std::string> Peer::called(Patience patience)
 
 bool Peer::accept(const std::string &data, const Rings &rings)
 {
-	rdma_conn_param p = parameters(data);
+	rdma_conn_param p = parameters(data, reads);
 
 	drop();
 	id_ = requests_.front().id;

@@ -26,10 +26,23 @@ constexpr uint16_t kPortV6 = 16385;
 class Peer
 {
 public:
+	/* RDMA reads and atomics at a time: of the other side that we answer, and of ours. */
+	struct Reads {
+		uint8_t answered = 1, asked = 1;
+	};
+
+	/* The connection as the host wants it, seen from here. */
+	struct Terms {
+		Reads reads;
+		unsigned retries = 0, rnrRetries = 0; /* rnrRetries: while we have no buffer */
+		bool flowControl = false;
+	};
+
 	/* A host's answer to our call. */
 	struct Answer {
 		bool accepted = false;
 		std::string data;
+		Terms terms;
 		int status = 0; /* why not, as rdma_cm has it */
 	};
 
@@ -56,6 +69,12 @@ public:
 
 	/* The private data of its call; nothing: it does not call. */
 	std::optional<std::string> called(Patience patience = kSoon);
+
+	/* The rest of that call. */
+	Terms terms() const
+	{
+		return requests_.front().terms;
+	}
 	bool accept(const std::string &data, const Rings &rings = {});
 	void reject(const std::string &data);
 
@@ -88,6 +107,9 @@ public:
 		return *queue_;
 	}
 
+	/* What our calls and answers say. */
+	Reads reads;
+
 	/* Frames that came, and those among them without a right checksum. */
 	unsigned frames = 0, broken = 0;
 
@@ -95,11 +117,13 @@ private:
 	struct Request {
 		rdma_cm_id *id;
 		std::string data;
+		Terms terms;
 	};
 	struct Event {
 		rdma_cm_event_type type;
 		int status;
 		std::string data;
+		Terms terms;
 	};
 
 	bool resolve(Patience patience);
