@@ -124,14 +124,15 @@ fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds f
 # and those of the suite's cases that mean something there. ALL=1: more of them, and more rounds.
 uml_cases := detectors kunit shortage load netns.same* netns.settings* netns.exit_under_load \
 	tcp.the_smaller* tcp.rdma* tcp.settings* tcp.dead_peer tcp.full_peer* tcp.link_local tcp.strangers \
-	tcp.its_tcp* tcp.zero_copy ib.last_word* \
+	tcp.its_tcp* tcp.zero_copy ib.last_word* ib_peer.requests ib_peer.credits \
+	facts.congestion facts.options facts.tables \
 	idle.collected idle.one_host_forgets interop.first_contact sockets.errnos sockets.copies \
 	faults.sockets_are_killed faults.resets_are_injected frames.malformed frames.claims_cost_nothing \
 	frames.ours_calls_back robust ib.adapter_goes ib.modules_go_under_load iwarp.ours_with_ours \
 	iwarp.few_buffers iwarp.adapter_goes order.how_much_is_held ib_rdma.refused \
 	$(if $(ALL),netns tcp sockets.behave order.paths_die congestion.ours_with_ours \
 	interop.ours_with_ours idle.nobody_notices ib.ours_with_ours ib.credits ib.queue_pairs_break \
-	iwarp.connections_break ib_netns.it_ends_under_load)
+	iwarp.connections_break ib_netns.it_ends_under_load ib_peer facts)
 uml_rounds := $(if $(ALL),50,15)
 # With more than one CPU, preemption and sleep-in-atomic, but emulated.
 x86_cases := detectors kunit shortage.calls* shortage.workers netns load tcp idle \

@@ -55,8 +55,7 @@ public:
 	 * acknowledges by number on this transport. */
 	void meet(uint32_t gen, bool numbered);
 
-	/* Message @seq was dealt with: delivered, or nobody wants it.  @asked: with ACK_REQUIRED.
-	 */
+	/* Message @seq was dealt with: delivered, or nobody wants it.  @asked: ACK_REQUIRED. */
 	RDS_INLINE Tell add(uint64_t seq, bool asked)
 	{
 		next_.store(seq + 1);

@@ -106,16 +106,19 @@ static void race(void)
 		kthread_stop(two);
 }
 
-/* The core has two promises that do not hold, and notices each of them several times. */
+/* The core has as many promises as it remembers that do not hold, and notices each of them several
+ * times. */
 static void promise(void)
 {
+	static const char *const texts[] = {"promise 01", "promise 02", "promise 03", "promise 04",
+					    "promise 05", "promise 06", "promise 07", "promise 08",
+					    "promise 09", "promise 10", "promise 11", "promise 12",
+					    "promise 13", "promise 14", "promise 15", "promise 16"};
 	void (*tell)(const char *what) = symbol_get(rds_bug); /* the others do without rds.ko */
 	int i;
 
-	for (i = 0; tell && i < 3; i++) {
-		tell("promise one");
-		tell("promise two");
-	}
+	for (i = 0; tell && i < 3 * ARRAY_SIZE(texts); i++)
+		tell(texts[i % ARRAY_SIZE(texts)]);
 	if (tell)
 		symbol_put(rds_bug);
 }

@@ -2,6 +2,7 @@
 /* Sockets used from inside the kernel, over the loopback transport: vectors, control messages,
  * references on modules. */
 #include <linux/net.h>
+#include <linux/swap.h>
 
 #include "kunit_rds.h"
 
@@ -190,12 +191,31 @@ static void sockets_hold_the_module(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, module_refcount(rds), before);
 }
 
+/* The limits of all sockets' memory: a quarter, three eighths and a half of what buffers may take,
+ * as other families have them. */
+static void memory_is_limited(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	const struct proto *proto = p->a->sk->sk_prot;
+	long pages = nr_free_buffer_pages();
+	int i;
+
+	KUNIT_EXPECT_EQ(test, proto->sysctl_mem[0], pages / 4);
+	KUNIT_EXPECT_EQ(test, proto->sysctl_mem[1], pages / 8 * 3);
+	KUNIT_EXPECT_EQ(test, proto->sysctl_mem[2], pages / 2);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, proto->sysctl_wmem[i], (int)PAGE_SIZE);
+		KUNIT_EXPECT_EQ(test, proto->sysctl_rmem[i], (int)PAGE_SIZE);
+	}
+}
+
 static struct kunit_case cases[] = {KUNIT_CASE(vectors_cut_at_odd_places),
 				    KUNIT_CASE(a_short_buffer_cuts_the_message),
 				    KUNIT_CASE(nothing_there),
 				    KUNIT_CASE(control_messages_fit_or_are_cut),
 				    KUNIT_CASE(the_sender_is_named),
 				    KUNIT_CASE(sockets_hold_the_module),
+				    KUNIT_CASE(memory_is_limited),
 				    {}};
 
 static struct kunit_suite suite = {

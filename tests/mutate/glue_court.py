@@ -31,7 +31,7 @@ FEW = 30  # s: a guest that stands still
 BUDGET = 200  # s of cases that are asked of one mutant
 CASES = ["kunit.*", "sockets.errnos", "sockets.behave", "sockets.copies", "interop.first_contact",
          "interop.ours_with_ours", "congestion.ours_with_ours", "tcp.*", "load.settings",
-         "load.the_family_is_listed", "load.namespaces_come_and_go",
+         "load.the_family_is_listed", "load.parameters", "load.namespaces_come_and_go",
          "load.transports_come_and_go", "load.load_and_unload", "netns.same_address_twice",
          "netns.settings_and_counters", "idle.collected", "idle.one_host_forgets",
          "frames.malformed", "frames.ours_calls_back", "faults.sockets_are_killed",
@@ -42,7 +42,7 @@ CASES = ["kunit.*", "sockets.errnos", "sockets.behave", "sockets.copies", "inter
          "ib.a_mebibyte", "ib.further_addresses", "ib_rdma.refused",
          "ib_rdma.data", "ib_rdma.killed", "ib_rdma.freed_in_use", "ib_rdma.adapter_goes",
          "ib_rdma.by_who_was_called", "ib_regions.*", "ib.last_word_is_lost", "ib_peer.requests",
-         "ib_peer.calls", "ib_peer.acks", "iwarp.*", "observe.*", "detectors.broken*",
+         "ib_peer.calls", "ib_peer.acks", "iwarp.*", "observe.*", "detectors.broken*", "facts.*", "ib_peer.credits",
          "faults.resets_are_injected", "netns.exit_under_load"]
 LONG = 90  # s: such a case is not played again
 

@@ -138,6 +138,16 @@ def settings(t):
 
 
 @test(only="ours")
+def parameters(t):
+    """send_batch_count, as it is given; a batch has a message at least."""
+    for given, is_now in (("", "1024"), ("send_batch_count=7", "7"), ("send_batch_count=0", "1")):
+        t.a.unload()
+        t.a.check(f"/run/busybox insmod {paths(t)[0]} {given}")
+        assert t.a.check("cat /sys/module/rds/parameters/send_batch_count").strip() == is_now
+    t.a.unload()
+
+
+@test(only="ours")
 def the_family_is_listed(t):
     """/proc/net/protocols: no socket, no memory, no pressure, and a slab cache of their own."""
     row = t.a.check("awk '$1 == \"RDS\"' /proc/net/protocols").split()

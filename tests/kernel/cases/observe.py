@@ -53,9 +53,23 @@ def tables(t):
     assert list(map(str, path.values())) == [v for k, v in row.items() if k != "Transport"], path
     assert path["attempts"] == 2 and path["resets"] == 1, path
     assert {p["local_addr"] for p in paths(t, t.a, IN_X)} == {X}, "IPv6 without -a"
+    agree(t)
     release(holder)
     unread(t)
     unpair(t)
+
+
+def agree(t):
+    """rds-info tells of both families' sockets and connections what the files tell, to the letter."""
+    told = json.loads(t.a.check(f"{IN_X} {t.tool('rds-info')} -ankv --json"))
+    for name, last in (("connections", "Transport"), ("sockets", None)):
+        rows = [[*(v for k, v in row.items() if k != last), *([row[last]] if last else [])]
+                for row in table(t, name, IN_X)]
+        # An IPv6 connection's record has no type of service; nobody's address is "::", port 0.
+        cells = [["0" if v is None else str(v) for v in row.values()] for row in told[name]]
+        rows = [["::" if v == "-" and at in (0, 2) else "0" if v == "-" else v
+                 for at, v in enumerate(row)] for row in rows]
+        assert sorted(cells) == sorted(rows), f"{name}: {cells}, in the file {rows}"
 
 
 def unread(t):

@@ -55,11 +55,13 @@ void addNumbers(Facts &facts)
 			pair.warm();
 			pair.send(7);
 			waitFor(pair.to, POLLIN, soon);
-			const long got = sys(ioctl(pair.to, number, room));
+			const auto told = [number](long got) {
+				return number == 0x894C && got >= 0 ? "a descriptor"
+								    : describe(got);
+			};
 
-			out(what, number == 0x894C ? (got < 0 ? describe(got) : "a descriptor")
-						   : describe(got));
-			out(what + " without room", sys(ioctl(pair.to, number, nullptr)));
+			out(what, told(sys(ioctl(pair.to, number, room))));
+			out(what + " without room", told(sys(ioctl(pair.to, number, nullptr))));
 		}
 		for (unsigned long number = SIOCPROTOPRIVATE; number < SIOCPROTOPRIVATE + 16;
 		     ++number) {
