@@ -244,8 +244,8 @@ struct rds_ib_path {
 	struct tasklet_struct tasklet;
 	struct delayed_work refill; /* buffers that there was no memory for */
 	struct delayed_work keepalive;
-	struct work_struct begun;  /* frames came before rdma_cm's word */
-	struct completion heard;   /* the adapter has said what it will of operations */
+	struct work_struct begun; /* frames came before rdma_cm's word */
+	struct completion heard;  /* the adapter has said what it will of operations */
 };
 
 /* A peer's request, between rdma_cm's event and the path that takes it. */

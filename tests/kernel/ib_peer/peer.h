@@ -107,7 +107,7 @@ public:
 		return *queue_;
 	}
 
-	/* What our calls and answers say. */
+	/* The numbers in our calls and answers. */
 	Reads reads;
 
 	/* Frames that came, and those among them without a right checksum. */
