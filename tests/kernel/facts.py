@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What rds_parity tells of a host with two network namespaces, and what it has told.
+"""The facts that rds_parity tells of a host with two network namespaces, and those that are kept.
 
 parity_facts plays it on mainline's modules and on ours, where there are both. What ours told then
 is kept in tests/kernel/kept/, a file for each group, so that kernels without mainline's modules
