@@ -310,7 +310,7 @@ void rds_log(const char *what, const struct rds_addr *laddr, const struct rds_ad
 
 void rds_bug(const char *what)
 {
-	static const char *told[16];
+	static const char *told[64]; /* more than there are */
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(told); i++) {

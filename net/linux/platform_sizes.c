@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * platform_sizes.c: never linked.  Kbuild compiles it to assembly and turns the marked lines into
- * platform_sizes.h: sizes of kernel structures for the core, which sees no kernel header.
+ * platform_sizes.h: sizes of kernel structures, and what kind of kernel it is, for the core, which
+ * sees no kernel header.
  */
 #include <linux/kbuild.h>
 
@@ -21,5 +22,7 @@ int main(void)
 	DEFINE(RDS_TIMER_ALIGN, __alignof__(struct rds_linux_timer));
 	DEFINE(RDS_RCU_HEAD_SIZE, sizeof(struct rds_linux_rcu));
 	DEFINE(RDS_RCU_HEAD_ALIGN, __alignof__(struct rds_linux_rcu));
+	/* A kernel for finding bugs: see net/rds/bug.h. */
+	DEFINE(RDS_CHECKS_ALL, IS_ENABLED(CONFIG_PROVE_LOCKING) || IS_ENABLED(CONFIG_KCSAN));
 	return 0;
 }

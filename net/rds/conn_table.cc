@@ -60,10 +60,10 @@ void free_conn(struct rds_rcu_head *h)
 	Atomic<uint32_t> &alive = c->net.conns.alive[c->trans.type];
 
 	c->claim();
-
+	bug_on(c->folding.load() || c->waiting.load(), "a connection is destroyed that is in use");
 	c->for_each_path([](Path &p) { destroy_path(&p); });
 	destroy(c);
-	alive.fetch_sub(1);
+	bug_on(!alive.fetch_sub(1), "a connection ends that was not counted");
 }
 
 /* Gives @c its maps and its first path. */

@@ -44,6 +44,7 @@ public:
 	/* The peer has all up to @seq. */
 	void has(uint64_t seq)
 	{
+		bug_on_hot(seq < up_to_.load(), "what was delivered is not any more");
 		up_to_.store(seq);
 	}
 	/* It has told, or is asked: so much more may go before it is asked again. */

@@ -13,6 +13,7 @@
 #ifndef RDS_HASH_H
 #define RDS_HASH_H
 
+#include "bug.h"
 #include "limits.h"
 #include "lock.h"
 #include "ref.h"
@@ -59,6 +60,7 @@ public:
 	/* The table is empty and nobody reads any more. */
 	~HashTable()
 	{
+		bug_on(count(), "a table is destroyed, and something is in it");
 		rds_free(t_.load());
 	}
 

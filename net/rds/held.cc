@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "held.h"
 
+#include "bug.h"
+
 namespace rds
 {
 
 HeldPorts::~HeldPorts()
 {
-	if (count_)
-		rds_bug("messages wait for a port on a path that is destroyed");
+	bug_on(count_, "messages wait for a port on a path that is destroyed");
 	rds_free(table_);
 }
 

@@ -41,8 +41,8 @@ void MemAccount::close(struct rds_socket *s)
 	uint64_t paid = paid_.exchange(0);
 
 	for (; paid; paid -= at_once(paid))
-		if (rds_socket_repay(s, at_once(paid)))
-			rds_bug("somebody has a socket that is destroyed");
+		bug_on(rds_socket_repay(s, at_once(paid)),
+		       "somebody has a socket that is destroyed");
 }
 
 } // namespace rds

@@ -10,6 +10,7 @@
 #ifndef RDS_MEM_ACCOUNT_H
 #define RDS_MEM_ACCOUNT_H
 
+#include "bug.h"
 #include "limits.h"
 #include "ref.h"
 #include "result.h"
@@ -36,7 +37,7 @@ public:
 	}
 	RDS_INLINE void sub(uint32_t n)
 	{
-		used_.fetch_sub(n);
+		bug_on_hot(used_.fetch_sub(n) < n, "more memory comes back than was used");
 	}
 	/* @more bytes are paid for, too. */
 	RDS_INLINE bool covers(uint32_t more) const

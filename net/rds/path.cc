@@ -222,8 +222,7 @@ void rds_path::enter(PathState to, unsigned int why)
 {
 	PathState from = state();
 
-	if (!legal(from, to))
-		rds_bug("illegal change of a path's state");
+	rds::bug_on(!legal(from, to), "illegal change of a path's state");
 	if (from == PathState::kUp) {
 		resets.fetch_add(1);
 		dial_.was_up(rds_now_ns() - up_ns.load());
@@ -276,6 +275,7 @@ void rds_path::fresh_stream()
 
 void rds_path::come_up()
 {
+	bug_on(!index && conn.folding.load(), "path 0 is up and others fold");
 	dial_.up();
 	up_ns.store(rds_now_ns());
 	cong_due_ = true; /* nobody has the token yet */

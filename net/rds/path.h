@@ -77,6 +77,7 @@ struct XmitToken {
 
 struct rds_path final {
 	rds_path(struct rds_conn &conn, unsigned int index);
+	~rds_path();
 
 	/* -- queueing (path_queue.cc).  Any context -- */
 	/* Numbers and queues @m.  Fails with -ENETUNREACH when the path is dead; then, and with
@@ -121,6 +122,13 @@ struct rds_path final {
 	RDS_INLINE rds::PathState state() const
 	{
 		return static_cast<rds::PathState>(state_.load_acquire());
+	}
+	/* Of this path (bug.h): its connection ends, too.  Any context. */
+	RDS_INLINE bool bug_on(bool broken, const char *what)
+	{
+		if (RDS_UNLIKELY(broken))
+			bug(what);
+		return broken;
 	}
 	/* After kEvDie was posted: waits until the path is dead.  Process. */
 	void await_death();
@@ -371,6 +379,7 @@ private:
 	static void destroy_ports(rds::HeldPorts::Ports &gone);
 
 	/* path_xmit.cc */
+	void bug(const char *what);
 	bool take_token() RDS_EXCLUDES(lock);
 	void take_token_locked() RDS_REQUIRES(lock);
 	void begin_locked(rds::Batch &b) RDS_REQUIRES(lock);

@@ -130,6 +130,7 @@ void rds_conn::folded()
 		rds::Guard g(p.lock);
 		uint32_t left = folding.load() - 1;
 
+		rds::bug_on(left >= rds::kMaxPaths, "a path folds that was not counted");
 		if (!left)
 			p.renumber_locked(fold_seq);
 		folding.store(left);
@@ -213,6 +214,8 @@ void rds_path::take_over(rds_path &from, uint64_t seq)
 
 		const bool dead = end_ == rds::PathEnd::kDead;
 
+		bug_on(open_ || sending_ || from.open_ || from.sending_,
+		       "messages move from or to a path that is up");
 		/* A pong, or cancelled: of that connection.  Or of none. */
 		queue_.take_over(
 			from.queue_, seq, [dead](const rds::Message &m) { return !m.sock || dead; },

@@ -23,6 +23,13 @@ rds_path::rds_path(struct rds_conn &conn, unsigned int index)
 	fresh_stream();
 }
 
+rds_path::~rds_path()
+{
+	/* One that was never seen is not dead, but has nothing either. */
+	rds::bug_on(!queue_.empty() || sending_ || tells_ || !accepted_.empty(),
+		    "a path is destroyed that is in use");
+}
+
 /* ---- from any context (timers: hardirq) ---- */
 
 void rds_path::post(uint32_t events)
@@ -128,6 +135,7 @@ void rds_path::await_death()
 /* A poster sees kDead from now on; one that saw less has posted before the grace period ended. */
 void rds_path::bury()
 {
+	rds::bug_on(state() != rds::PathState::kDead, "a path is buried alive");
 	rds_timer_cancel_sync(&timer_);
 	rds_timer_cancel_sync(&flush_);
 	rds_timer_cancel_sync(&pause_);

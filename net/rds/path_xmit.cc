@@ -15,8 +15,15 @@ extern "C" unsigned int rds_send_batch_count;
 unsigned int rds_send_batch_count = kSendBatchDefault;
 } // namespace rds
 
+void rds_path::bug(const char *what)
+{
+	rds_bug(what);
+	drop(RDS_DROP_ERROR);
+}
+
 void rds_path::take_token_locked()
 {
+	bug_on(RDS_CHECKS_ALL && sending_, "two send on a path");
 	sending_ = true;
 	sending_flag_.store(true);
 }
@@ -37,6 +44,7 @@ bool rds_path::take_token()
 /* The worker may be waiting for it (quiesce). */
 void rds_path::release_token()
 {
+	bug_on(RDS_CHECKS_ALL && !sending_, "a path's token is given back by one that has it not");
 	sending_ = false;
 	sending_flag_.store(false);
 	if (!open_)
@@ -109,6 +117,7 @@ bool rds_path::mark_batch(rds::Batch &b)
 	bool mute = is_silent();
 	rds::Message *m = queue_.unsent();
 
+	bug_on(RDS_CHECKS_ALL && !sending_, "a batch without the path's token");
 	queue_.begin(b);
 	if (RDS_UNLIKELY(gated || mute || conn.fcong->any()))
 		m = mark_some_locked(b, gated, mute);
@@ -178,8 +187,7 @@ rds_path::Next rds_path::settle(rds::Batch &b, long n, bool last)
 	rds::RcuReader rcu;
 	rds::MsgList done;
 
-	if (bytes > b.bytes) {
-		rds_bug("transport accepted more than it was given");
+	if (rds::bug_on(bytes > b.bytes, "transport accepted more than it was given")) {
 		bytes = b.bytes;
 		broken = true;
 	}

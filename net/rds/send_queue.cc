@@ -49,6 +49,7 @@ unsigned int SendQueue::settle(Batch &b, uint64_t bytes, MsgList &done)
 	uint64_t off = tx_off_;
 	unsigned int begun = 0;
 
+	bug_on_hot(b.n && b.msgs[0] != unsent_, "a batch is not what is sent next");
 	tx_off_ += bytes;
 	for (unsigned int i = 0; i < b.n; i++) {
 		Message *m = b.msgs[i];
@@ -76,6 +77,7 @@ unsigned int SendQueue::settle(Batch &b, uint64_t bytes, MsgList &done)
 			done.push_back(m);
 		}
 	}
+	bug_on_hot(!unsent_ != !unsent_bytes_, "bytes that are to be sent are miscounted");
 	return begun;
 }
 

@@ -18,6 +18,7 @@
 #ifndef RDS_SEND_QUEUE_H
 #define RDS_SEND_QUEUE_H
 
+#include "bug.h"
 #include "limits.h"
 #include "message.h"
 
@@ -187,6 +188,7 @@ void SendQueue::collect(F gone, MsgList &done)
 	while (Message *m = msgs_.front()) {
 		if (m == unsent_ || !gone(*m, m->end_off <= acked_off_))
 			return;
+		bug_on_hot(!m->end_off, "a message is delivered that was not sent");
 		msgs_.remove(m);
 		done.push_back(m);
 	}
@@ -227,6 +229,8 @@ void SendQueue::take_over(SendQueue &from, uint64_t number, F leaves, MsgList &d
 {
 	Message *at = msgs_.front();
 
+	bug_on(cursor_ || unsent_ != at || from.cursor_ || from.unsent_ != from.front(),
+	       "messages move while a transport has some of them");
 	while (at && wire::get64(at->hdr.sequence) <= number)
 		at = msgs_.next(at);
 	while (Message *m = from.msgs_.pop_front()) {

@@ -36,7 +36,7 @@ bool SendSpace::wait_or_take(struct rds_socket *s, uint32_t bytes, uint32_t mem)
 
 void SendSpace::give(struct rds_socket *s, uint32_t bytes, uint32_t mem, unsigned int wake)
 {
-	bytes_.fetch_sub(bytes);
+	bug_on_hot(bytes_.fetch_sub(bytes) < bytes, "more is given back than was to be sent");
 	mem_.sub(mem);
 	if (RDS_UNLIKELY(mem_.overpaid()))
 		mem_.take_back(s);

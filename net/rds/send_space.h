@@ -49,6 +49,7 @@ public:
 	/* At the end of @s. */
 	void close(struct rds_socket *s)
 	{
+		bug_on(bytes_.load() || mem_.used(), "a socket is destroyed that has to send");
 		mem_.close(s);
 	}
 

@@ -36,6 +36,12 @@ protected:
 	{
 		return t.insert(hash(e->key), e, [&](const Entry &o) { return o.key == e->key; });
 	}
+	/* It is destroyed with nothing in it. */
+	void clear(Table &t, const std::vector<std::unique_ptr<Entry>> &all)
+	{
+		for (const auto &e : all)
+			ASSERT_TRUE(t.remove(e.get()));
+	}
 };
 
 TEST_F(Hash, FindsWhatWasInserted)
@@ -82,8 +88,7 @@ TEST_F(Hash, GrowsAndKeepsEverything)
 
 	t.for_each([&](Entry &) { seen++; });
 	EXPECT_EQ(seen, 2000u);
-	for (auto &e : all)
-		ASSERT_TRUE(t.remove(e.get()));
+	clear(t, all);
 	EXPECT_EQ(t.count(), 0u);
 }
 
@@ -101,6 +106,7 @@ TEST_F(Hash, StaysUsableWhenItCannotGrow)
 	EXPECT_EQ(t.buckets(), rds::kHashMinBuckets);
 	for (auto &e : all)
 		ASSERT_EQ(find(t, e->key), e.get());
+	clear(t, all);
 }
 
 TEST_F(Hash, BehavesLikeAMap)
@@ -127,6 +133,8 @@ TEST_F(Hash, BehavesLikeAMap)
 		}
 		ASSERT_EQ(t.count(), model.size());
 	}
+	for (auto &[key, e] : model)
+		ASSERT_TRUE(t.remove(e.get()));
 }
 
 /* Readers that lose the processor in the middle of a chain while the table grows under them. */
@@ -166,6 +174,7 @@ TEST_F(Hash, ReadersMissNothingWhileItGrows)
 		});
 		sim::run_ready();
 		EXPECT_EQ(t->count(), 400u);
+		clear(*t, all);
 		delete t;
 	}
 }
@@ -187,6 +196,7 @@ TEST_F(Hash, GrowsWithTheFirstThatIsTooMany)
 		ASSERT_EQ(insert(t, all.back().get()), nullptr);
 		EXPECT_EQ(t.buckets(), 2 * buckets);
 	}
+	clear(t, all);
 }
 
 /* Any bit of what is mixed turns about every second time, whichever went in. */
@@ -246,6 +256,7 @@ TEST_F(Hash, IsOfNoMoreThanSoManyBuckets)
 	}
 	EXPECT_EQ(t.buckets(), rds::kHashMaxBuckets);
 	EXPECT_EQ(t.count(), rds::kHashMaxBuckets + 2);
+	clear(t, all);
 }
 
 } // namespace

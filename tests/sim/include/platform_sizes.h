@@ -18,5 +18,6 @@
 #define RDS_TIMER_ALIGN 8
 #define RDS_RCU_HEAD_SIZE 32
 #define RDS_RCU_HEAD_ALIGN 8
+#define RDS_CHECKS_ALL 1
 
 #endif

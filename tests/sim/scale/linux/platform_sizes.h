@@ -16,5 +16,6 @@
 #define RDS_TIMER_ALIGN 8
 #define RDS_RCU_HEAD_SIZE 24
 #define RDS_RCU_HEAD_ALIGN 8
+#define RDS_CHECKS_ALL 0
 
 #endif
