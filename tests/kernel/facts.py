@@ -20,7 +20,8 @@ GROUPS = {
     "calls": ("sharing/*", "flags/*", "calls/*"),
     "options": ("options/SOL_RDS*", "options/[el]*", "ioctl*", "socket*"),
     "layer": ("options/SOL_SOCKET*",),  # the kernel's own, so not kept
-    "tables": ("info/*", "files/*"),
+    "tables": ("info/*",),
+    "files": ("files/*",),
 }
 KEPT = guest.TOP / "tests/kernel/kept"
 TOLD = guest.TOP / "build/facts"

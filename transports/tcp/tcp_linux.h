@@ -133,6 +133,13 @@ struct rds_tcp_path {
 	void (*plain_write_space)(struct sock *sk);
 };
 
+/* Socket locked. */
+static inline void rds_tcp_enter(struct rds_tcp_path *tp, enum rds_tcp_phase phase)
+{
+	sock_owned_by_me(tp->sock->sk);
+	tp->phase = phase;
+}
+
 /* tcp_linux.c */
 extern struct workqueue_struct *rds_tcp_wq;
 extern struct rds_transport rds_tcp_transport;

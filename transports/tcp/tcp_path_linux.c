@@ -42,10 +42,10 @@ static void rds_tcp_established(struct rds_tcp_path *tp)
 	rds_tcp_send_start(tp);
 	if (rds_tcp_established_is(rds_path_laddr(tp->path), rds_path_faddr(tp->path)) ==
 	    RDS_TCP_USE) {
-		tp->phase = RDS_TCP_OPEN;
+		rds_tcp_enter(tp, RDS_TCP_OPEN);
 		rds_path_connected(tp->path);
 	} else {
-		tp->phase = RDS_TCP_ENDED;
+		rds_tcp_enter(tp, RDS_TCP_ENDED);
 		rds_tcp_count(tp->tn, RDS_TCP_S_knock_sent);
 		rds_path_drop(tp->path, RDS_DROP_KNOCKED);
 	}
@@ -62,7 +62,7 @@ static void rds_tcp_state_change(struct sock *sk)
 	if (sk->sk_state == TCP_ESTABLISHED) {
 		rds_tcp_established(tp);
 	} else if (sk->sk_state == TCP_CLOSE && tp->phase == RDS_TCP_CONNECTING) {
-		tp->phase = RDS_TCP_ENDED;
+		rds_tcp_enter(tp, RDS_TCP_ENDED);
 		rds_path_drop(tp->path, RDS_DROP_CONNECT);
 	} else if (sk->sk_state == TCP_CLOSE) {
 		rds_tcp_receive(tp, RDS_ATOMIC);
@@ -76,7 +76,7 @@ static void rds_tcp_hook(struct rds_tcp_path *tp, struct socket *sock, enum rds_
 
 	WARN_ON_ONCE(tp->sock);
 	tp->sock = sock;
-	tp->phase = phase;
+	rds_tcp_enter(tp, phase);
 	tp->paused = tp->blocked = false;
 	write_lock_bh(&sk->sk_callback_lock);
 	tp->plain_state_change = sk->sk_state_change;
@@ -106,7 +106,7 @@ static void rds_tcp_unhook(struct rds_tcp_path *tp)
 	sk->sk_write_space = tp->plain_write_space;
 	rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
-	tp->phase = RDS_TCP_IDLE;
+	rds_tcp_enter(tp, RDS_TCP_IDLE);
 }
 
 /* ---- ops ---- */
@@ -270,7 +270,7 @@ void rds_tcp_shutdown(void *priv)
 	lock_sock(sk);
 	open = tp->phase == RDS_TCP_OPEN;
 	if (open)
-		tp->phase = RDS_TCP_DRAINING;
+		rds_tcp_enter(tp, RDS_TCP_DRAINING);
 	release_sock(sk);
 	if (!open) {
 		rds_path_drained(tp->path);

@@ -34,7 +34,7 @@ static void rds_tcp_recv_settle(struct rds_tcp_path *tp, int status)
 		tp->paused = true;
 		rds_recv_later(tp->path);
 	} else if (status) {
-		tp->phase = RDS_TCP_ENDED; /* the core is dropping it */
+		rds_tcp_enter(tp, RDS_TCP_ENDED); /* the core is dropping it */
 	}
 }
 
@@ -51,6 +51,7 @@ void rds_tcp_receive(struct rds_tcp_path *tp, enum rds_ctx ctx)
 	struct sock *sk = tp->sock->sk;
 	bool draining = tp->phase == RDS_TCP_DRAINING;
 
+	sock_owned_by_me(sk);
 	if ((tp->phase != RDS_TCP_OPEN && !draining) || tp->paused)
 		return;
 	tcp_read_sock(sk, &desc, rds_tcp_recv_actor);
@@ -58,7 +59,7 @@ void rds_tcp_receive(struct rds_tcp_path *tp, enum rds_ctx ctx)
 	/* While the core takes no more, the end has to wait for what is before it. */
 	if (r.status || !rds_tcp_peer_ended(sk))
 		return;
-	tp->phase = RDS_TCP_ENDED;
+	rds_tcp_enter(tp, RDS_TCP_ENDED);
 	if (draining && !sk->sk_err)
 		rds_path_drained(tp->path);
 	else

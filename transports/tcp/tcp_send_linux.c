@@ -159,6 +159,7 @@ static void rds_tcp_note_acks(struct rds_tcp_path *tp)
 {
 	u32 una = tcp_sk(tp->sock->sk)->snd_una;
 
+	sock_owned_by_me(tp->sock->sk);
 	if (una == tp->una)
 		return;
 	/* May be one more than was sent (our FIN counts), or more than we know of yet. */
@@ -220,6 +221,7 @@ long rds_tcp_xmit(void *priv, const struct rds_xmit *x)
 
 void rds_tcp_send_start(struct rds_tcp_path *tp)
 {
+	sock_owned_by_me(tp->sock->sk);
 	tp->una = tcp_sk(tp->sock->sk)->snd_una;
 	tp->sent = tp->acked = 0;
 	tp->blocked = false;

@@ -45,5 +45,11 @@ def options(t):
 
 @test(only="ours", timeout=300)
 def tables(t):
-    """RDS_INFO_* field by field in both families; /proc, sysctls, modules' parameters."""
+    """RDS_INFO_* field by field in both families."""
     facts.as_kept(t, "tables")
+
+
+@test(only="ours", timeout=300)
+def files(t):
+    """/proc, sysctls, modules' parameters."""
+    facts.as_kept(t, "files")

@@ -60,7 +60,7 @@ def options(t):
 @test(vms=1, modules="mainline", timeout=900)
 def tables(t):
     """RDS_INFO_* field by field in both families; /proc, sysctls, modules' parameters."""
-    compare(t, facts.GROUPS["tables"])
+    compare(t, facts.GROUPS["tables"] + facts.GROUPS["files"])
 
 
 @test(vms=1, modules="mainline", timeout=900)

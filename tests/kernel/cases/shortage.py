@@ -71,6 +71,23 @@ def modules(t):
     judge(t)
 
 
+@test(timeout=300, modules="none")
+def adapter(t):
+    """The same of rds_rdma, where there is an adapter, which comes later, too."""
+    names = ("rds", "rds_rdma")
+    t.a.check("modprobe -a rdma_rxe rdma_cm && ip link add cable type veth peer name end &&"
+              " ip addr add 10.8.0.1/24 dev cable && ip link set cable up && ip link set end up &&"
+              " rdma link add rxe0 type rxe netdev cable")
+    for name in names:
+        t.a.check(f"cp {t.modules_dir}/{name}.ko /run/")
+    t.a.check("/run/busybox insmod /run/rds.ko")
+    failnth(t, "--module /run/rds_rdma.ko", timeout=280)
+    t.a.check("/run/busybox insmod /run/rds_rdma.ko && rdma link del rxe0 &&"
+              " rdma link add rxe0 type rxe netdev cable && /run/busybox rmmod rds_rdma rds &&"
+              " rdma link del rxe0 && ip link del cable")
+    judge(t)
+
+
 @test(timeout=300)
 def workers(t):
     """One in thirty allocations of softirqs and workers fails under traffic: nothing is lost."""

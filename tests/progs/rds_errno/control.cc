@@ -36,6 +36,15 @@ rds_rdma_args rdmaArgs(uint64_t nrLocal = 1, uint64_t remoteBytes = sizeof(targe
 	return args;
 }
 
+/* The same with these local vectors, for a remote side of @remoteBytes. */
+rds_rdma_args vectorArgs(const rds_iovec *vectors, uint64_t nrLocal, uint64_t remoteBytes)
+{
+	rds_rdma_args args = rdmaArgs(nrLocal, remoteBytes);
+
+	args.local_vec_addr = reinterpret_cast<uintptr_t>(vectors);
+	return args;
+}
+
 rds_atomic_args atomicArgs(uintptr_t address = reinterpret_cast<uintptr_t>(target))
 {
 	rds_atomic_args args{};
@@ -203,6 +212,21 @@ void addRdma(Table &table, const Address &any, const std::string &what)
 					     .add(SOL_RDS, RDS_CMSG_ORDER, uint32_t{RDS_ORDER_HALF})
 					     .add(SOL_RDS, RDS_CMSG_RDMA_ARGS, rdmaArgs()));
 		});
+	static const rds_iovec pieces[] = {{reinterpret_cast<uintptr_t>(target), 1000},
+					   {reinterpret_cast<uintptr_t>(target), 96}};
+	static const rds_iovec big[] = {{reinterpret_cast<uintptr_t>(target), (1 << 20) + 1}};
+
+	one("ARGS, local vectors of the remote size", "EOPNOTSUPP",
+	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, vectorArgs(pieces, 2, 1096)));
+	one("ARGS, local vectors of a byte more", "EINVAL",
+	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, vectorArgs(pieces, 2, 1095)));
+	one("ARGS, a local vector of a byte more", "EINVAL",
+	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, vectorArgs(pieces, 1, 999)));
+	one("ARGS, a local vector over 1 MiB", "EMSGSIZE",
+	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, vectorArgs(big, 1, 1 << 20)));
+	one("ARGS, local vectors that are nowhere", "EFAULT",
+	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS,
+			  vectorArgs(reinterpret_cast<const rds_iovec *>(16), 1, 1000)));
 	one("ARGS, no RDMA here", "EOPNOTSUPP",
 	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, rdmaArgs()));
 	one("MAP, 8 bytes", "EINVAL", Control().add(SOL_RDS, RDS_CMSG_RDMA_MAP, uint64_t{1}));
