@@ -20,7 +20,7 @@ using host::endpoint;
 using rds::Message;
 using rds::MsgList;
 
-/* What was told since the last question. */
+/* The text told last, if any was since the last question. */
 std::string told()
 {
 	return host::bugs.exchange(0) ? host::last_bug.load() : "";
