@@ -48,17 +48,17 @@ int rds_cmsg_check_rdma(struct msghdr *msg)
 static int check_local_vecs(const struct rds_rdma_args *args)
 {
 	const struct rds_iovec __user *at = u64_to_user_ptr(args->local_vec_addr);
+	u64 left = args->remote_vec.bytes, i;
 	struct rds_iovec vec;
-	u64 total = 0, i;
+	bool fit = true;
 
 	for (i = 0; i < args->nr_local; i++) {
 		if (copy_from_user(&vec, &at[i], sizeof(vec)))
 			return -EFAULT;
-		if (vec.bytes > RDS_MAX_MSG_SIZE)
-			return -EMSGSIZE;
-		total += vec.bytes;
+		fit = fit && vec.bytes <= left;
+		left -= fit ? vec.bytes : 0;
 	}
-	return total > args->remote_vec.bytes ? -EINVAL : 0;
+	return fit ? 0 : -EINVAL;
 }
 
 /* The errno for an RDMA_ARGS that is bad besides its length, at once. */

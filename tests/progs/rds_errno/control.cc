@@ -214,7 +214,8 @@ void addRdma(Table &table, const Address &any, const std::string &what)
 		});
 	static const rds_iovec pieces[] = {{reinterpret_cast<uintptr_t>(target), 1000},
 					   {reinterpret_cast<uintptr_t>(target), 96}};
-	static const rds_iovec big[] = {{reinterpret_cast<uintptr_t>(target), (1 << 20) + 1}};
+	static char large[(1 << 20) + 1];
+	static const rds_iovec big[] = {{reinterpret_cast<uintptr_t>(large), sizeof(large)}};
 
 	one("ARGS, local vectors of the remote size", "EOPNOTSUPP",
 	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, vectorArgs(pieces, 2, 1096)));
@@ -222,7 +223,7 @@ void addRdma(Table &table, const Address &any, const std::string &what)
 	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, vectorArgs(pieces, 2, 1095)));
 	one("ARGS, a local vector of a byte more", "EINVAL",
 	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, vectorArgs(pieces, 1, 999)));
-	one("ARGS, a local vector over 1 MiB", "EMSGSIZE",
+	one("ARGS, a local vector over 1 MiB", "EINVAL",
 	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, vectorArgs(big, 1, 1 << 20)));
 	one("ARGS, local vectors that are nowhere", "EFAULT",
 	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS,
