@@ -209,8 +209,8 @@ ordering: deps tests ## throughput and latency with ordering hints, one path of 
 	@$(again) modules
 	@tests/kernel/ordering.py --write
 
-scale: build/CMakeCache.txt ## cost with 10^2 to 10^5 peers, into docs/performance.md
-	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) scale
+scale: build/CMakeCache.txt ## cost with 10^2 to 10^6 peers, into docs/performance.md
+	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) scale deeds
 	@tests/sim/scale/scale.py build --check --write
 
 soak: need-cmake ## random stories in the simulator until stopped; SEED=N begins there

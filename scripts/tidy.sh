@@ -21,10 +21,10 @@ complain 'left for later in the text:' "$(printf '%s\n' "${code[@]}" |
 	xargs grep -nE '\b(TOD[O]|FIXM[E]|XX[X]|HAC[K])\b' 2>/dev/null)"
 complain 'lines over 100 columns (tabs are 8):' "$(for f in "${product[@]}"; do
 	expand "$f" | awk -v f="$f" 'length($0) > 100 { print "  " f ":" NR }'; done)"
-complain 'files over 600 lines:' "$(wc -l "${product[@]}" | awk '$1 > 600 && $2 != "total" { print "  " $2, $1 }')"
-complain 'functions over 70 lines:' "$(ctags -x --_xformat='%{line} %{end} %{input} %{name}' \
+complain 'files over 450 lines:' "$(wc -l "${product[@]}" | awk '$1 > 450 && $2 != "total" { print "  " $2, $1 }')"
+complain 'functions over 45 lines:' "$(ctags -x --_xformat='%{line} %{end} %{input} %{name}' \
 	--fields=+ne --kinds-c=f --kinds-c++=f "${product[@]}" 2>/dev/null |
-	awk '$2 && $2 - $1 > 71 { print "  " $3 ":" $1, $4, $2 - $1 }')"
+	awk '$2 && $2 - $1 >= 45 { print "  " $3 ":" $1, $4, $2 - $1 }')"
 complain 'kernel headers in the core:' "$(only '^(net/rds|transports)/.*\.(cc|h)$' | grep -v _linux |
 	xargs grep -nE '#include *<(linux|net|asm|rdma)/' 2>/dev/null)"
 complain 'kernel versions outside compat.h:' "$(printf '%s\n' "${product[@]}" | grep -v 'compat\.h$' |

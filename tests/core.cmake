@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # The C++ core as object libraries for the user-space platforms.  The sources are the kernel's,
 # unchanged; the flags are those of the kernel's build (cxx.kbuild) as far as user space has them.
-file(GLOB rds_core_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/net/rds/*.cc)
+file(GLOB rds_core_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/net/rds/*.cc
+	${CMAKE_SOURCE_DIR}/net/rds/*/*.cc)
 # The pure parts of transports.
 file(GLOB rds_loop_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/transports/loop/*.cc)
 file(GLOB rds_tcp_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/transports/tcp/*.cc)

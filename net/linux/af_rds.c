@@ -33,14 +33,10 @@ struct proto rds_proto = {
 static int rds_release(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
-	struct rds_linux_net *rn;
 
 	if (!sk)
 		return 0;
-	rn = rds_linux_net(sock_net(sk));
-	spin_lock(&rn->socks_lock);
-	list_del_init(&rds_sock(sk)->net_link);
-	spin_unlock(&rn->socks_lock);
+	xa_erase(&rds_linux_net(sock_net(sk))->socks, rds_sock(sk)->id);
 	sock_orphan(sk);
 	rds_socket_release(rds_core(sk));
 	skb_queue_purge(&sk->sk_error_queue);
@@ -162,21 +158,28 @@ static int rds_create(struct net *net, struct socket *sock, int protocol, int ke
 {
 	struct rds_linux_net *rn = rds_linux_net(net);
 	struct sock *sk;
+	u32 id;
 
 	if (sock->type != SOCK_SEQPACKET || protocol)
 		return -ESOCKTNOSUPPORT;
-	sk = sk_alloc(net, AF_RDS, GFP_KERNEL, &rds_proto, kern);
-	if (!sk)
+	/* A place, which is filled when the socket can be looked at. */
+	if (xa_alloc_cyclic(&rn->socks, &id, NULL, xa_limit_31b, &rn->next_sock,
+			    GFP_KERNEL_ACCOUNT) < 0)
 		return -ENOMEM;
+	sk = sk_alloc(net, AF_RDS, GFP_KERNEL, &rds_proto, kern);
+	if (!sk) {
+		xa_release(&rn->socks, id);
+		return -ENOMEM;
+	}
 	sock_init_data(sock, sk);
 	sock->ops = &rds_proto_ops;
 	sk->sk_protocol = protocol;
 	sk->sk_destruct = rds_destruct;
 	sock_set_flag(sk, SOCK_RCU_FREE);
 	rds_socket_init(rds_core(sk), rn->core);
-	spin_lock(&rn->socks_lock);
-	list_add_tail(&rds_sock(sk)->net_link, &rn->socks);
-	spin_unlock(&rn->socks_lock);
+	rds_sock(sk)->id = id;
+	xa_store(&rn->socks, id, rds_sock(sk),
+		 GFP_KERNEL_ACCOUNT); /* no memory: it has its place */
 	return 0;
 }
 

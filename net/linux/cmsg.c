@@ -206,9 +206,8 @@ int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy, struct 
 		if (!out->late || (out->late == -EOPNOTSUPP && err))
 			out->late = err;
 	}
-	if (groups == (GROUP_MESSAGE | GROUP_OPERATION) || (fence && out->order))
-		return -EINVAL;
-	if ((msg->msg_flags & MSG_ZEROCOPY) && !cookie)
+	if (groups == (GROUP_MESSAGE | GROUP_OPERATION) || (fence && out->order) ||
+	    ((msg->msg_flags & MSG_ZEROCOPY) && !cookie))
 		return -EINVAL;
 	return 0;
 }

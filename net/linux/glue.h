@@ -5,10 +5,9 @@
 #ifndef RDS_GLUE_H
 #define RDS_GLUE_H
 
-#include <linux/list.h>
 #include <linux/sockptr.h>
-#include <linux/spinlock.h>
 #include <linux/sysctl.h>
+#include <linux/xarray.h>
 
 #include "rds_linux.h"
 
@@ -19,7 +18,7 @@
  */
 struct rds_sock {
 	struct sock sk;		      /* first */
-	struct list_head net_link;    /* on rds_linux_net.socks */
+	u32 id;			      /* in rds_linux_net.socks */
 	struct rds_rx_trace_so trace; /* SO_RDS_MSG_RXPATH_LATENCY, as it was set */
 } __aligned(8);
 
@@ -44,8 +43,8 @@ struct rds_linux_net {
 	struct rds_stats __percpu *stats;
 	struct ctl_table_header *sysctl;
 	struct ctl_table *sysctl_table;
-	spinlock_t socks_lock;
-	struct list_head socks; /* every open socket, bound or not, for rds-info */
+	struct xarray socks; /* every open socket, bound or not, for rds-info; by age */
+	u32 next_sock;
 };
 
 struct rds_stats {
@@ -137,8 +136,6 @@ int rds_info_getsockopt(struct sock *sk, int optname, char __user *optval, int _
 /* ---- rds_info_core.c ---- */
 int rds_info_core_init(void);
 void rds_info_core_exit(void);
-/* Every open socket of @net, bound or not; @fn may not sleep. */
-void rds_each_socket(struct net *net, void (*fn)(void *arg, const struct rds_sock *rs), void *arg);
 
 /* ---- proc.c ---- */
 int rds_proc_net_init(struct net *net);

@@ -66,8 +66,7 @@ static int __net_init rds_net_init(struct net *net)
 	struct rds_linux_net *rn = rds_linux_net(net);
 	int err = -ENOMEM;
 
-	spin_lock_init(&rn->socks_lock);
-	INIT_LIST_HEAD(&rn->socks);
+	xa_init_flags(&rn->socks, XA_FLAGS_ALLOC);
 	rn->stats = alloc_percpu(struct rds_stats);
 	if (!rn->stats)
 		return err;

@@ -57,7 +57,7 @@ static const char *const rds_lock_names[RDS_RANK_COUNT] = {
 	[RDS_RANK_BIND] = "rds:bind",	      [RDS_RANK_NETS] = "rds:nets",
 	[RDS_RANK_REGISTRY] = "rds:registry", [RDS_RANK_READER] = "rds:reader",
 	[RDS_RANK_TABLE] = "rds:table",	      [RDS_RANK_CONG] = "rds:cong",
-	[RDS_RANK_ORDER] = "rds:order",	      [RDS_RANK_LANE] = "rds:lane",
+	[RDS_RANK_ORDER] = "rds:order",	      [RDS_RANK_FURTHER_PATH] = "rds:further_path",
 	[RDS_RANK_PATH] = "rds:path",	      [RDS_RANK_RECV] = "rds:recv",
 	[RDS_RANK_SOCKET] = "rds:socket",     [RDS_RANK_RDMA] = "rds:rdma",
 	[RDS_RANK_TOMBS] = "rds:tombs",
@@ -327,6 +327,11 @@ void rds_bug(const char *what)
 void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int to, unsigned int why)
 {
 	trace_rds_path_state(p, from, to, why);
+}
+
+void rds_trace_event(const struct rds_path *p, unsigned int event, unsigned int from)
+{
+	trace_rds_path_event(p, event, from);
 }
 
 void rds_trace_drop(const struct rds_path *p, unsigned int why, u64 seq, u32 len, u16 sport,

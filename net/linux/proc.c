@@ -3,9 +3,11 @@
  * proc.c: /proc/net/rds: sockets, connections and paths of a namespace, for people.
  *
  * The first line names the columns, every other one is a row; columns are separated by blanks, and
- * only the last may contain some.  rds-info reads paths by these names.  A file is one snapshot,
- * taken as RDS_INFO_* takes it; where it does not fit into seq_file's buffer it is taken once more,
- * into a larger one.
+ * only the last may contain some.  rds-info reads paths by these names.
+ *
+ * A file is read in steps: position 0 is the first line, position n + 1 of a table its bucket n in
+ * the order of HashTable::walk(), and of the sockets the one with the number n.  So one that is
+ * there all the time is shown once, and nothing is locked for longer than a few rows.
  */
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
@@ -41,41 +43,101 @@ static void put_count(struct seq_file *m, u32 count)
 		seq_printf(m, " %10u", count);
 }
 
+/* ---- sockets ---- */
+
 struct socket_rows {
-	struct seq_file *m;
+	struct seq_net_private p; /* first */
 	struct rds_recv_look look;
 };
 
-static void put_socket(void *arg, const struct rds_sock *rs)
+static void *socket_at(struct seq_file *m, loff_t *pos, unsigned long id)
 {
-	struct rds_socket *s = rds_core(&rs->sk);
-	struct socket_rows *rows = arg;
-	struct seq_file *m = rows->m;
+	struct xarray *socks = &rds_linux_net(seq_file_net(m))->socks;
+	void *rs = id > U32_MAX ? NULL : xa_find(socks, &id, U32_MAX, XA_PRESENT);
+
+	*pos = rs ? id + 1 : (loff_t)U32_MAX + 2;
+	return rs;
+}
+
+/* The sockets, and the paths that are looked at, keep their memory until stop. */
+static void *sockets_start(struct seq_file *m, loff_t *pos) __acquires(RCU)
+{
+	struct socket_rows *rows = m->private;
+
+	rcu_read_lock();
+	if (!*pos)
+		return SEQ_START_TOKEN;
+	rds_recv_look(rds_net_of(seq_file_net(m)), &rows->look);
+	return socket_at(m, pos, *pos - 1);
+}
+
+static void *sockets_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	struct socket_rows *rows = m->private;
+
+	if (v == SEQ_START_TOKEN)
+		rds_recv_look(rds_net_of(seq_file_net(m)), &rows->look);
+	return socket_at(m, pos, *pos);
+}
+
+static void sockets_stop(struct seq_file *m, void *v) __releases(RCU)
+{
+	rcu_read_unlock();
+}
+
+static int sockets_show(struct seq_file *m, void *v)
+{
+	struct rds_sock *rs = v;
+	struct socket_rows *rows = m->private;
 	struct rds_recv_counts held;
 	struct rds_endpoint ep;
+	struct rds_socket *s;
 
+	if (v == SEQ_START_TOKEN) {
+		seq_printf(m, "%-15s %5s %-15s %5s %10s %10s %8s %10s %10s\n", "BoundAddr", "BPort",
+			   "ConnAddr", "CPort", "SndBuf", "RcvBuf", "Inode", "NBufs", "Span");
+		return 0;
+	}
+	s = rds_core(&rs->sk);
 	put_endpoint(m, &ep, rds_socket_bound(s, &ep));
 	put_endpoint(m, &ep, rds_socket_peer(s, &ep));
 	seq_printf(m, "%10u %10u %8llu", rds_socket_sndbuf(s), rds_socket_rcvbuf(s),
-		   (u64)sock_i_ino((struct sock *)&rs->sk));
+		   (u64)sock_i_ino(&rs->sk));
 	rds_socket_recv_counts(s, &rows->look, &held);
 	put_count(m, held.held);
 	put_count(m, held.span);
 	seq_putc(m, '\n');
+	return 0;
 }
 
-static int show_sockets(struct seq_file *m, void *v)
-{
-	struct net *net = seq_file_single_net(m);
-	struct socket_rows rows = {.m = m};
+static const struct seq_operations sockets_ops = {
+	.start = sockets_start, .next = sockets_next, .stop = sockets_stop, .show = sockets_show};
 
-	seq_printf(m, "%-15s %5s %-15s %5s %10s %10s %8s %10s %10s\n", "BoundAddr", "BPort",
-		   "ConnAddr", "CPort", "SndBuf", "RcvBuf", "Inode", "NBufs", "Span");
-	rcu_read_lock();
-	rds_recv_look(rds_net_of(net), &rows.look);
-	rds_each_socket(net, put_socket, &rows);
-	rcu_read_unlock();
-	return 0;
+/* ---- connections and paths ---- */
+
+struct table_rows {
+	struct seq_net_private p; /* first */
+	u64 next;		  /* the position behind the one that was shown */
+};
+
+static void *table_start(struct seq_file *m, loff_t *pos)
+{
+	if (!*pos)
+		return SEQ_START_TOKEN;
+	return *pos - 1 < RDS_INFO_END ? pos : NULL;
+}
+
+static void *table_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	struct table_rows *rows = m->private;
+
+	cond_resched(); /* a large table may be empty */
+	*pos = v == SEQ_START_TOKEN ? 1 : rows->next + 1;
+	return table_start(m, pos);
+}
+
+static void table_stop(struct seq_file *m, void *v)
+{
 }
 
 static void put_conn(void *m, const struct rds_conn_info *i)
@@ -88,11 +150,16 @@ static void put_conn(void *m, const struct rds_conn_info *i)
 		   i->flags & RDS_INFO_CONNECTION_FLAG_CONNECTED ? 'C' : '-');
 }
 
-static int show_conns(struct seq_file *m, void *v)
+static int conns_show(struct seq_file *m, void *v)
 {
-	seq_printf(m, "%-15s %-15s %3s %-10s %16s %16s %s\n", "LocalAddr", "RemoteAddr", "Tos",
-		   "Transport", "NextTX", "NextRX", "Flg");
-	rds_info_conns(rds_net_of(seq_file_single_net(m)), put_conn, m);
+	struct table_rows *rows = m->private;
+
+	if (v == SEQ_START_TOKEN)
+		seq_printf(m, "%-15s %-15s %3s %-10s %16s %16s %s\n", "LocalAddr", "RemoteAddr",
+			   "Tos", "Transport", "NextTX", "NextRX", "Flg");
+	else
+		rows->next =
+			rds_info_conns(rds_net_of(seq_file_net(m)), *(loff_t *)v - 1, put_conn, m);
 	return 0;
 }
 
@@ -105,14 +172,24 @@ static void put_path(void *m, const struct rds_path_info *i)
 		   i->last_reason);
 }
 
-static int show_paths(struct seq_file *m, void *v)
+static int paths_show(struct seq_file *m, void *v)
 {
-	seq_printf(m, "%-15s %-15s %3s %-10s %4s %-13s %16s %16s %8s %8s %s\n", "LocalAddr",
-		   "RemoteAddr", "Tos", "Transport", "Path", "State", "NextTX", "NextRX",
-		   "Attempts", "Resets", "LastReason");
-	rds_info_paths(rds_net_of(seq_file_single_net(m)), put_path, m);
+	struct table_rows *rows = m->private;
+
+	if (v == SEQ_START_TOKEN)
+		seq_printf(m, "%-15s %-15s %3s %-10s %4s %-13s %16s %16s %8s %8s %s\n", "LocalAddr",
+			   "RemoteAddr", "Tos", "Transport", "Path", "State", "NextTX", "NextRX",
+			   "Attempts", "Resets", "LastReason");
+	else
+		rows->next =
+			rds_info_paths(rds_net_of(seq_file_net(m)), *(loff_t *)v - 1, put_path, m);
 	return 0;
 }
+
+static const struct seq_operations conns_ops = {
+	.start = table_start, .next = table_next, .stop = table_stop, .show = conns_show};
+static const struct seq_operations paths_ops = {
+	.start = table_start, .next = table_next, .stop = table_stop, .show = paths_show};
 
 int rds_proc_net_init(struct net *net)
 {
@@ -120,9 +197,9 @@ int rds_proc_net_init(struct net *net)
 
 	if (!dir)
 		return -ENOMEM;
-	if (proc_create_net_single("sockets", 0444, dir, show_sockets, NULL) &&
-	    proc_create_net_single("connections", 0444, dir, show_conns, NULL) &&
-	    proc_create_net_single("paths", 0444, dir, show_paths, NULL))
+	if (proc_create_net("sockets", 0444, dir, &sockets_ops, sizeof(struct socket_rows)) &&
+	    proc_create_net("connections", 0444, dir, &conns_ops, sizeof(struct table_rows)) &&
+	    proc_create_net("paths", 0444, dir, &paths_ops, sizeof(struct table_rows)))
 		return 0;
 	rds_proc_net_exit(net);
 	return -ENOMEM;

@@ -2,9 +2,13 @@
 /*
  * rds_info_core.c: the snapshots that the core can give: counters, connections, messages, sockets.
  *
- * The older codes show IPv4 only, the RDS6_ ones everything.
+ * The older codes show IPv4 only, the RDS6_ ones everything.  The core's tables are walked in
+ * steps, and others may run between any two.
  */
 #include "glue.h"
+
+/* Once for each position of a snapshot (rds_core.h). */
+#define for_each_step(pos) for (u64 pos = 0; pos != RDS_INFO_END; cond_resched())
 
 /* ---- counters ---- */
 static void add_counter(void *arg, const char *name, u64 value)
@@ -64,12 +68,12 @@ static void add_conn6(void *arg, const struct rds_conn_info *i)
 
 static void conns(struct net *net, struct rds_info_buf *b)
 {
-	rds_info_conns(rds_net_of(net), add_conn, b);
+	for_each_step(pos) pos = rds_info_conns(rds_net_of(net), pos, add_conn, b);
 }
 
 static void conns6(struct net *net, struct rds_info_buf *b)
 {
-	rds_info_conns(rds_net_of(net), add_conn6, b);
+	for_each_step(pos) pos = rds_info_conns(rds_net_of(net), pos, add_conn6, b);
 }
 
 /* ---- messages ---- */
@@ -106,7 +110,7 @@ static void add_msg6(void *arg, const struct rds_msg_info *i)
 #define RDS_QUEUE_SOURCE(name, queue, add)                                                         \
 	static void name(struct net *net, struct rds_info_buf *b)                                  \
 	{                                                                                          \
-		rds_info_messages(rds_net_of(net), queue, add, b);                                 \
+		for_each_step(pos) pos = rds_info_messages(rds_net_of(net), queue, pos, add, b);   \
 	}
 
 RDS_QUEUE_SOURCE(send_msgs, RDS_QUEUE_SEND, add_msg)
@@ -157,25 +161,32 @@ static void add_socket6(void *b, const struct rds_sock *rs)
 	rds_info_add(b, &i);
 }
 
-void rds_each_socket(struct net *net, void (*fn)(void *arg, const struct rds_sock *rs), void *arg)
+static void each_socket(struct net *net, void (*add)(void *b, const struct rds_sock *rs), void *b)
 {
-	struct rds_linux_net *rn = rds_linux_net(net);
 	struct rds_sock *rs;
+	unsigned long id;
 
-	spin_lock(&rn->socks_lock);
-	list_for_each_entry(rs, &rn->socks, net_link)
-		fn(arg, rs);
-	spin_unlock(&rn->socks_lock);
+	rcu_read_lock();
+	xa_for_each(&rds_linux_net(net)->socks, id, rs)
+	{
+		add(b, rs);
+		if (need_resched()) {
+			rcu_read_unlock();
+			cond_resched();
+			rcu_read_lock();
+		}
+	}
+	rcu_read_unlock();
 }
 
 static void sockets(struct net *net, struct rds_info_buf *b)
 {
-	rds_each_socket(net, add_socket, b);
+	each_socket(net, add_socket, b);
 }
 
 static void sockets6(struct net *net, struct rds_info_buf *b)
 {
-	rds_each_socket(net, add_socket6, b);
+	each_socket(net, add_socket6, b);
 }
 
 /* ---- registration ---- */

@@ -51,6 +51,31 @@ TRACE_EVENT(rds_path_state,
 		  rds_show_state(__entry->to), rds_show_why(__entry->why))
 );
 
+/* A connection's worker took an event of a path, and left it in the state "to". */
+TRACE_EVENT(rds_path_event,
+	TP_PROTO(const struct rds_path *path, unsigned int event, unsigned int from),
+	TP_ARGS(path, event, from),
+	TP_STRUCT__entry(
+		__array(u8, laddr, 16)
+		__array(u8, faddr, 16)
+		__field(unsigned int, index)
+		__string(event, rds_path_event_name(event))
+		__field(unsigned int, from)
+		__field(unsigned int, to)
+	),
+	TP_fast_assign(
+		memcpy(__entry->laddr, rds_path_laddr(path), 16);
+		memcpy(__entry->faddr, rds_path_faddr(path), 16);
+		__entry->index = rds_path_index(path);
+		rds_assign_str(event, rds_path_event_name(event));
+		__entry->from = from;
+		__entry->to = rds_path_state(path);
+	),
+	TP_printk("%pI6c - %pI6c path %u: %s in %s -> %s", __entry->laddr, __entry->faddr,
+		  __entry->index, __get_str(event), rds_show_state(__entry->from),
+		  rds_show_state(__entry->to))
+);
+
 /* A message that came is thrown away; the reason is the name of the counter that was raised. */
 TRACE_EVENT(rds_drop,
 	TP_PROTO(const struct rds_path *path, unsigned int why, u64 seq, u32 len, u16 sport,

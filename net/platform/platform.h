@@ -149,6 +149,9 @@ void rds_bug(const char *what);
 /* A path went from state @from to @to because of @why (enum rds_drop_reason or event). */
 void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int to,
 		     unsigned int why);
+/* A path's connection took event @event (enum rds_path_event, net/rds/path_event.h), which found it
+ * in state @from. */
+void rds_trace_event(const struct rds_path *p, unsigned int event, unsigned int from);
 /* A message that came on @p is thrown away; @why is the counter (enum rds_stat) that says so.
  * Ports in host order.  Any context. */
 void rds_trace_drop(const struct rds_path *p, unsigned int why, uint64_t seq, uint32_t len,

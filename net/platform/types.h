@@ -71,19 +71,19 @@ struct rds_transport;
  * lockdep class in the kernel, and the abort on misorder in the simulator (docs/locking.md).
  */
 enum rds_lock_rank {
-	RDS_RANK_BIND,	   /* mutex: one socket's bind and transport choice */
-	RDS_RANK_NETS,	   /* mutex: list of namespaces */
-	RDS_RANK_REGISTRY, /* mutex: transports */
-	RDS_RANK_READER,   /* mutex: one reader of a socket's receive side at a time */
-	RDS_RANK_TABLE,	   /* mutex: writers of a hash table (bind, connections, maps) */
-	RDS_RANK_CONG,	   /* spin: waiters, monitors and map bits of one namespace */
-	RDS_RANK_ORDER,	   /* spin: one socket's flows with ordering hints */
-	RDS_RANK_LANE,	   /* spin: as RDS_RANK_PATH, of a connection's further paths */
-	RDS_RANK_PATH,	   /* spin: one path's queue and transmit cursor */
-	RDS_RANK_RECV,	   /* spin: one socket's receive queue */
-	RDS_RANK_SOCKET,   /* spin: one socket's small lists (zerocopy completions) */
-	RDS_RANK_RDMA,	   /* spin: one socket's memory regions and notifications */
-	RDS_RANK_TOMBS,	   /* spin: what is remembered of connections that are gone */
+	RDS_RANK_BIND,	       /* mutex: one socket's bind and transport choice */
+	RDS_RANK_NETS,	       /* mutex: list of namespaces */
+	RDS_RANK_REGISTRY,     /* mutex: transports */
+	RDS_RANK_READER,       /* mutex: one reader of a socket's receive side at a time */
+	RDS_RANK_TABLE,	       /* mutex: writers of a hash table (bind, connections, maps) */
+	RDS_RANK_CONG,	       /* spin: waiters, monitors and map bits of one namespace */
+	RDS_RANK_ORDER,	       /* spin: one socket's flows with ordering hints */
+	RDS_RANK_FURTHER_PATH, /* spin: as RDS_RANK_PATH, of a connection's further paths */
+	RDS_RANK_PATH,	       /* spin: one path's queue and transmit cursor */
+	RDS_RANK_RECV,	       /* spin: one socket's receive queue */
+	RDS_RANK_SOCKET,       /* spin: one socket's small lists (zerocopy completions) */
+	RDS_RANK_RDMA,	       /* spin: one socket's memory regions and notifications */
+	RDS_RANK_TOMBS,	       /* spin: what is remembered of connections that are gone */
 	RDS_RANK_COUNT,
 };
 

@@ -5,7 +5,7 @@
  * A promise is about our own code alone: what a peer sends or a program asks is an error to be
  * answered and counted, never a bug.  One that does not hold is told once (rds_bug()): a warning in
  * the kernel's log, which fails every test there is.  The caller goes on as harmlessly as it can; a
- * path drops its connection (rds_path::bug_on()).
+ * path drops its connection (rds_path::bug()).
  *
  * Here belongs a compare or two, on in every build.  On the way of every message it is on where the
  * platform has time for it (RDS_CHECKS_ALL: debug kernels, the simulator).  Walks are for the
@@ -27,6 +27,8 @@ RDS_INLINE bool bug_on(bool broken, const char *what)
 		rds_bug(what);
 	return broken;
 }
+/* @broken is made up in every build: an atomic that only this looks at stands behind
+ * `RDS_CHECKS_ALL &&`. */
 RDS_INLINE bool bug_on_hot(bool broken, const char *what)
 {
 	return RDS_CHECKS_ALL && bug_on(broken, what);

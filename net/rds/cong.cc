@@ -3,29 +3,6 @@
 
 namespace rds
 {
-namespace
-{
-
-constexpr unsigned int kWakeBatch = 16;
-
-RDS_INLINE uint64_t le64(uint64_t v)
-{
-	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v : __builtin_bswap64(v);
-}
-
-} // namespace
-
-/* The ports that cleared: one port, a whole array of words, or all that was set. */
-struct CongTable::Cleared {
-	const uint64_t *words; /* nullptr: just @port */
-	uint16_t port;
-	bool all = false;
-
-	bool has(uint16_t p) const
-	{
-		return all || (words ? words[p / 64] >> (p % 64) & 1 : p == port);
-	}
-};
 
 Status CongMap::ensure_bits(enum rds_ctx ctx)
 {
@@ -127,16 +104,8 @@ uint64_t CongMap::clear_all()
 
 CongTable::~CongTable()
 {
-	/* Last use of the namespace: no reader is left, so objects may go one by one. */
-	for (;;) {
-		CongMap *any = nullptr;
-
-		table_.for_each([&](CongMap &m) { any = &m; });
-		if (!any)
-			return;
-		table_.remove(any);
-		destroy(any);
-	}
+	table_.drain([](CongMap *m) { destroy(m); });
+	destroy(index_.load());
 }
 
 CongMap *CongTable::get(const struct rds_addr &addr, uint32_t seed)
@@ -166,10 +135,12 @@ CongMap *CongTable::get(const struct rds_addr &addr, uint32_t seed)
 void CongTable::local_changed(Net &net, CongMap &map, uint16_t port, bool set)
 {
 	rds_trace_cong(&map.addr, port, set ? RDS_CONG_FULL : RDS_CONG_CLEAR);
-	tell_peers(net, map);
+	tell_peers(net);
 	if (set)
 		return;
-	net.cong.wake_waiters(net, map, Cleared{nullptr, port});
+	port_cleared(net, map);
+	net.cong.wake_port(net, map, port);
+	net.cong.wake_any(net);
 	net.cong.wake_monitors(1ull << (port % 64));
 }
 
@@ -191,7 +162,9 @@ Status CongTable::received(Net &net, CongMap &map, Message &m)
 		net.count(RDS_S_cong_update_received);
 		rds_trace_cong(&map.addr, 0, RDS_CONG_MAP);
 		if (mask) {
-			net.cong.wake_waiters(net, map, Cleared{words, 0});
+			port_cleared(net, map);
+			net.cong.wake_ports(net, map, words);
+			net.cong.wake_any(net);
 			net.cong.wake_monitors(mask);
 		}
 	}
@@ -206,7 +179,9 @@ void CongTable::lost_peer(Net &net, CongMap &map)
 	if (!ports)
 		return;
 	rds_trace_cong(&map.addr, 0, RDS_CONG_FORGOTTEN);
-	net.cong.wake_waiters(net, map, Cleared{nullptr, 0, true});
+	port_cleared(net, map);
+	net.cong.wake_all(net, map);
+	net.cong.wake_any(net);
 	net.cong.wake_monitors(ports);
 }
 
@@ -228,139 +203,6 @@ Message *CongTable::make_update(const CongMap &map)
 	}
 	rds_free(words);
 	return m;
-}
-
-Status CongTable::wait(CongWatch &s, CongMap &map, uint16_t port)
-{
-	auto *made = create<CongWaiter>(RDS_MAY_SLEEP);
-	CongWaiter *spare = made;
-	CongWaiter *w;
-	{
-		Guard g(lock);
-
-		w = s.waits.front();
-		while (w && !(w->map == &map && (w->any || w->port == port)))
-			w = s.waits.next(w);
-		if (!w && made) {
-			w = made;
-			spare = nullptr;
-			made->who = &s;
-			made->map = &map;
-			made->port = port;
-			made->any = s.n_waits >= kMaxCongWaits;
-			map.waiters.push_back(made);
-			s.waits.push_back(made);
-			s.n_waits++;
-		}
-	}
-	destroy(spare);
-	if (!w)
-		return Status::fail(err::kEnomem);
-	if (s.monitor_on.load())
-		s.monitor_mask.fetch_or(1ull << (port % 64));
-	/* Registered first, looked second: a clear in between finds us or is seen here.  For the
-	 * waiter the lock would do, but not for the mask. */
-	full_fence();
-	return map.test(port) ? Status::fail(err::kEnobufs) : Status();
-}
-
-void CongTable::forget(CongWatch &s)
-{
-	List<CongWaiter, &CongWaiter::sock_link> gone;
-	{
-		Guard g(lock);
-
-		for (CongWaiter *w = s.waits.front(); w; w = s.waits.next(w))
-			w->map->waiters.remove(w);
-		gone.splice_back(s.waits);
-		s.n_waits = 0;
-		if (s.monitor_link.linked())
-			monitors.remove(&s);
-	}
-	while (CongWaiter *w = gone.pop_front())
-		destroy(w);
-}
-
-void CongTable::set_monitor(CongWatch &s, bool on, uint64_t mask)
-{
-	Guard g(lock);
-
-	s.monitor_on.store(on);
-	s.monitor_mask.store(mask);
-	if (on && !s.monitor_link.linked())
-		monitors.push_back(&s);
-	else if (!on && s.monitor_link.linked())
-		monitors.remove(&s);
-	if (!on)
-		s.cong_notice.store(0);
-}
-
-/* Takes up to kWakeBatch waiters of cleared ports off their lists. */
-unsigned int CongTable::pick_waiters(CongMap &map, const Cleared &c, CongWaiter **out)
-{
-	unsigned int n = 0;
-	CongWaiter *next;
-
-	for (CongWaiter *w = map.waiters.front(); w && n < kWakeBatch; w = next) {
-		next = map.waiters.next(w);
-		if (!w->any && !c.has(w->port))
-			continue;
-		map.waiters.remove(w);
-		w->who->waits.remove(w);
-		w->who->n_waits--;
-		w->who->cong_event.store(true);
-		out[n++] = w;
-	}
-	return n;
-}
-
-void CongTable::wake_waiters(Net &net, CongMap &map, const Cleared &c)
-{
-	/* The bit was cleared before; pairs with the fences in wait() and step_aside_locked(). */
-	full_fence();
-	if (map.held.load())
-		return_held(net, map);
-
-	RcuReader rcu; /* keeps the sockets' memory */
-	CongWaiter *w[kWakeBatch];
-	unsigned int n;
-
-	do {
-		{
-			Guard g(lock);
-			n = pick_waiters(map, c, w);
-		}
-		net.count(RDS_S_cong_wakeups, n);
-		for (unsigned int i = 0; i < n; i++) {
-			wake(*w[i]->who, RDS_WAKE_CONG | RDS_WAKE_WRITE | RDS_WAKE_READ);
-			destroy(w[i]);
-		}
-	} while (n == kWakeBatch);
-}
-
-void CongTable::wake_monitors(uint64_t mask)
-{
-	RcuReader rcu;
-	CongWatch *woken[kWakeBatch];
-	unsigned int n;
-
-	do {
-		n = 0;
-		{
-			Guard g(lock);
-			CongWatch *s = monitors.front();
-
-			for (; s && n < kWakeBatch; s = monitors.next(s)) {
-				uint64_t hit = mask & s->monitor_mask.load();
-
-				/* One that has the notice already was woken for it. */
-				if (hit && (s->cong_notice.fetch_or(hit) & hit) != hit)
-					woken[n++] = s;
-			}
-		}
-		for (unsigned int i = 0; i < n; i++)
-			wake(*woken[i], RDS_WAKE_READ);
-	} while (n == kWakeBatch);
 }
 
 } // namespace rds

@@ -9,8 +9,9 @@
  * RDS_CAP_SHARED_CONG both are the same map, and nothing is sent.
  *
  * A sender that meets a set bit becomes a waiter of (map, port); when the bit clears, the waiters
- * of that port are woken and nobody else.  Sockets with a congestion monitor are told about every
- * port of their mask.
+ * of that port are looked up and woken, and nobody else.  A socket that waits for too many ports is
+ * woken when any port clears.  Sockets with a congestion monitor are told about every port of their
+ * mask.
  *
  * Bits are atomic words without a lock: set and clear happen under the lock of the socket that owns
  * the port.  Waiters and monitors are guarded by CongTable::lock; wakeups happen outside it.
@@ -31,22 +32,32 @@ namespace rds
 class CongMap;
 struct CongWatch;
 
-/* A socket that met -ENOBUFS: on its own list and on the map's, until @port clears. */
+/* A socket that met -ENOBUFS: on its own list, on the map's and in the index, until @port clears.
+ */
 struct CongWaiter {
 	ListNode map_link;
+	ListNode port_link;
 	ListNode sock_link;
 	CongWatch *who;
 	CongMap *map;
 	uint16_t port;
-	bool any; /* the socket waits for too many ports: any change wakes it */
 };
 
 /* A socket's part in it (socket.h): its waiters, and the news that it has not read. */
 struct CongWatch {
-	/* Until it clears: list, count and link under CongTable::lock. */
+	~CongWatch()
+	{
+		bug_on(n_waits || any_link.linked() || monitor_link.linked() ||
+			       waking_link.linked(),
+		       "a socket is destroyed that waits for a port");
+	}
+
+	/* Lists, count and links under CongTable::lock. */
 	List<CongWaiter, &CongWaiter::sock_link> waits;
-	unsigned int n_waits = 0;
+	unsigned int n_waits = 0; /* kMaxCongWaits at most; then it is on CongTable::any */
+	ListNode any_link;
 	ListNode monitor_link;
+	ListNode waking_link; /* it is a monitor that is about to be woken */
 	Atomic<bool> monitor_on;
 	Atomic<uint64_t> monitor_mask;
 	Atomic<uint64_t> cong_notice; /* ports (mod 64) to report by RDS_CMSG_CONG_UPDATE */
@@ -55,11 +66,17 @@ struct CongWatch {
 /* Wakes the socket of @w: defined above, in socket_recv.cc.  RCU reader, no lock. */
 void wake(CongWatch &w, unsigned int what);
 
-/* The connections are above, and define these (conn_table.cc).  A bit of @map, one of ours, has
- * changed: peers are to get it. */
-void tell_peers(Net &net, const CongMap &map);
-/* A port of @map, a peer's, is clear: messages that wait for one are queued again. */
-void return_held(Net &net, const CongMap &map);
+/* The connections are above, and define these (conn_maps.cc).  A bit of a map of ours has changed:
+ * peers are to get it. */
+void tell_peers(Net &net);
+/* A port of a peer's map is clear: messages that wait for one are queued again. */
+void return_held(Net &net);
+
+/* A word of a map, from the wire or for it. */
+RDS_INLINE uint64_t le64(uint64_t v)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v : __builtin_bswap64(v);
+}
 
 class CongMap final
 {
@@ -104,8 +121,8 @@ public:
 	HashNode node;
 	const struct rds_addr addr;
 	List<CongWaiter, &CongWaiter::map_link> waiters; /* CongTable::lock */
-	Atomic<uint32_t> told_by; /* connections that are up, whose peer says what is set */
-	Atomic<uint32_t> held;	  /* ports that messages wait for, over all paths (path_hold.cc) */
+	Atomic<uint32_t> reporters; /* connections that are up, whose peer says what is set */
+	Atomic<uint32_t> held; /* ports that messages wait for, over all paths (path_hold.cc) */
 
 private:
 	void note_word(uint64_t was, uint64_t is);
@@ -137,7 +154,7 @@ public:
 	/* A congestion update to send, or nullptr without memory. */
 	static Message *make_update(const CongMap &map);
 
-	/* Makes @s wait for @port: -ENOBUFS, it will be woken; 0, the port is clear by now;
+	/* Makes @s wait for @port: -ENOBUFS, it will be woken; success: the port is clear by now;
 	 * -ENOMEM.  Process. */
 	Status wait(CongWatch &s, CongMap &map, uint16_t port) RDS_EXCLUDES(lock);
 	/* @s waits for nothing any more and is no monitor. */
@@ -147,13 +164,26 @@ public:
 	Spinlock<RDS_RANK_CONG> lock;
 
 private:
-	struct Cleared;
-	void wake_waiters(Net &net, CongMap &map, const Cleared &c) RDS_EXCLUDES(lock);
+	using PortList = List<CongWaiter, &CongWaiter::port_link>;
+	/* Waiters by map and port: made by the first. */
+	struct Index {
+		PortList lists[kCongIndexLists];
+	};
+	PortList *list_of(const CongMap &map, uint16_t port) const;
+	bool ensure_index();
+	void add(CongWatch &s, CongMap &map, uint16_t port, CongWaiter &w) RDS_REQUIRES(lock);
+	void unlink(CongWaiter &w) RDS_REQUIRES(lock);
+	static void port_cleared(Net &net, CongMap &map) RDS_EXCLUDES(lock);
+	void wake_port(Net &net, CongMap &map, uint16_t port) RDS_EXCLUDES(lock);
+	void wake_ports(Net &net, CongMap &map, const uint64_t *words) RDS_EXCLUDES(lock);
+	void wake_all(Net &net, CongMap &map) RDS_EXCLUDES(lock);
+	void wake_any(Net &net) RDS_EXCLUDES(lock);
 	void wake_monitors(uint64_t mask) RDS_EXCLUDES(lock);
-	unsigned int pick_waiters(CongMap &map, const Cleared &c, CongWaiter **out)
-		RDS_REQUIRES(lock);
 
 	HashTable<CongMap, &CongMap::node> table_;
+	Atomic<Index *> index_;
+	List<CongWatch, &CongWatch::any_link> any RDS_GUARDED_BY(lock);
+	List<CongWatch, &CongWatch::waking_link> waking RDS_GUARDED_BY(lock);
 	List<CongWatch, &CongWatch::monitor_link> monitors RDS_GUARDED_BY(lock);
 };
 

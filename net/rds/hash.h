@@ -26,6 +26,19 @@ struct HashNode {
 	uint32_t hash = 0;
 };
 
+/* Where a walk in steps is (HashTable::walk()): buckets in the order of their numbers' reversed
+ * bits.  Doubling a table puts both halves of a bucket where that was, so the position stays right
+ * in a table of any size. */
+inline constexpr uint64_t kWalkEnd = uint64_t{1} << 32;
+
+RDS_INLINE uint32_t reverse_bits(uint32_t x)
+{
+	x = (x >> 1 & 0x55555555) | (x & 0x55555555) << 1;
+	x = (x >> 2 & 0x33333333) | (x & 0x33333333) << 2;
+	x = (x >> 4 & 0x0f0f0f0f) | (x & 0x0f0f0f0f) << 4;
+	return __builtin_bswap32(x);
+}
+
 /* 64 bits to 32, every input bit in every output bit. */
 RDS_INLINE uint32_t hash_mix(uint64_t x)
 {
@@ -147,6 +160,39 @@ public:
 			for (; n; n = n->next[b->link].load_acquire())
 				fn(*container_of(n, M));
 		}
+	}
+
+	/* Calls @fn for every object of the bucket at @pos, 0 at first, and returns the position of
+	 * the next one, kWalkEnd after the last.  Between two steps the RCU section may end, and
+	 * the table may grow: an object that is there all the time is met once.  RCU reader. */
+	template <typename F>
+	uint64_t walk(uint64_t pos, F fn) const
+	{
+		const Buckets *b = t_.load_acquire();
+
+		if (!b || pos >= kWalkEnd)
+			return kWalkEnd;
+
+		HashNode *n =
+			b->head[reverse_bits(static_cast<uint32_t>(pos)) & b->mask].load_acquire();
+
+		for (; n; n = n->next[b->link].load_acquire())
+			fn(*container_of(n, M));
+		return pos + uint64_t{~reverse_bits(b->mask)} + 1;
+	}
+
+	/* Takes out everything and gives it to @fn.  Nobody else reads or writes any more. */
+	template <typename F>
+	void drain(F fn)
+	{
+		Buckets *b = t_.load();
+
+		for (uint32_t i = 0; b && i <= b->mask; i++)
+			while (HashNode *n = b->head[i].load()) {
+				b->head[i].store(n->next[b->link].load());
+				count_.store(count_.load() - 1);
+				fn(container_of(n, M));
+			}
 	}
 
 	/* Number of objects, and of buckets: a snapshot. */

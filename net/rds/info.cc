@@ -2,10 +2,10 @@
 /*
  * info.cc: snapshots for rds-info.  Callbacks run under RCU or a spin lock: they may not sleep.
  */
-#include "conn_table.h"
+#include "conn/conn_table.h"
 #include "order.h"
-#include "path.h"
-#include "socket.h"
+#include "path/path_walk.h"
+#include "socket/socket.h"
 
 using namespace rds;
 
@@ -21,6 +21,11 @@ constexpr const char *kReasonNames[] = {
 #define RDS_REASON_NAME(name, text) text,
 	RDS_DROP_REASONS(RDS_REASON_NAME, RDS_REASON_NAME)
 #undef RDS_REASON_NAME
+};
+constexpr const char *kEventNames[] = {
+#define RDS_EVENT_NAME(name, cause) #name,
+	RDS_PATH_EVENTS(RDS_EVENT_NAME)
+#undef RDS_EVENT_NAME
 };
 /* In the order of PathState. */
 constexpr const char *kStateNames[] = {"down", "connecting", "disconnecting", "up", "dead"};
@@ -55,36 +60,67 @@ struct rds_path_info describe(const Path &p)
 }
 
 /* Messages that their order keeps from any path: they have no number yet. */
-void each_waiting(Net &net, void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
+void each_waiting(Socket &s, void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
 {
-	net.bind.for_each([&](Socket &s) {
-		Flows *flows = s.send_flows.load_acquire();
+	Flows *flows = s.send_flows.load_acquire();
 
-		if (!flows)
-			return;
-		flows->for_each_waiting([&](const Flow &f, const Message &m) {
-			auto i = describe(m, s.bound.addr, s.bound.port, f.conn->faddr, f.port);
+	if (!flows)
+		return;
+	flows->for_each_waiting([&](const Flow &f, const Message &m) {
+		auto i = describe(m, s.bound.addr, s.bound.port, f.conn->faddr, f.port);
+
+		fn(arg, &i);
+	});
+}
+
+void each_queued(Conn &c, bool sent, void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
+{
+	c.for_each_path([&](Path &p) {
+		p.for_each_queued(sent, [&](const Message &m) {
+			auto i = describe(m, c.laddr, wire::get16(m.hdr.sport), c.faddr,
+					  wire::get16(m.hdr.dport));
 
 			fn(arg, &i);
 		});
 	});
 }
 
+/* A snapshot of one table, or of the second of two. */
+uint64_t last(uint64_t next)
+{
+	return next == kWalkEnd ? RDS_INFO_END : next;
+}
+uint64_t second(uint64_t next)
+{
+	return kWalkEnd + next;
+}
+static_assert(RDS_INFO_END == 2 * kWalkEnd);
+
 } // namespace
 
 extern "C" {
+
+const char *rds_path_event_name(unsigned int event)
+{
+	return event < RDS_EV_COUNT ? kEventNames[event] : nullptr;
+}
+
+unsigned int rds_path_state(const struct rds_path *path)
+{
+	return static_cast<unsigned int>(path->state());
+}
 
 const char *rds_stat_name(unsigned int id)
 {
 	return id < RDS_STAT_COUNT ? kStatNames[id] : nullptr;
 }
 
-void rds_info_conns(struct rds_net *net, void (*fn)(void *arg, const struct rds_conn_info *i),
-		    void *arg)
+uint64_t rds_info_conns(struct rds_net *net, uint64_t pos,
+			void (*fn)(void *arg, const struct rds_conn_info *i), void *arg)
 {
 	RcuReader rcu;
 
-	net->conns.for_each([&](Conn &c) {
+	return last(net->conns.walk(pos, [&](Conn &c) {
 		const Path &p = c.first();
 		PathState st = p.state();
 		unsigned int flags = (p.sending() ? 1u : 0) |
@@ -99,64 +135,56 @@ void rds_info_conns(struct rds_net *net, void (*fn)(void *arg, const struct rds_
 					  .tos = c.tos};
 
 		fn(arg, &i);
-	});
+	}));
 }
 
-void rds_info_paths(struct rds_net *net, void (*fn)(void *arg, const struct rds_path_info *i),
-		    void *arg)
+uint64_t rds_info_paths(struct rds_net *net, uint64_t pos,
+			void (*fn)(void *arg, const struct rds_path_info *i), void *arg)
 {
 	RcuReader rcu;
 
-	net->conns.for_each([&](Conn &c) {
+	return last(net->conns.walk(pos, [&](Conn &c) {
 		c.for_each_path([&](Path &p) {
 			struct rds_path_info i = describe(p);
 
 			fn(arg, &i);
 		});
-	});
+	}));
 }
 
-void rds_info_messages(struct rds_net *net, enum rds_info_queue q,
-		       void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
+uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint64_t pos,
+			   void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
 {
 	RcuReader rcu;
 
-	if (q == RDS_QUEUE_RECV) {
-		net->bind.for_each([&](Socket &s) {
+	if (q == RDS_QUEUE_RECV)
+		return last(net->bind.walk(pos, [&](Socket &s) {
 			s.for_each_received([&](const Message &m) {
 				auto i = describe(m, s.bound.addr, s.bound.port, m.saddr,
 						  wire::get16(m.hdr.sport));
 
 				fn(arg, &i);
 			});
-		});
-		return;
-	}
-	if (q == RDS_QUEUE_SEND)
-		each_waiting(*net, fn, arg);
-	net->conns.for_each([&](Conn &c) {
-		c.for_each_path([&](Path &p) {
-			p.for_each_queued(q == RDS_QUEUE_RETRANS, [&](const Message &m) {
-				auto i = describe(m, c.laddr, wire::get16(m.hdr.sport), c.faddr,
-						  wire::get16(m.hdr.dport));
-
-				fn(arg, &i);
-			});
-		});
-	});
+		}));
+	if (q == RDS_QUEUE_RETRANS)
+		return last(net->conns.walk(pos, [&](Conn &c) { each_queued(c, true, fn, arg); }));
+	if (pos < kWalkEnd)
+		return net->bind.walk(pos, [&](Socket &s) { each_waiting(s, fn, arg); });
+	return second(
+		net->conns.walk(pos - kWalkEnd, [&](Conn &c) { each_queued(c, false, fn, arg); }));
 }
 
-void rds_info_sockets(struct rds_net *net, void (*fn)(void *arg, const struct rds_socket_info *i),
-		      void *arg)
+uint64_t rds_info_sockets(struct rds_net *net, uint64_t pos,
+			  void (*fn)(void *arg, const struct rds_socket_info *i), void *arg)
 {
 	RcuReader rcu;
 
-	net->bind.for_each([&](Socket &s) {
+	return last(net->bind.walk(pos, [&](Socket &s) {
 		struct rds_socket_info i = {.s = &s, .bound = s.bound, .peer = {}};
 
 		(void)s.get_peer(i.peer);
 		fn(arg, &i);
-	});
+	}));
 }
 
 } // extern "C"

@@ -39,6 +39,8 @@ inline constexpr uint32_t kRecvSpillBytes = 16u << 20;
 
 /* Messages handed to one ops->xmit call. */
 inline constexpr unsigned int kXmitBatch = 32;
+/* Messages of a path's queue that a walk looks at each time that it takes the lock. */
+inline constexpr unsigned int kQueueStep = 64;
 /* Messages that one caller transmits before it leaves the rest to the worker. */
 inline constexpr unsigned int kSendBatchDefault = 1024;
 
@@ -77,12 +79,16 @@ inline constexpr uint64_t kRetryNs = 5 * 1000 * 1000;
 inline constexpr uint32_t kPayStep = 16 * 1024;
 
 /* Idle connections are looked for so often at least, and so soon again while one is on its way
- * out, ns; so many are looked after at a time, with one grace period for all.  One that was looked
- * after and could not go makes way for others so long. */
+ * out, ns; so many are handed over between two such pauses, and so many buckets of the table looked
+ * through before other work has its turn.  One that was looked after and could not go makes way for
+ * others so long. */
 inline constexpr uint64_t kSweepNs = 15ull * 1000 * 1000 * 1000;
 inline constexpr uint64_t kSweepSoonNs = 20 * 1000 * 1000;
 inline constexpr uint64_t kSweepAgainNs = 1000 * 1000 * 1000;
-inline constexpr unsigned int kSweepBatch = 128;
+inline constexpr unsigned int kSweepBatch = 512, kSweepStep = 256;
+
+/* So many buckets of the table of connections are looked through at once when a map has changed. */
+inline constexpr unsigned int kMapStep = 64;
 
 /* Strangers: hosts that only call us, and have brought nothing for a socket here.  One that is gone
  * is forgotten so soon after, and no stranger sooner than that after its first call, ns. */
@@ -114,8 +120,12 @@ inline constexpr unsigned int kFlowRows = 32, kFlowWays = 8;
 /* Unsent pongs on one path; further pings are dropped (they are answered by nobody's retry). */
 inline constexpr unsigned int kMaxPongs = 64;
 
-/* Ports that one socket waits for at a time; beyond, it waits for any port of the map. */
-inline constexpr unsigned int kMaxCongWaits = 64;
+/* Ports that one socket waits for at a time; beyond, it waits for any port of any host.  Those that
+ * wait are found by host and port in so many lists. */
+inline constexpr unsigned int kMaxCongWaits = 64, kCongIndexLists = 512;
+
+/* Addresses that a socket has sent to, of which it keeps a list (sent_to.h). */
+inline constexpr unsigned int kMaxSentTo = 8;
 
 /* Ports 0 (ping) and 1 (probe) are never bound. */
 inline constexpr uint16_t kPingPort = 0;

@@ -6,6 +6,7 @@
 #ifndef RDS_LIST_H
 #define RDS_LIST_H
 
+#include "bug.h"
 #include "ref.h"
 
 namespace rds
@@ -64,6 +65,8 @@ public:
 	{
 		ListNode *n = &(t->*M);
 
+		if (bug_on_hot(!n->linked(), "what is on no list is taken off one"))
+			return;
 		n->prev->next = n->next;
 		n->next->prev = n->prev;
 		n->next = n->prev = nullptr;
@@ -95,6 +98,8 @@ private:
 	}
 	static RDS_INLINE void insert(ListNode *n, ListNode *prev, ListNode *next)
 	{
+		if (bug_on_hot(n->linked(), "what is on a list is put on one"))
+			return;
 		n->next = next;
 		n->prev = prev;
 		prev->next = n;

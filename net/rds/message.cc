@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "message.h"
 
+#include "bug.h"
 #include "transport.h"
 
 namespace rds
@@ -49,7 +50,8 @@ static void free_more(Message &m)
 /* Drops a reference; true: it was the last, and nothing but the raw memory is left. */
 static bool message_let_go(Message *m)
 {
-	if (!m->refs.put())
+	if (!m->refs.put() || bug_on_hot(m->path_link.linked() || m->recv_link.linked(),
+					 "a message is freed that is queued"))
 		return false;
 	if (m->len)
 		rds_payload_destroy(m->payload());

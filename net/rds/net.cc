@@ -4,7 +4,7 @@
  */
 #include "net.h"
 
-#include "path.h"
+#include "path/path.h"
 #include "transports.h"
 
 using namespace rds;
@@ -64,13 +64,14 @@ void rds_transport_net_exit(struct rds_net *net, const struct rds_transport *t)
 
 void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t)
 {
-	RcuReader rcu;
+	for (uint64_t pos = 0; pos < kWalkEnd;) {
+		RcuReader rcu;
 
-	net->conns.for_each([&](Conn &c) {
-		if (&c.trans != t)
-			return;
-		c.for_each_path([](Path &p) { p.drop(RDS_DROP_ADMIN); });
-	});
+		pos = net->conns.walk(pos, [&](Conn &c) {
+			if (&c.trans == t)
+				c.for_each_path([](Path &p) { p.drop(RDS_DROP_ADMIN); });
+		});
+	}
 }
 
 struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st)

@@ -7,9 +7,9 @@
 #ifndef RDS_NET_H
 #define RDS_NET_H
 
-#include "bind.h"
+#include "socket/bind.h"
 #include "cong.h"
-#include "conn_table.h"
+#include "conn/conn_table.h"
 #include "netns.h"
 
 namespace rds

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "order.h"
 
-#include "connection.h"
+#include "conn/connection.h"
 #include "hash.h"
 
 namespace rds
@@ -37,13 +37,13 @@ Path *home_of(const Conn &c, const Message &m)
 
 bool spreads(const Conn &c)
 {
-	return c.n_paths.load_acquire() > 1 && c.orders.load();
+	return c.fan.n_paths() > 1 && c.orders.load();
 }
 
 /* All paths that @c may send on are there. */
 bool is_furnished(const Conn &c)
 {
-	uint32_t n = c.n_paths.load_acquire();
+	uint32_t n = c.fan.n_paths();
 
 	for (uint32_t i = 0; i < n; i++)
 		if (!c.paths[i].load())
@@ -54,11 +54,11 @@ bool is_furnished(const Conn &c)
 /* Where least is under way, of those that are up; those that are not are called. */
 Path &least_loaded(const Conn &c, Path &home)
 {
-	uint32_t n = c.n_paths.load_acquire();
+	uint32_t n = c.fan.n_paths();
 	Path *best = &home;
 	uint64_t least = home.state() == PathState::kUp ? home.in_flight() : ~uint64_t{0};
 
-	if (!spreads(c) || c.gated.load())
+	if (!spreads(c) || c.fan.is_gated())
 		return home;
 	for (uint32_t i = 0; i < n; i++) {
 		Path *p = c.paths[i].load_acquire();

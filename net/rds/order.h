@@ -34,10 +34,11 @@
 #ifndef RDS_ORDER_H
 #define RDS_ORDER_H
 
+#include "bug.h"
 #include "list.h"
 #include "lock.h"
 #include "message.h"
-#include "path.h"
+#include "path/path.h"
 #include "ref.h"
 #include "result.h"
 
@@ -61,6 +62,12 @@ class Flows;
 /* Guarded by the lock of its socket's Flows. */
 struct Flow final {
 	Flow(Flows &owner, const Conn &c, uint16_t port, const Path &home);
+	~Flow()
+	{
+		bug_on(!home.empty() || !away.empty() || !waiting.empty() || ordered_home ||
+			       ordered_else,
+		       "a flow is destroyed that has messages");
+	}
 
 	using Messages = List<Message, &Message::recv_link>;
 

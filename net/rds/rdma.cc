@@ -16,6 +16,7 @@ RdmaSide::RdmaSide(RdmaSeat &s) : refs_(1), seat_(&s)
 
 RdmaSide::~RdmaSide()
 {
+	bug_on(count_ || !notices_.empty(), "regions or notifications are left of a socket");
 	if (buckets_ != few_)
 		rds_free(buckets_);
 }
@@ -241,7 +242,7 @@ void mr_put(Mr *mr, bool now)
 	 * leaves. */
 	if (now && !mr->refs.only_one())
 		rds_rcu_sync();
-	if (!mr->refs.put())
+	if (!mr->refs.put() || bug_on(mr->link.linked(), "a region is freed that peers may find"))
 		return;
 	mr->trans.mr_free(mr->handle, now);
 	destroy(mr);

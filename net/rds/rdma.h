@@ -27,6 +27,7 @@
 #ifndef RDS_RDMA_H
 #define RDS_RDMA_H
 
+#include "bug.h"
 #include "list.h"
 #include "lock.h"
 #include "message.h"

@@ -9,6 +9,7 @@ namespace rds
 
 void msg_rdma_free(MsgRdma *r)
 {
+	bug_on(r->begun && !r->outcome.load_acquire(), "nobody has said how an operation ended");
 	if (r->op.pages)
 		rds_pages_unpin(r->op.pages);
 	rds_free(r->notice);

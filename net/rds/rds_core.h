@@ -46,6 +46,10 @@ void rds_transport_stats(struct rds_os_net *os,
 			 void (*fn)(void *arg, const char *name, uint64_t value), void *arg);
 /* Name of core counter @id, NULL beyond the last. */
 const char *rds_stat_name(unsigned int id);
+/* The name of an event of a path (enum rds_path_event, path_event.h).  Any context. */
+const char *rds_path_event_name(unsigned int event);
+/* The state that @path is in (enum rds::PathState, path_table.h): a snapshot.  Any context. */
+unsigned int rds_path_state(const struct rds_path *path);
 
 /* ---- sockets (process context unless said otherwise) ---- */
 size_t rds_socket_size(void); /* bytes, 8-aligned, that the glue reserves per socket */
@@ -208,7 +212,13 @@ unsigned int rds_socket_poll(struct rds_socket *s);
  */
 void rds_socket_wake_each(struct rds_socket *s);
 
-/* ---- snapshots: @fn is called for each, under RCU or a spin lock: it may not sleep ---- */
+/*
+ * ---- snapshots, in steps ----
+ * @fn is called for each at @pos, under RCU or a spin lock: it may not sleep.  Positions begin at
+ * 0; the next one is returned, RDS_INFO_END after the last.  What is there from the first step to
+ * the last is met once, what comes or goes between them once or not at all.  Process.
+ */
+#define RDS_INFO_END ((uint64_t)1 << 33)
 struct rds_conn_info {
 	struct rds_addr laddr, faddr;
 	uint64_t next_tx_seq, next_rx_seq; /* of path 0 */
@@ -239,14 +249,14 @@ struct rds_socket_info {
 	struct rds_endpoint bound, peer;
 };
 enum rds_info_queue { RDS_QUEUE_SEND, RDS_QUEUE_RETRANS, RDS_QUEUE_RECV };
-void rds_info_conns(struct rds_net *net, void (*fn)(void *arg, const struct rds_conn_info *i),
-		    void *arg);
-void rds_info_paths(struct rds_net *net, void (*fn)(void *arg, const struct rds_path_info *i),
-		    void *arg);
-void rds_info_messages(struct rds_net *net, enum rds_info_queue q,
-		       void (*fn)(void *arg, const struct rds_msg_info *i), void *arg);
-void rds_info_sockets(struct rds_net *net, void (*fn)(void *arg, const struct rds_socket_info *i),
-		      void *arg);
+uint64_t rds_info_conns(struct rds_net *net, uint64_t pos,
+			void (*fn)(void *arg, const struct rds_conn_info *i), void *arg);
+uint64_t rds_info_paths(struct rds_net *net, uint64_t pos,
+			void (*fn)(void *arg, const struct rds_path_info *i), void *arg);
+uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint64_t pos,
+			   void (*fn)(void *arg, const struct rds_msg_info *i), void *arg);
+uint64_t rds_info_sockets(struct rds_net *net, uint64_t pos,
+			  void (*fn)(void *arg, const struct rds_socket_info *i), void *arg);
 
 #ifdef __cplusplus
 }

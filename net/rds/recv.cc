@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "recv.h"
 
-#include "connection.h"
+#include "conn/connection.h"
 #include "rdma.h"
-#include "recv_query.h"
-#include "socket.h"
+#include "socket/recv_query.h"
+#include "socket/socket.h"
 
 namespace rds
 {

@@ -10,7 +10,7 @@
 #ifndef RDS_RECV_H
 #define RDS_RECV_H
 
-#include "path.h"
+#include "path/path.h"
 
 namespace rds
 {

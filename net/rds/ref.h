@@ -15,6 +15,7 @@
 
 #include "../platform/platform.h"
 #include "annotate.h"
+#include "bug.h"
 
 namespace rds
 {
@@ -90,9 +91,17 @@ public:
 	{
 		return static_cast<E>(v_.load());
 	}
+	RDS_INLINE E load_acquire() const
+	{
+		return static_cast<E>(v_.load_acquire());
+	}
 	RDS_INLINE void store(E v)
 	{
 		v_.store(static_cast<uint8_t>(v));
+	}
+	RDS_INLINE void store_release(E v)
+	{
+		v_.store_release(static_cast<uint8_t>(v));
 	}
 	/* True: it was @expected, and is @desired; else @expected becomes what it is. */
 	RDS_INLINE bool compare_exchange(E &expected, E desired)
@@ -143,6 +152,13 @@ RDS_INLINE auto announce_then_look(Say say, Look look)
 	return look();
 }
 
+/* One less of what @n counts, and never less than none. */
+RDS_INLINE void count_down(Atomic<uint32_t> &n, const char *what)
+{
+	if (bug_on(!n.fetch_sub(1), what))
+		n.fetch_add(1);
+}
+
 /* Intrusive count.  get_unless_zero() is for objects found under RCU. */
 class RefCount final
 {
@@ -152,7 +168,7 @@ public:
 	}
 	RDS_INLINE void get()
 	{
-		n_.fetch_add(1);
+		bug_on_hot(!n_.fetch_add(1), "a reference is taken on what nobody has");
 	}
 	RDS_INLINE bool get_unless_zero()
 	{
@@ -166,7 +182,10 @@ public:
 	/* True for the last one: the caller frees. */
 	RDS_INLINE bool put()
 	{
-		return n_.fetch_sub(1) == 1;
+		const uint32_t n = n_.fetch_sub(1);
+
+		bug_on_hot(!n, "more references are given back than were taken");
+		return n == 1;
 	}
 	RDS_INLINE bool only_one() const
 	{

@@ -108,7 +108,8 @@ struct rds_transport {
 	void (*discard)(void *handle);
 	/* Starts an orderly end: nothing more is sent, what the peer still sends is received.
 	 * rds_path_drained() follows when the peer has ended too, rds_path_drop() if it dies
-	 * instead; the core waits 5 s at most. */
+	 * instead; the core waits 5 s at most.  Nothing is received after rds_path_drained(): the
+	 * core may forget what it had from the peer. */
 	void (*shutdown)(void *tp);
 	/* Ends it now and waits for callbacks on their way.  A message received in part is thrown
 	 * away.  Idempotent. */

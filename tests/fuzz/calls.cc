@@ -515,7 +515,7 @@ void Harness::snapshots()
 	} n;
 	struct rds_net *net = nets_[in_.ConsumeBool()]->core();
 
-	rds_info_conns(
+	host::info_conns(
 		net,
 		[](void *arg, const struct rds_conn_info *i) {
 			must(i->transport && i->flags < 8, "a connection is described");
@@ -523,13 +523,13 @@ void Harness::snapshots()
 		},
 		&n);
 	for (auto q : {RDS_QUEUE_SEND, RDS_QUEUE_RETRANS, RDS_QUEUE_RECV})
-		rds_info_messages(
+		host::info_messages(
 			net, q,
 			[](void *arg, const struct rds_msg_info *) {
 				static_cast<Count *>(arg)->messages++;
 			},
 			&n);
-	rds_info_sockets(
+	host::info_sockets(
 		net,
 		[](void *arg, const struct rds_socket_info *i) {
 			must(i->bound.port >= 2, "a bound socket has a port");

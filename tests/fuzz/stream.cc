@@ -15,7 +15,7 @@
 
 #include "net/rds/limits.h"
 #include "net/rds/net.h"
-#include "net/rds/socket.h"
+#include "net/rds/socket/socket.h"
 #include "net/rds/wire.h"
 #include "raw.h"
 #include "world.h"
@@ -191,7 +191,7 @@ void Harness::check_memory() const
 	constexpr size_t kLimit = size_t{kHardMemFactor} * (kRcvbuf + 1) + host::kSpillBytes;
 	size_t queued = 0;
 
-	rds_info_messages(
+	host::info_messages(
 		net_->core(), RDS_QUEUE_RECV,
 		[](void *arg, const struct rds_msg_info *) { ++*static_cast<size_t *>(arg); },
 		&queued);

@@ -29,15 +29,15 @@ RACES = [
     Mutant("plain-load", "every atomic load is a plain one", "net/rds/ref.h",
            "return __atomic_load_n(&v_, __ATOMIC_RELAXED);", "return v_;"),
     Mutant("plain-mem", "a delivery looks at the queue's memory by a plain load",
-           "net/rds/socket_recv.cc", "RDS_UNLIKELY(rcv_mem.used() / rds::kHardMemFactor > limit)",
+           "net/rds/socket/socket_recv.cc", "RDS_UNLIKELY(rcv_mem.used() / rds::kHardMemFactor > limit)",
            "RDS_UNLIKELY(*reinterpret_cast<uint64_t *>(&rcv_mem) / rds::kHardMemFactor > limit)"),
     Mutant("take-lock", "a reader takes what has arrived without the lock",
-           "net/rds/socket_recv.cc",
+           "net/rds/socket/socket_recv.cc",
            "if (reading.empty() && arrived_any.load()) { Guard g(recv_lock);",
            "if (reading.empty() && arrived_any.load()) {"),
-    Mutant("queue-lock", "messages are queued without the path's lock", "net/rds/path_queue.cc",
-           "rds::Guard g(lock); if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired && m->sock)",
-           "if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired && m->sock)"),
+    Mutant("queue-lock", "messages are queued without the path's lock", "net/rds/path/path_queue.cc",
+           "rds::Guard g(lock); if (RDS_UNLIKELY(dead_ || conn.life.is_ending())) {",
+           "if (RDS_UNLIKELY(dead_ || conn.life.is_ending())) {"),
 ]
 
 

@@ -3,7 +3,8 @@
 
     rds_edge.py ME PEER TIMES       `python3 -I -S` runs it in a guest
 
-Fills its small queue TIMES times and waits each time; prints how often it was woken as a fact.
+Fills its small queue of 8 KiB TIMES times and waits each time; prints how often it was woken as a
+fact. With more than 12 TIMES a receiver that is slow may fill up, and its port is congested.
 Messages go to the port of rds_sink.py.
 """
 import os

@@ -104,20 +104,20 @@ class Context:
     def flavour(self, index=0):
         return kind_of(self.options, self.test.modules[index])
 
-    def _built(self, path):
+    def built(self, path):
         path = guest.TOP / "build" / path
         if not path.exists():
             raise guest.SetupError(f"{path} is not built, run: make")
         return path
 
     def tool(self, name):
-        return self._built(f"tools/{name}")
+        return self.built(f"tools/{name}")
 
     def prog(self, name):
-        return self._built(f"tests/progs/{name}")
+        return self.built(f"tests/progs/{name}")
 
     def example(self, name):
-        return self._built(f"examples/{name}")
+        return self.built(f"examples/{name}")
 
 
 def kind_of(options, kind):

@@ -26,7 +26,15 @@ static void deferred_until_readers_leave(struct kunit *test)
 	rds_rcu_read_unlock();
 	rcu_barrier();
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(d->ran));
+}
+
+/* A grace period passes before it returns. */
+static void sync_waits_for_readers(struct kunit *test)
+{
+	unsigned long now = get_state_synchronize_rcu();
+
 	rds_rcu_sync();
+	KUNIT_EXPECT_TRUE(test, poll_state_synchronize_rcu(now));
 }
 
 /* ---- work ---- */
@@ -199,6 +207,7 @@ static void chance_sets_and_clears_every_bit(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {KUNIT_CASE(deferred_until_readers_leave),
+				    KUNIT_CASE(sync_waits_for_readers),
 				    KUNIT_CASE(work_runs_in_process_context),
 				    KUNIT_CASE(work_queued_while_it_runs_runs_once_more),
 				    KUNIT_CASE(work_cancelled_is_over),

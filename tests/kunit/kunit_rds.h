@@ -11,12 +11,24 @@
 #define KUNIT_RDS_H
 
 #include <kunit/test.h>
+#include <linux/sched/mm.h>
 
 #include "net/linux/payload.h"
 #include "net/linux/rds_linux.h"
 
 /* Longest wait for what must come; nothing is late that has to come at once. */
 #define RDS_SOON (60 * HZ)
+
+/* Between the two lockdep tells of every allocation that may wait for memory: what says RDS_ATOMIC
+ * must not, also where nothing else would notice (User-Mode Linux has no sleep-in-atomic).  Not
+ * under a lock: that would be a place where reclaim is expected, from then on. */
+static inline void rds_test_no_reclaim(bool on)
+{
+	if (on)
+		fs_reclaim_acquire(GFP_KERNEL);
+	else
+		fs_reclaim_release(GFP_KERNEL);
+}
 
 /* Lengths on both sides of every limit of payloads. */
 extern const u32 rds_test_lengths[];

@@ -27,17 +27,21 @@ static void memory_of_all_sizes(struct kunit *test)
 
 static void memory_without_sleeping(struct kunit *test)
 {
+	static const size_t sizes[] = {512, 16384};
 	struct rds_spinlock lock;
 	void *p;
+	int i;
 
 	rds_spin_init(&lock, RDS_RANK_PATH);
-	rds_spin_lock(&lock);
-	p = rds_alloc(512, RDS_ATOMIC);
-	rds_spin_unlock(&lock);
-	KUNIT_EXPECT_NOT_NULL(test, p);
-	rds_spin_lock(&lock);
-	rds_free(p);
-	rds_spin_unlock(&lock);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		rds_test_no_reclaim(true);
+		p = rds_alloc(sizes[i], RDS_ATOMIC);
+		rds_test_no_reclaim(false);
+		KUNIT_EXPECT_NOT_NULL(test, p);
+		rds_spin_lock(&lock);
+		rds_free(p);
+		rds_spin_unlock(&lock);
+	}
 }
 
 static void memory_that_there_is_not(struct kunit *test)
@@ -144,6 +148,17 @@ static void every_cpu_counts_for_itself(struct kunit *test)
 	free_percpu(counters);
 }
 
+/* The case that loads this module looks for the lines. */
+static void connections_are_named_in_the_log(struct kunit *test)
+{
+	struct rds_addr v4 = rds_addr_from_v4(htonl(0x0a080001));
+	struct in6_addr in6 = {.s6_addr = {0xfd, 0, 0, 8, [15] = 2}};
+	struct rds_addr v6 = rds_addr_from_in6(&in6);
+
+	rds_log("kunit: both", &v4, &v6);
+	rds_log("kunit: none", NULL, NULL);
+}
+
 static void a_reference_holds_a_module(struct kunit *test)
 {
 	int before = module_refcount(THIS_MODULE);
@@ -154,12 +169,17 @@ static void a_reference_holds_a_module(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), before);
 }
 
-static struct kunit_case cases[] = {
-	KUNIT_CASE(memory_of_all_sizes),	KUNIT_CASE(memory_without_sleeping),
-	KUNIT_CASE(memory_that_there_is_not),	KUNIT_CASE(spin_lock_keeps_softirqs_off),
-	KUNIT_CASE(mutex_is_held_by_one),	KUNIT_CASE(mutex_gives_way_to_signals),
-	KUNIT_CASE(ranks_are_lock_classes),	KUNIT_CASE(every_cpu_counts_for_itself),
-	KUNIT_CASE(a_reference_holds_a_module), {}};
+static struct kunit_case cases[] = {KUNIT_CASE(memory_of_all_sizes),
+				    KUNIT_CASE(memory_without_sleeping),
+				    KUNIT_CASE(memory_that_there_is_not),
+				    KUNIT_CASE(spin_lock_keeps_softirqs_off),
+				    KUNIT_CASE(mutex_is_held_by_one),
+				    KUNIT_CASE(mutex_gives_way_to_signals),
+				    KUNIT_CASE(ranks_are_lock_classes),
+				    KUNIT_CASE(every_cpu_counts_for_itself),
+				    KUNIT_CASE(a_reference_holds_a_module),
+				    KUNIT_CASE(connections_are_named_in_the_log),
+				    {}};
 
 static struct kunit_suite suite = {.name = "rds_locks", .test_cases = cases};
 kunit_test_suite(suite);

@@ -106,8 +106,7 @@ static void race(void)
 		kthread_stop(two);
 }
 
-/* The core has as many promises as it remembers that do not hold, and notices each of them several
- * times. */
+/* The core has sixteen promises that do not hold, and notices each of them several times. */
 static void promise(void)
 {
 	static const char *const texts[] = {"promise 01", "promise 02", "promise 03", "promise 04",

@@ -331,23 +331,9 @@ void History::run()
 
 } // namespace
 
-/* Of several events the one counts that alone can have led there. */
 void Coverage::add(const check::Turn &t)
 {
-	unsigned int causes = 0, last = 0;
-
-	if (t.from >= check::kStates)
-		return;
-	for (unsigned int i = 0; i < check::kPathEvents; i++) {
-		const check::Turns &row = check::kTurns[i];
-
-		if (!(t.events & row.event) || (t.to != t.from && !(row.to[t.from] & 1u << t.to)))
-			continue;
-		causes++;
-		last = i;
-	}
-	if (causes == 1)
-		to[t.from][last] |= 1u << t.to;
+	to[t.from][t.event] |= 1u << t.to;
 }
 
 std::string show(const Choices &c)

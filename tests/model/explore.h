@@ -39,8 +39,8 @@ bool read(const std::string &text, Choices &c);
 struct Coverage {
 	void add(const check::Turn &t);
 
-	unsigned int edges = 0;					  /* of kPathEdges */
-	unsigned int to[check::kStates][check::kPathEvents] = {}; /* states, by event */
+	unsigned int edges = 0;				    /* as check::edges_known() */
+	unsigned int to[check::kStates][RDS_EV_COUNT] = {}; /* states, by event */
 };
 
 struct Result {

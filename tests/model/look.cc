@@ -2,8 +2,8 @@
 #include "look.h"
 
 #include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path_walk.h"
+#include "net/rds/socket/socket.h"
 #include "reach.h"
 #include "rng.h"
 #include "stream.h"
@@ -12,7 +12,12 @@
 RDS_REACH(conn_table, &rds::ConnTable::table_)
 RDS_REACH(conn_sweep, &rds::ConnTable::sweep_work_)
 RDS_REACH(conn_sweep_timer, &rds::ConnTable::sweep_timer_)
-RDS_REACH(path_work, &rds_path::work_)
+RDS_REACH(conn_reap, &rds::ConnTable::reap_work_)
+RDS_REACH(conn_work, &rds_conn::work_)
+RDS_REACH(conn_killed, &rds_conn::killed_)
+RDS_REACH(conn_dead, &rds_conn::dead_)
+RDS_REACH(life_state, &rds::Lifecycle::state_)
+RDS_REACH(path_send_work, &rds_path::send_work_)
 RDS_REACH(path_events, &rds_path::events_)
 RDS_REACH(path_drop_reason, &rds_path::drop_reason_)
 RDS_REACH(path_accepted, &rds_path::accepted_)
@@ -31,7 +36,7 @@ RDS_REACH(path_asking, &rds_path::asking_)
 RDS_REACH(path_received, &rds_path::received_)
 RDS_REACH(received_armed, &rds::Received::armed_)
 RDS_REACH(received_known, &rds::Received::known_)
-RDS_REACH(received_told, &rds::Received::told_)
+RDS_REACH(received_acked, &rds::Received::acked_)
 RDS_REACH(path_queue, &rds_path::queue_)
 RDS_REACH(path_delivered, &rds_path::delivered_)
 RDS_REACH(delivered_asked, &rds::Delivered::asked_)
@@ -41,7 +46,7 @@ RDS_REACH(path_blocked, &rds_path::blocked_)
 RDS_REACH(path_room_came, &rds_path::room_came_)
 RDS_REACH(path_coalesce, &rds_path::coalesce_)
 RDS_REACH(coalesce_held, &rds::Coalesce::held_)
-RDS_REACH(path_end, &rds_path::end_)
+RDS_REACH(path_dead, &rds_path::dead_)
 RDS_REACH(path_cong_due, &rds_path::cong_due_)
 
 namespace look
@@ -94,9 +99,9 @@ void add_state(Digest &d, rds::Path &p)
 	      (p.*reach(path_spoken())).load(), (p.*reach(path_dial()).*reach(dial_state())).load(),
 	      p.*reach(path_dial()).*reach(dial_backoff()) != 0, p.*reach(path_hello_due()),
 	      p.*reach(path_passive_open()), p.*reach(path_asking()));
-	d.add(p.retirement.load(), p.reached.load(), p.heard.load(), p.parted.load(),
+	d.add(p.reached.load(), p.heard.load(), p.drained.load(),
 	      p.dial().calls() >= rds::kStrangerCalls, p.resets.load() != 0, p.pongs.load());
-	d.add_pending(p.*reach(path_work()));
+	d.add_pending(p.*reach(path_send_work()));
 	d.add_pending(p.*reach(path_timer()));
 	d.add_pending(p.*reach(path_flush()));
 	d.add_pending(p.*reach(path_pause()));
@@ -110,22 +115,24 @@ void add_numbers(Digest &d, rds::Path &p)
 	const rds::Received &r = p.*reach(path_received());
 
 	d.add(p.peer(), r.generation(), r.is_due(), (r.*reach(received_armed())).load(),
-	      (r.*reach(received_known())).load(), (r.*reach(received_told())).load(), r.next(),
+	      (r.*reach(received_known())).load(), (r.*reach(received_acked())).load(), r.next(),
 	      p.next_tx_seq(), p.delivered());
 	const rds::SendQueue &q = p.*reach(path_queue());
 
 	d.add(q.cursor(), q.begun(), q.begun_before(),
 	      p.*reach(path_delivered()).*reach(delivered_asked()), p.*reach(path_open()),
 	      p.*reach(path_sending()), p.*reach(path_blocked()), p.*reach(path_room_came()),
-	      (p.*reach(path_coalesce())).*reach(coalesce_held()), p.*reach(path_end()),
+	      (p.*reach(path_coalesce())).*reach(coalesce_held()), p.*reach(path_dead()),
 	      p.*reach(path_cong_due()));
 }
 
 void add_conn(Digest &d, rds::Conn &c)
 {
-	d.add(c.gen, c.passive.load(), c.agreed.load(), c.n_paths.load(), c.gated.load(), c.fan_seq,
-	      c.fold_wanted.load(), c.folding.load(), c.fold_seq, c.fate.load(), c.asked,
-	      c.idle_asked, c.urged.load(), c.closing);
+	d.add(c.gen, c.passive.load(), c.fan.agreed(), c.fan.n_paths(), c.fan.is_gated(),
+	      c.fan.gate_number(), c.fan.is_folding(), (c.life.*reach(life_state())).load(),
+	      c.life.care(), c.life.is_evicted(), c.closing, (c.*reach(conn_killed())).load(),
+	      (c.*reach(conn_dead())).load());
+	d.add_pending(c.*reach(conn_work()));
 	c.for_each_path([&](rds::Path &p) {
 		add_state(d, p);
 		add_numbers(d, p);
@@ -151,6 +158,7 @@ uint64_t digest(const host::Net &net)
 	for_each_conn(net, [&](rds::Conn &c) { add_conn(d, c); });
 	d.add_pending(conns.*reach(conn_sweep()));
 	d.add_pending(conns.*reach(conn_sweep_timer()));
+	d.add_pending(conns.*reach(conn_reap()));
 	for (const auto &alive : conns.alive)
 		d.add(alive.load());
 	return d.value();
@@ -162,10 +170,14 @@ std::string name(const host::Net &net, const void *work)
 
 	if (work == &(net.core()->conns.*reach(conn_sweep())))
 		return "sweep";
+	if (work == &(net.core()->conns.*reach(conn_reap())))
+		return "burial";
 	for_each_conn(net, [&](rds::Conn &c) {
+		if (work == &(c.*reach(conn_work())))
+			out = "connection";
 		c.for_each_path([&](rds::Path &p) {
-			if (work == &(p.*reach(path_work())))
-				out = "path " + std::to_string(p.index);
+			if (work == &(p.*reach(path_send_work())))
+				out = "sender of path " + std::to_string(p.index);
 		});
 	});
 	return out;
@@ -189,8 +201,8 @@ bool fan_out(const host::Net &net)
 
 		if (p.state() != rds::PathState::kUp || done)
 			return;
-		c.blocks = rds::kFanBlocks - 1;
-		done = p.fan_out_locked();
+		for (unsigned int i = 0; i < rds::kFanBlocks && !done; i++)
+			done = p.fan_out_locked();
 	});
 	return done;
 }

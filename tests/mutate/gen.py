@@ -25,7 +25,7 @@ import sites  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-PATTERNS = ["net/rds/*.cc", "net/rds/*.h", "transports/loop/*.cc", "transports/tcp/*.cc",
+PATTERNS = ["net/rds/**/*.cc", "net/rds/**/*.h", "transports/loop/*.cc", "transports/tcp/*.cc",
             "transports/tcp/tcp_frame.h", "transports/tcp/tcp_duel.h", "transports/ib/*.cc",
             "transports/ib/ib_link*.h", "transports/ib/ib_offer.h", "transports/ib/ib_mr_policy.h"]
 HEAD = '#include "{}"\n#line 1\n'

@@ -7,7 +7,8 @@ module goes, is asked of the first case, whose end unloads the modules, and of t
 left to tell. Guests are booted once and stay until something has failed in them; what fails in
 guests that were used has to fail in fresh ones, too. A mutant is noticed when a case fails, when
 the kernel complains, when something is left behind or lost, or when it takes several times as long
-as without.
+as without. PATIENCE=N: N times as long, on a machine that others use.
+CASES='...': no more than these are asked, which finds fewer.
 """
 import argparse
 import contextlib
@@ -15,38 +16,54 @@ import dataclasses
 import fnmatch
 import hashlib
 import json
+import os
 import shutil
 import sys
+import threading
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/kernel"))
+import facts  # noqa: E402
 import suite  # noqa: E402
 
 MAGIC = "rds: the mutant of the glue:"  # as long as the array of glue_host.h
 SEEN = "/sys/module/rds/parameters/mutants_seen"
 SEVERAL = 4  # times what the unbroken modules take, and
 FEW = 30  # s: a guest that stands still
-BUDGET = 200  # s of cases that are asked of one mutant
+PATIENCE = float(os.environ.get("PATIENCE") or 1)
+BUDGET = 200 * PATIENCE  # s of cases that are asked of one mutant
 CASES = ["kunit.*", "sockets.errnos", "sockets.behave", "sockets.copies", "interop.first_contact",
          "interop.ours_with_ours", "congestion.ours_with_ours", "tcp.*", "load.settings",
-         "load.the_family_is_listed", "load.parameters", "load.namespaces_come_and_go",
-         "load.transports_come_and_go", "load.load_and_unload", "netns.same_address_twice",
-         "netns.settings_and_counters", "idle.collected", "idle.one_host_forgets",
-         "frames.malformed", "frames.ours_calls_back", "faults.sockets_are_killed",
-         "robust.random_calls", "shortage.calls_*", "shortage.namespaces",
-         "shortage.workers", "shortage.modules", "shortage.adapter", "faults.modules_go_under_load",
-         "order.how_much_is_held", "multipath.*", "ib.ours_with_ours", "ib.credits",
-         "ib.adapter_goes", "ib.modules_go_under_load", "ib.types_of_service",
-         "ib.a_mebibyte", "ib.further_addresses", "ib_rdma.refused",
-         "ib_rdma.data", "ib_rdma.killed", "ib_rdma.freed_in_use", "ib_rdma.adapter_goes",
-         "ib_rdma.by_who_was_called", "ib_regions.*", "ib.last_word_is_lost", "ib_peer.requests",
-         "ib_peer.calls", "ib_peer.acks", "iwarp.*", "observe.*", "detectors.broken*", "facts.*", "ib_peer.credits",
-         "faults.resets_are_injected", "netns.exit_under_load"]
+         "load.the_family_is_listed", "load.modprobe_pulls_what_it_needs", "load.parameters",
+         "load.namespaces_come_and_go", "load.transports_come_and_go", "load.load_and_unload",
+         "netns.same_address_twice", "netns.settings_and_counters", "idle.collected",
+         "idle.one_host_forgets", "frames.malformed", "frames.ours_calls_back",
+         "faults.sockets_are_killed", "robust.random_calls", "shortage.calls_*",
+         "shortage.namespaces", "shortage.workers", "shortage.modules", "shortage.adapter",
+         "shortage.regions", "faults.modules_go_under_load", "order.how_much_is_held",
+         "multipath.*", "ib.ours_with_ours", "ib.credits", "ib.adapter_goes",
+         "ib.modules_go_under_load", "ib.types_of_service", "ib.a_mebibyte", "ib.further_addresses",
+         "ib.rings_of_any_size", "ib.no_buffers", "ib_rdma.refused", "ib_rdma.data",
+         "ib_rdma.killed", "ib_rdma.freed_in_use", "ib_rdma.adapter_goes",
+         "ib_rdma.by_who_was_called", "ib_regions.*", "ib.last_word_is_lost", "ib_peer.*",
+         "ib_netns.among_themselves", "ib_stress.regions_are_shown", "ib_stress.nowhere_else",
+         "iwarp.*", "observe.*", "detectors.broken*", "facts.*", "faults.resets_are_injected",
+         "netns.exit_under_load"]
+CASES = os.environ.get("CASES", "").split() or CASES
 # They load modules themselves, so what those of a failed attempt reached is not known.
 LOADERS = ["load.*", "shortage.modules", "shortage.adapter", "*.modules_go_under_load"]
-LONG = 90  # s: such a case is not played again
+TESTS = ("rds_bugs.ko", "rds_kunit.ko")  # modules that are no part of what is tested
+LONG = 90 * PATIENCE  # s: such a case is not played again
+
+
+def all_but_ours(told, lines=facts.lines):
+    """The facts of modules without those of the parameter that tells what was reached."""
+    return lines({name: value for name, value in told.items() if "mutants_seen" not in name})
+
+
+facts.lines = all_but_ours
 
 
 class Ear:
@@ -66,9 +83,18 @@ class Ear:
 
 
 class Watched(suite.FileRun):
-    """Asks before the modules go which mutants were reached."""
+    """Notes which programs are played, and asks before the modules go which mutants were reached."""
 
-    seen = frozenset()
+    seen, programs = frozenset(), frozenset()
+
+    def play(self, one, ctx):
+        built, self.programs = ctx.built, set()
+
+        def noted(path):
+            self.programs.add(str(built(path).relative_to(ROOT)))
+            return built(path)
+        ctx.built = noted
+        super().play(one, ctx)
 
     def clean_up(self, ctx, one, clean):
         with contextlib.suppress(Exception):  # a dead guest is told by the result
@@ -91,12 +117,15 @@ def choose(module, mutant):
     module.write_bytes(data)
 
 
-def written(case):
-    """The hash of a case's function as it stands in its file."""
+def written(case, files):
+    """The hash of a case's function as it stands in its file, and of @files, which it plays."""
     file, name = case.split(".")
     text = (suite.HERE / f"cases/{file}.py").read_text()
     at = text.index(f"def {name}(")
-    return hashlib.sha256(text[at:].split("\n\n\n")[0].encode()).hexdigest()[:12]
+    stamp = hashlib.sha256(text[at:].split("\n\n\n")[0].encode())
+    for played in sorted(files):
+        stamp.update((ROOT / played).read_bytes() if (ROOT / played).exists() else b"")
+    return stamp.hexdigest()[:12]
 
 
 class Bench:
@@ -162,27 +191,27 @@ class Bench:
 class Court:
     def __init__(self, modules, room):
         self.modules, self.room = modules, room
-        files = [m for m in sorted(modules.glob("*.ko")) if m.name != "rds_bugs.ko"]
+        files = [m for m in sorted(modules.glob("*.ko")) if m.name not in TESTS]
         stamp = hashlib.sha256(b"".join(m.read_bytes() for m in files))
         self.known = room / f"reach-{stamp.hexdigest()[:12]}.json"
-        self.plays, self.took, self.reach = {}, {}, {}
+        self.plays, self.took, self.reach, self.writing = {}, {}, {}, threading.Lock()
 
     def bench(self, number):
         return Bench(self.modules, self.room / f"bench{number}")
 
     def learn(self, pool, benches):
         """Plays the unbroken modules. A case that was played with these modules is known: its
-        line is the hash of its function, the time, and the mutants that it reached."""
+        line is the hash of it, the time, the mutants that it reached, and the files it plays."""
         known = json.loads(self.known.read_text()) if self.known.exists() else {}
         tests = benches[0].tests
-        self.plays = {c: known[c] for c in tests if c in known and known[c][0] == written(c)}
+        self.plays = {c: known[c] for c in tests
+                      if c in known and known[c][1] and known[c][0] == written(c, known[c][3])}
         files = sorted({one.file for case, one in tests.items() if case not in self.plays})
         jobs = [(benches[n % len(benches)], file) for n, file in enumerate(files)]
         list(pool.map(lambda b: [self.learn_file(b, f) for own, f in jobs if own is b], benches))
-        for case, (_, took, seen) in self.plays.items():
+        for case, (_, took, seen, _) in self.plays.items():
             if took is not None and took < LONG:
                 self.took[case], self.reach[case] = took, set(seen)
-        self.known.write_text(json.dumps(self.plays))
 
     def learn_file(self, bench, file):
         for case, one in bench.tests.items():
@@ -190,10 +219,16 @@ class Court:
                 continue
             began = time.monotonic()
             errors, seen = bench.play(case, 0, 0)
+            files = sorted(bench.file_run(file).programs)
+            if file == "kunit":
+                files.append(str((self.modules / "rds_kunit.ko").relative_to(ROOT)))
             took = time.monotonic() - began
             print(f"{case}: {took:.0f} s, {len(seen)} mutants" +
                   (f", not asked: {errors[0].splitlines()[0]}" if errors else ""), flush=True)
-            self.plays[case] = written(case), None if errors else took, sorted(seen)
+            with self.writing:  # all is not lost when it is interrupted
+                self.plays[case] = (written(case, files), None if errors else took, sorted(seen),
+                                    files)
+                self.known.write_text(json.dumps(self.plays))
 
     def asked(self, mutant):
         """The cases that are to notice it."""

@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/recv_query.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path.h"
+#include "net/rds/socket/recv_query.h"
+#include "net/rds/socket/socket.h"
 #include "stress.h"
 #include "talk.h"
 

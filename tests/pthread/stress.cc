@@ -259,10 +259,10 @@ void walk_once(const Mode &, host::Net &net, const Ends &)
 {
 	uint64_t n = 0;
 
-	rds_info_conns(net.core(), visit<struct rds_conn_info>, &n);
-	rds_info_sockets(net.core(), visit<struct rds_socket_info>, &n);
+	host::info_conns(net.core(), visit<struct rds_conn_info>, &n);
+	host::info_sockets(net.core(), visit<struct rds_socket_info>, &n);
 	for (auto q : {RDS_QUEUE_SEND, RDS_QUEUE_RETRANS, RDS_QUEUE_RECV})
-		rds_info_messages(net.core(), q, visit<struct rds_msg_info>, &n);
+		host::info_messages(net.core(), q, visit<struct rds_msg_info>, &n);
 	rds_transport_stats(
 		net.os(), [](void *, const char *, uint64_t) {}, nullptr);
 	walked += n;

@@ -28,10 +28,14 @@ struct Line {
 	std::mutex lock;	/* taken inside a Half's */
 	std::string bytes[2];	/* for that side, not read yet */
 	bool waiting[2] = {};	/* that side found no room */
+	bool fin[2] = {};	/* that side says no more */
 	bool dead = false;
 	std::shared_ptr<Half> half[2]; /* who is attached */
 };
 using LineRef = std::shared_ptr<Line>;
+
+/* As rds_tcp's: what a path's end of a line may do. */
+enum class Phase { kIdle, kConnecting, kOpen, kDraining, kEnded };
 
 /* The transport's part of a path.  A task that finds it attached under its lock may call the core:
  * close() detaches under the same lock. */
@@ -44,8 +48,14 @@ struct Half {
 	struct rds_path *const path;
 	LineRef line;
 	int side = 0;
-	bool up = false, paused = false;
+	Phase phase = Phase::kIdle;
+	bool paused = false;
 	struct rds_tcp_frame frame;
+
+	bool reads() const
+	{
+		return phase == Phase::kOpen || phase == Phase::kDraining;
+	}
 };
 using HalfRef = std::shared_ptr<Half>;
 
@@ -97,15 +107,17 @@ void tell_arrival(const LineRef &line, int side)
 	later([line, side] { arrive(line, side); });
 }
 
-/* Takes up to kChunk bytes; wakes a writer that waits for the room. */
-std::string take(const LineRef &line, int side, bool &dead)
+enum class End { kNone, kFin, kDead };
+
+/* Takes up to kChunk bytes; wakes a writer that waits for the room.  @end: behind all of them. */
+std::string take(const LineRef &line, int side, End &end)
 {
 	std::lock_guard g(line->lock);
 	size_t n = std::min(kChunk, line->bytes[side].size());
 	std::string got = line->bytes[side].substr(0, n);
 
 	line->bytes[side].erase(0, n);
-	dead = line->dead;
+	end = line->dead ? End::kDead : line->fin[!side] ? End::kFin : End::kNone;
 	if (n && std::exchange(line->waiting[!side], false))
 		later([line, side] {
 			with_half(line, !side, [](Half &h) { rds_path_writable(h.path); });
@@ -113,20 +125,30 @@ std::string take(const LineRef &line, int side, bool &dead)
 	return got;
 }
 
-/* Reads what is there.  @h locked. */
+/* All that was before the other side's end has been read.  @h locked. */
+void ended(Half &h, End end)
+{
+	bool draining = h.phase == Phase::kDraining;
+
+	h.phase = Phase::kEnded;
+	if (draining && end == End::kFin)
+		rds_path_drained(h.path);
+	else
+		rds_path_drop(h.path, end == End::kDead ? RDS_DROP_ERROR : RDS_DROP_PEER_CLOSED);
+}
+
+/* Reads all bytes that are there.  @h locked. */
 void read(Half &h, enum rds_ctx ctx)
 {
-	while (h.up && !h.paused) {
-		bool dead;
-		std::string got = take(h.line, h.side, dead);
+	while (h.reads() && !h.paused) {
+		End end;
+		std::string got = take(h.line, h.side, end);
 		struct rds_src src;
 		uint32_t used = 0;
 
 		if (got.empty()) {
-			if (dead) {
-				h.up = false;
-				rds_path_drop(h.path, RDS_DROP_ERROR);
-			}
+			if (end != End::kNone)
+				ended(h, end);
 			return;
 		}
 		src.data = reinterpret_cast<const unsigned char *>(got.data());
@@ -142,7 +164,7 @@ void read(Half &h, enum rds_ctx ctx)
 			h.paused = true;
 			rds_recv_later(h.path);
 		} else if (r) {
-			h.up = false;
+			h.phase = Phase::kEnded;
 		}
 	}
 }
@@ -192,7 +214,7 @@ void answer(const LineRef &line, const struct rds_addr &from, const struct rds_a
 	if (path && rds_tcp_accepted_is(&to, &from) == RDS_TCP_USE) {
 		rds_path_accepted(path, new LineRef(line));
 		with_half(line, 0, [](Half &h) {
-			h.up = true;
+			h.phase = Phase::kOpen;
 			rds_path_connected(h.path);
 			read(h, RDS_MAY_SLEEP);
 		});
@@ -232,13 +254,14 @@ int initiates(const void *tp)
 }
 
 /* @h locked. */
-void attach(const HalfRef &h, const LineRef &line, int side)
+void attach(const HalfRef &h, const LineRef &line, int side, Phase phase)
 {
 	std::lock_guard g(line->lock);
 
 	line->half[side] = h;
 	h->line = line;
 	h->side = side;
+	h->phase = phase;
 	h->paused = false;
 }
 
@@ -251,7 +274,7 @@ int connect(void *tp)
 	line->index = rds_path_index(h->path);
 	{
 		std::lock_guard g(h->lock);
-		attach(h, line, 0);
+		attach(h, line, 0, Phase::kConnecting);
 	}
 	{
 		std::lock_guard g(net.lock);
@@ -268,8 +291,7 @@ int adopt(void *tp, void *handle)
 	std::unique_ptr<LineRef> line(static_cast<LineRef *>(handle));
 	std::lock_guard g(h->lock);
 
-	attach(h, *line, 1);
-	h->up = true;
+	attach(h, *line, 1, Phase::kOpen);
 	read(*h, RDS_MAY_SLEEP);
 	return 0;
 }
@@ -281,9 +303,23 @@ void discard(void *handle)
 	end_line(*line, true);
 }
 
+/* In order: the end of ours follows all that was written, and rds_path_drained() the other's. */
 void shutdown(void *tp)
 {
-	rds_path_drained(half_of(tp)->path);
+	HalfRef &h = half_of(tp);
+	std::lock_guard g(h->lock);
+
+	if (h->phase != Phase::kOpen) {
+		rds_path_drained(h->path);
+		return;
+	}
+	h->phase = Phase::kDraining;
+	{
+		std::lock_guard l(h->line->lock);
+		h->line->fin[h->side] = true;
+	}
+	tell_arrival(h->line, !h->side);
+	read(*h, RDS_MAY_SLEEP); /* the other may have ended before */
 }
 
 void close(void *tp)
@@ -295,13 +331,21 @@ void close(void *tp)
 	if (!line)
 		return;
 	h->line = nullptr;
-	h->up = false;
+	h->phase = Phase::kIdle;
 	rds_tcp_frame_reset(&h->frame);
+
+	bool in_order;
 	{
 		std::lock_guard l(line->lock);
+
 		line->half[h->side] = nullptr;
+		in_order = line->fin[!h->side] && !line->dead && line->bytes[h->side].empty();
+		line->fin[h->side] = true;
 	}
-	end_line(line, false);
+	if (in_order)
+		tell_arrival(line, !h->side);
+	else
+		end_line(line, false);
 }
 
 void append(std::string &out, struct rds_msg *m, size_t off, size_t n)
@@ -324,7 +368,7 @@ long xmit(void *tp, const struct rds_xmit *x)
 	HalfRef &h = half_of(tp);
 	std::lock_guard g(h->lock);
 
-	if (!h->up)
+	if (!h->reads())
 		return -32;
 
 	LineRef line = h->line;
@@ -357,7 +401,7 @@ void recv_retry(void *tp)
 	std::lock_guard g(h->lock);
 	uint32_t used;
 
-	if (!h->line || !h->up)
+	if (!h->line || !h->reads())
 		return;
 	if (std::exchange(h->paused, false)) {
 		int r = rds_tcp_frame_feed(&h->frame, nullptr, 0, 0, RDS_MAY_SLEEP, &used);
@@ -366,7 +410,7 @@ void recv_retry(void *tp)
 			h->paused = true;
 			rds_recv_later(h->path);
 		} else if (r) {
-			h->up = false;
+			h->phase = Phase::kEnded;
 		}
 	}
 	read(*h, RDS_MAY_SLEEP);

@@ -25,7 +25,7 @@ void walk(wire::World &w)
 	};
 
 	for (auto q : {RDS_QUEUE_SEND, RDS_QUEUE_RETRANS, RDS_QUEUE_RECV})
-		rds_info_messages(w.nets[pick(wire::kHosts)]->core(), q, count, &n);
+		host::info_messages(w.nets[pick(wire::kHosts)]->core(), q, count, &n);
 }
 
 void break_things(unsigned int rounds)

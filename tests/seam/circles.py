@@ -18,14 +18,15 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 HOUSES = {
-    "net/rds": ("net/rds/*",),
+    "net/rds": ("net/rds/*", "net/rds/*/*"),
     "net/linux and transports": ("net/linux/*", "transports/*/*"),
 }
 # Sources without header, and the unit whose class they add to.
 PARTS = {
-    "net/rds/path_*": "net/rds/path",
-    "net/rds/conn_*": "net/rds/conn_table",
-    "net/rds/socket_*": "net/rds/socket",
+    "net/rds/path/path_*": "net/rds/path/path",
+    "net/rds/conn/conn_*": "net/rds/conn/conn_table",
+    "net/rds/cong_*": "net/rds/cong",
+    "net/rds/socket/socket_*": "net/rds/socket/socket",
     "net/rds/rdma_op": "net/rds/rdma",
     "transports/ib/ib_link_recv": "transports/ib/ib_link",
 }
@@ -153,12 +154,13 @@ def check(files, exceptions):
 def self_test():
     """A planted circle is found, and nothing else."""
     good = {"net/rds/low.h": "", "net/rds/low.cc": '#include "low.h"\n',
-            "net/rds/high.h": '#include "low.h"\n', "net/rds/path.h": '#include "../rds/low.h"\n',
-            "net/rds/path_more.cc": '#include "path.h"\n'}
+            "net/rds/high.h": '#include "low.h"\n', "net/rds/path/path.h": '#include "../low.h"\n',
+            "net/rds/path/path_more.cc": '#include "path.h"\n'}
     plants = {
         "by a source": {"net/rds/low.cc": '#include "low.h"\n#include "high.h"\n'},
         "by a header": {"net/rds/low.h": '#include "net/rds/high.h"\n'},
-        "by a part": {"net/rds/high.h": '#include "path.h"\n', "net/rds/path_more.cc": '# include "high.h"\n'},
+        "by a part": {"net/rds/high.h": '#include "path/path.h"\n',
+                      "net/rds/path/path_more.cc": '# include "../high.h"\n'},
     }
     faults = [f"self-test: {line}" for line in check(good, {})[1]]
     for what, plant in plants.items():

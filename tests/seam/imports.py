@@ -72,7 +72,7 @@ def check(what, objects, sanitized):
 
 
 def kernel_objects():
-    sources = list((TOP / "net/rds").glob("*.cc")) + list((TOP / "transports").glob("*/*.cc"))
+    sources = list((TOP / "net/rds").rglob("*.cc")) + list((TOP / "transports").glob("*/*.cc"))
     objects = [s.with_suffix(".o") for s in sources]
     return objects if all(o.exists() for o in objects) else []
 

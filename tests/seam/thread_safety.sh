@@ -5,7 +5,7 @@
 # without the lock that it requires, a lock not given back are errors.
 set -u
 bad=0
-for file in net/rds/*.cc transports/*/*.cc; do
+for file in net/rds/*.cc net/rds/*/*.cc transports/*/*.cc; do
 	clang++ -std=gnu++20 -ffreestanding -fno-exceptions -fno-rtti -fsyntax-only \
 		-Wall -Wextra -Wthread-safety -Werror -Wglobal-constructors \
 		-Itests/sim/include -Iinclude/uapi -Inet/rds "$file" || bad=1

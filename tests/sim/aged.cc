@@ -7,8 +7,8 @@
 #include <set>
 
 #include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path.h"
+#include "net/rds/socket/socket.h"
 #include "rng.h"
 #include "transports/ib/ib_link.h"
 
@@ -22,7 +22,7 @@ struct State {
 	sim::Rng rng;
 	uint64_t base = 0;	  /* where this story's numbers of 64 bits end their old life */
 	uint64_t bytes = 0;	  /* the same of byte offsets */
-	uint32_t next_gen = 0;	  /* of connections: no two may have the same */
+	std::set<uint32_t> given; /* numbers of 32 bits: two generations may not be the same */
 	uint32_t last_number = 0; /* of 32 bits, that is: 2^31 or 2^32 less 1 */
 	std::set<const rds::CongMap *> maps; /* that are old */
 };
@@ -31,6 +31,15 @@ State &state()
 {
 	static auto *s = new State;
 	return *s;
+}
+
+/* @number, which is odd as generations are, or the next below it that nobody has. */
+uint32_t unique(uint32_t number)
+{
+	number |= 1;
+	while (!state().given.insert(number).second)
+		number -= 2;
+	return number;
 }
 
 /* A little before @end: it is passed soon. */
@@ -52,7 +61,6 @@ void begin(uint64_t seed)
 	s.base = kEnds[s.rng.below(4)];
 	s.bytes = kEnds[s.rng.below(4)];
 	s.last_number = s.rng.chance(300) ? 0x7fffffffu : 0xffffffffu;
-	s.next_gen = ~0u;
 }
 
 void end()
@@ -83,8 +91,7 @@ void age(struct rds_path *path)
 		if (s.maps.insert(map).second)
 			map->version_.store(static_cast<uint32_t>(before(1ull << 32, 20)));
 	if (!path->index) {
-		const_cast<uint32_t &>(c.gen) = s.next_gen;
-		s.next_gen -= 2;
+		const_cast<uint32_t &>(c.gen) = unique(~0u);
 	}
 
 	uint64_t first = before(s.base, 200);
@@ -128,7 +135,7 @@ uint32_t first_byte()
 
 uint32_t draw(uint32_t drawn)
 {
-	return on() && drawn & 1 ? state().last_number - (drawn >> 1) % 100 : drawn;
+	return on() && drawn & 1 ? unique(state().last_number - (drawn >> 1) % 100) : drawn;
 }
 
 } // namespace aged

@@ -52,8 +52,5 @@ bool is_chosen();
 uint64_t digest();
 uint64_t digest(const char *text);
 
-/* A work item of @fn begins, or has ended. */
-extern void (*on_work)(const void *work, void (*fn)(struct rds_work *), bool begins);
-
 } // namespace sim
 #endif

@@ -120,12 +120,8 @@ void run_work(Work *w)
 {
 	w->runner = &current();
 	current().work = w;
-	if (on_work)
-		on_work(w, w->fn, true);
 	w->fn(reinterpret_cast<struct rds_work *>(w));
 	barrier(); /* whoever runs it next sees what this run stored */
-	if (on_work)
-		on_work(w, w->fn, false);
 	current().work = nullptr;
 	w->runner = nullptr;
 	w->ended = w->started;

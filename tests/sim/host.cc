@@ -17,6 +17,7 @@ void (*on_wake)(Sock *s);
 void (*wake_sleepers)(struct rds_socket *s, unsigned int what);
 void (*on_limit)();
 void (*on_state)(const struct rds_path *p, unsigned int from, unsigned int to, unsigned int why);
+void (*on_event)(const struct rds_path *p, unsigned int event, unsigned int from);
 void (*on_drop)(const struct rds_path *p, unsigned int why, uint64_t seq, uint32_t len,
 		uint16_t sport, uint16_t dport);
 void (*on_cong)(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news);
@@ -467,6 +468,12 @@ void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int t
 {
 	if (host::on_state)
 		host::on_state(p, from, to, why);
+}
+
+void rds_trace_event(const struct rds_path *p, unsigned int event, unsigned int from)
+{
+	if (host::on_event)
+		host::on_event(p, event, from);
 }
 
 void rds_trace_drop(const struct rds_path *p, unsigned int why, uint64_t seq, uint32_t len,

@@ -127,6 +127,8 @@ extern void (*on_limit)();
 /* Called for every state change of a path. */
 extern void (*on_state)(const struct rds_path *p, unsigned int from, unsigned int to,
 			unsigned int why);
+/* Called when a path has taken an event (enum rds_path_event) that found it in state @from. */
+extern void (*on_event)(const struct rds_path *p, unsigned int event, unsigned int from);
 /* Called for what tracing is told: a message that is thrown away, news of a port. */
 extern void (*on_drop)(const struct rds_path *p, unsigned int why, uint64_t seq, uint32_t len,
 		       uint16_t sport, uint16_t dport);
@@ -253,6 +255,32 @@ private:
 
 	Sock *sock_;
 };
+
+/* Whole snapshots: every step of rds_info_*(). */
+inline void info_conns(struct rds_net *net, void (*fn)(void *arg, const struct rds_conn_info *i),
+		       void *arg)
+{
+	for (uint64_t pos = 0; pos != RDS_INFO_END;)
+		pos = rds_info_conns(net, pos, fn, arg);
+}
+inline void info_paths(struct rds_net *net, void (*fn)(void *arg, const struct rds_path_info *i),
+		       void *arg)
+{
+	for (uint64_t pos = 0; pos != RDS_INFO_END;)
+		pos = rds_info_paths(net, pos, fn, arg);
+}
+inline void info_messages(struct rds_net *net, enum rds_info_queue q,
+			  void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
+{
+	for (uint64_t pos = 0; pos != RDS_INFO_END;)
+		pos = rds_info_messages(net, q, pos, fn, arg);
+}
+inline void info_sockets(struct rds_net *net,
+			 void (*fn)(void *arg, const struct rds_socket_info *i), void *arg)
+{
+	for (uint64_t pos = 0; pos != RDS_INFO_END;)
+		pos = rds_info_sockets(net, pos, fn, arg);
+}
 
 /* Bytes in use by the core, and number of allocations (either platform). */
 struct Usage {

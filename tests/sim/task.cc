@@ -24,7 +24,6 @@ uint64_t preempt_countdown;
 void (*on_fail)(const char *why);
 bool tracing;
 Chooser *chooser;
-void (*on_work)(const void *work, void (*fn)(struct rds_work *), bool begins);
 
 namespace
 {
@@ -33,6 +32,7 @@ namespace
 constexpr uint64_t kStepNs = 50;
 /* A task that never comes to an end is a livelock of ours. */
 constexpr uint64_t kMaxSteps = 2000ull * 1000 * 1000;
+constexpr size_t kManyTasks = 4096;
 
 enum class State { kIdle, kReady, kRunning, kPolling, kSleeping };
 
@@ -379,7 +379,8 @@ bool run_one()
 	if (!w->polling.empty())
 		poll_all();
 
-	size_t more = deferred_ready();
+	/* Each has a stack: with so many of them no others are begun. */
+	size_t more = w->ready.size() < kManyTasks ? deferred_ready() : 0;
 	size_t n = w->ready.size() + more + stores_wait();
 
 	if (!n)
@@ -440,10 +441,10 @@ void reset(const Options &opt)
 	host::wake_sleepers = nullptr;
 	host::on_limit = preempt_point;
 	host::on_state = nullptr;
+	host::on_event = nullptr;
 	host::on_drop = nullptr;
 	host::on_cong = nullptr;
 	host::on_module_request = nullptr;
-	on_work = nullptr;
 }
 
 Memory memory()

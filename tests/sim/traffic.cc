@@ -147,8 +147,8 @@ unsigned int unacked(host::Net &net)
 		++*static_cast<unsigned int *>(arg);
 	};
 
-	rds_info_messages(net.core(), RDS_QUEUE_SEND, count, &n);
-	rds_info_messages(net.core(), RDS_QUEUE_RETRANS, count, &n);
+	host::info_messages(net.core(), RDS_QUEUE_SEND, count, &n);
+	host::info_messages(net.core(), RDS_QUEUE_RETRANS, count, &n);
 	return n;
 }
 

@@ -117,7 +117,7 @@ TEST_F(AckBounds, WhoDoesNotAcknowledgeIsPlain)
 	EXPECT_EQ(path().peer(), Peer::kPlain);
 	EXPECT_FALSE(path().peer_has_gen());
 	EXPECT_FALSE(path().knows(77));
-	EXPECT_EQ(path().conn.agreed.load(), 1u);
+	EXPECT_EQ(path().conn.fan.agreed(), 1u);
 }
 
 /* Pongs that the peer is known to have leave room for others, also while it is called. */

@@ -7,8 +7,8 @@
 
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path.h"
+#include "net/rds/socket/socket.h"
 
 constexpr uint64_t kMs = 1000 * 1000;
 
@@ -98,7 +98,7 @@ protected:
 	{
 		unsigned int n = 0;
 
-		rds_info_messages(
+		host::info_messages(
 			net->core(), RDS_QUEUE_RETRANS,
 			[](void *arg, const struct rds_msg_info *) {
 				++*static_cast<unsigned int *>(arg);

@@ -4,13 +4,12 @@
  * a path ends its connection.
  */
 #include "fixture.h"
-#include "net/rds/delivered.h"
+#include "net/rds/path/delivered.h"
 #include "net/rds/hash.h"
 #include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/send_queue.h"
-#include "net/rds/send_space.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path.h"
+#include "net/rds/path/send_queue.h"
+#include "net/rds/socket/socket.h"
 
 namespace
 {
@@ -19,12 +18,6 @@ using fake::wire;
 using host::endpoint;
 using rds::Message;
 using rds::MsgList;
-
-/* The text told last, if any was since the last question. */
-std::string told()
-{
-	return host::bugs.exchange(0) ? host::last_bug.load() : "";
-}
 
 class Bug : public SimTest
 {
@@ -77,6 +70,112 @@ TEST_F(Bug, MessagesMoveThatATransportHas)
 	clear(q);
 }
 
+/* A batch that the transport has is marked, though nothing of it has left yet. */
+TEST_F(Bug, MessagesMoveThatATransportMayRead)
+{
+	rds::SendQueue q(1), other(1);
+	rds::Batch b;
+	MsgList done;
+
+	other.append(make());
+	other.begin(b);
+	other.add(b, other.front());
+	q.take_over(
+		other, 7, [](const Message &) { return false; }, done);
+	EXPECT_EQ(told(), "messages move while a transport has some of them");
+	q.renumber(7);
+	EXPECT_EQ(told(), "numbers change while a transport has messages");
+	(void)q.restart([](const Message &) { return false; }, done);
+	EXPECT_EQ(told(), "a connection begins anew while a transport has messages");
+	(void)q.settle(b, 0, done);
+	clear(q);
+	EXPECT_EQ(told(), "");
+}
+
+TEST_F(Bug, AMessageIsTakenBackThatIsLeaving)
+{
+	rds::SendQueue q(1);
+	rds::Batch b;
+	Message *m = make();
+
+	q.append(m);
+	q.begin(b);
+	q.add(b, m);
+	q.remove(m);
+	EXPECT_EQ(told(), "a message is taken back that a transport has");
+	rds::message_put(m);
+}
+
+TEST_F(Bug, AMessageOvertakesAsAFrame)
+{
+	rds::SendQueue q(1);
+	MsgList done;
+	Message *m = make();
+
+	q.put_first(m, done);
+	q.remove(m);
+	EXPECT_EQ(told(), "");
+	rds::wire::put64(m->hdr.sequence, 1);
+	q.put_first(m, done);
+	EXPECT_EQ(told(), "a frame with a number overtakes");
+	clear(q);
+}
+
+TEST_F(Bug, NumbersThatFall)
+{
+	rds::SendQueue q(1);
+	rds::Batch b;
+	MsgList done;
+
+	q.append(make());
+	q.append(make());
+	rds::wire::put64(q.front()->hdr.sequence, 9);
+	q.begin(b);
+	for (Message *m = q.front(); m; m = q.next(m))
+		q.add(b, m);
+	(void)q.settle(b, b.bytes, done);
+	EXPECT_EQ(told(), "numbers go out that fall");
+	(void)q.restart([](const Message &) { return false; }, done);
+	q.renumber(3);
+	EXPECT_EQ(told(), "a message stands behind later ones");
+	clear(q);
+}
+
+/* A message that began to leave in one batch goes on in the next. */
+TEST_F(Bug, NoneInWhatGoesOn)
+{
+	rds::SendQueue q(1);
+	rds::Batch b;
+	MsgList done;
+
+	q.append(make());
+	for (uint64_t bytes : {5, 6, 100}) {
+		q.begin(b);
+		q.add(b, q.front());
+		(void)q.settle(b, bytes, done);
+	}
+	EXPECT_EQ(told(), "");
+	clear(q);
+}
+
+TEST_F(Bug, LentPagesComeBackTooSoon)
+{
+	rds::SendQueue q(1);
+	rds::Batch b;
+	MsgList done;
+	Message *m = make();
+
+	m->note = rds::create<rds::ZcopyNote>(RDS_MAY_SLEEP);
+	m->has = rds::MsgHas::kZcopy;
+	q.append(m);
+	q.begin(b);
+	q.add(b, m);
+	(void)q.settle(b, b.bytes, done);
+	q.collect([](const Message &, bool) { return true; }, done);
+	EXPECT_EQ(told(), "lent pages come back that a transport may read");
+	rds::message_put(done.pop_front());
+}
+
 TEST_F(Bug, WhatWasDeliveredIsNotAnyMore)
 {
 	rds::Delivered d(1);
@@ -126,13 +225,25 @@ TEST_F(PathBug, EndsTheConnection)
 	sim::run_ready();
 	rds_path_connected(wire().path);
 	sim::run_ready();
-	EXPECT_FALSE(wire().path->bug_on(false, "only a test"));
 	EXPECT_EQ(wire().path->state(), rds::PathState::kUp);
-	EXPECT_TRUE(wire().path->bug_on(true, "only a test"));
+	wire().path->bug("only a test");
 	sim::run_ready();
 	EXPECT_EQ(told(), "only a test");
 	EXPECT_NE(wire().path->state(), rds::PathState::kUp);
 	EXPECT_EQ(net->stat(RDS_S_conn_reset), 1u);
+}
+
+TEST_F(PathBug, ASocketThatGivesBackWhatItHasNot)
+{
+	{
+		rds::RcuReader rcu;
+
+		s->core()->snd_space.give(s->core(), 1, 0);
+	}
+	EXPECT_EQ(told(), "more is given back than was to be sent");
+	s->close();
+	sim::run_ready();
+	EXPECT_EQ(told(), "a socket is destroyed that has to send");
 }
 
 } // namespace

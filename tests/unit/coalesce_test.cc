@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fixture.h"
-#include "net/rds/coalesce.h"
+#include "net/rds/path/coalesce.h"
 #include "net/rds/limits.h"
 
 namespace

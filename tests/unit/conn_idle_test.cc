@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path.h"
+#include "net/rds/socket/socket.h"
+#include "reach.h"
+
+RDS_REACH(life_idle_since, &rds::Lifecycle::idle_since_ns_)
+RDS_REACH(fan_folding, &rds::Fan::folding_)
 
 namespace
 {
@@ -14,6 +18,10 @@ using host::Socket;
 
 constexpr uint64_t kMs = 1000 * 1000;
 
+/* Called once, when a path has taken event @event. */
+unsigned int event;
+std::function<void()> on_event;
+
 /* A connection to a host of ours that falls silent. */
 class ConnIdle : public SocketTest<RDS_CAP_DELIVERY_ACK>
 {
@@ -22,6 +30,11 @@ protected:
 	{
 		SocketTest::SetUp();
 		rds_net_tunables(net->core())->idle_timeout_ms = 1000;
+		on_event = nullptr;
+		host::on_event = [](const struct rds_path *, unsigned int e, unsigned int) {
+			if (e == event && on_event)
+				std::exchange(on_event, nullptr)();
+		};
 	}
 	int send()
 	{
@@ -64,16 +77,66 @@ protected:
 		up();
 		peer_has(1);
 	}
-	/* The same; then it has parted, and takes nothing more. */
-	void retired()
+	/* The same; then it has drained, and the test is the sweep. */
+	void drained()
 	{
 		used();
-		rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
+		rds_net_tunables(net->core())->idle_timeout_ms = 0;
 		rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
 		sim::run_ready();
-		w().path->retire();
+		ASSERT_EQ(state(), rds::PathState::kDown);
+	}
+	rds_conn &conn()
+	{
+		return w().path->conn;
+	}
+	/* The sweep has found that it may have to go; the worker decides. */
+	void looked_after()
+	{
+		conn().life.hand_over(rds::Care::kIdle);
+		conn().wake_worker();
 		sim::run_ready();
-		ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	}
+	/* The same.  @fn comes when the worker has seen that all paths have drained. */
+	template <typename F>
+	void before_it_retires(F fn)
+	{
+		bool go = false;
+
+		sim::spawn("path maker", [&] {
+			rds::Guard g(net->core()->conns.paths_lock);
+
+			sim::wait_until([&] { return go; });
+		});
+		sim::run_ready();
+		looked_after();
+		EXPECT_TRUE(conn().life.is_looked_after()) << "the worker waits";
+		fn();
+		go = true;
+		sim::run_ready();
+	}
+	/* The same.  @fn comes when it retires, and before its path is looked at. */
+	template <typename F>
+	void when_it_retires(F fn)
+	{
+		event = RDS_EV_retire;
+		on_event = [&] {
+			EXPECT_TRUE(conn().life.is_ending() && !conn().life.is_dying());
+			fn();
+		};
+		looked_after();
+		EXPECT_FALSE(on_event) << "it did not retire";
+	}
+	bool is_kept()
+	{
+		return wires().size() == 1 && conn().life.is_in_use() &&
+		       !net->stat(RDS_S_conn_collected);
+	}
+	void expect_collected()
+	{
+		sim::run_for(100 * kMs);
+		EXPECT_EQ(wires().size(), 0u);
+		EXPECT_EQ(net->stat(RDS_S_conn_collected), 1u);
 	}
 	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
 };
@@ -165,7 +228,7 @@ TEST_F(ConnIdle, AnEndInOrderIsOneConnectionsOwn)
 	ASSERT_EQ(send(), 0);
 	rds_path_drained(w().path);
 	sim::run_ready();
-	ASSERT_EQ(w().path->parted.load(), 1u);
+	ASSERT_EQ(w().path->drained.load(), 1u);
 	up();
 	peer_has(2);
 	rds_path_drop(w().path, RDS_DROP_ERROR);
@@ -212,7 +275,7 @@ TEST_F(ConnIdle, SoDoesOneWhoseEndMeansNothing)
 	/* Its peer's end is no proof that nothing is owed: called again, and kept. */
 	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
 	sim::run_for(100 * kMs);
-	EXPECT_EQ(w().path->parted.load(), 0u);
+	EXPECT_EQ(w().path->drained.load(), 0u);
 	EXPECT_EQ(state(), rds::PathState::kConnecting);
 }
 
@@ -232,7 +295,7 @@ TEST_F(ConnIdle, SoDoMainlinesThatAcknowledge)
 	EXPECT_EQ(state(), rds::PathState::kUp);
 	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
 	sim::run_for(100 * kMs);
-	EXPECT_EQ(w().path->parted.load(), 0u);
+	EXPECT_EQ(w().path->drained.load(), 0u);
 }
 
 TEST_F(ConnIdle, MainlinesStay)
@@ -276,32 +339,52 @@ TEST_F(ConnIdle, WhatCameBeforeItWasUpKeepsIt)
 	s.reset(); /* its message with it */
 	while (state() != rds::PathState::kConnecting)
 		sim::run_for(kMs);
-	rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
-	ASSERT_EQ(fake::arrive(w().path, h), RDS_RECV_SKIP);
-	EXPECT_EQ(fake::arrive(w().path, 1, 5000, 4000, pattern(10)), 0);
-	w().path->retire();
-	sim::run_ready();
-	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kRefused);
+	before_it_retires([&] {
+		rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
+		ASSERT_EQ(fake::arrive(w().path, h), RDS_RECV_SKIP);
+		EXPECT_EQ(fake::arrive(w().path, 1, 5000, 4000, pattern(10)), 0);
+	});
+	ASSERT_TRUE(is_kept());
+	EXPECT_EQ(state(), rds::PathState::kConnecting) << "it is not even hung up on";
+	looked_after();
+	ASSERT_TRUE(is_kept());
+	EXPECT_EQ(state(), rds::PathState::kConnecting);
 }
 
-/* A call that comes in the last moment is taken, or refused; it is not forgotten. */
+/* A call that comes in the last moment is taken. */
 TEST_F(ConnIdle, ACallInTheLastMoment)
 {
-	used();
-	sim::run_for(1900 * kMs);
-	rds_path_drained(w().path);
-	sim::run_ready();
-	ASSERT_EQ(state(), rds::PathState::kDown);
-
 	int handle;
+	auto call = [&] { EXPECT_TRUE(w().path->accepted(&handle)); };
 
-	w().path->retire();
-	rds_path_accepted(w().path, &handle);
-	sim::run_for(100 * kMs);
-	if (wires().empty())
-		EXPECT_EQ(fake::discarded().size(), 1u);
-	else
-		EXPECT_EQ(state(), rds::PathState::kUp);
+	drained();
+	before_it_retires(call);
+	ASSERT_TRUE(is_kept());
+	EXPECT_EQ(state(), rds::PathState::kUp);
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+	sim::run_ready();
+	w().path->drained.store(true);
+	when_it_retires(call);
+	ASSERT_TRUE(is_kept());
+	EXPECT_EQ(state(), rds::PathState::kUp);
+	EXPECT_TRUE(fake::discarded().empty());
+}
+
+/* Or refused, when it is too late: it is not forgotten. */
+TEST_F(ConnIdle, ACallThatIsTooLate)
+{
+	static int handle, taken;
+
+	taken = 0;
+	drained();
+	host::on_state = [](const rds_path *p, unsigned int, unsigned int to, unsigned int) {
+		if (static_cast<rds::PathState>(to) == rds::PathState::kDead)
+			taken += const_cast<rds_path *>(p)->accepted(&handle);
+	};
+	looked_after();
+	EXPECT_EQ(fake::discarded(), std::vector<void *>{&handle});
+	EXPECT_EQ(taken, 0);
+	expect_collected();
 }
 
 /* An acceptor may have found the connection before it ended, and hold it until after its burial. */
@@ -325,20 +408,46 @@ TEST_F(ConnIdle, ACallAfterTheEnd)
 	EXPECT_EQ(wires().size(), 0u);
 }
 
-/* A message that comes in the last moment is not left on a path that has retired. */
+/* A message that comes in the last moment is not left on a connection that ends. */
 TEST_F(ConnIdle, AMessageInTheLastMoment)
 {
-	used();
-	sim::run_for(1900 * kMs);
-	rds_path_drained(w().path);
+	auto message = [this] { ASSERT_EQ(s->send(to, pattern(50)), 0); };
+
+	drained();
+	before_it_retires(message);
+	ASSERT_TRUE(is_kept());
+	EXPECT_EQ(state(), rds::PathState::kConnecting);
+	up();
+	peer_has(2);
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
 	sim::run_ready();
 	ASSERT_EQ(state(), rds::PathState::kDown);
-	w().path->retire();
-	ASSERT_EQ(s->send(to, pattern(50)), 0);
-	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kAsked) << "the worker has not run";
-	sim::run_for(100 * kMs);
-	ASSERT_EQ(wires().size(), 1u);
+	when_it_retires(message);
+	ASSERT_TRUE(is_kept());
 	EXPECT_EQ(state(), rds::PathState::kConnecting);
+	EXPECT_TRUE(w().path->has_messages());
+}
+
+/* Too late, it is on the next one. */
+TEST_F(ConnIdle, AMessageThatIsTooLate)
+{
+	drained();
+
+	const uint32_t old = conn().gen;
+
+	event = RDS_EV_die;
+	on_event = [this] {
+		EXPECT_TRUE(conn().life.is_dying());
+		EXPECT_EQ(s->send(to, pattern(50)), 0);
+		EXPECT_FALSE(w().path->has_queued());
+	};
+	looked_after();
+	EXPECT_FALSE(on_event);
+	EXPECT_EQ(net->stat(RDS_S_conn_collected), 1u);
+	ASSERT_EQ(wires().size(), 1u);
+	EXPECT_NE(conn().gen, old);
+	EXPECT_EQ(state(), rds::PathState::kConnecting);
+	EXPECT_TRUE(w().path->has_messages());
 }
 
 /* A caller that still holds it when it dies is sent away. */
@@ -346,120 +455,137 @@ TEST_F(ConnIdle, ItCannotBeCalledOffTooLate)
 {
 	used();
 
-	rds::Conn &c = w().path->conn;
+	rds::Conn &c = conn();
 
 	c.refs.get();
 	sim::run_for(1900 * kMs);
 	rds_path_drained(w().path);
-	ASSERT_TRUE(sim::run_until([&] { return c.fate.load() == rds::Fate::kDying; }, 2000 * kMs));
-	EXPECT_FALSE(c.call_off());
-	EXPECT_EQ(c.fate.load(), rds::Fate::kDying);
+	ASSERT_TRUE(sim::run_until([&] { return c.life.is_dying(); }, 2000 * kMs));
+	EXPECT_FALSE(c.life.call_off());
+	EXPECT_TRUE(c.life.is_dying());
+	EXPECT_EQ(c.provide(1).status().code(), -101);
 	c.put();
 	sim::run_for(1000 * kMs);
 	EXPECT_EQ(wires().size(), 0u);
 }
 
-/* Its namespace may end while it retires. */
+/* Its namespace may end when the sweep has just found it. */
 TEST_F(ConnIdle, ADeadPathIsNotTakenBack)
 {
-	used();
-	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
-	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
-	sim::run_ready();
+	drained();
 
-	rds::Conn &c = w().path->conn;
+	rds_conn &c = conn();
+	rds_path &p = c.first();
 
-	c.fate.store(rds::Fate::kRetiring);
-	w().path->retire();
-	sim::run_ready();
-	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
-	w().path->post(rds::kEvDie);
-	sim::run_ready();
-	ASSERT_EQ(state(), rds::PathState::kDead);
-	EXPECT_EQ(send(), -101);
-	EXPECT_TRUE(s->core()->snd_space.empty());
-	c.fate.store(rds::Fate::kWatched);
-	w().path->reinstate();
-	EXPECT_EQ(send(), -101);
-	EXPECT_FALSE(w().path->has_queued());
+	c.refs.get();
+	c.kill();
+	looked_after();
+	EXPECT_FALSE(c.life.is_dying()) << "it ends with its namespace";
+	ASSERT_EQ(p.state(), rds::PathState::kDead);
+
+	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
+
+	m->sock = s->core();
+	EXPECT_EQ(p.enqueue(m, false, nullptr).status().code(), -101);
+	EXPECT_TRUE(c.life.call_off());
+	EXPECT_EQ(p.enqueue(m, false, nullptr).status().code(), -101);
+	EXPECT_FALSE(p.has_queued());
+	m->sock = nullptr;
+	rds::message_put(m);
+	c.put();
+}
+
+/* Or while it retires. */
+TEST_F(ConnIdle, ItDiesOnce)
+{
+	drained();
+
+	rds_conn &c = conn();
+
+	c.refs.get(); /* who kills it has it */
+	when_it_retires([&c] { c.kill(); });
+	EXPECT_NE(c.next_dead, &c) << "it waits twice for its burial";
+	c.put();
+	expect_collected();
 }
 
 /* Messages that other paths have queued are about to come to path 0: it must not be gone by
  * then. */
-TEST_F(ConnIdle, APathDoesNotRetireWhileAnotherFolds)
+TEST_F(ConnIdle, ItDoesNotRetireWhileItFolds)
 {
-	used();
-	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
-	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
-	sim::run_ready();
-
-	rds::Conn &c = w().path->conn;
-
-	for (bool wanted : {true, false}) {
-		wanted ? c.fold_wanted.store(true) : c.folding.store(1);
-		w().path->retire();
-		sim::run_ready();
-		EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kRefused);
-		wanted ? c.fold_wanted.store(false) : c.folding.store(0);
-	}
-	w().path->retire();
-	sim::run_ready();
-	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
-	w().path->reinstate();
+	drained();
+	when_it_retires([this] { (conn().fan.*reach(fan_folding())).store(true); });
+	EXPECT_TRUE(is_kept());
+	EXPECT_TRUE(conn().fan.is_folding());
+	/* Then path 0 has them: there are none. */
+	looked_after();
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
+	expect_collected();
 }
 
-/* Nor on one that was about to try again, and was kept from it. */
+/* A message that is about to be queued on one of its paths. */
+TEST_F(ConnIdle, ItDoesNotRetireWhileAFlowWaits)
+{
+	drained();
+	when_it_retires([this] { EXPECT_TRUE(w().path->count_waiting()); });
+	EXPECT_TRUE(is_kept()) << "called off";
+	when_it_retires([this] { /* counted before */ });
+	EXPECT_TRUE(is_kept());
+	conn().waiting.store(0);
+	looked_after();
+	expect_collected();
+}
+
+/* Nor is a message left on one that was about to try again, and was kept from it. */
 TEST_F(ConnIdle, ARetryThatWasArmedIsNotWaitedFor)
 {
 	Socket other(*net);
 
 	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
+	rds_net_tunables(net->core())->reconnect_min_ms = 60000;
+	rds_net_tunables(net->core())->reconnect_max_ms = 60000;
 	ASSERT_EQ(other.bind(endpoint(a1, 4001)), 0);
 	ASSERT_EQ(send(), 0);
 	while (state() != rds::PathState::kDown) {
 		rds_path_drop(w().path, RDS_DROP_CONNECT);
 		sim::run_ready();
 	}
+	ASSERT_TRUE(w().path->dial().is_waiting());
 	s.reset(); /* and its message with it */
-	w().path->retire();
-	sim::run_for(2000 * kMs);
-	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
+	looked_after();
+	expect_collected();
 	ASSERT_EQ(other.send(to, pattern(50)), 0);
 	sim::run_ready();
 	EXPECT_EQ(state(), rds::PathState::kConnecting);
 }
 
-/* Retired, a path hears of nothing that is not a call. */
-TEST_F(ConnIdle, ARetiredPathStaysSo)
+/* One that never was up is hung up on, and the one who needs it then calls anew. */
+TEST_F(ConnIdle, ACallThatIsHungUpOnIsMadeAgain)
 {
-	used();
 	rds_net_tunables(net->core())->idle_timeout_ms = 0; /* we do it ourselves */
-	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
-	sim::run_ready();
 
-	rds::Conn &c = w().path->conn;
+	Socket other(*net);
 
-	c.fate.store(rds::Fate::kRetiring);
-	w().path->retire();
-	sim::run_ready();
-	ASSERT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
-	w().path->post(rds::kEvWant | rds::kEvTimer | rds::kEvSend | rds::kEvDrop);
-	sim::run_ready();
-	EXPECT_EQ(w().history(), "connect close");
-	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
-	w().path->post(rds::kEvKnocked);
-	sim::run_ready();
+	ASSERT_EQ(other.bind(endpoint(a1, 4001)), 0);
+	ASSERT_EQ(send(), 0);
+	s.reset(); /* its message with it */
+	ASSERT_EQ(state(), rds::PathState::kConnecting);
+	when_it_retires([&] {
+		EXPECT_EQ(state(), rds::PathState::kDown);
+		EXPECT_EQ(w().path->last_reason.load(), RDS_DROP_IDLE);
+		EXPECT_EQ(other.send(to, pattern(50)), 0);
+	});
+	ASSERT_TRUE(is_kept());
+	sim::run_for(2 * 1000 * kMs);
+	EXPECT_EQ(state(), rds::PathState::kConnecting);
 	EXPECT_EQ(w().history(), "connect close connect");
-	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kNone);
-	EXPECT_EQ(c.fate.load(), rds::Fate::kWatched);
 }
 
 /* Each of what must not be there when an idle one ends, alone. */
 TEST_F(ConnIdle, ItEndsOnlyWithNothingToSay)
 {
 	auto asked = [this] {
-		w().path->post(rds::kEvIdle);
-		sim::run_ready();
+		w().path->step_own(RDS_EV_idle);
 		return state() != rds::PathState::kUp;
 	};
 	host::Bytes map(rds::kCongMapBytes), clear(rds::kCongMapBytes);
@@ -493,106 +619,19 @@ TEST_F(ConnIdle, ItEndsOnlyWithNothingToSay)
 	EXPECT_EQ(w().path->last_reason.load(), RDS_DROP_IDLE);
 }
 
-/* sim_fast --seed 3451856157: a wish that came while the path had retired was forgotten, and stood
- * in the way of all that came later.  It has nothing to send: that would take the path back. */
-TEST_F(ConnIdle, AWishOfARetiredPathIsNotInTheWay)
-{
-	retired();
-	w().path->call();
-	sim::run_ready();
-	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kGranted);
-	w().path->reinstate();
-	sim::run_ready();
-	EXPECT_EQ(state(), rds::PathState::kDown);
-	ASSERT_EQ(send(), 0);
-	EXPECT_EQ(state(), rds::PathState::kConnecting);
-}
-
-/* A sender takes the path back before the worker has come to the wish that it found there. */
-TEST_F(ConnIdle, AWishOfATakenBackPathCounts)
-{
-	retired();
-	w().path->call();
-	ASSERT_EQ(s->send(to, pattern(50)), 0);
-	sim::run_ready();
-	EXPECT_EQ(state(), rds::PathState::kConnecting);
-}
-
 /* One that was not let go is as it was: down, for it has nothing to say. */
 TEST_F(ConnIdle, ARefusalCallsNobody)
 {
-	retired();
-	w().path->reinstate();
+	drained();
+	when_it_retires([this] { EXPECT_TRUE(conn().life.call_off()); });
 	sim::run_for(1000 * kMs);
+	ASSERT_TRUE(is_kept());
 	EXPECT_EQ(w().history(), "connect close");
-	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kNone);
 	ASSERT_EQ(send(), 0);
 	EXPECT_EQ(state(), rds::PathState::kConnecting);
 }
 
-/* Connections that may not go, of which there may be many, are not in the others' way. */
-TEST_F(ConnIdle, OthersAreLookedAtToo)
-{
-	constexpr unsigned int kMany = 100, kOurs = 10;
-
-	for (unsigned int i = 0; i < kMany + kOurs; i++) {
-		ASSERT_EQ(s->send(endpoint(host::addr4(100 + i), 5000), pattern(10)), 0);
-		sim::run_ready();
-		ASSERT_EQ(wires().size(), i + 1);
-		rds_path_connected(wires()[i]->path);
-		sim::run_ready();
-
-		rds::wire::Header h;
-
-		/* The first are mainline's. */
-		rds::wire::encode(h, 0, 5000, 4000, 0);
-		if (i >= kMany)
-			rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
-		(void)fake::arrive(wires()[i]->path, h);
-		rds_path_acked(wires()[i]->path, wires()[i]->sent.size());
-		if (i >= kMany) {
-			rds::wire::encode_control(h);
-			rds::wire::put64(h.ack, 1);
-			(void)fake::arrive(wires()[i]->path, h);
-		}
-		sim::run_ready();
-	}
-	for (unsigned int i = kMany; i < kMany + kOurs; i++)
-		EXPECT_TRUE(sim::run_until(
-			[i] { return wires()[i]->path->state() == rds::PathState::kDisconnecting; },
-			3 * 1000 * kMs))
-			<< i;
-}
-
-/* Nor are those whose peers stopped in the midst of a message. */
-TEST_F(ConnIdle, OthersAreLookedAtBesideThoseThatStopped)
-{
-	constexpr unsigned int kMany = 2 * rds::kSweepBatch, kOurs = 10;
-
-	for (unsigned int i = 0; i < kMany + kOurs; i++) {
-		rds::wire::Header h;
-
-		ASSERT_EQ(s->send(endpoint(host::addr4(100 + i), 5000), pattern(10)), 0);
-		sim::run_ready();
-		ASSERT_EQ(wires().size(), i + 1);
-		rds_path_connected(wires()[i]->path);
-		sim::run_ready();
-		rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
-		(void)fake::arrive(wires()[i]->path, h);
-		rds::wire::encode_control(h);
-		rds::wire::put64(h.ack, 1);
-		(void)fake::arrive(wires()[i]->path, h);
-		wires()[i]->midway = i < kMany;
-		sim::run_ready();
-	}
-	for (unsigned int i = kMany; i < kMany + kOurs; i++)
-		EXPECT_TRUE(sim::run_until(
-			[i] { return wires()[i]->path->state() == rds::PathState::kDisconnecting; },
-			3 * 1000 * kMs))
-			<< i;
-}
-
-/* A sender that met a retired path finds the connection that takes its place. */
+/* A sender that met a connection that ends finds the one that takes its place. */
 TEST_F(ConnIdle, SendersNeverNotice)
 {
 	used();
@@ -601,7 +640,7 @@ TEST_F(ConnIdle, SendersNeverNotice)
 		if (wires().empty() || state() == rds::PathState::kDisconnecting) {
 			if (!wires().empty())
 				rds_path_drained(w().path);
-			sim::run_for(i * 2 * kMs);
+			sim::run_for(i * 7 * kMs);
 		}
 
 		int ret = -1;
@@ -617,43 +656,6 @@ TEST_F(ConnIdle, SendersNeverNotice)
 	EXPECT_GE(net->stat(RDS_S_conn_collected), 5u);
 }
 
-/* How often it is looked: four times in what is allowed, but at least every fifteen seconds and not
- * more often than every twenty milliseconds. */
-TEST_F(ConnIdle, TheSweepComesFourTimes)
-{
-	constexpr uint64_t kExact = 20 * 1000; /* steps of the simulator take some time */
-
-	used();
-
-	rds_conn &c = w().path->conn;
-	/* A look that finds a number changed notes when that was. */
-	auto next_look = [&] {
-		uint64_t last = c.silent_since_ns;
-
-		EXPECT_EQ(send(), 0);
-		peer_has(w().path->next_tx_seq() - 1);
-		EXPECT_TRUE(
-			sim::run_until([&] { return c.silent_since_ns != last; }, 60 * 1000 * kMs));
-		return c.silent_since_ns;
-	};
-
-	for (auto [idle_ms, pause] : {std::pair<uint32_t, uint64_t>{4000, 1000 * kMs},
-				      {59000, 14750 * kMs},
-				      {61000, rds::kSweepNs},
-				      {0, rds::kSweepNs},
-				      {84, 21 * kMs},
-				      {40, rds::kSweepSoonNs}}) {
-		rds_net_tunables(net->core())->idle_timeout_ms = idle_ms;
-		(void)next_look();
-
-		uint64_t then = next_look();
-
-		EXPECT_NEAR(static_cast<double>(next_look() - then), static_cast<double>(pause),
-			    static_cast<double>(kExact))
-			<< idle_ms;
-	}
-}
-
 /* Whose end means nothing may have said something, though nobody here has heard it. */
 TEST_F(ConnIdle, OneThatNeverCameUpAndCannotPartStays)
 {
@@ -663,29 +665,6 @@ TEST_F(ConnIdle, OneThatNeverCameUpAndCannotPartStays)
 	s.reset();
 	sim::run_for(60 * 1000 * kMs);
 	EXPECT_EQ(wires().size(), 1u);
-}
-
-/* A look just before the time is over ends nothing. */
-TEST_F(ConnIdle, NotBeforeItsTime)
-{
-	rds_net_tunables(net->core())->idle_timeout_ms = 2000;
-	used();
-
-	rds_conn &c = w().path->conn;
-	uint64_t begun = c.idle_since_ns;
-
-	ASSERT_TRUE(sim::run_until([&] { return c.idle_since_ns != begun; }, 5000 * kMs));
-	begun = c.idle_since_ns;
-	sim::run_for(1980 * kMs - rds::kStrangerSweepNs);
-	ASSERT_EQ(c.idle_since_ns, begun);
-	/* It looks when it is called for. */
-	sim::run_for(19 * kMs + kMs / 2);
-	net->core()->conns.hurry();
-	sim::run_for(rds::kStrangerSweepNs);
-	sim::run_ready();
-	EXPECT_EQ(state(), rds::PathState::kUp);
-	sim::run_for(500 * kMs);
-	EXPECT_EQ(state(), rds::PathState::kDisconnecting);
 }
 
 /* One message each way is as little idle as two one way. */
@@ -712,9 +691,9 @@ TEST_F(ConnIdle, OneThatBrokeDoesNotRetire)
 	rds_path_drop(w().path, RDS_DROP_ERROR);
 	sim::run_ready();
 	ASSERT_EQ(state(), rds::PathState::kDown);
-	w().path->retire();
-	sim::run_ready();
-	EXPECT_EQ(w().path->retirement.load(), rds::Retirement::kRefused);
+	looked_after();
+	EXPECT_TRUE(is_kept());
+	EXPECT_EQ(conn().life.*reach(life_idle_since()), sim::now_ns()) << "as if it was used";
 }
 
 } // namespace

@@ -4,8 +4,11 @@
 
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path.h"
+#include "net/rds/socket/socket.h"
+#include "reach.h"
+
+RDS_REACH(fan_n_paths, &rds::Fan::n_paths_)
 
 namespace
 {
@@ -72,20 +75,20 @@ protected:
 	int handle_ = 0;
 };
 
-/* One path parted, and is owed nothing; the other broke, and may send again what came on it. */
+/* One path drained, and is owed nothing; the other broke, and may send again what came on it. */
 TEST_F(ConnNumbers, OfEachPathWhatItOwes)
 {
-	for (unsigned int parts : {0u, 3u}) {
-		const unsigned int breaks = 3 - parts, host = 60 + parts;
+	for (unsigned int drains : {0u, 3u}) {
+		const unsigned int breaks = 3 - drains, host = 60 + drains;
 
 		(void)calls(host, 0);
 		(void)calls(host, 3);
 		message(calls(host, 0), 5);
 		message(calls(host, 3), 8);
 		for (Wire *w : wires())
-			ends(*w, w->path->index == parts ? RDS_DROP_PEER_CLOSED : RDS_DROP_ERROR);
-		ASSERT_TRUE(forgotten()) << parts;
-		EXPECT_EQ(net->core()->conns.tombs.count(), 1u + parts / 3);
+			ends(*w, w->path->index == drains ? RDS_DROP_PEER_CLOSED : RDS_DROP_ERROR);
+		ASSERT_TRUE(forgotten()) << drains;
+		EXPECT_EQ(net->core()->conns.tombs.count(), 1u + drains / 3);
 
 		rds_path &first = *calls(host, 0).path, &third = *calls(host, 3).path;
 		const uint64_t first_had = breaks == 0 ? 6 : 0, third_had = breaks == 3 ? 9 : 0;
@@ -99,7 +102,7 @@ TEST_F(ConnNumbers, OfEachPathWhatItOwes)
 	EXPECT_EQ(net->stat(RDS_S_conn_tombstone), 4u);
 }
 
-/* A path that brought nothing makes none of one that parted. */
+/* A path that brought nothing makes none of one that drained. */
 TEST_F(ConnNumbers, NothingIsOwedForWhatBroughtNothing)
 {
 	(void)calls(60, 0);
@@ -113,7 +116,7 @@ TEST_F(ConnNumbers, NothingIsOwedForWhatBroughtNothing)
 }
 
 /* Peers that cannot tell one connection's numbers from another's have seen those of path 0 up to
- * the highest; who parted has none. */
+ * the highest; who drained has none. */
 TEST_F(ConnNumbers, NextConnectionsBeginBehindTheHighest)
 {
 	uint64_t highest = 1;
@@ -144,7 +147,7 @@ TEST_F(ConnNumbers, NextConnectionsBeginBehindTheHighest)
 	ends(*wires()[0], RDS_DROP_ERROR);
 	ASSERT_TRUE(forgotten());
 	EXPECT_EQ(first_seq(), highest + 9);
-	/* It counts in a generation, and has parted. */
+	/* It counts in a generation, and has drained. */
 	highest += 9;
 
 	Wire &w = calls(53, 0);
@@ -177,18 +180,22 @@ TEST_F(ConnNumbers, TheLesserAddressChooses)
 			struct rds_conn *c = get(a, b);
 
 			ASSERT_NE(c, nullptr);
-			EXPECT_EQ(c->by_sport, &a < &b) << &a - in_order << " " << &b - in_order;
-			c->n_paths.store(8);
+
+			auto &n_paths = c->fan.*reach(fan_n_paths());
+
+			n_paths.store(8);
 			/* The other end's port does not matter, and our own does. */
 			std::set<unsigned int> sport, dport;
 
 			for (uint16_t port = 1; port < 100; port++) {
-				sport.insert(c->index_for(port, 5000));
-				dport.insert(c->index_for(5000, port));
+				sport.insert(c->fan.index_for(port, 5000));
+				dport.insert(c->fan.index_for(5000, port));
 			}
-			EXPECT_EQ(sport.size(), c->by_sport ? 8u : 1u);
-			EXPECT_EQ(dport.size(), c->by_sport ? 1u : 8u);
-			c->n_paths.store(1);
+			EXPECT_EQ(sport.size(), &a < &b ? 8u : 1u)
+				<< &a - in_order << " " << &b - in_order;
+			EXPECT_EQ(dport.size(), &a < &b ? 1u : 8u)
+				<< &a - in_order << " " << &b - in_order;
+			n_paths.store(1);
 			rds_conn_put(c);
 		}
 	}

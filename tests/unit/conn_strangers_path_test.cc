@@ -2,8 +2,8 @@
 /* The sweep's requests to one path, state by state (conn_strangers_test.cc: what becomes of it). */
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path.h"
+#include "net/rds/socket/socket.h"
 #include "reach.h"
 
 RDS_REACH(path_dial, &rds_path::dial_)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <set>
+
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path.h"
+#include "net/rds/socket/socket.h"
 
 namespace
 {
@@ -629,6 +631,7 @@ TEST_F(ConnStrangers, WithoutAnyNothingIsScheduled)
 		breaks(calls(51));
 		sim::run_for(1000 * kMs);
 		ASSERT_TRUE(wires().empty());
+		sim::run_for(rds::kSweepNs); /* the look that finds nobody */
 		EXPECT_FALSE(sim::step()) << "nothing will happen by itself";
 	}
 }
@@ -669,7 +672,7 @@ TEST_F(ConnStrangers, WhoWasAskedToGoIsGivenTime)
 	sim::run_for(2000 * kMs);
 	tun().max_passive = 0;
 	breaks(wire_of(52)); /* hurries the sweep, which comes more often then */
-	ASSERT_TRUE(sim::run_until([&] { return wire_of(51).path->conn.urged.load() == 1; },
+	ASSERT_TRUE(sim::run_until([&] { return wire_of(51).path->conn.life.is_evicted(); },
 				   5000 * kMs));
 	sim::run_for(rds::kStrangerSweepNs - 10 * kMs);
 	EXPECT_EQ(find(52), nullptr);
@@ -709,33 +712,29 @@ TEST_F(ConnStrangers, AWishIsNoRest)
 	rds_transport_net_exit(net->core(), fake::ops());
 }
 
-/* Of those that are looked after together some are dead: those go, the others wait. */
+/* Of those that are looked after together some are needed: the dead go, the others stay. */
 TEST_F(ConnStrangers, TheDeadAmongOthers)
 {
 	constexpr unsigned int kMany = 12;
+	static std::set<const rds_path *> needed;
 
 	for (unsigned int n = 0; n < kMany; n++)
 		(void)calls(100 + n);
 	sim::run_for(1000 * kMs);
-	for (unsigned int n = 0; n < kMany; n++)
+	host::on_event = [](const rds_path *p, unsigned int e, unsigned int) {
+		EXPECT_TRUE(e != RDS_EV_retire || !needed.count(p) || p->conn.life.call_off());
+	};
+	for (unsigned int n = 0; n < kMany; n++) {
+		if (n % 2 == 0)
+			needed.insert(wire_of(100 + n).path);
 		breaks(wire_of(100 + n));
-	ASSERT_TRUE(sim::run_until(
-		[&] {
-			for (unsigned int n = 0; n < kMany; n++)
-				if (!wire_of(100 + n).path->conn.asked)
-					return false;
-			return true;
-		},
-		1000 * kMs));
-	sim::run_ready();
-	for (unsigned int n = 0; n < kMany; n += 2)
-		wire_of(100 + n).path->retirement.store(rds::Retirement::kAsked);
-	sim::run_for(5 * rds::kSweepSoonNs);
+	}
+	sim::run_for(rds::kStrangerSweepNs + rds::kSweepSoonNs);
 	for (unsigned int n = 0; n < kMany; n++)
 		EXPECT_EQ(find(100 + n) == nullptr, n % 2 == 1) << n;
-	for (unsigned int n = 0; n < kMany; n += 2)
-		wire_of(100 + n).path->retirement.store(rds::Retirement::kGranted);
-	sim::run_for(5 * rds::kSweepSoonNs);
+	EXPECT_EQ(stat(RDS_S_conn_stranger_gone), kMany / 2);
+	needed.clear();
+	sim::run_for(rds::kSweepAgainNs + rds::kSweepNs);
 	EXPECT_TRUE(wires().empty());
 	EXPECT_EQ(stat(RDS_S_conn_stranger_gone), kMany);
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The sweep of idle connections in time: neither later than it says, nor after its namespace. */
 #include "fan_fixture.h"
+#include "reach.h"
+
+RDS_REACH(life_idle_since, &rds::Lifecycle::idle_since_ns_)
+RDS_REACH(life_silent_since, &rds::Lifecycle::silent_since_ns_)
 
 namespace
 {
@@ -8,10 +12,12 @@ namespace
 using fake::Wire;
 using fake::wires;
 using host::endpoint;
-using rds::Fate;
 using rds::PathState;
 
 constexpr uint64_t kMs = 1000 * 1000;
+
+/* Called when a path has taken an event. */
+std::function<void(const struct rds_path &p, unsigned int event)> on_event;
 
 class ConnSweep : public FanTest
 {
@@ -20,6 +26,11 @@ protected:
 	{
 		FanTest::SetUp();
 		rds_net_tunables(net->core())->idle_timeout_ms = 1000;
+		on_event = nullptr;
+		host::on_event = [](const struct rds_path *p, unsigned int e, unsigned int) {
+			if (on_event)
+				on_event(*p, e);
+		};
 	}
 	Wire &w()
 	{
@@ -33,6 +44,20 @@ protected:
 		ASSERT_EQ(hello(w(), 1, 0), RDS_RECV_SKIP);
 		peer_has(w(), 1);
 	}
+	/* The same to another host, the @i-th of wires(). */
+	Wire &used_too(unsigned int i)
+	{
+		EXPECT_EQ(s->send(endpoint(host::addr4(100 + i), 5000), pattern(10)), 0);
+		sim::run_ready();
+		EXPECT_EQ(wires().size(), i + 1);
+
+		Wire &w = *wires()[i];
+
+		up(w);
+		EXPECT_EQ(hello(w, 1, 0), RDS_RECV_SKIP);
+		peer_has(w, 1);
+		return w;
+	}
 	bool reaches(PathState what)
 	{
 		return sim::run_until([&] { return w().path->state() == what; }, 10000 * kMs);
@@ -43,8 +68,16 @@ protected:
 		used();
 		ASSERT_TRUE(reaches(PathState::kDisconnecting));
 		rds_path_drained(w().path);
-		ASSERT_TRUE(sim::run_until([&] { return conn().fate.load() == Fate::kDying; },
-					   2000 * kMs));
+		ASSERT_TRUE(sim::run_until([&] { return conn().life.is_dying(); }, 2000 * kMs));
+	}
+	uint64_t idle_since()
+	{
+		return conn().life.*reach(life_idle_since());
+	}
+	/* How often paths take event @e from now on. */
+	static void count(unsigned int e, unsigned int &n)
+	{
+		on_event = [e, &n](const rds_path &, unsigned int what) { n += what == e; };
 	}
 };
 
@@ -53,20 +86,23 @@ TEST_F(ConnSweep, AnIdleOneEndsInTime)
 {
 	used();
 	ASSERT_TRUE(reaches(PathState::kDisconnecting));
-	EXPECT_LT(sim::now_ns() - conn().idle_since_ns, 1001 * kMs);
+	EXPECT_LT(sim::now_ns() - idle_since(), 1001 * kMs);
 	rds_path_drained(w().path);
 }
 
 /* One that waits for an ack is not idle, and is not asked to end. */
 TEST_F(ConnSweep, WhoIsOwedAnAckIsNotIdle)
 {
+	unsigned int asked = 0;
+
 	used();
+	count(RDS_EV_idle, asked);
 	send(5000);
 	sim::run_for(5000 * kMs);
 	EXPECT_EQ(w().path->state(), PathState::kUp);
-	EXPECT_EQ(conn().care, rds::Care::kNone);
-	EXPECT_FALSE(conn().idle_asked);
-	EXPECT_LE(sim::now_ns() - conn().idle_since_ns, 260 * kMs);
+	EXPECT_EQ(conn().life.care(), rds::Care::kNone) << "never looked after";
+	EXPECT_EQ(asked, 0u);
+	EXPECT_LE(sim::now_ns() - idle_since(), 260 * kMs);
 	peer_has(w(), 2);
 	EXPECT_TRUE(reaches(PathState::kDisconnecting));
 	rds_path_drained(w().path);
@@ -75,11 +111,21 @@ TEST_F(ConnSweep, WhoIsOwedAnAckIsNotIdle)
 /* One that was asked to end, and has something half received, is not asked again and again. */
 TEST_F(ConnSweep, WhoDoesNotEndIsLeftAlone)
 {
+	unsigned int asked = 0;
+
 	used();
 	w().midway = true;
-	ASSERT_TRUE(sim::run_until([&] { return conn().idle_asked; }, 5000 * kMs));
-	EXPECT_TRUE(
-		sim::run_until([&] { return conn().not_before_ns > sim::now_ns(); }, 400 * kMs));
+	count(RDS_EV_idle, asked);
+	ASSERT_TRUE(sim::run_until([&] { return asked; }, 5000 * kMs));
+	sim::run_ready();
+	EXPECT_TRUE(conn().life.is_in_use());
+	EXPECT_TRUE(conn().life.rests(sim::now_ns() + rds::kSweepAgainNs - kMs / 100));
+	EXPECT_FALSE(conn().life.rests(sim::now_ns() + rds::kSweepAgainNs));
+	sim::run_for(rds::kSweepAgainNs - kMs);
+	EXPECT_EQ(asked, 1u);
+	sim::run_for(10 * rds::kSweepAgainNs);
+	EXPECT_GE(asked, 8u);
+	EXPECT_LE(asked, 11u);
 	EXPECT_EQ(w().path->state(), PathState::kUp);
 }
 
@@ -91,7 +137,7 @@ TEST_F(ConnSweep, WhoMayNotGoMakesWay)
 	rds_path_drop(w().path, RDS_DROP_ERROR);
 	sim::run_for(12000 * kMs);
 	ASSERT_EQ(wires().size(), 1u);
-	EXPECT_LE(sim::now_ns() - conn().idle_since_ns, 1300 * kMs);
+	EXPECT_LE(sim::now_ns() - idle_since(), 1300 * kMs);
 }
 
 /* A peer that takes its time to end is not made to wait for what follows. */
@@ -105,17 +151,27 @@ TEST_F(ConnSweep, ASlowEndIsFollowedAtOnce)
 	EXPECT_TRUE(sim::run_until([] { return wires().empty(); }, 350 * kMs));
 }
 
-/* Refused, it is kept by the next look, which does not ask a second time. */
+/* One that may not go after all is not asked a second time by the next look. */
 TEST_F(ConnSweep, OneLookAsksOnce)
 {
+	unsigned int asked = 0;
+
 	used();
 	ASSERT_TRUE(reaches(PathState::kDisconnecting));
+	on_event = [&](const rds_path &p, unsigned int e) {
+		if (e == RDS_EV_retire && !asked++)
+			p.conn.waiting.fetch_add(1);
+	};
 	rds_path_drained(w().path);
 	sim::run_ready();
-	conn().fold_wanted.store(true); /* others' messages are about to come */
-	ASSERT_TRUE(sim::run_until([&] { return conn().asked; }, 2000 * kMs));
-	EXPECT_TRUE(sim::run_until([&] { return !conn().asked; }, rds::kSweepSoonNs));
-	conn().fold_wanted.store(false);
+	ASSERT_EQ(asked, 1u) << "the turn in which the last path ended";
+	EXPECT_TRUE(conn().life.is_in_use());
+	conn().waiting.store(0);
+	sim::run_for(rds::kSweepAgainNs - kMs);
+	EXPECT_EQ(asked, 1u);
+	sim::run_for(rds::kSweepAgainNs);
+	EXPECT_TRUE(wires().empty());
+	EXPECT_EQ(asked, 2u);
 }
 
 /* A caller that still holds a dying connection looks for another. */
@@ -184,6 +240,155 @@ TEST_F(ConnSweep, ItEndsWithItsNamespace)
 		sock.reset();
 	}
 	EXPECT_TRUE(wires().empty());
+}
+
+/* How often it is looked: four times in what is allowed, but at least every fifteen seconds and not
+ * more often than every twenty milliseconds. */
+TEST_F(ConnSweep, TheSweepComesFourTimes)
+{
+	constexpr uint64_t kExact = 20 * 1000; /* steps of the simulator take some time */
+
+	used();
+
+	auto silent_since = [this] { return conn().life.*reach(life_silent_since()); };
+	/* A look that finds a number changed notes when that was. */
+	auto next_look = [&] {
+		uint64_t last = silent_since();
+
+		send(5000);
+		peer_has(w(), w().path->next_tx_seq() - 1);
+		EXPECT_TRUE(
+			sim::run_until([&] { return silent_since() != last; }, 60 * 1000 * kMs));
+		return silent_since();
+	};
+
+	for (auto [idle_ms, pause] : {std::pair<uint32_t, uint64_t>{4000, 1000 * kMs},
+				      {59000, 14750 * kMs},
+				      {61000, rds::kSweepNs},
+				      {0, rds::kSweepNs},
+				      {84, 21 * kMs},
+				      {40, rds::kSweepSoonNs}}) {
+		rds_net_tunables(net->core())->idle_timeout_ms = idle_ms;
+		(void)next_look();
+
+		uint64_t then = next_look();
+
+		EXPECT_NEAR(static_cast<double>(next_look() - then), static_cast<double>(pause),
+			    static_cast<double>(kExact))
+			<< idle_ms;
+	}
+}
+
+/* A look just before the time is over ends nothing. */
+TEST_F(ConnSweep, NotBeforeItsTime)
+{
+	rds_net_tunables(net->core())->idle_timeout_ms = 2000;
+	used();
+
+	uint64_t begun = idle_since();
+
+	ASSERT_TRUE(sim::run_until([&] { return idle_since() != begun; }, 5000 * kMs));
+	begun = idle_since();
+	sim::run_for(1980 * kMs - rds::kStrangerSweepNs);
+	ASSERT_EQ(idle_since(), begun);
+	/* It looks when it is called for. */
+	sim::run_for(19 * kMs + kMs / 2);
+	net->core()->conns.hurry();
+	sim::run_for(rds::kStrangerSweepNs);
+	sim::run_ready();
+	EXPECT_EQ(w().path->state(), PathState::kUp);
+	sim::run_for(500 * kMs);
+	EXPECT_EQ(w().path->state(), PathState::kDisconnecting);
+}
+
+/* One that is hurried is followed by others in their time. */
+TEST_F(ConnSweep, OneLookIsHurried)
+{
+	auto silent_since = [this] { return conn().life.*reach(life_silent_since()); };
+
+	rds_net_tunables(net->core())->idle_timeout_ms = 61000;
+	used();
+	for (int i = 0; i < 2; i++) {
+		uint64_t last = silent_since();
+
+		net->core()->conns.hurry();
+		sim::run_for(1000 * kMs);
+		EXPECT_NE(silent_since(), last) << "it came";
+		send(5000);
+		peer_has(w(), w().path->next_tx_seq() - 1);
+		last = silent_since();
+		sim::run_for(2000 * kMs);
+		EXPECT_EQ(silent_since(), last) << "no other did";
+	}
+}
+
+/* Connections that may not go, of which there may be many, are not in the others' way. */
+TEST_F(ConnSweep, OthersAreLookedAtToo)
+{
+	constexpr unsigned int kMany = 100, kOurs = 10;
+
+	for (unsigned int i = 0; i < kMany + kOurs; i++) {
+		ASSERT_EQ(s->send(endpoint(host::addr4(100 + i), 5000), pattern(10)), 0);
+		sim::run_ready();
+		ASSERT_EQ(wires().size(), i + 1);
+		rds_path_connected(wires()[i]->path);
+		sim::run_ready();
+
+		rds::wire::Header h;
+
+		/* The first are mainline's. */
+		rds::wire::encode(h, 0, 5000, 4000, 0);
+		if (i >= kMany)
+			rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
+		(void)fake::arrive(wires()[i]->path, h);
+		rds_path_acked(wires()[i]->path, wires()[i]->sent.size());
+		if (i >= kMany) {
+			rds::wire::encode_control(h);
+			rds::wire::put64(h.ack, 1);
+			(void)fake::arrive(wires()[i]->path, h);
+		}
+		sim::run_ready();
+	}
+	for (unsigned int i = kMany; i < kMany + kOurs; i++)
+		EXPECT_TRUE(sim::run_until(
+			[i] { return wires()[i]->path->state() == PathState::kDisconnecting; },
+			3 * 1000 * kMs))
+			<< i;
+}
+
+/* Nor are those whose peers stopped in the midst of a message. */
+TEST_F(ConnSweep, OthersAreLookedAtBesideThoseThatStopped)
+{
+	constexpr unsigned int kMany = 2 * rds::kSweepBatch, kOurs = 10;
+
+	for (unsigned int i = 0; i < kMany + kOurs; i++)
+		used_too(i).midway = i < kMany;
+	for (unsigned int i = kMany; i < kMany + kOurs; i++)
+		EXPECT_TRUE(sim::run_until(
+			[i] { return wires()[i]->path->state() == PathState::kDisconnecting; },
+			3 * 1000 * kMs))
+			<< i;
+}
+
+/* More than are looked after at a time wait for no other look, however rare those are, nor for the
+ * first ones' peers, who have not ended yet. */
+TEST_F(ConnSweep, TheRestOfManyComesSoon)
+{
+	constexpr unsigned int kMany = 2 * rds::kSweepBatch + 1;
+	unsigned int asked = 0;
+
+	rds_net_tunables(net->core())->idle_timeout_ms = 60000;
+	for (unsigned int i = 0; i < kMany; i++)
+		(void)used_too(i);
+	count(RDS_EV_idle, asked);
+	ASSERT_TRUE(sim::run_until([&] { return asked; }, 100 * 1000 * kMs));
+	for (unsigned int all : {rds::kSweepBatch, 2 * rds::kSweepBatch, kMany}) {
+		sim::run_for(kMs);
+		EXPECT_EQ(asked, all);
+		sim::run_for(rds::kSweepSoonNs);
+	}
+	for (Wire *w : wires())
+		EXPECT_EQ(w->path->state(), PathState::kDisconnecting);
 }
 
 /* Hosts that call, more of them than there may be. */

@@ -3,7 +3,7 @@
  * delivered_test.cc: how far the peer has what was sent, and when it is asked, without a path.
  */
 #include "fixture.h"
-#include "net/rds/delivered.h"
+#include "net/rds/path/delivered.h"
 
 namespace
 {

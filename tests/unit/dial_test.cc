@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "fixture.h"
-#include "net/rds/dial.h"
+#include "net/rds/path/dial.h"
 
 namespace
 {
@@ -21,7 +21,7 @@ protected:
 		return {.why = why,
 			.waiting = false,
 			.initiates = true,
-			.parted = false,
+			.drained = false,
 			.passive = false,
 			.stranger = false,
 			.acks = true,
@@ -116,7 +116,7 @@ TEST_F(DialTest, PartedNeitherCalls)
 {
 	Dial::Terms t = caller(RDS_DROP_IDLE);
 
-	t.parted = true;
+	t.drained = true;
 	EXPECT_EQ(what(t), Dial::kRest);
 	EXPECT_FALSE(dial.owes());
 	EXPECT_EQ(what(t, true), Dial::kCall) << "but for messages";
@@ -141,13 +141,13 @@ TEST_F(DialTest, ACallIsOwedForWhatThePeerMayNotKnow)
 {
 	for (unsigned int why = RDS_DROP_NONE; why <= RDS_DROP_DESTROY; why++)
 		for (bool acks : {false, true})
-			for (bool parted : {false, true}) {
+			for (bool drained : {false, true}) {
 				Dial::Terms t = called(why);
 				bool owed = acks && (why == RDS_DROP_ERROR ||
-						     (why == RDS_DROP_IDLE && !parted));
+						     (why == RDS_DROP_IDLE && !drained));
 
 				t.acks = acks;
-				t.parted = parted;
+				t.drained = drained;
 				dial.owe_nothing();
 				EXPECT_EQ(what(t), owed ? Dial::kTell : Dial::kRest) << why;
 				EXPECT_EQ(dial.owes(), owed) << why;

@@ -61,7 +61,7 @@ TEST_F(FanBounds, NobodyFansOutToAStranger)
 		rds_path_writable(first().path);
 		sim::run_ready();
 	}
-	EXPECT_EQ(conn().n_paths.load(), 1u);
+	EXPECT_EQ(conn().fan.n_paths(), 1u);
 	EXPECT_EQ(net->stat(RDS_S_conn_fan_out), 0u);
 }
 
@@ -69,7 +69,7 @@ TEST_F(FanBounds, NobodyFansOutToAStranger)
 TEST_F(FanBounds, AllPathsAreAskedForAndNoMore)
 {
 	fan_out(4);
-	ASSERT_EQ(conn().n_paths.load(), 4u);
+	ASSERT_EQ(conn().fan.n_paths(), 4u);
 	ASSERT_EQ(rds_socket_set_order(s->core(), 2), 0);
 	sim::run_ready();
 	send(5000);
@@ -89,12 +89,12 @@ TEST_F(FanBounds, PortsChooseThePathThatTheyAlwaysChose)
 		      {5003, 0, 0}, {28011, 6, 0}, {50549, 7, 1}, {61818, 4, 0}, {65535, 6, 0}};
 
 	for (const auto &c : chosen) {
-		conn().n_paths.store(8);
-		EXPECT_EQ(conn().index_for(4000, c.port), c.of_8) << c.port;
-		conn().n_paths.store(2);
-		EXPECT_EQ(conn().index_for(4000, c.port), c.of_2) << c.port;
+		spread_over(8);
+		EXPECT_EQ(conn().fan.index_for(4000, c.port), c.of_8) << c.port;
+		spread_over(2);
+		EXPECT_EQ(conn().fan.index_for(4000, c.port), c.of_2) << c.port;
 	}
-	conn().n_paths.store(8);
+	spread_over(8);
 }
 
 /* The numbers of a path that was folded are nobody's: it keeps the connection no longer. */
@@ -102,7 +102,7 @@ TEST_F(FanBounds, AFoldedPathKeepsNothing)
 {
 	three_is_up();
 	fold();
-	EXPECT_TRUE(third().path->parted.load());
+	EXPECT_TRUE(third().path->drained.load());
 	rds_net_tunables(net->core())->idle_timeout_ms = 200;
 	ASSERT_TRUE(sim::run_until(
 		[] { return first().path->state() == PathState::kDisconnecting; }, 40000 * kMs));
@@ -132,19 +132,120 @@ TEST_F(FanBounds, AFoldedPathOwesNoCall)
 		<< before;
 }
 
-/* Asked to retire and to give its queue away at once, a path answers both. */
-TEST_F(FanBounds, AFoldAnswersAQuestion)
+/* A peer's hello has come while it was called, and has not yet dropped the call: a connection that
+ * has nothing else to do stays for the fold, and may end after it. */
+TEST_F(FanBounds, AConnectionThatIsToFoldDoesNotEnd)
 {
 	three_is_up();
-	rds_path_drop(first().path, RDS_DROP_ERROR);
+	for (Wire *w : wires())
+		rds_path_drop(w->path, RDS_DROP_PEER_CLOSED);
 	sim::run_ready();
-	ASSERT_EQ(first().path->state(), PathState::kDown);
-	conn().begin_fold();
-	third().path->retire();
+	first().path->post(rds::kEvKnocked);
 	sim::run_ready();
-	EXPECT_EQ(conn().folding.load(), 0u);
-	EXPECT_NE(third().path->retirement.load(), rds::Retirement::kAsked);
-	third().path->reinstate();
+	ASSERT_EQ(first().path->state(), PathState::kConnecting);
+	ASSERT_EQ(third().path->state(), PathState::kDown);
+	ASSERT_TRUE(third().path->drained.load());
+	agree_on_one();
+	conn().life.hand_over(rds::Care::kIdle);
+	conn().wake_worker();
+	sim::run_ready();
+	EXPECT_TRUE(conn().life.is_in_use());
+	EXPECT_EQ(first().history(), "connect close connect close") << "it calls in vain, perhaps";
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 0u);
+	rds_path_drop(first().path, RDS_DROP_PATHS);
+	sim::run_ready();
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
+	EXPECT_FALSE(conn().fan.is_folding());
+	EXPECT_EQ(conn().fan.n_paths(), 1u);
+	conn().life.hand_over(rds::Care::kIdle);
+	conn().wake_worker();
+	sim::run_ready();
+	EXPECT_TRUE(wires().empty());
+	EXPECT_EQ(net->stat(RDS_S_conn_collected), 1u);
+}
+
+/* A fold waits for a sender when the connection dies: nobody would look at its queues again. */
+TEST_F(FanBounds, WhatComesToADeadPathIsFinished)
+{
+	three_is_up();
+
+	rds_conn &c = conn();
+	const uint16_t on_third = port_for(3);
+
+	c.refs.get();
+	send(port_for(0), 10);
+	third().on_xmit = [&] {
+		agree_on_one();
+		rds_path_drop(first().path, RDS_DROP_PATHS);
+		sim::run_ready();
+		EXPECT_TRUE(c.first().has_queued());
+		c.kill();
+		sim::run_ready();
+		EXPECT_EQ(c.first().state(), PathState::kDown) << "it dies with all";
+	};
+	send(on_third, 31);
+	ASSERT_EQ(wires().size(), 2u);
+	EXPECT_TRUE(s->core()->snd_space.empty());
+	for (Wire *w : wires()) {
+		rds::RcuReader rcu;
+		rds::Message *m = rds::message_create(10, RDS_ATOMIC);
+
+		EXPECT_EQ(w->path->state(), PathState::kDead);
+		EXPECT_FALSE(w->path->has_queued());
+		ASSERT_NE(m, nullptr);
+		EXPECT_EQ(w->path->enqueue(m, false, nullptr).status().code(), -101);
+		rds::message_put(m);
+	}
+	c.put();
+}
+
+/* A socket sends while its messages come back to path 0: what it sends then stands behind them, and
+ * each has a number of its own. */
+TEST_F(FanBounds, WhatIsSentInTheMidstOfAFoldIsNewer)
+{
+	int handle;
+
+	fan_out();
+
+	const uint16_t third = port_for(3);
+	unsigned int beside = 0;
+
+	for (unsigned int round = 0; round < 300; round++) {
+		rds_path_drop(first().path, RDS_DROP_ERROR);
+		sim::run_ready();
+		agreed_and_spread(8);
+		for (unsigned int i = 0; i < 2; i++)
+			send(third, i);
+		agree_on_one();
+		sim::options().preempt_per_1000 = 200;
+		rds_path_drop(first().path, RDS_DROP_PATHS);
+		sim::spawn("send", [&] {
+			for (unsigned int i = 2; i < 6; i++) {
+				beside += conn().fan.is_folding() && conn().fan.n_paths() == 1;
+				EXPECT_EQ(s->send(host::endpoint(peer, third), pattern(50, i)), 0);
+			}
+		});
+		sim::run_ready();
+		sim::options().preempt_per_1000 = 0;
+		ASSERT_EQ(net->stat(RDS_S_conn_fold), round + 1);
+		rds_path_accepted(first().path, &handle);
+		sim::run_ready();
+		ASSERT_EQ(hello(first(), 1, 0), RDS_RECV_SKIP);
+
+		unsigned int next = 0;
+		uint64_t last = 0;
+
+		for (const auto &f : fake::frames(first().sent)) {
+			if (!f.seq || f.dport == rds::kPingPort)
+				continue;
+			ASSERT_EQ(f.data, pattern(50, next++)) << "round " << round;
+			ASSERT_GT(f.seq, last) << "round " << round;
+			last = f.seq;
+		}
+		ASSERT_EQ(next, 6u) << "round " << round;
+		peer_has(first(), last_on_first());
+	}
+	EXPECT_GT(beside, 0u) << "nothing was sent in the midst of one";
 }
 
 } // namespace

@@ -7,8 +7,14 @@
 
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path.h"
+#include "net/rds/socket/socket.h"
+#include "reach.h"
+
+RDS_REACH(fan_agreed, &rds::Fan::agreed_)
+RDS_REACH(fan_n_paths, &rds::Fan::n_paths_)
+RDS_REACH(fan_gated, &rds::Fan::gated_)
+RDS_REACH(fan_folding, &rds::Fan::folding_)
 
 /* A connection from 10.0.0.1 to a remote host of ours that has several paths. */
 class FanTest : public SocketTest<RDS_CAP_DELIVERY_ACK>
@@ -27,13 +33,48 @@ protected:
 	/* A port whose messages go over path @index of 8. */
 	uint16_t port_for(unsigned int index)
 	{
-		uint32_t now = conn().n_paths.exchange(8);
-		uint16_t port = 5000;
+		uint32_t now = conn().fan.n_paths();
 
-		while (conn().index_for(4000, port) != index)
-			port++;
-		conn().n_paths.store(now);
+		spread_over(8);
+
+		uint16_t port = port_here(index);
+
+		spread_over(now);
 		return port;
+	}
+	/* The first of at least @from whose messages go over path @index now. */
+	uint16_t port_here(unsigned int index, uint16_t from = 5000)
+	{
+		while (conn().fan.index_for(4000, from) != index)
+			from++;
+		return from;
+	}
+	/* As if the connection had come to send over @n paths. */
+	void spread_over(uint32_t n)
+	{
+		(conn().fan.*reach(fan_n_paths())).store(static_cast<uint8_t>(n));
+	}
+	/* The same, with a peer that has as many. */
+	void agreed_and_spread(uint32_t n)
+	{
+		(conn().fan.*reach(fan_agreed())).store(static_cast<uint8_t>(n));
+		spread_over(n);
+	}
+	void set_gate(bool shut)
+	{
+		(conn().fan.*reach(fan_gated())).store(shut);
+	}
+	void set_folding(bool on)
+	{
+		(conn().fan.*reach(fan_folding())).store(on);
+	}
+	/* The effect on path 0 of the hello of a peer with one path, before it drops the
+	 * connection. */
+	void agree_on_one()
+	{
+		rds::Guard g(conn().first().lock);
+
+		EXPECT_FALSE(conn().fan.agree(1)) << "there is nothing to fold";
 	}
 	rds_conn &conn()
 	{
@@ -84,14 +125,14 @@ protected:
 	{
 		fake::Wire &w = *fake::wires()[0];
 
-		for (uint32_t i = 0; i < rds::kFanBlocks && conn().n_paths.load() == 1; i++) {
+		for (uint32_t i = 0; i < rds::kFanBlocks && conn().fan.n_paths() == 1; i++) {
 			w.room = 1;
 			send(5000);
 			w.room = SIZE_MAX;
 			rds_path_writable(w.path);
 			sim::run_ready();
 		}
-		ASSERT_GT(conn().n_paths.load(), 1u);
+		ASSERT_GT(conn().fan.n_paths(), 1u);
 	}
 	/* The same with a message on path 0 to the port that is returned: the next one to it goes
 	 * over path @index. */

@@ -10,6 +10,7 @@
 #define RDS_TESTS_FIXTURE_H
 
 #include <memory>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -94,6 +95,12 @@ protected:
 
 	std::unique_ptr<host::Socket> s;
 };
+
+/* The bug that was told last (net/rds/bug.h), if any was since the last question. */
+inline std::string told()
+{
+	return host::bugs.exchange(0) ? host::last_bug.load() : "";
+}
 
 /* @n bytes that depend on @seed. */
 inline host::Bytes pattern(size_t n, unsigned int seed = 1)

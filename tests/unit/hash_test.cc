@@ -179,6 +179,99 @@ TEST_F(Hash, ReadersMissNothingWhileItGrows)
 	}
 }
 
+/* Objects come and go between two steps, and the table grows: those that are there from begin to
+ * end are met once, the others once or never. */
+TEST_F(Hash, AWalkMeetsEachOnce)
+{
+	for (unsigned int seed = 1; seed <= 40; seed++) {
+		Table t;
+		std::mt19937 rng(seed);
+		std::vector<std::unique_ptr<Entry>> all;
+		std::map<uint32_t, unsigned int> met;
+		uint32_t stay = rng() % 300, gone = stay;
+
+		ASSERT_TRUE(t.init().ok());
+		while (all.size() < stay) {
+			all.push_back(std::make_unique<Entry>(all.size()));
+			insert(t, all.back().get());
+		}
+
+		uint64_t pos = 0, before = 0;
+
+		while (pos < rds::kWalkEnd) {
+			{
+				rds::RcuReader rcu;
+
+				pos = t.walk(pos, [&](Entry &e) { met[e.key]++; });
+			}
+			ASSERT_GT(pos, before);
+			before = pos;
+			for (uint32_t n = rng() % 40; n-- && all.size() < 2000;) {
+				all.push_back(std::make_unique<Entry>(all.size()));
+				insert(t, all.back().get());
+			}
+			if (gone < all.size() && rng() % 2) {
+				ASSERT_TRUE(t.remove(all[gone++].get()));
+			}
+		}
+		EXPECT_EQ(pos, rds::kWalkEnd);
+		for (auto [key, times] : met)
+			EXPECT_EQ(times, 1u) << key << ", seed " << seed;
+		for (uint32_t key = 0; key < stay; key++)
+			EXPECT_TRUE(met.contains(key)) << key << ", seed " << seed;
+		t.drain([](Entry *) {});
+	}
+}
+
+TEST_F(Hash, AWalkOfNothingEnds)
+{
+	Table none, empty;
+	uint64_t pos = 0;
+	unsigned int steps = 0;
+
+	EXPECT_EQ(none.walk(0, [](Entry &) { FAIL(); }), rds::kWalkEnd);
+	ASSERT_TRUE(empty.init().ok());
+	for (; pos < rds::kWalkEnd; steps++)
+		pos = empty.walk(pos, [](Entry &) { FAIL(); });
+	EXPECT_EQ(steps, rds::kHashMinBuckets);
+	EXPECT_EQ(empty.walk(pos, [](Entry &) { FAIL(); }), rds::kWalkEnd);
+}
+
+TEST_F(Hash, IsDrained)
+{
+	Table none, t;
+	std::vector<std::unique_ptr<Entry>> all;
+	std::map<Entry *, unsigned int> drained;
+
+	none.drain([](Entry *) { FAIL(); });
+	ASSERT_TRUE(t.init().ok());
+	for (uint32_t k = 0; k < 1500; k++) {
+		all.push_back(std::make_unique<Entry>(k));
+		insert(t, all.back().get());
+	}
+	t.drain([&](Entry *e) { drained[e]++; });
+	EXPECT_EQ(t.count(), 0u);
+	EXPECT_EQ(drained.size(), all.size());
+	for (auto [e, times] : drained)
+		EXPECT_EQ(times, 1u) << e->key;
+	for (const auto &e : all)
+		EXPECT_EQ(find(t, e->key), nullptr);
+}
+
+TEST_F(Hash, BitsAreReversed)
+{
+	std::mt19937 rng(1);
+
+	for (unsigned int bit = 0; bit < 32; bit++)
+		EXPECT_EQ(rds::reverse_bits(1u << bit), 1u << (31 - bit));
+	for (int i = 0; i < 1000; i++) {
+		uint32_t x = rng(), y = rng();
+
+		EXPECT_EQ(rds::reverse_bits(rds::reverse_bits(x)), x);
+		EXPECT_EQ(rds::reverse_bits(x ^ y), rds::reverse_bits(x) ^ rds::reverse_bits(y));
+	}
+}
+
 /* When there are more objects than buckets, and not before. */
 TEST_F(Hash, GrowsWithTheFirstThatIsTooMany)
 {

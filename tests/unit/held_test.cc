@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "fixture.h"
-#include "net/rds/held.h"
+#include "net/rds/path/held.h"
 
 namespace
 {

@@ -268,6 +268,20 @@ TEST_F(IbLink, ItHearsFirstWhereItHasTo)
 	EXPECT_EQ(end.xmit({msg(3)}), kHeader + 3);
 }
 
+/* The caller died between its word that it is up and its first frame: nobody would ever say so. */
+TEST_F(IbLink, AFirstFrameThatDoesNotComeEndsIt)
+{
+	end.params.hears_first = 1;
+	end.up(8, 8, 8);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_TRUE(end.drops.empty()) << "it may have come up a moment ago";
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_EQ(end.drops, std::vector<enum rds_drop_reason>{RDS_DROP_ERROR});
+	EXPECT_EQ(end.xmit({msg(3)}), -ENOTCONN);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_EQ(end.drops.size(), 1u);
+}
+
 /* Of either word the first one opens it, and what it knows stays when the other comes. */
 TEST_F(IbLink, TheSecondWordThatItIsUpChangesNothing)
 {

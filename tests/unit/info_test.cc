@@ -20,7 +20,7 @@ protected:
 	{
 		std::vector<struct rds_msg_info> v;
 
-		rds_info_messages(net->core(), q, collect<struct rds_msg_info>, &v);
+		host::info_messages(net->core(), q, collect<struct rds_msg_info>, &v);
 		return v;
 	}
 };
@@ -40,7 +40,7 @@ TEST_F(Info, ShowsConnectionsAndTheirState)
 
 	ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(9)), 0);
 	sim::run_ready();
-	rds_info_conns(net->core(), collect<struct rds_conn_info>, &v);
+	host::info_conns(net->core(), collect<struct rds_conn_info>, &v);
 	ASSERT_EQ(v.size(), 1u);
 	EXPECT_EQ(v[0].flags, 2);
 	EXPECT_STREQ(v[0].transport, "fake");
@@ -49,7 +49,7 @@ TEST_F(Info, ShowsConnectionsAndTheirState)
 	sim::run_ready();
 	ASSERT_EQ(fake::arrive(wire().path, 41, 5000, 4000, {}), 0);
 	v.clear();
-	rds_info_conns(net->core(), collect<struct rds_conn_info>, &v);
+	host::info_conns(net->core(), collect<struct rds_conn_info>, &v);
 	EXPECT_EQ(v[0].flags, 4);
 	EXPECT_EQ(v[0].next_rx_seq, 42u);
 }
@@ -60,7 +60,7 @@ TEST_F(Info, ShowsWhoIsSending)
 
 	ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(9)), 0);
 	sim::run_ready();
-	wire().on_xmit = [&] { rds_info_conns(net->core(), collect<struct rds_conn_info>, &v); };
+	wire().on_xmit = [&] { host::info_conns(net->core(), collect<struct rds_conn_info>, &v); };
 	rds_path_connected(wire().path);
 	sim::run_ready();
 	ASSERT_EQ(v.size(), 1u);
@@ -68,7 +68,7 @@ TEST_F(Info, ShowsWhoIsSending)
 	rds_path_drop(wire().path, RDS_DROP_ADMIN); /* no peer that has spoken: at once */
 	sim::run_ready();
 	v.clear();
-	rds_info_conns(net->core(), collect<struct rds_conn_info>, &v);
+	host::info_conns(net->core(), collect<struct rds_conn_info>, &v);
 	EXPECT_EQ(v.at(0).flags & 1, 0);
 }
 
@@ -77,7 +77,7 @@ TEST_F(Info, CountsWhatAPathWentThrough)
 	auto path = [&] {
 		std::vector<struct rds_path_info> v;
 
-		rds_info_paths(net->core(), collect<struct rds_path_info>, &v);
+		host::info_paths(net->core(), collect<struct rds_path_info>, &v);
 		EXPECT_EQ(v.size(), 1u);
 		return v.at(0);
 	};
@@ -170,7 +170,7 @@ TEST_F(Info, ReceivedMessagesAreTheReceiversOwnWithIpv6)
 	rds_path_connected(wire().path);
 	sim::run_ready();
 	ASSERT_EQ(fake::arrive(wire().path, 1, 6006, 4006, pattern(4)), 0);
-	rds_info_messages(net6.core(), RDS_QUEUE_RECV, collect<struct rds_msg_info>, &v);
+	host::info_messages(net6.core(), RDS_QUEUE_RECV, collect<struct rds_msg_info>, &v);
 	ASSERT_EQ(v.size(), 1u);
 	EXPECT_TRUE(rds::same_addr(v[0].laddr, here));
 	EXPECT_TRUE(rds::same_addr(v[0].faddr, there));
@@ -195,8 +195,8 @@ TEST_F(Info, PrioritiesAreShown)
 	EXPECT_EQ(waiting[0].tos, 5);
 	EXPECT_TRUE(rds::same_addr(waiting[0].laddr, a1));
 	EXPECT_TRUE(rds::same_addr(waiting[0].faddr, remote));
-	rds_info_conns(net->core(), collect<struct rds_conn_info>, &conns);
-	rds_info_paths(net->core(), collect<struct rds_path_info>, &paths);
+	host::info_conns(net->core(), collect<struct rds_conn_info>, &conns);
+	host::info_paths(net->core(), collect<struct rds_path_info>, &paths);
 	ASSERT_EQ(conns.size(), 1u);
 	ASSERT_EQ(paths.size(), 1u);
 	EXPECT_EQ(conns[0].tos, 5);
@@ -213,7 +213,7 @@ TEST_F(Info, ShowsBoundSockets)
 
 	ASSERT_EQ(t.bind(endpoint(a2, 4001)), 0);
 	ASSERT_EQ(t.connect(endpoint(remote, 8)), 0);
-	rds_info_sockets(net->core(), collect<struct rds_socket_info>, &v);
+	host::info_sockets(net->core(), collect<struct rds_socket_info>, &v);
 	ASSERT_EQ(v.size(), 2u);
 
 	const auto &i = v[0].bound.port == 4001 ? v[0] : v[1];
@@ -250,7 +250,7 @@ TEST_F(InfoOrder, WhatWaitsForItsOrderIsToBeSent)
 	auto list = [this](enum rds_info_queue q) {
 		std::vector<struct rds_msg_info> v;
 
-		rds_info_messages(
+		host::info_messages(
 			net->core(), q,
 			[](void *arg, const struct rds_msg_info *i) {
 				static_cast<decltype(v) *>(arg)->push_back(*i);

@@ -2,8 +2,8 @@
 /* Loopback's answers to calls that nobody makes of it; all else of it is in tests/contract. */
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path.h"
+#include "net/rds/socket/socket.h"
 
 namespace
 {

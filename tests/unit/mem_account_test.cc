@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/socket.h"
+#include "net/rds/socket/socket.h"
 
 namespace
 {

@@ -10,7 +10,7 @@
 #include "fan_fixture.h"
 #include "net/rds/net.h"
 #include "net/rds/order.h"
-#include "net/rds/path.h"
+#include "net/rds/path/path.h"
 
 /* The socket's messages that path @w carries, by the first byte of each. */
 inline std::string letters(const fake::Wire &w)

@@ -51,7 +51,7 @@ protected:
 	{
 		uint16_t p = port;
 
-		for (n++; n; n -= conn().index_for(4000, p) == 5)
+		for (n++; n; n -= conn().fan.index_for(4000, p) == 5)
 			p++;
 		return p;
 	}
@@ -64,7 +64,7 @@ protected:
 	{
 		std::pair<uint16_t, unsigned int> found = {to, 0};
 
-		rds_info_messages(
+		host::info_messages(
 			net->core(), RDS_QUEUE_SEND,
 			[](void *arg, const struct rds_msg_info *i) {
 				auto *f = static_cast<std::pair<uint16_t, unsigned int> *>(arg);
@@ -111,12 +111,12 @@ TEST_F(OrderFlows, AHomeThatIsDownIsNotTheLeastLoaded)
 TEST_F(OrderFlows, NothingLeavesWhileTheGateIsShut)
 {
 	say('a', Order::kUnordered);
-	conn().gated.store(true);
+	set_gate(true);
 	say('b', Order::kUnordered);
 	say('c', Order::kUnordered);
 	EXPECT_EQ(letters(*first) + letters(*other), "");
 	EXPECT_EQ(count(RDS_S_send_order_away), 0u);
-	conn().gated.store(false);
+	set_gate(false);
 }
 
 /* The first that may leave has all paths made. */
@@ -133,12 +133,12 @@ TEST_F(OrderFlows, AllPathsAreAskedForOnce)
 /* Over one path there is nothing that a flow could be for. */
 TEST_F(OrderFlows, OnePathHasNone)
 {
-	conn().n_paths.store(1);
+	spread_over(1);
 	for (char c : {'a', 'b', 'c'})
 		say(c, Order::kUnordered);
 	EXPECT_EQ(letters(*first), "abc");
 	EXPECT_TRUE(said().empty());
-	conn().n_paths.store(8);
+	spread_over(8);
 }
 
 /* Messages sent before the flow began count as ordered, up to their last number and not beyond. */
@@ -358,7 +358,7 @@ TEST_F(OrderFlows, NoneBeginsBeforeWhatWaitsForAFullPort)
 	ASSERT_EQ(t.bind(host::endpoint(a1, 4000 + 4096)), 0);
 	map[port / 8] = static_cast<unsigned char>(1 << port % 8);
 
-	bool home_of_t = conn().index_for(4000 + 4096, port) == 5;
+	bool home_of_t = conn().fan.index_for(4000 + 4096, port) == 5;
 
 	ASSERT_TRUE(home_of_t);
 	home->room = 0;
@@ -525,11 +525,10 @@ TEST_F(OrderFlows, TheyLeaveAgainBehindADeliveredOne)
 /* Two paths are several. */
 TEST_F(FanTest, UnorderedOnesSpreadOverTwo)
 {
-	uint16_t port = 5000;
-
 	fan_out(2);
-	while (conn().index_for(4000, port) != 1)
-		port++;
+
+	uint16_t port = port_here(1);
+
 	send(port);
 	up(*wires()[1]);
 	ASSERT_EQ(hello(*wires()[1], 2, 1), RDS_RECV_SKIP);

@@ -103,10 +103,8 @@ TEST_F(OrderTest, FlowsAreApart)
 	for (char c : {'a', 'b', 'c'})
 		say(c, Order::kUnordered);
 
-	uint16_t another = port;
+	uint16_t another = port_here(5, static_cast<uint16_t>(port + 1));
 
-	while (another == port || conn().index_for(4000, another) != 5)
-		another++;
 	say('o', Order::kOrdered, another);
 	EXPECT_NE(letters(*home).find('o'), std::string::npos);
 	EXPECT_EQ(count(RDS_S_send_order_wait), 0u);
@@ -241,23 +239,31 @@ TEST_F(OrderTest, ADeadConnectionDropsWhatWaits)
 	EXPECT_TRUE(rds_socket_writable(s->core())) << "every byte is back";
 }
 
-/* A message may not wait for a path that has retired, and whose connection is about to end: the
- * flow would have nowhere to put it then. */
-TEST_F(OrderTest, NobodyWaitsForAPathThatHasRetired)
+/* A message may not wait on a connection that is about to end: the flow would have nowhere to put
+ * it then. */
+TEST_F(OrderTest, NobodyWaitsForAConnectionThatEnds)
 {
 	rds_conn &c = conn();
 
 	for (char letter : {'a', 'b', 'c'})
 		say(letter, Order::kUnordered);
-	c.passive.store(true);
-	c.urged.store(true);
-	rds_path_drop(home->path, RDS_DROP_SEND);
-	sim::run_ready();
-	ASSERT_EQ(home->path->state(), rds::PathState::kDown);
-	c.fate.store(rds::Fate::kRetiring);
-	home->path->retire();
-	sim::run_ready();
-	ASSERT_EQ(home->path->retirement.load(), rds::Retirement::kGranted);
+
+	/* As long as it has not been decided it stays for the next that has to wait. */
+	c.life.hand_over(rds::Care::kRoom);
+	ASSERT_TRUE(c.life.take());
+	c.life.retire();
+	{
+		rds::RcuReader rcu;
+
+		EXPECT_TRUE(home->path->count_waiting());
+	}
+	EXPECT_TRUE(c.life.is_looked_after());
+	EXPECT_EQ(c.waiting.load(), 1u);
+	c.waiting.fetch_sub(1);
+
+	/* Now it has, and there is no way back. */
+	c.life.retire();
+	ASSERT_TRUE(c.life.die());
 
 	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
 	rds::Path *path = nullptr;
@@ -265,8 +271,6 @@ TEST_F(OrderTest, NobodyWaitsForAPathThatHasRetired)
 
 	m->sock = s->core();
 	rds::wire::encode(m->hdr, 0, 4000, port, 0);
-	/* The last path was asked meanwhile, and there is no way back. */
-	c.fate.store(rds::Fate::kDying);
 	{
 		rds::RcuReader rcu;
 		auto how = s->core()->send_flows.load()->enqueue(c, m, false, path, batch);
@@ -275,38 +279,46 @@ TEST_F(OrderTest, NobodyWaitsForAPathThatHasRetired)
 		EXPECT_EQ(how.value(), rds::Queued::kMoved);
 	}
 	EXPECT_EQ(c.waiting.load(), 0u);
-
-	/* The connection stays after all: its paths are taken back by the next that has to wait. */
-	c.fate.store(rds::Fate::kRetiring);
-	{
-		rds::RcuReader rcu;
-
-		EXPECT_TRUE(home->path->count_waiting());
-	}
-	EXPECT_EQ(home->path->retirement.load(), rds::Retirement::kNone);
-	EXPECT_EQ(c.fate.load(), rds::Fate::kWatched);
-	c.waiting.fetch_sub(1);
 	m->sock = nullptr;
 	rds::message_put(m);
+
+	/* Nor would it have ended with what it has to send. */
+	c.kill();
+	sim::run_ready();
+	EXPECT_EQ(told(), "a connection is collected that has to send");
 }
 
-/* And the other way round: a path does not retire while a message waits for it. */
-TEST_F(OrderTest, APathThatIsWaitedForDoesNotRetire)
+/* And the other way round: a connection does not end while a message waits for one of its paths. */
+TEST_F(OrderTest, AConnectionThatIsWaitedForDoesNotEnd)
 {
 	rds_conn &c = conn();
+	auto look_after = [&c] {
+		c.life.hand_over(rds::Care::kRoom);
+		c.wake_worker();
+		sim::run_ready();
+	};
 
 	for (char letter : {'a', 'b', 'c'})
 		say(letter, Order::kUnordered);
 	say('o', Order::kOrdered);
 	ASSERT_EQ(c.waiting.load(), 1u);
-	c.passive.store(true);
-	c.urged.store(true);
-	rds_path_drop(home->path, RDS_DROP_SEND);
+	c.passive.store(true); /* else what is queued would keep it */
+	c.net.passive.fetch_add(1);
+	for (Wire *w : wires()) {
+		w->initiates = false;
+		rds_path_drop(w->path, RDS_DROP_SEND);
+	}
 	sim::run_ready();
-	c.fate.store(rds::Fate::kRetiring);
-	home->path->retire();
-	sim::run_ready();
-	EXPECT_EQ(home->path->retirement.load(), rds::Retirement::kRefused);
+	for (Wire *w : wires())
+		ASSERT_NE(w->path->state(), rds::PathState::kUp);
+	look_after();
+	EXPECT_TRUE(c.life.is_in_use());
+	EXPECT_EQ(net->stat(RDS_S_conn_collected), 0u);
+	rds_socket_cancel(s->core(), nullptr);
+	ASSERT_EQ(c.waiting.load(), 0u);
+	look_after();
+	EXPECT_EQ(net->stat(RDS_S_conn_collected), 1u);
+	EXPECT_TRUE(wires().empty());
 }
 
 /* Its own order counts, whatever its socket's is. */

@@ -196,8 +196,8 @@ TEST_F(PathFan, FewerPathsBringAllTogetherInOrder)
 	sim::run_for(1000 * kMs);
 	up(*wires()[0]);
 	ASSERT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
-	EXPECT_EQ(conn().n_paths.load(), 1u);
-	EXPECT_EQ(conn().agreed.load(), 1u);
+	EXPECT_EQ(conn().fan.n_paths(), 1u);
+	EXPECT_EQ(conn().fan.agreed(), 1u);
 	EXPECT_EQ(wires()[1]->path->state(), rds::PathState::kDown);
 	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
 	send(third, 32);
@@ -225,12 +225,10 @@ TEST_F(PathFan, FewerPathsBringAllTogetherInOrder)
 TEST_F(PathFan, TwoPathsFanOutOnceAndFold)
 {
 	fan_out(2);
-	EXPECT_EQ(conn().n_paths.load(), 2u);
+	EXPECT_EQ(conn().fan.n_paths(), 2u);
 
-	uint16_t on_first = 5000;
+	uint16_t on_first = port_here(0);
 
-	while (conn().index_for(4000, on_first))
-		on_first++;
 	for (uint32_t i = 0; i < 2 * rds::kFanBlocks; i++) {
 		wires()[0]->room = 1;
 		send(on_first);
@@ -239,12 +237,12 @@ TEST_F(PathFan, TwoPathsFanOutOnceAndFold)
 		sim::run_ready();
 	}
 	EXPECT_EQ(net->stat(RDS_S_conn_fan_out), 1u);
-	EXPECT_EQ(conn().gated.load(), 0u);
+	EXPECT_FALSE(conn().fan.is_gated());
 	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
 	sim::run_for(1000 * kMs);
 	up(*wires()[0]);
 	ASSERT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
-	EXPECT_EQ(conn().n_paths.load(), 1u);
+	EXPECT_EQ(conn().fan.n_paths(), 1u);
 	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
 }
 
@@ -262,14 +260,17 @@ TEST_F(PathFan, FoldingWaitsForASender)
 	std::string before = wires()[0]->history();
 
 	wires()[1]->on_xmit = [&] {
-		conn().fold_wanted.store(true);
+		agree_on_one();
 		rds_path_drop(wires()[0]->path, RDS_DROP_PATHS);
 		sim::run_for(1000 * kMs);
 		EXPECT_EQ(wires()[0]->history(), before + " close");
+		EXPECT_TRUE(conn().fan.is_folding());
 		/* Newer than what is still to come over. */
 		EXPECT_EQ(s->send(endpoint(peer, third), pattern(50, 32)), 0);
 	};
 	send(third, 31);
+	EXPECT_FALSE(conn().fan.is_folding()) << "whose token's return begins the next turn";
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
 	sim::run_for(1000 * kMs);
 	up(*wires()[0]);
 
@@ -281,29 +282,6 @@ TEST_F(PathFan, FoldingWaitsForASender)
 		}
 	}
 	EXPECT_EQ(next, 33u);
-}
-
-/* Nobody would look at a dead path's queue again. */
-TEST_F(PathFan, WhatComesToADeadPathIsFinished)
-{
-	fan_out();
-
-	uint16_t third = port_for(3);
-
-	send(third, 30);
-	up(*wires()[1]);
-	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
-	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
-	sim::run_ready();
-	wires()[1]->on_xmit = [&] {
-		conn().begin_fold();
-		conn().first().post(rds::kEvDie);
-		sim::run_ready();
-		EXPECT_EQ(conn().first().state(), rds::PathState::kDead);
-	};
-	send(third, 31);
-	EXPECT_FALSE(conn().first().has_queued());
-	EXPECT_TRUE(s->core()->snd_space.empty());
 }
 
 /* sim_run --seed 13 --steps 300 --nodes 12: a pong stayed on a path that the peer's next life had
@@ -328,6 +306,7 @@ TEST_F(PathFan, NoNumberGoesOutTwice)
 	fan_out();
 
 	uint16_t third = port_for(3);
+	uint64_t folds = 0;
 	rds::wire::Header h;
 	int handle;
 
@@ -335,14 +314,14 @@ TEST_F(PathFan, NoNumberGoesOutTwice)
 	for (unsigned int round = 0; round < 3000; round++) {
 		rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
 		sim::run_ready();
-		conn().agreed.store(8);
-		conn().n_paths.store(8);
+		agreed_and_spread(8);
 		for (unsigned int i = 0; i < 3; i++)
 			send(third, i);
 		/* The peer is back, and speaks, as soon as it may be. */
 		wires()[0]->on_adopt = [&] { fake::arrive(wires()[0]->path, h); };
 		sim::options().preempt_per_1000 = 100;
-		conn().begin_fold();
+		agree_on_one();
+		rds_path_drop(wires()[0]->path, RDS_DROP_PATHS);
 		sim::spawn("accept", [&] {
 			for (uint64_t n = sim::random_below(40); n; n--)
 				sim::yield();
@@ -353,6 +332,7 @@ TEST_F(PathFan, NoNumberGoesOutTwice)
 
 		Numbers n = numbers(*wires()[0]);
 
+		ASSERT_EQ(net->stat(RDS_S_conn_fold), ++folds);
 		ASSERT_EQ(n.size(), 3u) << "round " << round;
 		ASSERT_LT(n[0], n[1]) << "round " << round;
 		ASSERT_LT(n[1], n[2]) << "round " << round;
@@ -373,7 +353,7 @@ TEST_F(PathFan, APlainPeerHasOnePath)
 	up(*wires()[0]);
 	EXPECT_EQ(fake::arrive(wires()[0]->path, 1, 5000, 2, pattern(10)), 0);
 	sim::run_ready();
-	EXPECT_EQ(conn().n_paths.load(), 1u);
+	EXPECT_EQ(conn().fan.n_paths(), 1u);
 	EXPECT_EQ(net->stat(RDS_S_conn_wrong_path), 1u);
 	EXPECT_EQ(net->stat(RDS_S_recv_queued), 0u);
 	sim::run_for(1000 * kMs);
@@ -410,7 +390,7 @@ TEST_F(PathFan, NothingGoesToAnotherPeerBeforeTheFold)
 	sim::run_for(1000 * kMs);
 	up(*wires()[0]);
 	EXPECT_EQ(numbers(*wires()[0]).size(), 2u);
-	EXPECT_EQ(conn().fold_wanted.load(), 0u);
+	EXPECT_FALSE(conn().fan.is_folding());
 }
 
 /* Whom path 0 has not met may be one for whom all has to be folded first. */
@@ -449,7 +429,7 @@ TEST_F(PathFan, AConnectionOfAnotherPathEnds)
 	EXPECT_EQ(net->stat(RDS_S_conn_wrong_path), 1u);
 	EXPECT_EQ(wires()[0]->path->last_reason.load(), RDS_DROP_PATHS);
 	EXPECT_EQ(wires()[0]->path->resets.load(), 2u);
-	EXPECT_EQ(conn().n_paths.load(), 8u) << "the peer is the same";
+	EXPECT_EQ(conn().fan.n_paths(), 8u) << "the peer is the same";
 }
 
 TEST_F(PathFan, APathWaitsForTheFirst)
@@ -497,7 +477,7 @@ TEST_F(PathFan, APathThatEndsInOrderFoldsAtOnce)
 	up(*wires()[1]);
 	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
 	peer_has(*wires()[1], 1);
-	wires()[1]->path->post(rds::kEvIdle);
+	wires()[1]->path->step_own(RDS_EV_idle);
 	sim::run_ready();
 	ASSERT_EQ(wires()[1]->path->state(), rds::PathState::kDisconnecting);
 	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
@@ -550,15 +530,18 @@ TEST_F(PathFan, CancelFindsWhatMovesMeanwhile)
 	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
 	sim::run_ready();
 	for (unsigned int round = 0; round < 200; round++) {
-		conn().agreed.store(8);
-		conn().n_paths.store(8);
+		agreed_and_spread(8);
 		send(third);
 		sim::options().preempt_per_1000 = 300;
-		sim::spawn("fold", [&] { conn().begin_fold(); });
+		sim::spawn("fold", [&] {
+			agree_on_one();
+			rds_path_drop(wires()[0]->path, RDS_DROP_PATHS);
+		});
 		sim::spawn("cancel", [&] { rds_socket_cancel(s->core(), nullptr); });
 		sim::run_ready();
 		sim::options().preempt_per_1000 = 0;
 		ASSERT_TRUE(s->core()->snd_space.empty()) << "round " << round;
+		ASSERT_EQ(net->stat(RDS_S_conn_fold), round + 1);
 	}
 }
 
@@ -580,7 +563,7 @@ TEST_F(PathFan, CallsGoToThePathThatThePeerMeans)
 	ASSERT_EQ(hello(*wires()[0], 4, 0), RDS_RECV_SKIP);
 	EXPECT_EQ(rds_conn_path(&conn(), 3)->index, 3);
 	EXPECT_EQ(rds_conn_path(&conn(), 4)->index, 0);
-	EXPECT_EQ(conn().n_paths.load(), 1u) << "we need no more ourselves";
+	EXPECT_EQ(conn().fan.n_paths(), 1u) << "we need no more ourselves";
 }
 
 TEST_F(PathFan, ManyWhoMakeAPathAtOnceGetTheSame)
@@ -604,9 +587,9 @@ TEST_F(PathFan, APowerOfTwoIsUsed)
 	send(5000);
 	up(*wires()[0]);
 	ASSERT_EQ(hello(*wires()[0], 7, 0), RDS_RECV_SKIP);
-	EXPECT_EQ(conn().agreed.load(), 4u);
+	EXPECT_EQ(conn().fan.agreed(), 4u);
 	crowd();
-	EXPECT_EQ(conn().n_paths.load(), 4u);
+	EXPECT_EQ(conn().fan.n_paths(), 4u);
 	EXPECT_EQ(net->stat(RDS_S_conn_fan_out), 1u);
 	peer_has(*wires()[0], last_on_first());
 }
@@ -616,20 +599,22 @@ TEST_F(PathFan, APowerOfTwoIsUsed)
 TEST_F(PathFan, PortsSpreadEvenly)
 {
 	send(5000);
-	conn().n_paths.store(8);
+	spread_over(8);
 	for (unsigned int step : {1u, 2u, 8u, 64u}) {
 		std::array<unsigned int, 8> n = {};
 
 		for (unsigned int i = 0; i < 64; i++)
-			n[conn().index_for(4000, static_cast<uint16_t>(5000 + i * step))]++;
+			n[conn().fan.index_for(4000, static_cast<uint16_t>(5000 + i * step))]++;
 		for (unsigned int have : n)
 			EXPECT_LE(have, 16u) << "step " << step;
 	}
-	conn().n_paths.store(1);
 
 	rds_conn back(conn().net, conn().trans, peer, a1, 0, 0);
 
-	EXPECT_NE(back.by_sport, conn().by_sport);
+	(back.fan.*reach(fan_n_paths())).store(8);
+	for (uint16_t port : {1, 2, 5000, 5001, 65535})
+		EXPECT_EQ(back.fan.index_for(port, 4000), conn().fan.index_for(4000, port));
+	spread_over(1);
 }
 
 /* A peer that has one path gets one, however full that is. */
@@ -645,8 +630,8 @@ TEST_F(PathFan, APeerWithOnePathGetsOne)
 		rds_path_writable(wires()[0]->path);
 		sim::run_ready();
 	}
-	EXPECT_EQ(conn().n_paths.load(), 1u);
-	EXPECT_EQ(conn().gated.load(), 0u);
+	EXPECT_EQ(conn().fan.n_paths(), 1u);
+	EXPECT_FALSE(conn().fan.is_gated());
 	EXPECT_EQ(net->stat(RDS_S_conn_fan_out), 0u);
 	peer_has(*wires()[0], last_on_first());
 }
@@ -658,7 +643,7 @@ TEST_F(PathFan, APlainPeerAgreesToOnePath)
 	up(*wires()[0]);
 	ASSERT_EQ(fake::arrive(wires()[0]->path, 1, 5000, 2, pattern(10)), 0);
 	sim::run_ready();
-	EXPECT_EQ(conn().agreed.load(), 1u);
+	EXPECT_EQ(conn().fan.agreed(), 1u);
 }
 
 /* The second time it takes as many as the first. */
@@ -668,7 +653,7 @@ TEST_F(PathFan, TheTimesWithoutRoomAreCountedAnew)
 	auto blocks = [&] {
 		uint32_t n = 0;
 
-		for (; conn().n_paths.load() == 1 && n < 2 * rds::kFanBlocks; n++) {
+		for (; conn().fan.n_paths() == 1 && n < 2 * rds::kFanBlocks; n++) {
 			wires()[0]->room = 1;
 			send(on_first);
 			wires()[0]->room = SIZE_MAX;
@@ -690,7 +675,7 @@ TEST_F(PathFan, TheTimesWithoutRoomAreCountedAnew)
 	sim::run_for(1000 * kMs);
 	up(*wires()[0]);
 	ASSERT_EQ(hello(*wires()[0], 2, 0, 78), RDS_RECV_SKIP);
-	ASSERT_EQ(conn().n_paths.load(), 1u);
+	ASSERT_EQ(conn().fan.n_paths(), 1u);
 	EXPECT_EQ(blocks(), rds::kFanBlocks);
 	peer_has(*wires()[0], last_on_first());
 }
@@ -702,14 +687,14 @@ TEST_F(PathFan, AFoldShutsNoGate)
 	up(*wires()[0]);
 	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
 	crowd();
-	ASSERT_EQ(conn().gated.load(), 1u);
+	ASSERT_TRUE(conn().fan.is_gated());
 	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
 	sim::run_for(1000 * kMs);
 	up(*wires()[0]);
 	ASSERT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
 	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
-	EXPECT_EQ(conn().n_paths.load(), 1u);
-	EXPECT_EQ(conn().gated.load(), 0u);
+	EXPECT_EQ(conn().fan.n_paths(), 1u);
+	EXPECT_FALSE(conn().fan.is_gated());
 }
 
 /* The last of the older ones has not left: all before it were delivered, and that is not enough. */
@@ -723,7 +708,7 @@ TEST_F(PathFan, TheLastOlderOneIsWaitedFor)
 	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
 	crowd();
 	peer_has(*wires()[0], last_on_first() - 1);
-	EXPECT_EQ(conn().gated.load(), 1u) << "it has left, and may be lost";
+	EXPECT_TRUE(conn().fan.is_gated()) << "it has left, and may be lost";
 
 	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
 	sim::run_for(1000 * kMs);
@@ -731,12 +716,12 @@ TEST_F(PathFan, TheLastOlderOneIsWaitedFor)
 	up(*wires()[0]);
 	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
 	send(third, 1);
-	EXPECT_EQ(conn().gated.load(), 1u) << "it has not left again";
+	EXPECT_TRUE(conn().fan.is_gated()) << "it has not left again";
 	wires()[0]->room = SIZE_MAX;
 	rds_path_writable(wires()[0]->path);
 	sim::run_ready();
 	peer_has(*wires()[0], last_on_first());
-	EXPECT_EQ(conn().gated.load(), 0u);
+	EXPECT_FALSE(conn().fan.is_gated());
 }
 
 /* The first breaks: the peer may be gone, and the others find out. */
@@ -764,8 +749,6 @@ TEST_F(PathFan, TheOthersAskWhenTheFirstBreaks)
 /* Messages that came to path 0 after that are none that the others wait for. */
 TEST_F(PathFan, TheGateIsForOlderOnes)
 {
-	uint16_t on_first = 5000;
-
 	send(5000);
 	up(*wires()[0]);
 	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
@@ -773,12 +756,10 @@ TEST_F(PathFan, TheGateIsForOlderOnes)
 
 	uint64_t last = last_on_first();
 
-	while (conn().index_for(4000, on_first))
-		on_first++;
-	send(on_first);
+	send(port_here(0));
 	ASSERT_EQ(last_on_first(), last + 1);
 	peer_has(*wires()[0], last);
-	EXPECT_EQ(conn().gated.load(), 0u);
+	EXPECT_FALSE(conn().fan.is_gated());
 }
 
 /* A path knows which it is. */

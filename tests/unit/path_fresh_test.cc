@@ -185,11 +185,17 @@ TEST_F(PathFresh, WhatTheLastOneAnsweredCountsNoMore)
 /* Counters of a path, for rds-info. */
 TEST_F(PathFresh, BeginningsAndEndsAreCounted)
 {
+	static uint64_t came_up;
+
+	host::on_state = [](const rds_path *, unsigned int, unsigned int to, unsigned int) {
+		if (to == static_cast<unsigned int>(rds::PathState::kUp))
+			came_up = sim::now_ns();
+	};
 	send();
 	bring_up();
 	EXPECT_EQ(path().dial().attempts(), 1u);
 	EXPECT_EQ(path().resets.load(), 0u);
-	EXPECT_EQ(path().up_ns.load(), sim::now_ns());
+	EXPECT_EQ(path().up_ns.load(), came_up);
 	EXPECT_EQ(net->stat(RDS_S_conn_reset), 0u);
 
 	uint64_t then = sim::now_ns();
@@ -199,6 +205,7 @@ TEST_F(PathFresh, BeginningsAndEndsAreCounted)
 	EXPECT_EQ(path().resets.load(), 1u);
 	EXPECT_EQ(net->stat(RDS_S_conn_reset), 1u);
 	EXPECT_GT(path().up_ns.load(), then);
+	EXPECT_EQ(path().up_ns.load(), came_up);
 	EXPECT_EQ(path().last_reason.load(), RDS_DROP_ERROR);
 }
 
@@ -264,7 +271,7 @@ TEST_F(PathFresh, SendingIsShown)
 	EXPECT_FALSE(path().sending());
 	wire().on_xmit = [&] {
 		during = path().sending();
-		rds_info_conns(
+		host::info_conns(
 			net->core(),
 			[](void *, const struct rds_conn_info *i) { EXPECT_EQ(i->flags, 1 | 4); },
 			nullptr);
@@ -316,22 +323,22 @@ TEST_F(PathFresh, ADeadConnectionTellsOfNoPorts)
 	send();
 	bring_up();
 	hello();
-	EXPECT_EQ(ports.told_by.load(), 1u);
+	EXPECT_EQ(ports.reporters.load(), 1u);
 	/* Nor do attempts to call it again. */
 	wire().connect_result = -111;
 	rds_path_drop(wire().path, RDS_DROP_ERROR);
 	sim::run_for(3000 * kMs);
 	ASSERT_GT(path().dial().attempts(), 2u);
-	EXPECT_EQ(ports.told_by.load(), 0u);
+	EXPECT_EQ(ports.reporters.load(), 0u);
 	wire().connect_result = 0;
 	sim::run_until([this] { return path().state() == PathState::kConnecting; }, 5000 * kMs);
 	bring_up();
 	hello();
-	EXPECT_EQ(ports.told_by.load(), 1u);
+	EXPECT_EQ(ports.reporters.load(), 1u);
 	ASSERT_EQ(fake::arrive(wire().path, 0, 0, 0, map, rds::wire::kCongBitmap), 0);
 	ASSERT_TRUE(ports.test(to.port));
 	rds_transport_net_exit(net->core(), fake::ops());
-	EXPECT_EQ(ports.told_by.load(), 0u);
+	EXPECT_EQ(ports.reporters.load(), 0u);
 	EXPECT_FALSE(ports.test(to.port));
 }
 

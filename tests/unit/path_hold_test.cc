@@ -2,10 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "fixture.h"
-#include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/socket.h"
+#include "fan_fixture.h"
 
 namespace
 {
@@ -97,7 +94,7 @@ protected:
 	{
 		unsigned int count = 0;
 
-		rds_info_messages(
+		host::info_messages(
 			net->core(), q,
 			[](void *arg, const struct rds_msg_info *) {
 				++*static_cast<unsigned int *>(arg);
@@ -331,11 +328,11 @@ TEST_F(PathHold, NothingStepsAsideWhileTheFirstIsEmptied)
 {
 	fill_up();
 	ASSERT_EQ(send(*s, 5), 0);
-	wire().path->conn.gated.store(true);
+	(wire().path->conn.fan.*reach(fan_gated())).store(true);
 	peer_map({5});
 	open_up();
 	EXPECT_EQ(said(), "9:1 5:2 ");
-	wire().path->conn.gated.store(false);
+	(wire().path->conn.fan.*reach(fan_gated())).store(false);
 }
 
 /* A path that waits for somebody is not idle. */

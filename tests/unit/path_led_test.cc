@@ -71,13 +71,11 @@ TEST_F(PathLed, ItCallsBehindTheFirst)
 	up(first());
 	ASSERT_EQ(first().path->peer(), rds::Peer::kUnknown);
 	expect_silence();
-	for (bool wanted : {true, false}) {
-		/* Its peer is known from here on. */
-		ASSERT_EQ(hello(first(), 8, 0), RDS_RECV_SKIP);
-		wanted ? conn().fold_wanted.store(true) : conn().folding.store(1);
-		expect_silence();
-		wanted ? conn().fold_wanted.store(false) : conn().folding.store(0);
-	}
+	/* Its peer is known from here on. */
+	ASSERT_EQ(hello(first(), 8, 0), RDS_RECV_SKIP);
+	set_folding(true);
+	expect_silence();
+	set_folding(false);
 	third().path->post(rds::kEvWant);
 	sim::run_ready();
 	EXPECT_EQ(third().path->state(), PathState::kConnecting);

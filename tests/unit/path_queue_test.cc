@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/socket.h"
+#include "net/rds/socket/socket.h"
 
 namespace
 {
@@ -40,7 +40,7 @@ unsigned int count(host::Net &net, enum rds_info_queue q)
 {
 	unsigned int n = 0;
 
-	rds_info_messages(
+	host::info_messages(
 		net.core(), q,
 		[](void *arg, const struct rds_msg_info *) { ++*static_cast<unsigned int *>(arg); },
 		&n);
@@ -180,6 +180,45 @@ TEST_F(PathQueue, CancelDuringXmitLosesOnlyTheSocket)
 		ASSERT_EQ(s->core()->snd_space.bytes(), 0u);
 		ASSERT_EQ(s->core()->snd_space.mem().used(), 0u);
 	}
+}
+
+/* Two sockets' messages in one queue, more than one hold of its lock looks at: each that is taken
+ * back is the right one, and an info sees all, while acks come and the transport goes on. */
+TEST_F(PathQueue, CancelsBesideAnotherInAQueueThatIsLong)
+{
+	constexpr unsigned int kMany = 3 * rds::kQueueStep + 1;
+	auto other = std::make_unique<host::Socket>(*net);
+
+	ASSERT_EQ(other->bind(endpoint(host::addr4(1), 7)), 0);
+	for (unsigned int i = 0; i < kMany; i++) {
+		send(i);
+		ASSERT_EQ(other->send(to, pattern(100, i)), 0);
+	}
+	EXPECT_EQ(count(*net, RDS_QUEUE_SEND), 2 * kMany);
+	rds_socket_cancel(s->core(), &to);
+	EXPECT_EQ(count(*net, RDS_QUEUE_SEND), kMany);
+	EXPECT_EQ(net->stat(RDS_S_send_cancelled), kMany);
+	EXPECT_TRUE(s->core()->snd_space.empty());
+	bring_up();
+	EXPECT_EQ(count(*net, RDS_QUEUE_RETRANS), kMany);
+	for (unsigned int seed = 0; seed < 50; seed++) {
+		sim::options().preempt_per_1000 = 100;
+		sim::spawn("send", [&] {
+			for (unsigned int i = 0; i < kMany; i++)
+				(void)s->send(to, pattern(100, i));
+		});
+		sim::spawn("acks", [&] {
+			for (unsigned int i = 0; i < 20; i++)
+				rds_path_acked(wire().path, wire().sent.size());
+		});
+		sim::spawn("info", [&] { (void)count(*net, RDS_QUEUE_RETRANS); });
+		sim::spawn("cancel", [&] { rds_socket_cancel(s->core(), nullptr); });
+		sim::run_ready();
+		rds_socket_cancel(s->core(), nullptr);
+		ASSERT_TRUE(s->core()->snd_space.empty());
+	}
+	other.reset();
+	EXPECT_EQ(count(*net, RDS_QUEUE_RETRANS), 0u);
 }
 
 /* Under COALESCE a stream of small messages goes out in few calls, and never late. */

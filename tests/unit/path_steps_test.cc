@@ -72,6 +72,23 @@ TEST_F(PathSteps, AProbeIsOneConnectionsOwn)
 	EXPECT_EQ(probes(), 0u);
 }
 
+/* One of ours takes an end in order for one of a peer with nothing left to say, and may forget it:
+ * one that has not spoken on this connection gets a reset, too.  It may be mainline's if it never
+ * was one of ours: that gets nothing again, and is read to its end. */
+TEST_F(PathSteps, ASettingResetsOneOfOursThatHasNotSpoken)
+{
+	send();
+	bring_up();
+	drop(RDS_DROP_ADMIN);
+	EXPECT_EQ(path().state(), PathState::kDisconnecting) << "nobody knows who it is";
+	drop(RDS_DROP_ERROR);
+	used();
+	reconnect();
+	ASSERT_EQ(path().peer(), rds::Peer::kUnknown);
+	drop(RDS_DROP_ADMIN);
+	EXPECT_NE(path().state(), PathState::kDisconnecting);
+}
+
 /* A sender in the midst of his batches stops when the connection is about to end. */
 TEST_F(PathSteps, WhoSendsStopsAtTheEnd)
 {

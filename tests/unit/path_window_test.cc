@@ -2,7 +2,7 @@
 /* Small messages that wait for company (path_queue.cc): exactly how long, and for how much. */
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/socket.h"
+#include "net/rds/socket/socket.h"
 
 namespace
 {

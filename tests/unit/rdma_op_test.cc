@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "net/rds/net.h"
 #include "net/rds/rdma.h"
-#include "net/rds/socket.h"
+#include "net/rds/socket/socket.h"
 #include "pages.h"
 
 namespace
@@ -419,7 +419,7 @@ TEST_F(RdmaOp, WhatIsWrongWithOne)
 	EXPECT_EQ(send_op(a), kEinval);
 	a = write_op(1);
 	local.bytes = (1 << 20) + 1;
-	EXPECT_EQ(send_op(a), kEmsgsize);
+	EXPECT_EQ(send_op(a), kEinval);
 	a = write_op(1);
 	local.bytes = a.remote_bytes = 1 << 20;
 	EXPECT_EQ(send_op(a), kEfault) << "so much may be, but is not there";

@@ -2,9 +2,9 @@
 /* Regions of memory: registered, named by cookies, used by peers, freed. */
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/path.h"
+#include "net/rds/path/path.h"
 #include "net/rds/rdma.h"
-#include "net/rds/socket.h"
+#include "net/rds/socket/socket.h"
 #include "pages.h"
 
 namespace

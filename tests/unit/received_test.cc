@@ -3,7 +3,7 @@
  * received_test.cc: what came and what the peer was told of it, without path, timer and wire.
  */
 #include "fixture.h"
-#include "net/rds/received.h"
+#include "net/rds/path/received.h"
 
 namespace
 {
@@ -159,12 +159,12 @@ TEST_F(ReceivedTest, AHeaderThatLeavesTells)
 	meet();
 	r.add(9, false);
 	r.fall_due();
-	EXPECT_FALSE(r.is_told());
+	EXPECT_FALSE(r.all_acked());
 	EXPECT_EQ(take(), 9u);
 	EXPECT_FALSE(r.is_due());
-	EXPECT_FALSE(r.is_told()) << "it has not left";
+	EXPECT_FALSE(r.all_acked()) << "it has not left";
 	r.settle(batch, true);
-	EXPECT_TRUE(r.is_told());
+	EXPECT_TRUE(r.all_acked());
 }
 
 TEST_F(ReceivedTest, AHeaderThatStaysTellsNothing)
@@ -175,7 +175,7 @@ TEST_F(ReceivedTest, AHeaderThatStaysTellsNothing)
 	take();
 	r.settle(batch, false);
 	EXPECT_TRUE(r.is_due());
-	EXPECT_FALSE(r.is_told());
+	EXPECT_FALSE(r.all_acked());
 
 	/* It was not due: nor is it now. */
 	EXPECT_TRUE(r.take_due());
@@ -192,7 +192,7 @@ TEST_F(ReceivedTest, AMessageHalfSentCarriesNone)
 	EXPECT_EQ(take(false), 0u);
 	EXPECT_TRUE(r.is_due());
 	r.settle(batch, true);
-	EXPECT_FALSE(r.is_told());
+	EXPECT_FALSE(r.all_acked());
 }
 
 TEST_F(ReceivedTest, NothingCameIsNoNumber)
@@ -200,13 +200,13 @@ TEST_F(ReceivedTest, NothingCameIsNoNumber)
 	meet();
 	EXPECT_EQ(take(), 0u);
 	r.settle(batch, true);
-	EXPECT_TRUE(r.is_told());
+	EXPECT_TRUE(r.all_acked());
 	/* Number 0 is one. */
 	r.add(0, false);
-	EXPECT_FALSE(r.is_told());
+	EXPECT_FALSE(r.all_acked());
 	EXPECT_EQ(take(), 0u);
 	r.settle(batch, true);
-	EXPECT_TRUE(r.is_told());
+	EXPECT_TRUE(r.all_acked());
 }
 
 } // namespace

@@ -5,8 +5,8 @@
  */
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path.h"
+#include "net/rds/socket/socket.h"
 
 namespace
 {

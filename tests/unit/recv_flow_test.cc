@@ -2,7 +2,7 @@
 /* One numbered flow (recv_query.h), at the bounds of what it follows; and who has which. */
 #include "fixture.h"
 #include "net/rds/hash.h"
-#include "net/rds/recv_query.h"
+#include "net/rds/socket/recv_query.h"
 
 namespace
 {

@@ -6,9 +6,9 @@
 
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/path.h"
-#include "net/rds/recv_query.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path.h"
+#include "net/rds/socket/recv_query.h"
+#include "net/rds/socket/socket.h"
 
 namespace
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <random>
+#include <set>
 #include <vector>
 
 #include "fixture.h"
-#include "net/rds/send_queue.h"
+#include "net/rds/path/send_queue.h"
 
 namespace
 {
@@ -349,6 +350,114 @@ TEST_F(QueueStories, TheAccountIsRight)
 			drop();
 		}
 	}
+}
+
+/* Walks that stop between any two messages, in the same stories.  Numbers tell messages apart. */
+class QueueWalks : public QueueStories
+{
+protected:
+	struct Walker {
+		SendQueue::Walk walk;
+		bool begun = false, over = false;
+		std::set<uint64_t> there, met; /* all the time; and already */
+	};
+
+	std::set<uint64_t> numbered() const
+	{
+		std::set<uint64_t> all;
+
+		for (uint64_t n : numbers())
+			if (n)
+				all.insert(n);
+		return all;
+	}
+	/* Up to @most messages; each at most once, and at the end all that were there. */
+	void look(Walker &w, unsigned int most)
+	{
+		for (unsigned int i = 0; i < most && !w.over; i++) {
+			Message *m = q->step(w.walk);
+
+			w.over = !m;
+			if (m && number(*m)) {
+				EXPECT_TRUE(w.met.insert(number(*m)).second) << number(*m);
+			}
+		}
+		for (uint64_t n : w.over ? w.there : std::set<uint64_t>()) {
+			EXPECT_TRUE(w.met.contains(n)) << n;
+		}
+	}
+	/* Messages that left the queue are not missed. */
+	void forget(Walker &w)
+	{
+		std::set<uint64_t> now = numbered();
+
+		std::erase_if(w.there, [&](uint64_t n) { return !now.contains(n); });
+	}
+	void play()
+	{
+		Walker w[3];
+
+		for (unsigned int i = 0; i < 100 && !HasFailure(); i++) {
+			Walker &one = w[rng() % 3];
+
+			if (!one.begun)
+				one.there = numbered();
+			one.begun = true;
+			look(one, 1 + rng() % 3);
+			act();
+			check();
+			for (Walker &each : w)
+				forget(each);
+			drop();
+		}
+		for (Walker &each : w)
+			if (each.begun && !each.over)
+				q->stop(each.walk);
+	}
+};
+
+TEST_F(QueueWalks, MeetAllThatStays)
+{
+	for (unsigned int seed = 1; seed <= 500 && !HasFailure(); seed++) {
+		SCOPED_TRACE("story " + std::to_string(seed));
+		rng.seed(seed);
+		play();
+	}
+}
+
+/* A message that steps aside and comes back, to any place behind those that the walk has met. */
+TEST_F(Queue, AWalkMeetsAMessageThatCameBack)
+{
+	SendQueue::Walk w;
+	Message *first = append(), *second = append(), *third = append();
+
+	EXPECT_EQ(q->step(w), first);
+	q->remove(second);
+	q->remove(third);
+	q->append(second);
+	EXPECT_EQ(q->step(w), second) << "the walk stood at the end";
+	q->append(third);
+	EXPECT_EQ(q->step(w), third);
+	EXPECT_EQ(q->step(w), nullptr);
+}
+
+/* A queue that is taken over brings nothing that was met there; the other walk ends. */
+TEST_F(Queue, WalksGoOnWhenAQueueIsTakenOver)
+{
+	SendQueue from(1);
+	SendQueue::Walk mine, its;
+	Message *first = append(), *moved[2] = {make(), make()};
+
+	for (Message *m : moved)
+		from.append(m);
+	EXPECT_EQ(q->step(mine), first);
+	EXPECT_EQ(from.step(its), moved[0]);
+	q->take_over(
+		from, kFirst + 1, [](const Message &) { return false; }, done);
+	EXPECT_EQ(from.step(its), nullptr);
+	for (Message *m : moved)
+		EXPECT_EQ(q->step(mine), m);
+	EXPECT_EQ(q->step(mine), nullptr);
 }
 
 } // namespace

@@ -4,7 +4,7 @@
 
 #include "fixture.h"
 #include "net/rds/net.h"
-#include "net/rds/socket.h"
+#include "net/rds/socket/socket.h"
 
 namespace
 {

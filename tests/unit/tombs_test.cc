@@ -2,7 +2,7 @@
 #include <unordered_map>
 
 #include "fixture.h"
-#include "net/rds/tombs.h"
+#include "net/rds/conn/tombs.h"
 
 namespace
 {
@@ -62,7 +62,7 @@ TEST_F(TombsTest, KeepsTheNumbersOfEachPath)
 	EXPECT_EQ(recall(key(9)), 20u) << "the last word counts";
 }
 
-/* A path that parts says nothing of one that its connection never had. */
+/* A path that drains says nothing of one that its connection never had. */
 TEST_F(TombsTest, ForgetsPathByPath)
 {
 	ASSERT_TRUE(remember(key(9), 0, 17, 77));

@@ -9,9 +9,9 @@
 #include "fan_fixture.h"
 #include "net/rds/net.h"
 #include "net/rds/order.h"
-#include "net/rds/path.h"
-#include "net/rds/recv_query.h"
-#include "net/rds/socket.h"
+#include "net/rds/path/path_walk.h"
+#include "net/rds/socket/recv_query.h"
+#include "net/rds/socket/socket.h"
 
 namespace
 {
@@ -195,7 +195,7 @@ TEST_F(Wraps, VersionsOfAMap)
 
 	ASSERT_TRUE(map.ensure_bits(RDS_MAY_SLEEP).ok());
 	map.version_.store(~0u - 3);
-	path().cong_sent_ = ~0u - 3;
+	path().cong_sent_.store(~0u - 3);
 	told = maps();
 	for (uint16_t port : {1, 2, 3, 4, 5, 6, 7, 8}) {
 		ASSERT_TRUE(map.set(port));
@@ -203,7 +203,7 @@ TEST_F(Wraps, VersionsOfAMap)
 		rds::CongTable::local_changed(*net->core(), map, port, true);
 		EXPECT_EQ(maps(), told + bits);
 		rds_path_writable(wire().path);
-		path().post(rds::kEvSend);
+		path().kick();
 		EXPECT_EQ(maps(), told + bits) << "and not once more";
 	}
 	EXPECT_LT(map.version(), 10u) << "the version has not wrapped";

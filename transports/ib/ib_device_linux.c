@@ -191,14 +191,14 @@ struct rds_ib_dev *rds_ib_dev_get(struct rds_os_net *os, const struct rds_addr *
 		return dev;
 	id = rds_ib_bound(os, addr, scope);
 	if (IS_ERR(id))
-		return NULL;
+		return PTR_ERR(id) == -ENOMEM ? ERR_CAST(id) : ERR_PTR(-ENODEV);
 	spin_lock_bh(&rds_ib_devs_lock);
 	dev = id->device ? rds_ib_dev_find(id->device) : NULL;
 	if (dev)
 		refcount_inc(&dev->users); /* of the list, so it is not being removed */
 	spin_unlock_bh(&rds_ib_devs_lock);
 	rdma_destroy_id(id);
-	return dev;
+	return dev ?: ERR_PTR(-ENODEV);
 }
 
 void rds_ib_each_path(void (*fn)(void *arg, struct rds_ib_path *tp), void *arg)

@@ -416,12 +416,17 @@ void rds_ib_link_retry(struct rds_ib_link *l)
 /*
  * The last credit is not for this.  But a peer of which nothing comes may be gone, and our credits
  * with it; if it is not, its adapter lets the frame wait for a buffer.
+ *
+ * Before the first frame of a peer that speaks first we may not ask.  It comes at once, or the peer
+ * is gone.
  */
 void rds_ib_link_keepalive(struct rds_ib_link *l)
 {
 	bool may = !l->p.flow || l->credits > 1 || l->deaf;
 
-	if (l->quiet && may && post_own(*l))
+	if (l->state == RDS_IB_LINK_IDLE && l->p.hears_first && l->deaf)
+		rds_ib_link_broken(l, RDS_DROP_ERROR);
+	else if (l->quiet && may && post_own(*l))
 		rds_ib_hw_count(l->hw, RDS_IB_LINK_tx_keepalive);
 	l->quiet = l->deaf = 1;
 }

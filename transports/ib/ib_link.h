@@ -151,8 +151,9 @@ void rds_ib_link_arrived(struct rds_ib_link *l);
 void rds_ib_link_settle(struct rds_ib_link *l, enum rds_ctx ctx);
 /* ops->recv_retry. */
 void rds_ib_link_retry(struct rds_ib_link *l);
-/* Every few seconds while open: sends an empty frame if nothing was sent since, so that the adapter
- * notices a dead peer. */
+/* Every few seconds once it is up: sends an empty frame if nothing was sent since, so that the
+ * adapter notices a dead peer.  A peer that has to speak first, and does not until the second time,
+ * is one. */
 void rds_ib_link_keepalive(struct rds_ib_link *l);
 /* The adapter says that it is broken, or the peer ended it: the core hears @why once. */
 void rds_ib_link_broken(struct rds_ib_link *l, enum rds_drop_reason why);

@@ -303,7 +303,8 @@ bool rds_ib_is_ours(const struct ib_device *ibdev);
 /* Ties @tp to the adapter: false when that is not ours, or going. */
 bool rds_ib_dev_attach(struct rds_ib_path *tp, struct ib_device *ibdev);
 void rds_ib_dev_detach(struct rds_ib_path *tp);
-/* The adapter that has @addr; NULL: none of ours.  It stays until _put().  Process. */
+/* The adapter that has @addr; ERR_PTR(-ENODEV): none of ours; or (-ENOMEM).  It stays until _put().
+ * Process. */
 struct rds_ib_dev *rds_ib_dev_get(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
 void rds_ib_dev_put(struct rds_ib_dev *dev);
 /* Calls @fn for each path with a queue pair; it may not sleep. */

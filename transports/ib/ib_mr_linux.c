@@ -279,8 +279,8 @@ int rds_ib_mr_get(struct rds_os_net *os, const struct rds_addr *laddr, u32 scope
 	struct rds_ib_mr *mr;
 	int err;
 
-	if (!dev)
-		return -ENODEV;
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
 	mrs = dev->mrs;
 	mr = rds_ib_mr_for(mrs, pages->sgt.orig_nents);
 	err = PTR_ERR_OR_ZERO(mr);
@@ -358,7 +358,7 @@ void rds_ib_mr_flush(struct rds_os_net *os, const struct rds_addr *laddr, u32 sc
 {
 	struct rds_ib_dev *dev = rds_ib_dev_get(os, laddr, scope);
 
-	if (!dev)
+	if (IS_ERR(dev))
 		return;
 	rds_ib_mrs_flush(dev->mrs);
 	rds_ib_dev_put(dev);

@@ -32,7 +32,7 @@ unsigned int rds_ib_atomics(struct rds_os_net *os, const struct rds_addr *laddr,
 	struct rds_ib_dev *dev = rds_ib_dev_get(os, laddr, scope);
 	unsigned int has = 0;
 
-	if (dev) {
+	if (!IS_ERR(dev)) {
 		has = rds_ib_atomics_of(dev->ibdev);
 		rds_ib_dev_put(dev);
 	}

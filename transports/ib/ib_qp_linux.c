@@ -151,6 +151,17 @@ static int rds_ib_cq_create(struct rds_ib_path *tp)
 	return ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
 }
 
+/* The rings are as large as the settings say, if the adapter can do that. */
+static void rds_ib_size_rings(struct rds_ib_path *tp)
+{
+	const struct ib_device_attr *can = &tp->dev->ibdev->attrs;
+	int most = min(can->max_qp_wr, can->max_cqe / 2 - 1);
+
+	tp->send_wr = rds_ib_ring(READ_ONCE(rds_ib_max_send_wr),
+				  rds_ib_op_limits(tp) + RDS_IB_OP_SPARE, most);
+	tp->recv_wr = rds_ib_ring(READ_ONCE(rds_ib_max_recv_wr), 4, most);
+}
+
 int rds_ib_qp_create(struct rds_ib_path *tp)
 {
 	const bool iwarp = rdma_protocol_iwarp(tp->id->device, tp->id->port_num);
@@ -168,14 +179,11 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
-	int most, err;
+	int err;
 
 	if (!rds_ib_dev_attach(tp, tp->id->device))
 		return -ENODEV;
-	most = min(tp->dev->ibdev->attrs.max_qp_wr, tp->dev->ibdev->attrs.max_cqe / 2 - 1);
-	tp->send_wr = rds_ib_ring(READ_ONCE(rds_ib_max_send_wr),
-				  rds_ib_op_limits(tp) + RDS_IB_OP_SPARE, most);
-	tp->recv_wr = rds_ib_ring(READ_ONCE(rds_ib_max_recv_wr), 4, most);
+	rds_ib_size_rings(tp);
 	params.send_wr = tp->send_wr;
 	params.recv_wr = tp->recv_wr;
 	tp->still = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "loop.h"
 
+#include "../../net/rds/bug.h"
 #include "../../net/rds/limits.h"
 #include "../../net/rds/lock.h"
 #include "../../net/rds/ref.h"
@@ -34,9 +35,24 @@ void *path_alloc(struct rds_path *path)
 	return w;
 }
 
+void close(void *tp)
+{
+	auto *w = static_cast<Wire *>(tp);
+
+	if (w->reverse_conn)
+		rds_conn_put(w->reverse_conn);
+	w->reverse_conn = nullptr;
+	w->reverse = nullptr;
+	w->delivered = 0;
+}
+
 void path_free(void *tp)
 {
-	destroy(static_cast<Wire *>(tp));
+	auto *w = static_cast<Wire *>(tp);
+
+	if (bug_on(w->reverse_conn, "a path of loopback is freed that is connected"))
+		close(tp);
+	destroy(w);
 }
 
 int initiates(const void *)
@@ -58,17 +74,6 @@ void discard(void *)
 void shutdown(void *tp)
 {
 	rds_path_drained(static_cast<Wire *>(tp)->path);
-}
-
-void close(void *tp)
-{
-	auto *w = static_cast<Wire *>(tp);
-
-	if (w->reverse_conn)
-		rds_conn_put(w->reverse_conn);
-	w->reverse_conn = nullptr;
-	w->reverse = nullptr;
-	w->delivered = 0;
 }
 
 /* Whole messages only: what the receiver has no room for is offered again from its first byte. */
@@ -138,6 +143,8 @@ int connect(void *tp)
 	auto *w = static_cast<Wire *>(tp);
 	int bad = 0;
 
+	if (bug_on(w->reverse_conn, "a path of loopback is connected twice"))
+		close(tp);
 	w->reverse_conn = rds_conn_get(rds_path_net(w->path), &ops, rds_path_faddr(w->path),
 				       rds_path_laddr(w->path), rds_path_scope(w->path), 0, &bad);
 	if (!w->reverse_conn)

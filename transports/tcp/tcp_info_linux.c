@@ -20,7 +20,8 @@ static void rds_tcp_info_v4(struct rds_info_buf *b, const struct rds_tcp_path *t
 		.last_seen_una = READ_ONCE(tcp->snd_una),
 	};
 
-	rds_info_add(b, &i);
+	if (rds_addr_is_v4(rds_path_faddr(tp->path)))
+		rds_info_add(b, &i);
 }
 
 static void rds_tcp_info_v6(struct rds_info_buf *b, const struct rds_tcp_path *tp)
@@ -42,29 +43,29 @@ static void rds_tcp_info_v6(struct rds_info_buf *b, const struct rds_tcp_path *t
 	rds_info_add(b, &i);
 }
 
-/* Snapshots without the sockets' locks: numbers may be a moment apart.  A socket that is on the
- * list is not released before it has left it. */
-static void rds_tcp_info_socks(struct net *net, struct rds_info_buf *b)
+/* Snapshots without the sockets' locks: numbers may be a moment apart. */
+static void rds_tcp_info_all(struct net *net, struct rds_info_buf *b,
+			     void (*add)(struct rds_info_buf *b, const struct rds_tcp_path *tp))
 {
-	struct rds_tcp_net *tn = rds_tcp_net_of(net);
+	struct klist_iter i;
 	struct rds_tcp_path *tp;
 
-	spin_lock_bh(&tn->lock);
-	list_for_each_entry(tp, &tn->socks, link)
-		if (rds_addr_is_v4(rds_path_faddr(tp->path)))
-			rds_tcp_info_v4(b, tp);
-	spin_unlock_bh(&tn->lock);
+	klist_iter_init(&rds_tcp_net_of(net)->socks, &i);
+	while ((tp = rds_tcp_next_sock(&i))) {
+		add(b, tp);
+		cond_resched();
+	}
+	klist_iter_exit(&i);
+}
+
+static void rds_tcp_info_socks(struct net *net, struct rds_info_buf *b)
+{
+	rds_tcp_info_all(net, b, rds_tcp_info_v4);
 }
 
 static void rds_tcp_info_socks6(struct net *net, struct rds_info_buf *b)
 {
-	struct rds_tcp_net *tn = rds_tcp_net_of(net);
-	struct rds_tcp_path *tp;
-
-	spin_lock_bh(&tn->lock);
-	list_for_each_entry(tp, &tn->socks, link)
-		rds_tcp_info_v6(b, tp);
-	spin_unlock_bh(&tn->lock);
+	rds_tcp_info_all(net, b, rds_tcp_info_v6);
 }
 
 int rds_tcp_info_start(void)

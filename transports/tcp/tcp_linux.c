@@ -83,8 +83,7 @@ static int __net_init rds_tcp_net_init(struct net *net)
 	int err;
 
 	tn->net = net;
-	spin_lock_init(&tn->lock);
-	INIT_LIST_HEAD(&tn->socks);
+	klist_init(&tn->socks, NULL, NULL);
 	tn->counters = alloc_percpu(struct rds_tcp_counters);
 	if (!tn->counters)
 		return -ENOMEM;

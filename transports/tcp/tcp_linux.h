@@ -19,9 +19,10 @@
  * other. sk_user_data and the callback pointers change under it and sk_callback_lock.  So once
  * close() has taken the lock, put the old callbacks back and cleared sk_user_data, no callback of
  * ours runs on that socket or ever will: one that had begun has ended, a later one is the
- * kernel's. rds_tcp_net.lock (the list of sockets) is taken inside a socket's lock; the core's
- * locks are inside of both.  rds_tcp_net.tuning is outside of all: held for reading by who takes a
- * socket or gives it away, for writing by a sysctl that walks the list and needs sockets to stay.
+ * kernel's.  The core's locks are inside of it.  rds_tcp_net.tuning is outside of all: held for
+ * reading by those that take a socket or give it away, for writing by a sysctl that walks over
+ * rds_tcp_net.socks and takes sockets' locks.  A walk without it takes none: a socket that is
+ * closed waits, locked, for the walk to leave it.
  *
  * Namespaces.  Our sockets hold no reference on theirs, or it could never end: the namespace's exit
  * closes them all.  Therefore a socket is never left to TCP to finish by itself: it is closed
@@ -30,6 +31,7 @@
 #ifndef RDS_TCP_LINUX_H
 #define RDS_TCP_LINUX_H
 
+#include <linux/klist.h>
 #include <linux/percpu.h>
 #include <linux/rwsem.h>
 #include <linux/tcp.h>
@@ -80,8 +82,7 @@ struct rds_tcp_net {
 	struct rds_tcp_counters __percpu *counters;
 	atomic_t paths; /* see RDS_TCP_MAX_NET_PATHS */
 
-	spinlock_t lock;	/* guards @socks; bh */
-	struct list_head socks; /* rds_tcp_path.link of every path with a socket */
+	struct klist socks; /* rds_tcp_path.link of every path with a socket */
 
 	/* The listener; NULL before start and after stop.  Changed under @tuning. */
 	struct socket *listener;
@@ -124,7 +125,7 @@ struct rds_tcp_path {
 	u64 acked;    /* acknowledged by the peer's TCP; may run ahead of @sent */
 
 	struct delayed_work nudge; /* see rds_tcp_xmit() */
-	struct list_head link;	   /* rds_tcp_net.socks */
+	struct klist_node link;	   /* rds_tcp_net.socks */
 	u32 attempt;		   /* ports tried so far, from anywhere on; worker */
 
 	/* The kernel's own callbacks. */
@@ -132,6 +133,14 @@ struct rds_tcp_path {
 	void (*plain_data_ready)(struct sock *sk);
 	void (*plain_write_space)(struct sock *sk);
 };
+
+/* The next of rds_tcp_net.socks; the socket stays until @i goes on.  Process. */
+static inline struct rds_tcp_path *rds_tcp_next_sock(struct klist_iter *i)
+{
+	struct klist_node *n = klist_next(i);
+
+	return n ? container_of(n, struct rds_tcp_path, link) : NULL;
+}
 
 /* Socket locked. */
 static inline void rds_tcp_enter(struct rds_tcp_path *tp, enum rds_tcp_phase phase)

@@ -87,9 +87,7 @@ static void rds_tcp_hook(struct rds_tcp_path *tp, struct socket *sock, enum rds_
 	sk->sk_data_ready = rds_tcp_data_ready;
 	sk->sk_write_space = rds_tcp_write_space;
 	write_unlock_bh(&sk->sk_callback_lock);
-	spin_lock_bh(&tp->tn->lock);
-	list_add_tail(&tp->link, &tp->tn->socks);
-	spin_unlock_bh(&tp->tn->lock);
+	klist_add_tail(&tp->link, &tp->tn->socks);
 }
 
 /* The other way.  When the socket is unlocked again, no callback of ours runs or ever will. */
@@ -97,9 +95,7 @@ static void rds_tcp_unhook(struct rds_tcp_path *tp)
 {
 	struct sock *sk = tp->sock->sk;
 
-	spin_lock_bh(&tp->tn->lock);
-	list_del_init(&tp->link);
-	spin_unlock_bh(&tp->tn->lock);
+	klist_remove(&tp->link); /* waits for readers of it */
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_state_change = tp->plain_state_change;
 	sk->sk_data_ready = tp->plain_data_ready;
@@ -128,7 +124,6 @@ void *rds_tcp_path_alloc(struct rds_path *path)
 	tp->attempt = get_random_u32();
 	rds_tcp_frame_init(&tp->frame, path);
 	INIT_DELAYED_WORK(&tp->nudge, rds_tcp_nudge);
-	INIT_LIST_HEAD(&tp->link);
 	return tp;
 full:
 	atomic_dec(&tn->paths);

@@ -37,7 +37,7 @@ static int rds_tcp_flags(bool more)
 }
 
 /* TCP answered @r to @want bytes; false: it took less, stop. */
-static bool rds_tcp_took(struct rds_tcp_push *p, long r, size_t want)
+static bool rds_tcp_advance(struct rds_tcp_push *p, long r, size_t want)
 {
 	if (r > 0)
 		p->sent += r;
@@ -58,7 +58,7 @@ static bool rds_tcp_flush(struct rds_tcp_push *p, bool more)
 	p->n = 0;
 	p->bytes = 0;
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, p->kv, n, want);
-	return rds_tcp_took(p, tcp_sendmsg_locked(p->sk, &msg, want), want);
+	return rds_tcp_advance(p, tcp_sendmsg_locked(p->sk, &msg, want), want);
 }
 
 /* Gathers the part of @len bytes at @base that begins @skip bytes into it. */
@@ -83,7 +83,7 @@ static bool rds_tcp_send_pages(struct rds_tcp_push *p, const struct rds_payload 
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, rds_payload_bvecs(payload),
 		      rds_payload_segs(payload), len);
 	iov_iter_advance(&msg.msg_iter, skip);
-	return rds_tcp_took(p, tcp_sendmsg_locked(p->sk, &msg, len - skip), len - skip);
+	return rds_tcp_advance(p, tcp_sendmsg_locked(p->sk, &msg, len - skip), len - skip);
 }
 #else
 /*
@@ -125,7 +125,7 @@ static bool rds_tcp_send_pages(struct rds_tcp_push *p, const struct rds_payload 
 			r = tcp_sendpage_locked(p->sk, page, off, n, flags);
 		else
 			r = sock_no_sendpage_locked(p->sk, page, off, n, flags);
-		if (!rds_tcp_took(p, r, n))
+		if (!rds_tcp_advance(p, r, n))
 			return false;
 		skip += n;
 		if (skip == bv->bv_len) {

@@ -120,13 +120,16 @@ bool rds_tcp_tune(struct rds_tcp_path *tp, struct socket *sock)
 /* Gives what was written to all sockets; tuning is held for writing, so they stay. */
 static void rds_tcp_tune_all(struct rds_tcp_net *tn)
 {
+	struct klist_iter i;
 	struct rds_tcp_path *tp;
 
 	if (tn->listener)
 		rds_tcp_tune_listener(tn, tn->listener);
-	list_for_each_entry(tp, &tn->socks, link)
+	klist_iter_init(&tn->socks, &i);
+	while ((tp = rds_tcp_next_sock(&i)))
 		if (!rds_tcp_tune(tp, tp->sock))
 			rds_path_drop(tp->path, RDS_DROP_ADMIN); /* a new one can have it */
+	klist_iter_exit(&i);
 }
 
 struct rds_tcp_range {

@@ -47,6 +47,9 @@ typedef uint64_t u64;
 #endif
 
 /* ---- what only has to be there ---- */
+struct xarray {
+	void *none;
+};
 struct list_head {
 	struct list_head *next, *prev;
 };

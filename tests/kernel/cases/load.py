@@ -115,6 +115,31 @@ REFUSED = [(name, value) for name, values in
             "tcp/rds_tcp_user_timeout_ms": "1 999 -1 90000000", "tcp/rds_tcp_dscp": "64 -1 x",
             "tcp/rds_tcp_congestion_control": "nonesuch"}.items()
            for value in values.split()]
+# The least and the most that each takes, and how it was.
+TAKEN = {"reconnect_delay_min_ms": "1000 1", "reconnect_delay_max_ms": "3600000 1 1000",
+         "tcp/rds_tcp_user_timeout_ms": "1000 86400000 0 30000", "tcp/rds_tcp_dscp": "1 63 0",
+         "tcp/rds_tcp_sndbuf": "SO_SNDBUF 1073741824 0",
+         "tcp/rds_tcp_rcvbuf": "SO_RCVBUF 1073741824 0"}
+BEYOND = {"tcp/rds_tcp_user_timeout_ms": (-1, 1), "tcp/rds_tcp_sndbuf": (-1, 1),
+          "tcp/rds_tcp_rcvbuf": (-1, 1)}
+
+
+def least_buffer(t, option):
+    """The bytes that the kernel makes of a buffer that is too small."""
+    return t.a.check("python3 -I -S -c 'import socket as s; i = s.socket(); "
+                     f"i.setsockopt(s.SOL_SOCKET, s.{option}, 1); "
+                     f"print(i.getsockopt(s.SOL_SOCKET, s.{option}))'").strip()
+
+
+def takes_no_more(t):
+    """Each setting takes its bounds, and nothing beyond them."""
+    for name, values in TAKEN.items():
+        values = [least_buffer(t, v) if v.startswith("SO_") else v for v in values.split()]
+        for value in values:
+            t.a.check(f"cd /proc/sys/net/rds && echo {value} >{name} && [ $(cat {name}) = {value} ]")
+        for bound, step in zip(values, BEYOND.get(name, ())):
+            rc, _ = t.a.run(f"echo {int(bound) + step} >/proc/sys/net/rds/{name}")
+            assert rc, f"{name} takes {int(bound) + step}"
 
 
 def settings_of(t):
@@ -129,6 +154,7 @@ def settings(t):
     for name, value in REFUSED:
         rc, _ = t.a.run(f"echo {value} >/proc/sys/net/rds/{name}")
         assert rc, f"{name} takes {value}"
+    takes_no_more(t)
     assert settings_of(t) == SETTINGS
     for name, alias, value in (("reconnect_max_delay_ms", "reconnect_delay_max_ms", "2000"),
                                ("reconnect_delay_min_ms", "reconnect_min_delay_ms", "50")):
@@ -139,11 +165,21 @@ def settings(t):
 
 @test(only="ours")
 def parameters(t):
-    """send_batch_count, as it is given; a batch has a message at least."""
+    """send_batch_count, as it is given; a batch has a message at least. Of max_paths only 1 to 8.
+    The listener takes both families, whatever the namespace says of new sockets."""
+    core, _, tcp = paths(t)
     for given, is_now in (("", "1024"), ("send_batch_count=7", "7"), ("send_batch_count=0", "1")):
         t.a.unload()
-        t.a.check(f"/run/busybox insmod {paths(t)[0]} {given}")
+        t.a.check(f"/run/busybox insmod {core} {given}")
         assert t.a.check("cat /sys/module/rds/parameters/send_batch_count").strip() == is_now
+    for paths_given, taken in ((0, False), (9, False), (8, True), (1, True)):
+        rc, _ = t.a.run(f"/run/busybox insmod {tcp} max_paths={paths_given} &&"
+                        " /run/busybox rmmod rds_tcp")
+        assert (rc == 0) == taken, f"max_paths={paths_given}: {rc}"
+    t.a.check(f"echo 1 >/proc/sys/net/ipv6/bindv6only && /run/busybox insmod {tcp} &&"
+              " echo 0 >/proc/sys/net/ipv6/bindv6only")
+    said = t.a.check("ss -Hltne 'sport = :16385'")
+    assert said.count("16385") == said.count("v6only:0") == 1, said
     t.a.unload()
 
 

@@ -113,6 +113,8 @@ def tracepoints(t):
     ping(t, t.a, X, Y, prefix=IN_X)
     traced(t, "rds_path_state", f"tcp ::ffff:{X} - ::ffff:{Y} path 0: down -> connecting, -")
     traced(t, "rds_path_state", f"tcp ::ffff:{X} - ::ffff:{Y} path 0: connecting -> up, -")
+    traced(t, "rds_path_event", f"::ffff:{X} - ::ffff:{Y} path 0: want in down -> connecting")
+    traced(t, "rds_path_event", f"::ffff:{X} - ::ffff:{Y} path 0: connected in connecting -> up")
     release(hold(t, IN_X, f"--bind {X} --to {Y} --port 4711 --messages 1 --length 77"))
     traced(t, "rds_drop", rf"-> \[::ffff:{Y}\]:4711 number [0-9]+, 77 bytes: recv_drop_no_sock")
     holder = hold(t, IN_Y, f"--bind {Y} --unread {UNREAD}")

@@ -22,8 +22,8 @@ def errnos(t):
     def play(side):
         with facts.wire(t):
             t.a.wait_until("! ip -6 addr show dev cable scope link tentative | grep -q inet6")
-            side.run(t.a, f"{t.prog('rds_errno')} --facts --local {facts.NEAR} --local6 {facts.NEAR6}"
-                     f" --link-local {LINK_LOCAL}%cable", 300)
+            side.run(t.a, f"{t.prog('rds_errno')} --facts --local {facts.NEAR}"
+                     f" --local6 {facts.NEAR6} --link-local {LINK_LOCAL}%cable", 300)
     parity.compare(t, play)
 
 

@@ -71,13 +71,18 @@ def modules(t):
     judge(t)
 
 
+def soft_roce(t):
+    """An adapter at 10.8.0.1."""
+    t.a.check("modprobe -a rdma_rxe rdma_cm && ip link add cable type veth peer name end &&"
+              " ip addr add 10.8.0.1/24 dev cable && ip link set cable up && ip link set end up &&"
+              " rdma link add rxe0 type rxe netdev cable")
+
+
 @test(timeout=300, modules="none")
 def adapter(t):
     """The same of rds_rdma, where there is an adapter, which comes later, too."""
     names = ("rds", "rds_rdma")
-    t.a.check("modprobe -a rdma_rxe rdma_cm && ip link add cable type veth peer name end &&"
-              " ip addr add 10.8.0.1/24 dev cable && ip link set cable up && ip link set end up &&"
-              " rdma link add rxe0 type rxe netdev cable")
+    soft_roce(t)
     for name in names:
         t.a.check(f"cp {t.modules_dir}/{name}.ko /run/")
     t.a.check("/run/busybox insmod /run/rds.ko")
@@ -85,6 +90,20 @@ def adapter(t):
     t.a.check("/run/busybox insmod /run/rds_rdma.ko && rdma link del rxe0 &&"
               " rdma link add rxe0 type rxe netdev cable && /run/busybox rmmod rds_rdma rds &&"
               " rdma link del rxe0 && ip link del cable")
+    judge(t)
+
+
+@test(timeout=300, modules="none")
+def regions(t):
+    """Memory regions are registered, and operations are asked for, without memory; nothing stays
+    pinned."""
+    soft_roce(t)
+    t.a.check(" && ".join(f"/run/busybox insmod {t.modules_dir}/{name}.ko"
+                          for name in ("rds", "rds_rdma")))
+    failnth(t, "--regions --local 10.8.0.1")
+    t.a.wait_until("awk '/^nr_foll_pin_acquired/ { a = $2 } /^nr_foll_pin_released/ { r = $2 }"
+                   " END { exit a != r }' /proc/vmstat")
+    t.a.check("rdma link del rxe0 && ip link del cable")
     judge(t)
 
 

@@ -200,6 +200,26 @@ void infoAddresses(int fd, int code)
 	}
 }
 
+/* A table of several pages: all of it at once, in room that is exact and in room that is larger. */
+void infoOfMany(const Address &host, int code)
+{
+	std::vector<Fd> many;
+
+	for (int i = 0; i < 700; ++i)
+		many.push_back(bindRds(host));
+	const Answer need = askInfo(many[0], code, nullptr, 0);
+	std::vector<char> large(need.length + 5 * 4096), exact(need.length);
+	same(askInfo(many[0], code, exact.data(), exact.size()).length, need.length, "exact");
+	for (const size_t room : {size_t(need.length), need.length + size_t(1), large.size()}) {
+		const Answer got = askInfo(many[0], code, large.data(), room);
+
+		want(got.each > 0, describe(got.each));
+		same(got.length, need.length, "length told");
+		want(got.length >= 700 * got.each, "some sockets are missing");
+		want(memcmp(large.data(), exact.data(), exact.size()) == 0, "other sockets");
+	}
+}
+
 template <typename Body>
 void one(Tap &tap, const std::string &name, const Body &body)
 {
@@ -254,6 +274,9 @@ void tables(Tap &tap, const Address &host)
 		one(tap, "info " + std::to_string(code) + ", addresses",
 		    [&] { infoAddresses(p.from, code); });
 	}
+	for (const int code : {RDS_INFO_SOCKETS, RDS6_INFO_SOCKETS})
+		one(tap, "info " + std::to_string(code) + ", of many",
+		    [&] { infoOfMany(host, code); });
 }
 
 } // namespace

@@ -22,7 +22,7 @@ long sendWith(const Address &any, const Control &control, size_t length = 1, int
 }
 
 /* Something that RDMA can work on: a buffer and one vector over it. */
-char target[4096];
+alignas(64) char target[4096];
 rds_iovec vectorOne = {reinterpret_cast<uintptr_t>(target), sizeof(target)};
 
 rds_rdma_args rdmaArgs(uint64_t nrLocal = 1, uint64_t remoteBytes = sizeof(target))
@@ -225,6 +225,12 @@ void addRdma(Table &table, const Address &any, const std::string &what)
 	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, vectorArgs(pieces, 1, 999)));
 	one("ARGS, a local vector over 1 MiB", "EINVAL",
 	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, vectorArgs(big, 1, 1 << 20)));
+	static rds_iovec many[1024];
+
+	for (rds_iovec &one : many)
+		one = {reinterpret_cast<uintptr_t>(target), 1};
+	one("ARGS, 1024 local vectors", "EOPNOTSUPP",
+	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS, vectorArgs(many, 1024, 1024)));
 	one("ARGS, local vectors that are nowhere", "EFAULT",
 	    Control().add(SOL_RDS, RDS_CMSG_RDMA_ARGS,
 			  vectorArgs(reinterpret_cast<const rds_iovec *>(16), 1, 1000)));
@@ -241,9 +247,14 @@ void addRdma(Table &table, const Address &any, const std::string &what)
 
 		one((name + ", 8 bytes").c_str(), "EINVAL",
 		    Control().add(SOL_RDS, type, uint64_t{1}));
-		one((name + ", odd address").c_str(), "EFAULT",
-		    Control().add(SOL_RDS, type,
-				  atomicArgs(reinterpret_cast<uintptr_t>(target) + 1)));
+		for (const int off : {1, 2, 4})
+			one((name + ", address of 8 and " + std::to_string(off)).c_str(), "EFAULT",
+			    Control().add(SOL_RDS, type,
+					  atomicArgs(reinterpret_cast<uintptr_t>(target) + off)));
+		for (const int off : {8, 16})
+			one((name + ", " + std::to_string(off) + " bytes on").c_str(), "EOPNOTSUPP",
+			    Control().add(SOL_RDS, type,
+					  atomicArgs(reinterpret_cast<uintptr_t>(target) + off)));
 		one((name + ", no RDMA here").c_str(), "EOPNOTSUPP",
 		    Control().add(SOL_RDS, type, atomicArgs()));
 	}

@@ -23,7 +23,7 @@ constexpr int mostAllocations = 20000;
 struct Options {
 	std::vector<std::string> modules;
 	std::string local = "127.0.0.1", remote = "127.0.0.1", netns;
-	bool sockets = false, namespaces = false;
+	bool sockets = false, regions = false, namespaces = false;
 };
 
 struct Count {
@@ -97,6 +97,13 @@ void runAll(const Options &options, Tap &tap)
 		for (const Scenario &one : socketScenarios(site))
 			run(one, &site, tap);
 	}
+	if (options.regions) {
+		const Site site = {"an adapter", Address::parse(options.local),
+				   Address::parse(options.local), ""};
+
+		for (const Scenario &one : regionScenarios())
+			run(one, &site, tap);
+	}
 	for (const std::string &path : options.modules)
 		run(moduleScenario(path), nullptr, tap);
 	/* Last: the thread does not come back from the namespaces it makes. */
@@ -115,6 +122,7 @@ int main(int argc, char **argv)
 	line.option("--local", options.local, "address of the first socket");
 	line.option("--remote", options.remote, "address of the second");
 	line.option("--netns", options.netns, "file of the network namespace of the second");
+	line.flag("--regions", options.regions, "memory regions of a socket at the local address");
 	line.flag("--namespaces", options.namespaces, "a network namespace is made");
 	line.option("--module", options.modules, "these modules are loaded, and unloaded");
 	return line.run(argc, argv, [&] {

@@ -42,6 +42,8 @@ struct Scenario {
 
 /* Everything that a socket does; `Pair::round` is different each time. */
 std::vector<Scenario> socketScenarios(const Site &site);
+/* Memory regions and operations of a socket that is bound to an adapter. */
+std::vector<Scenario> regionScenarios();
 /* A scenario that needs more than sockets: a network namespace comes and goes. */
 Scenario namespaceScenario();
 /* This module comes and goes. */

@@ -5,11 +5,12 @@
 #include "../lib/info.h"
 
 #include <linux/rds.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
 #include <linux/sockios.h>
 
-#include <cstdlib>
+#include <chrono>
 #include <cstring>
 #include <set>
 
@@ -91,15 +92,27 @@ void wholeNames(const Place &place)
 	want(whole(receiveSoon(pair.to).from, from), "recvmsg says more of the sender");
 }
 
-/* The trace that comes with a message after asking for these points. */
-rds_cmsg_rx_trace traceFor(const Place &place, const rds_rx_trace_so &wanted)
+int64_t nanoseconds()
+{
+	return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+constexpr int64_t unread = 5000000; /* ns that a traced message waits for its reader */
+
+/* The trace that comes with a message after asking for these points, and how long all took. */
+rds_cmsg_rx_trace traceFor(const Place &place, const rds_rx_trace_so &wanted, int64_t &took)
 {
 	Pair pair(place);
 
 	same(sys(setsockopt(pair.to, SOL_RDS, SO_RDS_MSG_RXPATH_LATENCY, &wanted, sizeof(wanted))),
 	     0, "RXPATH_LATENCY");
+	const int64_t began = nanoseconds();
 	pair.send("hello");
+	want(waitFor(pair.to, POLLIN), "nothing came");
+	for (const int64_t there = nanoseconds(); nanoseconds() < there + unread;)
+		;
 	const Received got = receiveSoon(pair.to);
+	took = nanoseconds() - began;
 	const ControlMessage *message = got.find(SOL_RDS, RDS_CMSG_RXPATH_LATENCY);
 	want(message, "no trace");
 	same(message->data.size(), sizeof(rds_cmsg_rx_trace), "size of the trace");
@@ -108,17 +121,21 @@ rds_cmsg_rx_trace traceFor(const Place &place, const rds_rx_trace_so &wanted)
 
 void rxTrace(const Place &place)
 {
-	const rds_cmsg_rx_trace all = traceFor(place, {3, {0, 1, 2}});
+	int64_t took;
+	const rds_cmsg_rx_trace all = traceFor(place, {3, {0, 1, 2}}, took);
 	same(all.rx_traces, 3, "points");
 	for (int i = 0; i < 3; ++i) {
 		same(all.rx_trace_pos[i], i, "position");
 		/* Mainline's loopback counts from the boot. Clocks of two CPUs may differ a little.
 		 */
 		const auto span = static_cast<int64_t>(all.rx_trace[i]);
-		want(!place.ours || std::llabs(span) < 60000000000,
-		     "a minute to receive a message");
+		want(!place.ours || (span > -unread && span < took), "longer than all took");
 	}
-	const rds_cmsg_rx_trace one = traceFor(place, {1, {2, 0, 0}});
+	want(!place.ours || static_cast<int64_t>(all.rx_trace[2]) > unread / 2,
+	     "it was not read at once");
+	const rds_cmsg_rx_trace one = traceFor(place, {1, {2, 0, 0}}, took);
+	want(!place.ours || static_cast<int64_t>(one.rx_trace[0]) > unread / 2,
+	     "of one point alone");
 	same(one.rx_traces, 1, "points");
 	same(one.rx_trace_pos[0], 2, "position");
 }

@@ -53,13 +53,7 @@ TEST_F(PathPairs, AHandleIsAdoptedOrDiscardedOnce)
 	struct rds_conn *c = nullptr;
 
 	every({.prepare = [&] { c = conn_to(99); },
-	       .one =
-		       [this] {
-			       path().post(rds::kEvDie);
-			       path().await_death();
-			       rds_rcu_sync();
-			       path().bury();
-		       },
+	       .one = [&] { c->kill(); },
 	       .other =
 		       [this] {
 			       sim::spawn("other's acceptor", [this] {
@@ -105,6 +99,82 @@ TEST_F(PathPairs, TheSenderOrTheWorkerConnectsAnew)
 				*/
 			       sim::run_for(rds::kOwedPauseNs / 2);
 			       return path().state() == rds::PathState::kConnecting;
+		       },
+	       .schedules = kSchedules});
+}
+
+/* The acceptor puts the handle in the slot and looks whether the connection retires; the worker
+ * says that it retires and looks into the slot.  One of both sees the other, so a call that came in
+ * time is answered. */
+TEST_F(PathPairs, ACallInTimeKeepsTheConnection)
+{
+	struct rds_conn *c = nullptr;
+	bool in_time = false;
+
+	every({.prepare =
+		       [&] {
+			       c = conn_to(99);
+			       in_time = false;
+			       c->life.hand_over(rds::Care::kIdle);
+		       },
+	       .one = [&] { c->wake_worker(); },
+	       .other =
+		       [&] {
+			       sim::spawn("other's acceptor", [&] {
+				       linger(100);
+				       in_time = path().accepted(&handle);
+			       });
+		       },
+	       .promise =
+		       [&] {
+			       sim::run_ready();
+
+			       const auto &calls = wire().calls;
+			       auto adopted = std::count(calls.begin(), calls.end(), "adopt");
+			       const bool dying = c->life.is_dying();
+
+			       rds_conn_put(c);
+			       return adopted + fake::discarded().size() == 1 &&
+				      in_time == (adopted == 1) && dying == !in_time;
+		       },
+	       .schedules = kSchedules});
+}
+
+/* The sender queues, and looks whether the connection retires, under the queue's lock; the worker
+ * says that it retires, and looks at the queue under that lock: the message goes, or another
+ * connection takes it. */
+TEST_F(PathPairs, AMessageInTimeKeepsTheConnection)
+{
+	struct rds_conn *c = nullptr;
+
+	every({.prepare =
+		       [&] {
+			       struct rds_addr far = host::addr4(99);
+
+			       c = conn_to(99);
+			       to = host::endpoint(far, 5000);
+			       c->life.hand_over(rds::Care::kIdle);
+		       },
+	       .one = [&] { c->wake_worker(); },
+	       .other =
+		       [&] {
+			       sim::spawn("other's sender", [&] {
+				       linger(100);
+				       EXPECT_EQ(s->send(to, pattern(10)), 0);
+			       });
+		       },
+	       .promise =
+		       [&] {
+			       sim::run_ready();
+
+			       rds::RcuReader rcu;
+			       rds::Conn *now = net->core()->conns.find(*fake::ops(), a1, to.addr,
+									0, 0, net->core()->seed);
+			       const bool queued = now && now->first().has_queued();
+			       const bool moved = now != c, dying = c->life.is_dying();
+
+			       rds_conn_put(c);
+			       return queued && moved == dying;
 		       },
 	       .schedules = kSchedules});
 }

@@ -29,7 +29,7 @@ std::string connection_of(host::Net &net, const struct rds_addr &laddr,
 {
 	Count c = {laddr, faddr, tos};
 
-	rds_info_conns(net.core(), look, &c);
+	host::info_conns(net.core(), look, &c);
 	if (c.n == 1)
 		return "";
 	return "connections: " + std::to_string(c.n) + " from " + host::show(laddr) + " to " +

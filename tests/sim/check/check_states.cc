@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "check_states.h"
 
+#include <algorithm>
 #include <map>
 
 #include "host.h"
 #include "net/rds/net.h"
-#include "net/rds/path.h"
+#include "net/rds/path/path.h"
 #include "sim.h"
 #include "turns.h"
 
@@ -13,8 +14,6 @@ namespace check
 {
 namespace
 {
-
-constexpr unsigned int kEdges = sizeof(rds::kPathEdges) / sizeof(rds::kPathEdges[0]);
 
 /* In the order of PathState and rds_drop_reason. */
 constexpr const char *kNames[] = {"down", "connecting", "disconnecting", "up", "dead"};
@@ -27,6 +26,7 @@ constexpr const char *kWhy[] = {
 struct Calls {
 	uint64_t since = 0;
 	unsigned int n = 0;
+	unsigned int most = 0; /* by the shortest pause that was set meanwhile */
 };
 
 struct Watch {
@@ -47,15 +47,20 @@ Watch &watch()
 void count_calls(const struct rds_path *p, rds::PathState to)
 {
 	constexpr uint64_t kSecond = 1000ull * 1000 * 1000;
-	unsigned int most = 100 + 8000 / p->conn.net.tun.reconnect_max_ms;
 	Calls &c = watch().calls[p];
 
 	if (to == rds::PathState::kUp || to == rds::PathState::kDead ||
 	    sim::now_ns() - c.since > kSecond)
-		c = {sim::now_ns(), 0};
-	if (to == rds::PathState::kConnecting && ++c.n > most && watch().complaint.empty())
+		c = {.since = sim::now_ns()};
+	c.most = std::max(c.most, 100 + 8000 / p->conn.net.tun.reconnect_max_ms);
+	if (to == rds::PathState::kConnecting && ++c.n > c.most && watch().complaint.empty())
 		watch().complaint = "states: a path calls " + std::to_string(c.n) +
 				    " times in a second, and nobody answers";
+}
+
+unsigned int edge_bit(unsigned int from, unsigned int to)
+{
+	return 1u << (from * (kStates + 1) + to);
 }
 
 void changed(const struct rds_path *p, unsigned int from, unsigned int to, unsigned int why)
@@ -63,17 +68,10 @@ void changed(const struct rds_path *p, unsigned int from, unsigned int to, unsig
 	Watch &w = watch();
 	auto it = w.last.find(p);
 	unsigned int was = it == w.last.end() ? 0 : it->second; /* born down */
-	bool legal = false;
+	const unsigned int edge = edge_bit(from, to);
+	const bool legal = (edges_known() & edge) != 0;
 
-	for (unsigned int i = 0; i < kEdges; i++) {
-		const rds::PathEdge &e = rds::kPathEdges[i];
-
-		if (static_cast<unsigned int>(e.from) == from &&
-		    static_cast<unsigned int>(e.to) == to) {
-			legal = true;
-			w.taken |= 1u << i;
-		}
-	}
+	w.taken |= edge;
 	sim::note(uint64_t{from} << 8 | to);
 	sim::say("path %u %s -> %s: %s to %s (%s)", rds_path_index(p),
 		 host::show(*rds_path_laddr(p)).c_str(), host::show(*rds_path_faddr(p)).c_str(),
@@ -103,9 +101,7 @@ void watch_states()
 {
 	watch() = Watch();
 	host::on_state = changed;
-	/* Between atomics an event may come between our look and the worker's. */
-	if (!sim::hooked)
-		watch_turns(turned);
+	watch_turns(turned);
 }
 
 const std::string &states_complaint()
@@ -120,7 +116,17 @@ unsigned int edges_taken()
 
 unsigned int edges_known()
 {
-	return kEdges;
+	unsigned int known = 0;
+
+	for (unsigned int from = 0; from < kStates; from++)
+		for (unsigned int to = 0; to <= kStates; to++)
+			for (unsigned int e = 0; e < RDS_EV_COUNT; e++)
+				if (may_lead(e, from) & 1u << to)
+					known |= edge_bit(from, to);
+	/* On the way to its end a path is down first (rds_path::close_down()). */
+	for (unsigned int from = 1; from < kStates; from++)
+		known &= ~edge_bit(from, static_cast<unsigned int>(rds::PathState::kDead));
+	return known;
 }
 
 } // namespace check

@@ -317,7 +317,7 @@ int replay(const Args &a)
 int main(int argc, char **argv)
 {
 	Args a;
-	unsigned int all_edges = (1u << check::edges_known()) - 1;
+	unsigned int all_edges = check::edges_known();
 
 	if (!parse(argc, argv, a)) {
 		fprintf(stderr,

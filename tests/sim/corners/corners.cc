@@ -150,7 +150,7 @@ unsigned int World::flags(host::Net &net)
 		*static_cast<unsigned int *>(arg) |= i->flags;
 	};
 
-	rds_info_conns(net.core(), look, &any);
+	host::info_conns(net.core(), look, &any);
 	return any;
 }
 

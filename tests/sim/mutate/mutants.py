@@ -16,31 +16,38 @@ class Mutant(NamedTuple):
     new: str
 
 
-QUEUE = "net/rds/path_queue.cc"
-SENDQ = "net/rds/send_queue.cc"
-SENDQ_H = "net/rds/send_queue.h"
-ACK = "net/rds/path_ack.cc"
-RECEIVED, RECEIVED_H = "net/rds/received.cc", "net/rds/received.h"
-FAN = "net/rds/path_fan.cc"
+QUEUE = "net/rds/path/path_queue.cc"
+SENDQ = "net/rds/path/send_queue.cc"
+SENDQ_H = "net/rds/path/send_queue.h"
+ACK = "net/rds/path/path_ack.cc"
+RECEIVED, RECEIVED_H = "net/rds/path/received.cc", "net/rds/path/received.h"
+FAN = "net/rds/path/path_fan.cc"
+FAN_CC = "net/rds/conn/fan.cc"
+LIFE_H = "net/rds/conn/lifecycle.h"
+TABLE = "net/rds/path/path_table.h"
+TURNS = "net/rds/conn/conn_worker.cc"
+STREAM = "net/rds/path/path_stream.cc"
 ORDER = "net/rds/order.cc"
 MEM = "net/rds/mem_account.cc"
-IDLE = "net/rds/conn_idle.cc"
-HOLD = "net/rds/path_hold.cc"
-TAKEOVER = "net/rds/path_takeover.cc"
-STRANGERS = "net/rds/conn_strangers.cc"
-XMIT = "net/rds/path_xmit.cc"
-PATH_H = "net/rds/path.h"
-PATH = "net/rds/path.cc"
-WORKER = "net/rds/path_worker.cc"
-DIAL_H = "net/rds/dial.h"
-DIAL = "net/rds/dial.cc"
-CONN = "net/rds/conn_table.cc"
+IDLE = "net/rds/conn/conn_idle.cc"
+HOLD = "net/rds/path/path_hold.cc"
+TAKEOVER = "net/rds/path/path_takeover.cc"
+STRANGERS = "net/rds/conn/conn_strangers.cc"
+XMIT = "net/rds/path/path_xmit.cc"
+PATH_H = "net/rds/path/path.h"
+PATH = "net/rds/path/path.cc"
+WORKER = "net/rds/path/path_worker.cc"
+DIAL_H = "net/rds/path/dial.h"
+DIAL = "net/rds/path/dial.cc"
+CONN = "net/rds/conn/conn_table.cc"
+MAPS = "net/rds/conn/conn_maps.cc"
 CONG = "net/rds/cong.cc"
-SEND = "net/rds/socket_send.cc"
-SPACE = "net/rds/send_space.h"
-SPACE_CC = "net/rds/send_space.cc"
-SRECV = "net/rds/socket_recv.cc"
-SOCKET = "net/rds/socket.cc"
+CONG_WAIT = "net/rds/cong_wait.cc"
+SEND = "net/rds/socket/socket_send.cc"
+SPACE = "net/rds/socket/send_space.h"
+SPACE_CC = "net/rds/socket/send_space.cc"
+SRECV = "net/rds/socket/socket_recv.cc"
+SOCKET = "net/rds/socket/socket.cc"
 RECV = "net/rds/recv.cc"
 WIRE = "net/rds/wire.h"
 HASH = "net/rds/hash.h"
@@ -52,20 +59,19 @@ LINK = "transports/ib/ib_link.cc"
 LINK_RECV = "transports/ib/ib_link_recv.cc"
 RDMA = "net/rds/rdma.cc"
 OP = "net/rds/rdma_op.cc"
-SOCKET_RDMA = "net/rds/socket_rdma.cc"
+SOCKET_RDMA = "net/rds/socket/socket_rdma.cc"
 
 MUTANTS = [
     # ---- the queue of a path ----
     # ---- what the model is for ----
-    Mutant("connect-untimed", "a connect without an answer is waited for", PATH,
+    Mutant("connect-untimed", "a connect without an answer is waited for", STREAM,
            "arm(rds::kConnectTimeoutNs);", ""),
     Mutant("ack-ahead", "the peer is told of one message more than came", RECEIVED_H,
            "b.ack ? b.ack - 1 : 0", "b.ack"),
-    Mutant("turn-drop", "a failed connect leads to an end in order", PATH,
-           "if (ev & rds::kEvDrop) { conn.trans.close(priv); go_down(drop_reason_.load()); return 0;"
-           " } if (ev & rds::kEvConnected) {",
-           "if (ev & rds::kEvConnected) {"),
-    Mutant("accepted-late", "who waits is forgotten when the one before it ends", PATH,
+    Mutant("turn-drop", "a failed connect is waited for", TABLE,
+           "{kEvDrop, {kNone, {end_call, kDown},",
+           "{kEvDrop, {kNone, kNone,"),
+    Mutant("accepted-late", "who waits is forgotten when the one before it ends", STREAM,
            "if (accepted_.empty()) schedule_retry(why); else post(rds::kEvAccepted);",
            "schedule_retry(why);"),
     Mutant("retransmit-flag", "sent again after a reset without the flag", SENDQ_H,
@@ -104,14 +110,15 @@ MUTANTS = [
     Mutant("want", "a message queued while down wakes nobody", PATH_H,
            "dial_.want()) post(rds::kEvWant);", "dial_.want()) {}"),
     Mutant("room-kick", "room after no room starts nobody", QUEUE,
-           "if (kick) post(rds::kEvSend); } /* * A message", "(void)kick; } /* * A message"),
+           "if (go) kick(); } namespace rds {",
+           "(void)go; } namespace rds {"),
     Mutant("room-mark", "room that comes before the sender noted that there was none", QUEUE,
            "room_came_ = true; /* for a sender that is about to find no room */", ""),
     Mutant("hold-timer", "messages held back without a timer", QUEUE,
            "rds_timer_arm(&flush_, rds::kHoldWindowNs);", ""),
     Mutant("cancel-bytes", "a message cancelled in flight keeps its bytes", QUEUE,
-           "m->sock = nullptr; bytes += m->len; mem += m->charge;",
-           "m->sock = nullptr; mem += m->charge;"),
+           "m.sock = nullptr; c.bytes += m.len; c.mem += m.charge;",
+           "m.sock = nullptr; c.mem += m.charge;"),
     Mutant("cancel-in-xmit", "cancel frees what the transport is reading", SENDQ_H,
            "return m.flags & kMsgInXmit || is_half_sent(m);",
            "return is_half_sent(m);"),
@@ -119,15 +126,15 @@ MUTANTS = [
            "return m.flags & kMsgInXmit || is_half_sent(m);",
            "return m.flags & kMsgInXmit;"),
     Mutant("cancel-other-port", "cancel takes back what went to other ports", QUEUE,
-           "(to_port >= 0 && rds::wire::get16(m->hdr.dport) != to_port)", "false"),
+           "(to_port < 0 || wire::get16(m.hdr.dport) == to_port)", "true"),
     Mutant("cancel-order", "cancel walks against the messages, which pass it", SEND,
            "c.for_each_path_as_messages_move([&]", "c.for_each_path([&]"),
     Mutant("pong-count", "pongs sent still count as queued", QUEUE,
            "if (RDS_UNLIKELY(m->flags & rds::kMsgPong)) pongs.fetch_sub(1);",
            ""),
     Mutant("enqueue-lock", "queueing without the path's lock", QUEUE,
-           "rds::Guard g(lock); if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired && m->sock)",
-           "if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired && m->sock)"),
+           "rds::Guard g(lock); if (RDS_UNLIKELY(dead_ || conn.life.is_ending())) {",
+           "if (RDS_UNLIKELY(dead_ || conn.life.is_ending())) {"),
     # ---- the one sender ----
     Mutant("partial", "the second part of a message begins at the wrong byte", SENDQ,
            "cursor_ = size - left + static_cast<uint32_t>(bytes);",
@@ -138,17 +145,18 @@ MUTANTS = [
            "bool full = !broken && bytes < b.bytes && !room_came_ && !aside; last "
            "= last && !broken && !full; if (broken || full || last)"),
     Mutant("token-release", "the worker that waits for the token is not told", XMIT,
-           "if (!open_) rds_work_queue(&work_);", ""),
+           "if (!open_) conn.wake_worker();",
+           ""),
     Mutant("two-senders", "the token is given away twice", XMIT,
            "if (!open_ || sending_ || blocked_) {", "if (!open_ || blocked_) {"),
     Mutant("batch-end", "after a full batch nobody goes on", XMIT,
-           "conn.net.count(RDS_S_send_delayed_retry); post(rds::kEvSend);",
+           "conn.net.count(RDS_S_send_delayed_retry); kick();",
            "conn.net.count(RDS_S_send_delayed_retry);"),
     Mutant("late-wish", "a wish that comes while another sends is forgotten", XMIT,
            "/* The token's holder may have passed what the caller wants sent: once more. */"
            " room_came_ = true;", ""),
     Mutant("map-version", "a changed congestion map is not sent", XMIT,
-           "return cong_due_ || conn.lcong->version() != cong_sent_;",
+           "return cong_due_ || owes_map();",
            "return cong_due_;"),
     Mutant("map-in-message", "the map goes into the middle of a message", SENDQ,
            "cursor_ ? msgs_.next(unsent_) : unsent_",
@@ -159,55 +167,59 @@ MUTANTS = [
     Mutant("map-no-memory", "no memory for a map: not tried again", XMIT,
            "rds_timer_arm(&map_timer_, rds::kRetryNs);", ""),
     # ---- states ----
-    Mutant("ports-forgotten", "one of several connections ends, and what its peer said counts no more",
-           PATH, "&& !conn.fcong->told_by.load_seq())", ")"),
-    Mutant("map-rearm", "the map is not sent again after a reset", PATH,
+    Mutant("ports-forgotten", "one of several connections ends, and what its peer said counts no more", STREAM,
+           "&& !conn.fcong->reporters.load_seq())",
+           ")"),
+    Mutant("map-rearm", "the map is not sent again after a reset", STREAM,
            "cong_due_ = true; /* nobody has the token yet */", ""),
     Mutant("quiesce", "the connection is closed under its sender", PATH,
-           "if (!quiesce()) return ev; end_connection(", "(void)quiesce(); end_connection("),
-    Mutant("not-orderly", "a reset that was asked for does not wait for the peer", PATH,
-           "(why == RDS_DROP_ADMIN && peer() != rds::Peer::kAcks)) {", "false) {"),
+           "if (!quiesce()) return Went::kWait; end_connection(",
+           "(void)quiesce(); end_connection("),
+    Mutant("not-orderly", "a reset that was asked for does not wait for the peer", STREAM,
+           "(why == RDS_DROP_ADMIN && !peer_gets_again())) {", "false) {"),
     Mutant("drop-hidden", "a wish to end hides that the connection broke", WORKER,
            "if (why == RDS_DROP_ADMIN) end_in_order(why); else drop_reason_.store(why);",
            "drop_reason_.store(why);"),
-    Mutant("retry-timer", "no timer for the next attempt to connect", PATH,
+    Mutant("retry-timer", "no timer for the next attempt to connect", STREAM,
            "if (plan.what != rds::Dial::kRest) arm(plan.in_ns);",
            "if (plan.what == rds::Dial::kTell) arm(plan.in_ns);"),
-    Mutant("retry-queue", "going down nobody looks whether messages wait", PATH,
-           ".waiting = has_messages(),", ".waiting = false,"),
+    Mutant("retry-queue", "going down nobody looks whether messages wait", STREAM,
+           ".waiting = has_messages(),",
+           ".waiting = false,"),
     Mutant("retry-wanted", "down, but still marked as being looked after", DIAL_H,
            "state_.store(State::kIdle); return plan(look());", "return plan(look());"),
-    Mutant("knock", "a knock is ignored", "net/rds/path_api.cc",
+    Mutant("knock", "a knock is ignored", "net/rds/path/path_api.cc",
            "path->post(rds::kEvKnocked);", ""),
-    Mutant("accepted-while-down", "accepted while the old one closes: forgotten", PATH,
+    Mutant("accepted-while-down", "accepted while the old one closes: forgotten", STREAM,
            "if (accepted_.empty()) schedule_retry(why); else post(rds::kEvAccepted);",
            "schedule_retry(why);"),
     Mutant("accepted-leak", "an accepted connection that a newer one replaces is leaked", WORKER,
            "discard(accepted_.put(static_cast<rds::Accepted *>(handle)));",
            "if (auto *left = accepted_.put(static_cast<rds::Accepted *>(handle)); left == handle) discard(left);"),
-    Mutant("recv-retry", "receiving never goes on after a pause", PATH,
-           "if (ev & rds::kEvRecvRetry) conn.trans.recv_retry(priv);"
-           " if (ev & rds::kEvSend && hello_due_)",
-           "if (ev & rds::kEvSend && hello_due_)"),
+    Mutant("recv-retry", "receiving never goes on after a pause", TABLE,
+           "{kEvRecvRetry, {kNone, kKeep, {receive, 0}, {receive, 0}}}",
+           "{kEvRecvRetry, {kNone, kKeep, kNone, kNone}}"),
     Mutant("hello-close", "without memory for hello nobody tries again", PATH,
-           "if (ev & rds::kEvSend && hello_due_) greet();", ""),
+           "if (hello_due_) greet();",
+           ""),
     Mutant("recv-timer", "the pause of a receiver gets no timer", WORKER,
            "rds_timer_arm(&pause_, rds::kRetryNs);", ""),
     Mutant("pause-flush", "every flush ends a receiver's pause", WORKER,
-           "rds::container_of(t, &rds_path::flush_)->post(rds::kEvSend);",
-           "rds::container_of(t, &rds_path::flush_)->post(rds::kEvSend | rds::kEvRecvRetry);"),
+           "rds::container_of(t, &rds_path::flush_)->kick();",
+           "rds::container_of(t, &rds_path::flush_)->post(rds::kEvRecvRetry);"),
     Mutant("pause-map", "a try for a map puts off a stream's messages", XMIT,
            "rds_timer_arm(&map_timer_, rds::kRetryNs);", "rds_timer_arm(&flush_, rds::kRetryNs);"),
-    Mutant("rest-events", "events left for later are forgotten", WORKER,
-           "if (rest) events_.fetch_or(rest);", "(void)rest;"),
+    Mutant("rest-events", "events left for later are forgotten", PATH,
+           "if (went == Went::kWait) break;",
+           "if (went == Went::kWait) return;"),
     Mutant("die-up", "a path dies while it ends its connection", PATH,
            "close_down(RDS_DROP_DESTROY); reset_queue(true);", "reset_queue(true);"),
-    Mutant("kill-rcu", "a path is torn down while somebody may still post to it", CONN,
-           "each([](Path &p) { p.await_death(); }); rds_rcu_sync();",
-           "each([](Path &p) { p.await_death(); });"),
-    Mutant("post-dead", "a dead path takes events", WORKER,
-           "if (state() == rds::PathState::kDead) return; events_.fetch_or(events);",
-           "events_.fetch_or(events);"),
+    Mutant("kill-rcu", "a connection is torn down while somebody may still post to it", IDLE,
+           "if (c) rds_rcu_sync();",
+           ""),
+    Mutant("post-dead", "a dead connection takes events", TURNS,
+           "if (!dead_.load()) rds_work_queue(&work_);",
+           "rds_work_queue(&work_);"),
     # ---- connections ----
     Mutant("conn-rcu", "a connection is freed without a grace period", CONN,
            "rds_rcu_defer(&rcu, rds::free_conn);", "rds::free_conn(&rcu);"),
@@ -223,18 +235,26 @@ MUTANTS = [
            "if (via.value() != &t) tos = 0;", ""),
     Mutant("kill-mute", "who waits for ever for a reference says nothing", CONN,
            "if (!said && rds_now_ns()", "if (said && rds_now_ns()"),
-    Mutant("map-tell", "nobody is told that a port's state changed", CONN,
-           "c.first().post(kEvSend);", ";"),
+    Mutant("map-tell", "nobody is told that a port's state changed", MAPS,
+           "c.first().kick();",
+           ";"),
+    Mutant("map-rest", "those that are not told at once are not told", MAPS,
+           "rds_work_queue(&maps_work_); }",
+           "}"),
+    Mutant("map-round", "a change during a round does not begin it anew", MAPS,
+           "round_.left = kWalkEnd;", "round_.left = round_.left ? round_.left : kWalkEnd;"),
     # ---- several paths ----
-    Mutant("gate", "messages fan out before path 0 has delivered", FAN,
-           "gated.store(true);", ""),
+    Mutant("gate", "messages fan out before path 0 has delivered", FAN_CC,
+           "gated_.store(true);",
+           ""),
     Mutant("gate-cancelled", "path 0 has delivered when its queue is empty", FAN,
            "delivered_.up_to() >= (queue_.begun() < seq ? queue_.begun() : seq);",
            "true;"),
     Mutant("gate-unknown", "a connection of before can bring nothing any more", FAN,
            "open_ && peer() == rds::Peer::kAcks &&", ""),
     Mutant("gate-shut", "when the gate opens, nobody is told", FAN,
-           "if (p.index) p.post(rds::kEvSend);", ""),
+           "if (p.index) p.kick();",
+           ""),
     Mutant("moved", "queued on the path that was right a moment ago", QUEUE,
            "if (!carries_locked(*m, away)) return rds::Queued::kMoved;", ""),
     Mutant("wrong-path", "a connection is taken for whatever path it came to", FAN,
@@ -242,34 +262,37 @@ MUTANTS = [
     Mutant("fold-behind", "what comes to path 0 goes behind all that is there", SENDQ_H,
            "<= number) at = msgs_.next(at);",
            ">= 0) at = msgs_.next(at);"),
-    Mutant("fold-untold", "the last of the paths is not told to fold", FAN,
-           "for (uint32_t i = 0; i < n; i++) others[i]->post(rds::kEvFold);",
-           "for (uint32_t i = 1; i < n; i++) others[i]->post(rds::kEvFold);"),
+    Mutant("fold-untold", "one of the paths keeps its queue in a fold", TURNS,
+           "for (unsigned int i = 1; i < rds::kMaxPaths; i++) if (rds::Path *p ="
+           " paths[i].load_acquire()) { p->step_own(RDS_EV_fold);",
+           "for (unsigned int i = 2; i < rds::kMaxPaths; i++) if (rds::Path *p ="
+           " paths[i].load_acquire()) { p->step_own(RDS_EV_fold);"),
     Mutant("fold-numbers", "folded messages keep the number that they waited with", SENDQ,
            "wire::put64(m->hdr.sequence, next++);",
            "next++;"),
-    Mutant("fold-early", "path 0 connects while others still fold", PATH,
-           "if (!index && conn.folding.load()) return ev;", ""),
-    Mutant("fold-dead", "what is folded onto a dead path stays there", FAN,
-           "return !m.sock || dead;",
-           "return !m.sock;"),
-    Mutant("fold-forgotten", "a peer with fewer paths is sent to on all of them", FAN,
-           "!same && agreed.load() > 1", "false"),
-    Mutant("fold-renumber", "path 0 may connect before its messages have their numbers", FAN,
-           "if (!left) p.renumber_locked(fold_seq); folding.store(left); if (left) return; }",
-           "folding.store(left); if (left) return; } { rds::Guard g(p.lock);"
-           " p.renumber_locked(fold_seq); }"),
+    Mutant("fold-early", "path 0 connects while others still send", TURNS,
+           "if (p && (i || fold_if_due()))",
+           "if (p)"),
+    Mutant("fold-forgotten", "a peer with fewer paths is sent to on all of them", FAN_CC,
+           "folding_.store(!same && agreed_.load() > 1);",
+           "folding_.store(false);"),
+    Mutant("fold-renumber", "what path 0 was given has one number", TURNS,
+           "to.renumber_locked(number);",
+           ""),
     Mutant("fold-twice", "paths go on sending what path 0 is to have", XMIT,
-           "(conn.gated.load_acquire() || conn.is_folding())", "conn.gated.load_acquire()"),
+           "(conn.fan.is_gated() || conn.fan.is_folding())",
+           "conn.fan.is_gated()"),
     Mutant("fold-unmet", "a path speaks with whom path 0 has not met", FAN,
            "if (p.index && !first().knows(hello.gen)) {", "if (false) {"),
     Mutant("led", "a path connects before its peer can know what for", PATH,
-           "if (led())", "if (true)"),
+           "if (may_connect())", "if (true)"),
     Mutant("path-asks", "a path that had nothing to wait for does not ask again", DIAL_H,
            "state_.store(State::kIdle); return plan(look());",
            "if (!is_waiting()) state_.store(State::kIdle); return plan(look());"),
     Mutant("path-closing", "a path is made while its connection is killed", CONN,
-           "if (closing || !call_off()) return rds::Status::fail(rds::err::kEnetunreach);", ""),
+           "if (closing || !life.call_off()) return"
+           " rds::Status::fail(rds::err::kEnetunreach);",
+           ""),
     # ---- congestion ----
     Mutant("version-clear", "clearing a bit does not raise the map's version", CONG,
            "note_word(was, was & ~bit); version_.fetch_add(1);",
@@ -281,20 +304,20 @@ MUTANTS = [
     Mutant("map-or", "bits that the peer cleared stay set", CONG,
            "w[i].exchange(now)", "w[i].fetch_or(now)"),
     Mutant("wake-remote", "a port that clears at the peer wakes nobody", CONG,
-           "net.cong.wake_waiters(net, map, Cleared{words, 0});", ""),
+           "net.cong.wake_ports(net, map, words);", ""),
     Mutant("wake-local", "a port of ours that clears wakes nobody", CONG,
-           "net.cong.wake_waiters(net, map, Cleared{nullptr, port});", ""),
-    Mutant("wait-look", "who begins to wait does not look again", CONG,
+           "net.cong.wake_port(net, map, port);", ""),
+    Mutant("wait-look", "who begins to wait does not look again", CONG_WAIT,
            "return map.test(port) ? Status::fail(err::kEnobufs) : Status();",
            "return Status::fail(err::kEnobufs);"),
-    Mutant("waiter-unlink", "a woken waiter stays on its socket's list", CONG,
-           "w->who->waits.remove(w);", ""),
-    Mutant("monitor-forget", "a closed socket stays a monitor", CONG,
+    Mutant("waiter-unlink", "a woken waiter stays on its socket's list", CONG_WAIT,
+           "w.who->waits.remove(&w);", ""),
+    Mutant("monitor-forget", "a closed socket stays a monitor", CONG_WAIT,
            "if (s.monitor_link.linked()) monitors.remove(&s);", ""),
     Mutant("update-no-memory", "no memory for a map's message: its copy is leaked", CONG,
            "message_charge_payload(*m); } rds_free(words); return m;",
            "message_charge_payload(*m); rds_free(words); } return m;"),
-    Mutant("waiter-spare", "a waiter that was not needed is leaked", CONG,
+    Mutant("waiter-spare", "a waiter that was not needed is leaked", CONG_WAIT,
            "destroy(spare);", ""),
     # ---- sockets, sending ----
     Mutant("full-keeps", "a send refused for room keeps its bytes", SPACE,
@@ -304,9 +327,9 @@ MUTANTS = [
     Mutant("lent-pages", "pages are given back while the transport may read them", QUEUE,
            "<= delivered() && (taken || !m.zcopy());",
            "<= delivered();"),
-    Mutant("wait-retired", "a message waits for a path that has retired", QUEUE,
-           "if (RDS_UNLIKELY(end_ == rds::PathEnd::kRetired) && !take_back_locked())"
-           " return false;", ""),
+    Mutant("wait-retired", "a message waits for a connection that ends", QUEUE,
+           "if (RDS_UNLIKELY(conn.life.is_ending()) && !conn.life.call_off()) return false;",
+           ""),
     Mutant("moved-keeps", "a message that found no path keeps its bytes", SEND,
            "snd_space.give(this, len, charge);", "snd_space.give(this, 0, charge);"),
     Mutant("sndbuf", "the send queue has no limit", SPACE,
@@ -414,53 +437,57 @@ MUTANTS = [
            "return ctx == RDS_MAY_SLEEP ? Status::fail(err::kEnomem) : Status();", ""),
     # ---- idle connections ----
     Mutant("idle-untold", "a host forgets numbers that the peer may send again", PATH,
-           "else if ((both || !(ev & rds::kEvDrop)) && peer_parts() && peer_knows_all())",
-           "else if ((both || !(ev & rds::kEvDrop)) && peer_parts())"),
+           "if (answered && peer_drains() && peer_knows_all())",
+           "if (answered && peer_drains())"),
     Mutant("idle-reset", "a reset is taken for an end in order", PATH,
-           "else if ((both || !(ev & rds::kEvDrop)) && peer_parts() && peer_knows_all())",
-           "else if (peer_parts() && peer_knows_all())"),
+           "finish_drain(why == RDS_DROP_PEER_CLOSED)",
+           "finish_drain(true)"),
     Mutant("idle-both", "the peer's end at the moment of ours is no answer", PATH,
-           "bool both = drop_reason_.load() == RDS_DROP_PEER_CLOSED;", "bool both = false;"),
+           "finish_drain(why == RDS_DROP_PEER_CLOSED)",
+           "finish_drain(false)"),
     Mutant("idle-unanswered", "nobody asks for an end that did not come", DIAL,
-           "bool unanswered = t.why == RDS_DROP_IDLE && !t.parted;",
+           "bool unanswered = t.why == RDS_DROP_IDLE && !t.drained;",
            "bool unanswered = false;"),
     Mutant("idle-owed", "a call that path 0 held up is forgotten", FAN,
            "p.has_queued() || p.dial().owes()", "p.has_queued()"),
-    Mutant("retire-lost", "a path is asked to retire and not told", IDLE,
-           "retirement.store(rds::Retirement::kAsked); post(rds::kEvRetire);",
-           "retirement.store(rds::Retirement::kAsked);"),
-    Mutant("idle-queued", "a path retires with messages in its queue", IDLE,
-           "may = may && (queue_.empty() || conn.passive.load()) &&", "may = may &&"),
-    Mutant("idle-late", "what is too late to be called off is called off", IDLE,
-           "return fate.compare_exchange(f, rds::Fate::kWatched) || f == rds::Fate::kWatched;",
-           "fate.compare_exchange(f, rds::Fate::kWatched); return true;"),
-    Mutant("idle-dead", "a dead path takes messages when its retirement is called off", IDLE,
-           "if (end_ == rds::PathEnd::kDead || !conn.call_off())", "if (!conn.call_off())"),
-    Mutant("idle-killed", "a path that was killed while it retired is not dead", QUEUE,
-           "(end_ == rds::PathEnd::kNone || conn.fate.load() != rds::Fate::kDying)",
-           "end_ == rds::PathEnd::kNone"),
+    Mutant("retire-lost", "a connection is handed over and its worker not told", IDLE,
+           "c.life.hand_over(care); c.wake_worker();",
+           "c.life.hand_over(care);"),
+    Mutant("idle-queued", "a connection retires with messages in a queue", IDLE,
+           "return queue_.empty() || conn.passive.load();",
+           "return true;"),
+    Mutant("idle-late", "what is too late to be called off is called off", LIFE_H,
+           "return state_.compare_exchange(s, State::kLookedAfter) || s != State::kDying;",
+           "(void)state_.compare_exchange(s, State::kLookedAfter); return true;"),
+    Mutant("retire-needed", "a connection that was called off ends all the same", LIFE_H,
+           "return state_.compare_exchange(s, State::kDying);",
+           "(void)s; state_.store(State::kDying); return true;"),
+    Mutant("idle-killed", "a message for a connection that is collected is refused", QUEUE,
+           "dead_ = dead_ || (purge && !conn.life.is_dying());",
+           "dead_ = dead_ || purge;"),
     Mutant("idle-midway", "a connection ends in the midst of a message", PATH,
-           "if (ev & rds::kEvIdle && !conn.trans.midway(priv) && quiesce_idle()) {",
-           "if (ev & rds::kEvIdle && quiesce_idle()) {"),
-    Mutant("idle-call", "who was not let go calls, though it has nothing to say", IDLE,
-           "(has_messages() ? uint32_t{rds::kEvWant} : 0)",
-           "(conn.is_stranger() ? 0 : uint32_t{rds::kEvWant})"),
+           "if (conn.trans.midway(priv) || !quiesce_idle())",
+           "if (!quiesce_idle())"),
+    Mutant("retire-call", "a connection retires although a call waits", IDLE,
+           "|| !may_retire() || !accepted_.empty())",
+           "|| !may_retire())"),
     Mutant("idle-heard", "what comes after an end in order does not undo it", TAKEOVER,
-           "spoken_.store(true); parted.store(false);", "spoken_.store(true);"),
+           "spoken_.store(true); drained.store(false);", "spoken_.store(true);"),
     # ---- connections that only peers want ----
     Mutant("stranger-kept", "a stranger that is gone is kept", IDLE,
            "if (resting && c.is_stranger())", "if (false && resting)"),
     Mutant("stranger-known", "who has delivered something is forgotten like a stranger", IDLE,
            "if (resting && c.is_stranger())", "if (resting && c.passive.load())"),
     Mutant("stranger-claimed", "a connection that a socket uses is evicted", STRANGERS,
-           "if (!c.passive.load() || c.asked || now < c.not_before_ns)",
-           "if (c.asked || now < c.not_before_ns)"),
+           "if (!c.passive.load() || c.life.rests(now))",
+           "if (c.life.rests(now))"),
     Mutant("stranger-late-claim", "a socket's message is on a connection that counts as a peer's",
            SEND, "c->claim(); /* before", "/* before"),
     Mutant("stranger-calls", "a stranger that knocked once is called for ever", DIAL,
            "(t.stranger && calls_.load() >= kStrangerCalls)", "false"),
     Mutant("stranger-numbers", "our numbers begin anew for a peer that cannot tell", STRANGERS,
-           "net_->first_seq.store(next);", "(void)next;"),
+           "while (next > first && !net_->first_seq.compare_exchange(first, next)) ;",
+           "(void)first;"),
     Mutant("tomb-forgotten", "a one-way sender's numbers are forgotten", STRANGERS,
            "owed = owed || (p.reached.load() && !ended);", ""),
     Mutant("tomb-path", "the tombstone's numbers are another path's", CONN,
@@ -547,10 +574,11 @@ MUTANTS = [
     Mutant("ib-op-first", "an operation is done with its first piece", LINK,
            "tell = m && last && !l.told;", "tell = m && !l.told;"),
     Mutant("ack-alone", "an operation without a message keeps the one before it from asking",
-           "net/rds/delivered.cc", "while (n > first && RDS_UNLIKELY(op_alone(*b.msgs[n - 1]))) n--;",
+           "net/rds/path/delivered.cc", "while (n > first && RDS_UNLIKELY(op_alone(*b.msgs[n - 1]))) n--;",
            "if (op_alone(*b.msgs[n - 1])) return false;"),
-    Mutant("retired-wish", "a path that has retired forgets a wish and leaves it in the way", IDLE,
-           "dial_.stop(); /* a wish that came", "/* a wish that came"),
+    Mutant("dial-idle", "a path that goes down is still taken for one that calls", DIAL_H,
+           "state_.store(State::kIdle); return plan(look());",
+           "return plan(look());"),
     Mutant("ib-late-ack", "an ack in a later frame of a message is not looked at", LINK_RECV,
            "rds_recv_ack(l.path, wire::get64(f.h.ack));", ""),
     Mutant("ib-op-refused", "an operation that no adapter takes is tried for ever", LINK,
@@ -614,16 +642,18 @@ MUTANTS = [
     Mutant("hold-sent", "what the peer may have seen gets a new number", HOLD,
            "return !m.end_off && !(m.hdr.flags & rds::wire::kRetransmitted);",
            "return !m.end_off;"),
-    Mutant("hold-untold", "what waits for a port is not told that it cleared", CONG,
-           "if (map.held.load()) return_held(net, map);", ""),
+    Mutant("hold-untold", "what waits for a port is not told that it cleared", CONG_WAIT,
+           "if (map.held.load()) return_held(net);", ""),
     Mutant("hold-cancel", "what waits for a port is not taken back", QUEUE,
-           "if (RDS_UNLIKELY(!full_ports_.empty())) count += cancel_held_locked(s, to_port, done);", ""),
+           "if (RDS_UNLIKELY(!full_ports_.empty())) c.count += cancel_held_locked(c.sock, c.to_port, c.done);", ""),
     Mutant("hold-reset", "what waits for a port stays there when the connection ends", QUEUE,
            "if (RDS_UNLIKELY(!full_ports_.empty())) return_held_locked(true, gone);", ""),
     Mutant("takeover", "whoever has the peer's address takes a connection's place", TAKEOVER,
-           "if (!asking_) { ask(); return false; }", "if (!asking_) return true;"),
+           "if (!asking_) { ask_who(); }",
+           "if (!asking_) { return make_way(); }"),
     Mutant("takeover-never", "a peer that lost its connection in silence never comes back", TAKEOVER,
-           "return ev & rds::kEvTimer;", "return false;"),
+           "return asking_ ? make_way() : Went::kOn;",
+           "return Went::kOn;"),
     Mutant("speaks-first", "an accepted connection is told everything before it says a word", XMIT,
            "bool mute = is_silent();", "bool mute = false;"),
     # ---- ordering hints ----
@@ -646,10 +676,10 @@ MUTANTS = [
            "return f.old_path != home.index || home.delivered() >= f.old_seq;",
            "return f.old_path != home.index || home.delivered() + ~0u >= f.old_seq;"),
     Mutant("cancel-pages", "a program gets its pages back that the transport still reads", QUEUE,
-           "(m->flow() != nullptr || m->zcopy())", "(m->flow() != nullptr)"),
+           "(m.flow() != nullptr || m.zcopy())", "(m.flow() != nullptr)"),
     Mutant("order-cancel-begun", "what has begun is taken back, and nobody waits for it", QUEUE,
-           "if (RDS_UNLIKELY(m->flow() != nullptr || m->zcopy()) && (half || m->end_off) && !rds::sender_is_gone(s))"
-           " continue;", ""),
+           "if (RDS_UNLIKELY(m.flow() != nullptr || m.zcopy()) && (half || m.end_off) && !rds::sender_is_gone(c.sock))"
+           " return;", ""),
     # ---- counters that pass their end (aged.h, wrap_test.cc) ----
     Mutant("wrap-ack", "numbers are compared by their low 32 bits when they are acknowledged", QUEUE,
            "rds::wire::get64(m.hdr.sequence) <= delivered() && (taken",
@@ -664,11 +694,11 @@ MUTANTS = [
            "return f.seq && f.seq < p.next_rx_seq() &&",
            "return f.seq && int64_t(f.seq) < int64_t(p.next_rx_seq()) &&"),
     Mutant("wrap-version", "a congestion map is news only if its version is higher", XMIT,
-           "return cong_due_ || conn.lcong->version() != cong_sent_;",
-           "return cong_due_ || conn.lcong->version() > cong_sent_;"),
+           "return conn.lcong->version() != cong_sent_.load();",
+           "return conn.lcong->version() > cong_sent_.load();"),
     Mutant("wrap-flow", "of a flow's numbers the lower is the earlier", ORDER,
            "return static_cast<int32_t>(a - b) < 0;", "return a < b;"),
-    Mutant("wrap-clock", "the flow that was not heard for longest has the lowest time", "net/rds/recv_query.cc",
+    Mutant("wrap-clock", "the flow that was not heard for longest has the lowest time", "net/rds/socket/recv_query.cc",
            "clock_ - f->heard > clock_ - oldest->heard", "f->heard < oldest->heard"),
     Mutant("wrap-unread", "a queue of 4 GiB is taken for an empty one", SRECV,
            "return rcv_bytes.load_seq() < limit && rcv_mem.used_seq() / rds::kMemFactor < limit;",

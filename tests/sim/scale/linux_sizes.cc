@@ -4,7 +4,7 @@
  * of linux/platform_sizes.h (Debian's 6.1, x86-64) and is never linked with code that uses them.
  */
 #include "net/rds/net.h"
-#include "net/rds/path.h"
+#include "net/rds/path/path.h"
 
 extern "C" const size_t scale_linux_bytes[3] = {
 	sizeof(struct rds_conn),

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The cost of a message and of an idle connection with 10^2 .. 10^5 peers, as log-log slopes.
+"""The cost of a message, of an idle connection and of what is done once, beside many peers, as
+log-log slopes.
 
-    scale.py BUILD [--sizes 100,1000,10000,100000] [--write] [--check]
+    scale.py BUILD [--sizes 100,1000,10000,100000] [--hosts 1000,10000,100000,1000000]
+                   [--write] [--check]
 
 Runs the program `scale` of the build directory BUILD once for each size.  Calls of the seam come
 from its output; what the core's own lines did comes from gcov, so nothing in the core counts:
-hash probes and list steps are the executions of the lines named in MARKS.
+hash probes and list steps are the executions of the lines named in MARKS.  Then the program `deeds`
+once for each number of hosts, which counts the core's basic blocks by itself.
 
---check fails when a message's cost is not flat; --write puts the table into docs/performance.md.
+--check fails when a message's cost is not flat, or a deed costs more beside more; --write puts the
+tables into docs/performance.md.
 """
 import argparse
 import json
@@ -25,6 +29,14 @@ OBJECTS = "tests/sim/scale/CMakeFiles/core_scale.dir"
 FLAT = 0.03  # what a message costs may differ by this much between the sizes
 IDLE_GOAL = 256
 ENDS = 0.2  # grace periods per connection when many end together
+# The cost of a deed for each thing that it changes may be so many times as high beside the most: a
+# table has as many buckets as objects, or twice as many, and 10^6 waiters share 512 lists.
+DEED = 2.2
+# Basic blocks under a spin lock or in an RCU section: some 100 us.
+LONGEST = 30000
+# A path's queue is looked at in one RCU section, which keeps nobody waiting, by many short holds of
+# its lock.
+ONE_QUEUE = " queue"
 
 # file: what its lines do.  Each must be found, or the measurement is void.
 MARKS = {
@@ -61,7 +73,7 @@ def executed(build):
     times = {}
     for doc in p.stdout.splitlines():
         for f in json.loads(doc)["files"]:
-            path = (build / f["file"]).resolve()
+            path = (build / "tests/sim/scale" / f["file"]).resolve()
             if not path.is_relative_to(ROOT):
                 continue
             name = str(path.relative_to(ROOT))
@@ -83,6 +95,8 @@ def measure(build, size, marks):
     r = json.loads(p.stdout)
     times = executed(build)
     n = r["messages"]
+    if not all(sum(times.get(k, 0) for k in lines) for lines in marks.values()):
+        sys.exit("gcov has counted nothing: where are the sources?")
     out = {"peers": size}
     for kind, lines in marks.items():
         out[kind] = sum(times.get(k, 0) for k in lines) / n
@@ -151,9 +165,50 @@ def uneven(runs):
     return bad
 
 
-def write(lines):
+def do_deeds(build, hosts):
+    """{deed: its figures} beside so many hosts."""
+    p = subprocess.run([build / "tests/sim/scale/deeds", str(hosts)], capture_output=True, text=True)
+    if p.returncode:
+        sys.exit(f"deeds {hosts} failed:\n{p.stdout}{p.stderr}")
+    return json.loads(p.stdout)
+
+
+def each_costs(runs, name):
+    """[(hosts, basic blocks for each thing that is changed)]"""
+    return [(hosts, max(d[name]["steps"], 1) / d[name]["per"]) for hosts, d in runs]
+
+
+def deeds_table(runs):
+    """Basic blocks for each thing that is changed, and the longest stretches beside the most."""
+    out = ["| basic blocks for each thing changed | " +
+           " | ".join(f"{hosts:,} hosts" for hosts, _ in runs) +
+           " | slope | longest under a lock | longest under RCU | grace periods |",
+           "|---|" + "--:|" * (len(runs) + 4)]
+    most = runs[-1][1]
+    for name in most:
+        costs = each_costs(runs, name)
+        values = " | ".join(f"{cost:,.0f}" for _, cost in costs)
+        last = most[name]
+        out.append(f"| {name} | {values} | {slope(costs):+.3f} | {last['lock']:,} | "
+                   f"{last['rcu']:,} | {last['syncs']} |")
+    return out
+
+
+def deeds_uneven(runs):
+    bad = []
+    for name, last in runs[-1][1].items():
+        costs = [cost for _, cost in each_costs(runs, name)]
+        if max(costs) > DEED * costs[0]:
+            bad.append(f"{name}: {costs[0]:.0f} .. {max(costs):.0f}")
+        for where in "lock", "rcu":
+            if last[where] > LONGEST and not (where == "rcu" and name.endswith(ONE_QUEUE)):
+                bad.append(f"{name}: {last[where]} blocks in one stretch ({where})")
+    return bad
+
+
+def write(lines, what):
     text = DOC.read_text()
-    begin, end = "<!-- scale:begin (written by `make scale`) -->", "<!-- scale:end -->"
+    begin, end = f"<!-- {what}:begin (written by `make scale`) -->", f"<!-- {what}:end -->"
     if begin not in text:
         sys.exit(f"{DOC} has no place for the table")
     DOC.write_text(text[:text.index(begin)] + "\n".join([begin, "", *lines, ""]) + "\n" +
@@ -165,6 +220,7 @@ def main():
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("build", type=Path)
     p.add_argument("--sizes", default="100,1000,10000,100000")
+    p.add_argument("--hosts", default="1000,10000,100000,1000000")
     p.add_argument("--write", action="store_true")
     p.add_argument("--check", action="store_true")
     args = p.parse_args()
@@ -172,9 +228,13 @@ def main():
     runs = [measure(build, int(s), marks) for s in args.sizes.split(",")]
     lines = [*table(runs), "", idle(runs)]
     print("\n".join(lines))
+    deeds = [(int(n), do_deeds(build, int(n))) for n in args.hosts.split(",")]
+    more = deeds_table(deeds)
+    print("\n".join(["", *more]))
     if args.write:
-        write(lines)
-    bad = uneven(runs)
+        write(lines, "scale")
+        write(more, "deeds")
+    bad = uneven(runs) + deeds_uneven(deeds)
     if bad:
         print("not flat: " + "; ".join(bad))
     return 1 if args.check and bad else 0

@@ -130,7 +130,7 @@ void CoreNode::allow(check::Memory::Limit &limit)
 	for (auto &a : apps_)
 		if (a)
 			a->allow(limit);
-	rds_info_paths(net_->core(), add, &limit);
+	host::info_paths(net_->core(), add, &limit);
 }
 
 bool CoreNode::all_quiet() const
@@ -163,8 +163,8 @@ unsigned int CoreNode::unacked(bool answers)
 		c->n += !c->watch.is_liar(m->faddr) && (c->answers || m->lport);
 	};
 
-	rds_info_messages(net_->core(), RDS_QUEUE_SEND, add, &count);
-	rds_info_messages(net_->core(), RDS_QUEUE_RETRANS, add, &count);
+	host::info_messages(net_->core(), RDS_QUEUE_SEND, add, &count);
+	host::info_messages(net_->core(), RDS_QUEUE_RETRANS, add, &count);
 	return count.n;
 }
 

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cong_wait.cc: the sockets that wait for ports, and those that watch them.
+ */
+#include "cong.h"
+
+namespace rds
+{
+namespace
+{
+
+constexpr unsigned int kWakeBatch = 16;
+
+void wake_sender(Net &net, CongWatch &s)
+{
+	net.count(RDS_S_cong_wakeups);
+	s.cong_event.store(true);
+	wake(s, RDS_WAKE_CONG | RDS_WAKE_WRITE | RDS_WAKE_READ);
+}
+
+/* @take gives up to kWakeBatch that are on no list any more, with the lock, and @wake wakes each
+ * without it; until there are no more. */
+template <typename T, typename Take, typename Wake>
+void wake_in_batches(Take take, Wake wake)
+{
+	RcuReader rcu; /* keeps the sockets' memory */
+	T *batch[kWakeBatch];
+	unsigned int n;
+
+	do {
+		n = take(batch);
+		for (unsigned int i = 0; i < n; i++)
+			wake(*batch[i]);
+	} while (n == kWakeBatch);
+}
+
+template <typename T, ListNode T::*M>
+unsigned int pop(List<T, M> &from, T **out)
+{
+	unsigned int n = 0;
+
+	while (n < kWakeBatch && !from.empty())
+		out[n++] = from.pop_front();
+	return n;
+}
+
+void wake_waiter(Net &net, CongWaiter &w)
+{
+	wake_sender(net, *w.who);
+	destroy(&w);
+}
+
+} // namespace
+
+CongTable::PortList *CongTable::list_of(const CongMap &map, uint16_t port) const
+{
+	Index *index = index_.load_acquire();
+	uint32_t h = hash_mix(map.addr.w[0] ^ map.addr.w[1] ^ uint64_t{port} << 32);
+
+	return index ? &index->lists[h % kCongIndexLists] : nullptr;
+}
+
+bool CongTable::ensure_index()
+{
+	Index *none = nullptr, *made;
+
+	if (index_.load_acquire())
+		return true;
+	made = create<Index>(RDS_MAY_SLEEP);
+	if (made && !index_.compare_exchange(none, made))
+		destroy(made); /* somebody else was faster */
+	return index_.load_acquire();
+}
+
+void CongTable::add(CongWatch &s, CongMap &map, uint16_t port, CongWaiter &w)
+{
+	bug_on(s.n_waits >= kMaxCongWaits, "a socket waits for too many ports");
+	w.who = &s;
+	w.map = &map;
+	w.port = port;
+	map.waiters.push_back(&w);
+	list_of(map, port)->push_back(&w);
+	s.waits.push_back(&w);
+	s.n_waits++;
+}
+
+void CongTable::unlink(CongWaiter &w)
+{
+	w.map->waiters.remove(&w);
+	list_of(*w.map, w.port)->remove(&w);
+	w.who->waits.remove(&w);
+	w.who->n_waits--;
+}
+
+Status CongTable::wait(CongWatch &s, CongMap &map, uint16_t port)
+{
+	auto *spare = ensure_index() ? create<CongWaiter>(RDS_MAY_SLEEP) : nullptr;
+	bool waits = true;
+	{
+		Guard g(lock);
+		CongWaiter *w = s.waits.front();
+
+		while (w && (w->map != &map || w->port != port))
+			w = s.waits.next(w);
+		if (w || s.any_link.linked()) {
+			/* It is woken anyway. */
+		} else if (s.n_waits >= kMaxCongWaits) {
+			any.push_back(&s);
+		} else if (spare) {
+			add(s, map, port, *spare);
+			spare = nullptr;
+		} else {
+			waits = false;
+		}
+	}
+	destroy(spare);
+	if (!waits)
+		return Status::fail(err::kEnomem);
+	if (s.monitor_on.load())
+		s.monitor_mask.fetch_or(1ull << (port % 64));
+	/* Registered first, looked second: a clear in between finds us or is seen here.  For the
+	 * waiter the lock would do, but not for the mask. */
+	full_fence();
+	return map.test(port) ? Status::fail(err::kEnobufs) : Status();
+}
+
+void CongTable::forget(CongWatch &s)
+{
+	List<CongWaiter, &CongWaiter::sock_link> gone;
+	{
+		Guard g(lock);
+
+		while (CongWaiter *w = s.waits.front()) {
+			unlink(*w);
+			gone.push_back(w);
+		}
+		if (s.any_link.linked())
+			any.remove(&s);
+		if (s.monitor_link.linked())
+			monitors.remove(&s);
+		if (s.waking_link.linked())
+			waking.remove(&s);
+	}
+	while (CongWaiter *w = gone.pop_front())
+		destroy(w);
+}
+
+void CongTable::set_monitor(CongWatch &s, bool on, uint64_t mask)
+{
+	Guard g(lock);
+
+	s.monitor_on.store(on);
+	s.monitor_mask.store(mask);
+	if (on && !s.monitor_link.linked())
+		monitors.push_back(&s);
+	else if (!on && s.monitor_link.linked())
+		monitors.remove(&s);
+	if (!on)
+		s.cong_notice.store(0);
+}
+
+/* ---- a port of @map has cleared ---- */
+
+void CongTable::port_cleared(Net &net, CongMap &map)
+{
+	/* The bit was cleared before; pairs with the fences in wait() and step_aside_locked(). */
+	full_fence();
+	if (map.held.load())
+		return_held(net);
+}
+
+void CongTable::wake_port(Net &net, CongMap &map, uint16_t port)
+{
+	auto take = [&](CongWaiter **out) {
+		Guard g(lock);
+		PortList *all = list_of(map, port);
+		CongWaiter *next, *w = all ? all->front() : nullptr;
+		unsigned int n = 0;
+
+		for (; w && n < kWakeBatch; w = next) {
+			next = all->next(w);
+			if (w->map == &map && w->port == port) {
+				unlink(*w);
+				out[n++] = w;
+			}
+		}
+		return n;
+	};
+
+	wake_in_batches<CongWaiter>(take, [&](CongWaiter &w) { wake_waiter(net, w); });
+}
+
+/* All whose bit is set in @words, as the wire has them. */
+void CongTable::wake_ports(Net &net, CongMap &map, const uint64_t *words)
+{
+	for (uint32_t i = 0; i < kCongMapWords; i++)
+		for (uint64_t left = le64(words[i]); left; left &= left - 1)
+			wake_port(net, map, static_cast<uint16_t>(i * 64 + __builtin_ctzll(left)));
+}
+
+void CongTable::wake_all(Net &net, CongMap &map)
+{
+	auto take = [&](CongWaiter **out) {
+		Guard g(lock);
+		unsigned int n = 0;
+
+		for (; n < kWakeBatch && !map.waiters.empty(); n++) {
+			out[n] = map.waiters.front();
+			unlink(*out[n]);
+		}
+		return n;
+	};
+
+	wake_in_batches<CongWaiter>(take, [&](CongWaiter &w) { wake_waiter(net, w); });
+}
+
+/* Those that wait for too many ports: not once more those that do so again meanwhile.  On @now they
+ * are where forget() finds them. */
+void CongTable::wake_any(Net &net)
+{
+	List<CongWatch, &CongWatch::any_link> now;
+	{
+		Guard g(lock);
+
+		now.splice_back(any);
+	}
+	wake_in_batches<CongWatch>(
+		[&](CongWatch **out) {
+			Guard g(lock);
+
+			return pop(now, out);
+		},
+		[&](CongWatch &s) { wake_sender(net, s); });
+}
+
+/* Those that have the notice already were woken for it.  Any task that wakes monitors wakes all
+ * that are about to be. */
+void CongTable::wake_monitors(uint64_t mask)
+{
+	{
+		Guard g(lock);
+
+		for (CongWatch *s = monitors.front(); s; s = monitors.next(s)) {
+			uint64_t hit = mask & s->monitor_mask.load();
+
+			if (hit && (s->cong_notice.fetch_or(hit) & hit) != hit &&
+			    !s->waking_link.linked())
+				waking.push_back(s);
+		}
+	}
+	wake_in_batches<CongWatch>(
+		[&](CongWatch **out) {
+			Guard g(lock);
+
+			return pop(waking, out);
+		},
+		[](CongWatch &s) { wake(s, RDS_WAKE_READ); });
+}
+
+} // namespace rds

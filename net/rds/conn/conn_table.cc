@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "conn_table.h"
+
+#include "../path/path.h"
+
+namespace rds
+{
+namespace
+{
+
+/* Nobody has a reference for so long, but who forgot it. */
+constexpr uint64_t kPatienceNs = 10ull * 1000 * 1000 * 1000;
+
+bool same_pair(const Conn &c, const struct rds_transport &t, const struct rds_addr &laddr,
+	       const struct rds_addr &faddr, uint32_t scope, uint8_t tos)
+{
+	if (!same_addr(c.faddr, faddr) || !same_addr(c.laddr, laddr) || c.scope != scope)
+		return false;
+	if (c.life.is_dying())
+		return false; /* nobody's any more (conn_idle.cc) */
+	if (&c.trans == &t)
+		return c.tos == tos;
+	/* Loopback stands in for a transport that prefers it, whatever the TOS. */
+	return t.caps & RDS_CAP_PREFER_LOOP && c.trans.caps & RDS_CAP_SHARED_CONG;
+}
+
+void destroy_path(Path *p)
+{
+	if (p && p->priv)
+		p->conn.trans.path_free(p->priv);
+	destroy(p);
+}
+
+Path *create_path(Conn &c, unsigned int index)
+{
+	Path *p = create<Path>(RDS_MAY_SLEEP, c, index);
+	TombCount count;
+
+	if (p)
+		p->priv = c.trans.path_alloc(p);
+	if (!p || !p->priv) {
+		destroy_path(p);
+		return nullptr;
+	}
+	if (c.net.conns.tombs.recall(c.tomb_key(), index, count, c.net.seed))
+		p->begin_with(count);
+	return p;
+}
+
+void free_conn(struct rds_rcu_head *h)
+{
+	Conn *c = container_of(h, &Conn::rcu);
+	Atomic<uint32_t> &alive = c->net.conns.alive[c->trans.type];
+
+	c->claim();
+	bug_on(c->waiting.load(), "a connection is destroyed that messages wait for");
+	c->for_each_path([](Path &p) { destroy_path(&p); });
+	destroy(c);
+	bug_on(!alive.fetch_sub(1), "a connection ends that was not counted");
+}
+
+/* Gives @c its maps and its first path. */
+Status furnish(Conn &c)
+{
+	Net &net = c.net;
+
+	c.fcong = net.cong.get(c.faddr, net.seed);
+	c.lcong = net.cong.get(c.laddr, net.seed);
+	if (!c.fcong || !c.lcong)
+		return Status::fail(err::kEnomem);
+	return c.provide(0).status();
+}
+
+} // namespace
+
+Conn *ConnTable::find(const struct rds_transport &t, const struct rds_addr &laddr,
+		      const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
+		      uint32_t seed) const
+{
+	return table_.find(hash_pair(laddr, faddr, seed), [&](const Conn &c) {
+		return same_pair(c, t, laddr, faddr, scope, tos);
+	});
+}
+
+Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
+			      const struct rds_addr &faddr, uint32_t scope, uint8_t tos, For whom)
+{
+	{
+		RcuReader rcu;
+		Conn *c = find(t, laddr, faddr, scope, tos, net.seed);
+
+		if (c && c->refs.get_unless_zero())
+			return c;
+	}
+	auto via = transport_for(net.os, t, laddr, faddr, scope);
+
+	if (!via.ok())
+		return via.status();
+
+	/* Loopback has one connection for all priorities: two would break the order. */
+	if (via.value() != &t)
+		tos = 0;
+
+	auto made = make(net, *via.value(), laddr, faddr, scope, tos, whom);
+
+	rds_module_put(via.value()->owner);
+	return made;
+}
+
+Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
+			       const struct rds_addr &laddr, const struct rds_addr &faddr,
+			       uint32_t scope, uint8_t tos, For whom)
+{
+	if (net.dying.load_acquire())
+		return Status::fail(err::kEnetdown);
+
+	Conn *c = create<Conn>(RDS_MAY_SLEEP, net, t, laddr, faddr, scope, tos);
+
+	if (!c)
+		return Status::fail(err::kEnomem);
+
+	alive[t.type].fetch_add(1);
+
+	Status st = whom == For::kPeer ? admit_passive(*c) : Status();
+
+	if (st.ok())
+		st = furnish(*c);
+
+	if (!st.ok()) {
+		free_conn(&c->rcu);
+		return st;
+	}
+	c->refs.get(); /* the caller's; the first one is the table's */
+
+	Conn *old = table_.insert(hash_pair(laddr, faddr, net.seed), c, [&](Conn &o) {
+		return same_pair(o, t, laddr, faddr, scope, tos) && o.refs.get_unless_zero();
+	});
+
+	if (!old) {
+		start_sweep();
+		return c;
+	}
+	free_conn(&c->rcu); /* somebody else was faster; nobody has seen ours */
+	return old;
+}
+
+/* Each dies in a turn of its worker, and is reaped with all that died meanwhile: what takes time is
+ * the grace period between.  They stay in the table until then: a socket that closes finds its
+ * messages there and takes them back.  One that is not dead yet, with a reference. */
+Conn *ConnTable::kill(const struct rds_transport *t)
+{
+	Conn *one = nullptr;
+
+	for (uint64_t pos = 0; pos < kWalkEnd;) {
+		Guard g(paths_lock);
+		RcuReader rcu;
+
+		pos = table_.walk(pos, [&](Conn &c) {
+			if ((t && &c.trans != t) || c.is_dead())
+				return;
+			c.closing = true;
+			c.kill();
+			if (!one && c.refs.get_unless_zero())
+				one = &c;
+		});
+	}
+	return one;
+}
+
+void ConnTable::kill_all(const struct rds_transport *t)
+{
+	uint64_t begun = rds_now_ns();
+	bool said = false;
+
+	for (;;) {
+		if (Conn *c = kill(t)) {
+			c->await_turn();
+			c->put();
+		}
+		rds_work_flush(&reap_work_);
+		if (!any_alive(t))
+			return;
+		/* Some are still at it, a sender that had the token, or the other end of loopback,
+		 * may have the last reference; and one who was about to enter a new one may have
+		 * done so. */
+		rds_rcu_sync();
+		rds_rcu_barrier();
+		if (!said && rds_now_ns() - begun >= kPatienceNs) {
+			rds_log("a connection that is gone is still in use: waiting", nullptr,
+				nullptr);
+			said = true;
+		}
+	}
+}
+
+bool ConnTable::any_alive(const struct rds_transport *t) const
+{
+	uint32_t n = 0;
+
+	for (unsigned int type = 0; type < kTransCount; type++)
+		if (!t || type == t->type)
+			n += alive[type].load_acquire();
+	return n != 0;
+}
+
+} // namespace rds
+
+rds::Result<rds::Path *> rds_conn::provide(unsigned int index)
+{
+	rds::Path *p = paths[index].load_acquire();
+
+	if (p)
+		return p;
+
+	rds::Guard g(net.conns.paths_lock);
+
+	p = paths[index].load();
+	if (p)
+		return p;
+	if (closing || !life.call_off())
+		return rds::Status::fail(rds::err::kEnetunreach);
+	p = rds::create_path(*this, index);
+	if (!p)
+		return rds::Status::fail(rds::err::kEnomem);
+	paths[index].store_release(p);
+	return p;
+}
+
+void rds_conn::put()
+{
+	if (!refs.put())
+		return;
+	if (is_dead()) {
+		rds_rcu_defer(&rcu, rds::free_conn);
+		return;
+	}
+	refs.get(); /* it was the table's */
+	rds::bug_on(true, "the last reference of a connection that lives is given back");
+}
+
+extern "C" {
+
+struct rds_conn *rds_conn_get(struct rds_net *net, const struct rds_transport *t,
+			      const struct rds_addr *laddr, const struct rds_addr *faddr,
+			      uint32_t scope, unsigned char tos, int *err)
+{
+	for (;;) {
+		auto r = net->conns.get(*net, *t, *laddr, *faddr, scope, tos,
+					rds::ConnTable::For::kPeer);
+
+		*err = r.status().code();
+		if (!r.ok())
+			return nullptr;
+		/* On its way out it stays; if it is too late for that, there is another. */
+		if (r.value()->life.call_off())
+			return r.value();
+		r.value()->put();
+	}
+}
+
+void rds_conn_put(struct rds_conn *conn)
+{
+	conn->put();
+}
+
+struct rds_path *rds_conn_path(struct rds_conn *conn, unsigned int index)
+{
+	auto p = conn->provide(index < conn->fan.agreed() ? index : 0);
+
+	return p.ok() ? p.value() : nullptr;
+}
+
+} // extern "C"

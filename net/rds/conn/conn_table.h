@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * conn_table.h: the table of a namespace's connections.
+ *
+ * A connection is found under RCU by every send that missed its socket's cache and made by the
+ * first that finds none.  The table holds one reference; a sender that transmits and a transport
+ * that accepts hold others for the time.  Sockets cache a plain pointer with the table's
+ * generation, which every removal raises: an old generation means "look it up again".
+ *
+ * End: a connection dies in a turn of its worker, because it has retired or kill_all() said so.  A
+ * grace period later, shared by all that died meanwhile, it is taken out of the table (reap()), and
+ * its memory goes another one after the last reference.
+ */
+#ifndef RDS_CONN_TABLE_H
+#define RDS_CONN_TABLE_H
+
+#include "../cong.h"
+#include "connection.h"
+#include "tombs.h"
+#include "../transports.h"
+
+namespace rds
+{
+
+RDS_INLINE uint32_t hash_pair(const struct rds_addr &laddr, const struct rds_addr &faddr,
+			      uint32_t seed)
+{
+	return hash_addr(faddr, hash_addr(laddr, seed));
+}
+
+/* Maps that have changed. */
+enum MapChange : uint32_t { kMapOfOurs = 1 << 0, kMapOfPeers = 1 << 1 };
+
+class ConnTable final
+{
+public:
+	Status init(Net &net);
+	/* The connection that a socket or peer of transport @t uses for the pair: over @t itself,
+	 * or over loopback when @t prefers that for local addresses.  RCU reader. */
+	Conn *find(const struct rds_transport &t, const struct rds_addr &laddr,
+		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos, uint32_t seed) const;
+	/* The side that needs a connection: a socket that sends, or a peer that calls.  Of those
+	 * that only peers want there may be max_passive; beyond, the sweep makes room
+	 * (conn_strangers.cc), and kPassiveRoom times as many are the end. */
+	enum class For { kSocket, kPeer };
+	/* As find(), but made when missing, and with a reference.  -ENOBUFS: too many.  Process. */
+	Result<Conn *> get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
+			   const struct rds_addr &faddr, uint32_t scope, uint8_t tos, For whom);
+	/* Kills every connection, or those of @t, and waits until their memory is free: after it
+	 * nothing calls into @t or points to the namespace.  Process; no new ones come. */
+	void kill_all(const struct rds_transport *t);
+	/* Of an address of ours: those that are up send it.  Of a peer's, a port has cleared, and
+	 * messages wait for some: they are queued again.  Any context (conn_maps.cc). */
+	void map_changed(MapChange what);
+	/* Looks after idle connections (conn_idle.cc).  From the first that is made ... */
+	void start_sweep();
+	/* ... until kill_all(): no sweep runs or will.  Process. */
+	void stop_sweep();
+	/* Somebody is gone, or too many are there: the sweep comes soon.  Any context. */
+	void hurry();
+	/* No connection before this one had this number, or a higher one, on the way to any peer
+	 * that does not know one connection's numbers from another's. */
+	uint64_t first_seq() const
+	{
+		return net_->first_seq.load();
+	}
+	/* Raised by every removal: cached pointers of before are void. */
+	uint64_t generation() const
+	{
+		return gen_.load_acquire();
+	}
+	void outdate()
+	{
+		gen_.fetch_add(1);
+	}
+	/* -- of a connection's worker -- */
+	/* @c's paths count no further.  -ENOMEM: it cannot be forgotten now.  @owed: a tombstone is
+	 * left. */
+	Status leave_tomb(Conn &c, bool &owed);
+	/* All its paths are dead. */
+	void reap_later(Conn &c);
+
+	/* Without those that are collected: they have nothing left.  RCU reader. */
+	template <typename F>
+	void for_each(F fn) const
+	{
+		table_.for_each([&](Conn &c) {
+			if (!c.life.is_dying())
+				fn(c);
+		});
+	}
+
+	/* Those of for_each() between the two, of any transport, scope, TOS.  RCU reader. */
+	template <typename F>
+	void for_each_of(const struct rds_addr &laddr, const struct rds_addr &faddr, uint32_t seed,
+			 F fn) const
+	{
+		(void)table_.find(hash_pair(laddr, faddr, seed), [&](Conn &c) {
+			if (same_addr(c.laddr, laddr) && same_addr(c.faddr, faddr) &&
+			    !c.life.is_dying())
+				fn(c);
+			return false;
+		});
+	}
+	/* for_each() in steps (HashTable::walk()).  RCU reader. */
+	template <typename F>
+	uint64_t walk(uint64_t pos, F fn) const
+	{
+		return table_.walk(pos, [&](Conn &c) {
+			if (!c.life.is_dying())
+				fn(c);
+		});
+	}
+
+	/* Those that only peers want are evicted in so many ranks (conn_strangers.cc). */
+	static constexpr unsigned int kRanks = 4;
+	/* Connections that have memory, by transport type: made and not yet freed. */
+	Atomic<uint32_t> alive[kTransCount];
+	/* Held to make a path, or to end the making of paths. */
+	Mutex<RDS_RANK_TABLE> paths_lock;
+	Tombs tombs;
+
+private:
+	static void sweep_timer_fn(struct rds_timer *t);
+	static void sweep_fn(struct rds_work *w);
+	static void reap_fn(struct rds_work *w);
+	enum class Step : uint8_t { kMore, kPause, kEnd };
+	void sweep();
+	Step step();
+	void look_at(Conn &c, uint64_t now);
+	void await_next_pass();
+	void hand_over(Conn &c, Care care);
+	void reap();
+	/* conn_maps.cc */
+	static void maps_fn(struct rds_work *w);
+	void look_at_maps();
+	/* conn_strangers.cc */
+	uint32_t excess() const;
+	void rank(const Conn &c, uint64_t now);
+	bool make_room();
+	void evict(Conn &c, uint64_t now);
+	Status admit_passive(Conn &c);
+	Result<Conn *> make(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
+			    const struct rds_addr &faddr, uint32_t scope, uint8_t tos, For whom);
+	Conn *kill(const struct rds_transport *t);
+	bool any_alive(const struct rds_transport *t) const;
+
+	/* A pass of the sweep over the table; its work's own. */
+	struct Pass {
+		uint64_t at = 0;	     /* as HashTable::walk() has it */
+		uint32_t handed_over = 0;    /* since the last pause */
+		uint32_t going = 0;	     /* that only peers want, and end anyway */
+		uint32_t ranks[kRanks] = {}; /* that may be evicted; then: that are */
+		bool evicts = false;
+	};
+
+	/* A round over the table after maps have changed; its work's own. */
+	struct Round {
+		uint64_t at = 0, left = 0; /* as HashTable::walk() has it */
+		uint32_t what = 0;	   /* MapChange */
+	};
+
+	HashTable<Conn, &Conn::node> table_;
+	Atomic<uint64_t> gen_;
+	Net *net_ = nullptr;
+	Pass pass_;
+	struct rds_work sweep_work_;
+	struct rds_timer sweep_timer_;
+	Round round_;
+	Atomic<uint32_t> maps_due_; /* MapChange, since the round began */
+	struct rds_work maps_work_;
+	struct rds_work reap_work_;
+	Atomic<Conn *> dead_;	/* with a reference each; by next_dead */
+	Atomic<bool> sweeping_; /* the timer is armed, or the work runs */
+	Atomic<bool> hurried_;	/* somebody has called hurry() since the last run */
+	Atomic<bool> swept_;	/* for good */
+};
+
+} // namespace rds
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * delivered.cc: when the peer is asked what it has.
+ */
+#include "delivered.h"
+
+#include "../rdma.h"
+
+namespace rds
+{
+
+bool Delivered::ask(Batch &b, unsigned int first, bool always)
+{
+	unsigned int n = b.n;
+
+	left_.packets--;
+	left_.bytes -= static_cast<int64_t>(b.bytes);
+	while (n > first && RDS_UNLIKELY(op_alone(*b.msgs[n - 1])))
+		n--;
+	if (n == first)
+		return false; /* no frame at all: the next batch asks */
+
+	Message &last = *b.msgs[n - 1];
+	const uint64_t seq = wire::get64(last.hdr.sequence);
+	/* A sender that will soon have to wait, or that wants its pages back, and no answer on its
+	 * way. */
+	const bool hurry = asked_ <= up_to_.load() &&
+			   (last.zcopy() || (last.sock && sender_short_of_room(*last.sock)));
+
+	if (!seq || (left_.packets > 0 && left_.bytes > 0 && !hurry && !always))
+		return false; /* a map or a bare ack has none */
+	last.hdr.flags |= wire::kAckRequired;
+	asked_ = seq;
+	return true;
+}
+
+} // namespace rds

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "held.h"
+
+#include "../bug.h"
+
+namespace rds
+{
+
+HeldPorts::~HeldPorts()
+{
+	bug_on(count_, "messages wait for a port on a path that is destroyed");
+	rds_free(table_);
+}
+
+HeldPort *HeldPorts::find(uint16_t port)
+{
+	if (!holds(port))
+		return nullptr;
+
+	Ports &b = table_->buckets[port % kBuckets];
+	HeldPort *h = b.front();
+
+	while (h && h->port != port)
+		h = b.next(h);
+	return h;
+}
+
+HeldPort *HeldPorts::hold(uint16_t port)
+{
+	if (HeldPort *h = find(port))
+		return h;
+	if (!table_) {
+		void *p = rds_alloc(sizeof(Table), RDS_ATOMIC);
+
+		if (!p)
+			return nullptr;
+		table_ = new (p) Table();
+	}
+
+	auto *h = create<HeldPort>(RDS_ATOMIC, port);
+
+	if (!h)
+		return nullptr;
+	table_->buckets[port % kBuckets].push_back(h);
+	table_->is_held[port / 64] |= 1ull << (port % 64);
+	count_++;
+	return h;
+}
+
+} // namespace rds

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * path.h: one path of a connection: its state, its queue, and the one sender.
+ *
+ * States, events, and what each does in each: path_table.h.  A path has no worker of its own: its
+ * turns are its connection's (connection.h), and what only they may touch says kWorker.
+ *
+ * Queue (send_queue.h).  One list in sequence order with a cursor.  A reset moves the cursor to the
+ * front and marks as retransmitted those that had been sent.
+ *
+ * Full ports (path_hold.cc).  A message for a port that the peer calls full, which no peer has
+ * seen, steps aside when its turn comes, and is queued again when the port clears.
+ *
+ * XmitToken.  sending_ is a capability: the task that turned it from false to true under lock_ is
+ * the one sender of the path until it turns it back.  It marks up to kXmitBatch messages
+ * kMsgInXmit, leaves the lock, and calls ops->xmit; nobody unlinks marked messages meanwhile.  Only
+ * a path that is open_ gives the token away, and the worker closes it and waits for the token
+ * before it touches the transport.
+ *
+ * Completion.  A message taken off the queue is finished outside the lock, in the RCU section in
+ * which it was taken off: its socket's memory is then still there, even if the socket was
+ * released meanwhile.
+ *
+ * Delivery (path_ack.cc).  Between two of ours a message stays queued until the peer's RDS has it.
+ * The hello, the first frame of every connection, says who the peer is; until then nothing is let
+ * go.  A peer that says something else first is mainline's: then the transport's ack is delivery,
+ * or, over one with RDS_CAP_NUMBERED, h_ack all the same, but of numbers without generation.
+ *
+ * Several paths (path_fan.cc).  All but path 0 live in its shadow: they connect only while it knows
+ * the peer, and only path 0 carries congestion maps.
+ *
+ * Holding back (coalesce.h).  On a transport with RDS_CAP_COALESCE a stream's messages wait for
+ * company; flush_ ends that.
+ */
+#ifndef RDS_PATH_H
+#define RDS_PATH_H
+
+#include "coalesce.h"
+#include "../conn/connection.h"
+#include "delivered.h"
+#include "dial.h"
+#include "held.h"
+#include "path_table.h"
+#include "received.h"
+#include "send_queue.h"
+#include "../slot.h"
+#include "../conn/tombs.h"
+#include "../transport.h"
+
+namespace rds
+{
+struct Accepted;  /* a connection that the peer has opened, as the transport knows it */
+struct Cancelled; /* messages that a socket takes back (path_queue.cc) */
+
+/* The duty of enqueue()'s caller once it has left the RCU section. */
+enum class Queued {
+	kDone,	   /* nothing: someone else will transmit */
+	kTransmit, /* the caller holds the token: pin the connection and call transmit(batch) */
+	kMoved,	   /* not queued: another path carries it, one to be made perhaps */
+};
+
+/* The right to transmit, of a caller of enqueue(), and its first batch. */
+struct XmitToken {
+	struct rds_path *path = nullptr; /* nullptr: somebody else has it */
+	Batch batch;
+};
+
+} // namespace rds
+
+struct rds_path final {
+	rds_path(struct rds_conn &conn, unsigned int index);
+	~rds_path();
+
+	/* -- queueing (path_queue.cc).  Any context -- */
+	/* Numbers and queues @m.  Fails with -ENETUNREACH when the path is dead; then, and with
+	 * kMoved, @m stays the caller's.  @more: no need to transmit at once.  @batch: becomes what
+	 * the caller is to transmit; nullptr leaves that to the worker.  @away: though its ports
+	 * choose another path. */
+	rds::Result<rds::Queued> enqueue(rds::Message *m, bool more, rds::Batch *batch,
+					 bool away = false) RDS_EXCLUDES(lock);
+	/* Counts a message that is going to wait outside of the path (order.h): from here on the
+	 * connection does not retire.  False: it has, and another is to be found. */
+	bool count_waiting() RDS_EXCLUDES(lock);
+	/* Connects, unless it is at it. */
+	RDS_INLINE void want()
+	{
+		if (state() == rds::PathState::kDown && dial_.want())
+			post(rds::kEvWant);
+	}
+	/* The same, of who has nothing for it yet: not too often, for nobody may be there. */
+	void call();
+	/* Takes back what @s sent (@to_port < 0: to any port). */
+	void cancel(rds::Socket &s, int to_port) RDS_EXCLUDES(lock);
+	void acked(uint64_t bytes) RDS_EXCLUDES(lock);
+	void delivered_before(uint64_t seq) RDS_EXCLUDES(lock);
+	/* All at the head of the queue that has nothing more to wait for leaves it. */
+	void let_go() RDS_EXCLUDES(lock);
+	/* The last act of messages that left the queue, or never came on it. */
+	void finish(rds::MsgList &done, int unbegun = rds::kRdmaDropped);
+	void writable() RDS_EXCLUDES(lock);
+
+	/* -- transmitting (path_xmit.cc).  Process -- */
+	/* The caller holds the token, and @b is what enqueue() gave it (empty: nothing yet).  The
+	 * token is given back before this returns. */
+	void transmit(rds::Batch &b) RDS_EXCLUDES(lock);
+	void transmit() RDS_EXCLUDES(lock);
+
+	/* -- state (path_worker.cc).  Any context -- */
+	void post(uint32_t events); /* none of kOwnEvents */
+	/* There is something to transmit, and the caller may not. */
+	void kick();
+	void drop(enum rds_drop_reason why);
+	/* @handle is the path's from now on.  False: too late, the connection ends as idle. */
+	bool accepted(void *handle);
+	/* Receiving stopped: ops->recv_retry after kRetryNs. */
+	void pause_recv();
+	RDS_INLINE rds::PathState state() const
+	{
+		return static_cast<rds::PathState>(state_.load_acquire());
+	}
+	/* A promise of this path is broken (bug.h): its connection ends, too. */
+	void bug(const char *what);
+	/* -- the worker's (path.cc) -- */
+	/* All events that have come. */
+	void turn() RDS_REQUIRES(rds::kWorker);
+	/* Event @e (enum rds_path_event), one of kOwnEvents; the table has what it does. */
+	void step_own(unsigned int e) RDS_REQUIRES(rds::kWorker);
+	/* No new sender from now on; false while the last one is still at it, whose end brings the
+	 * worker back. */
+	bool quiesce() RDS_REQUIRES(rds::kWorker) RDS_EXCLUDES(lock);
+	/* All that @from has, to stand where number @seq would.  Neither has a connection. */
+	void take_over(rds_path &from, uint64_t seq) RDS_REQUIRES(rds::kWorker)
+		RDS_EXCLUDES(lock, from.lock);
+	/* The path is dead, and a grace period over: nothing of it runs any more.  Process. */
+	void reap();
+
+	/* -- receiving (recv.cc, path_ack.cc): one caller at a time -- */
+	/* Every header, before anything else is made of it.  False: the connection ends. */
+	RDS_INLINE bool heard_header(const rds::wire::Header &h, const rds::wire::Fields &f)
+	{
+		/* Of one that is not whom we take it for nothing was heard: we stay silent. */
+		if (RDS_UNLIKELY(peer() == rds::Peer::kUnknown) && !meet(h, f))
+			return false;
+		if (RDS_UNLIKELY(!heard.load()))
+			first_heard();
+		heard_ack(f.ack);
+		return true;
+	}
+	/* h_ack of any header, a later one of the same message too. */
+	RDS_INLINE void heard_ack(uint64_t seq)
+	{
+		if (RDS_UNLIKELY(seq > delivered()))
+			peer_has(seq);
+	}
+	/* A message with a number was dealt with: delivered, or nobody wants it. */
+	RDS_INLINE void received(const rds::wire::Fields &f)
+	{
+		tell(received_.add(f.seq, f.flags & rds::wire::kAckRequired));
+	}
+	/* It had been before. */
+	RDS_INLINE void received_again(const rds::wire::Fields &f)
+	{
+		tell(received_.repeat(f.seq, f.flags & rds::wire::kAckRequired));
+	}
+	RDS_INLINE uint64_t next_rx_seq() const
+	{
+		return received_.next();
+	}
+	RDS_INLINE rds::Peer peer() const
+	{
+		return received_.peer();
+	}
+	/* One of ours: its numbers are of a generation, and never come twice. */
+	RDS_INLINE bool peer_has_gen() const
+	{
+		return peer() == rds::Peer::kAcks && received_.generation();
+	}
+	/* ... and its orderly end means that it is owed nothing and owes nothing. */
+	bool peer_drains() const;
+	/* The peer that was met last, on this connection or one before, counts in @gen. */
+	bool knows(uint32_t gen) const
+	{
+		return received_.is_of(gen);
+	}
+	/* Number of the last message that came on this connection, as far as it may be told. */
+	uint64_t last_received() const
+	{
+		return received_.last();
+	}
+	/* A message of it has reached a socket here, on this object or on one before it (tombs.h):
+	 * the numbers have to be remembered.  Pings, knocks and maps are forgotten. */
+	rds::Atomic<bool> reached;
+	/* Ports and number of a message that is arriving (recv_query.h); 0: none is.  Becomes
+	 * 0 with the socket's lock held if the socket takes it. */
+	rds::Atomic<uint64_t> arriving;
+	uint64_t trace_head_ns = 0;  /* when the header of the current message came */
+	uint64_t trace_whole_ns = 0; /* when its last byte came */
+
+	struct rds_conn &conn;
+	const uint8_t index;
+	void *priv = nullptr; /* the transport's */
+
+	/* -- several paths (path_fan.cc) -- */
+	bool delivered_all_locked(uint64_t seq) RDS_REQUIRES(lock);
+	bool fan_out_locked() RDS_REQUIRES(lock);
+	uint64_t skip_number_locked() RDS_REQUIRES(lock)
+	{
+		return queue_.skip_number();
+	}
+	/* -- conn_idle.cc -- */
+	bool owes_ack();
+	bool peer_knows_all() const;
+	bool unheard() const;
+	/* None is up, and what this end owes and is owed may be forgotten. */
+	bool has_drained(rds::Care care) const;
+	/* -- conn_strangers.cc -- */
+	/* It goes on counting where a connection before it ended. */
+	void begin_with(const rds::TombCount &count);
+	rds::TombCount count() const;
+	/* Down, and nobody calls but for company: the peer has been called as often as it may ask
+	 * for. */
+	bool is_resting() const;
+	/* Up, and the peer has not said one frame. */
+	bool is_mute(uint64_t now) const;
+	/* No peer is called that cannot tell whose numbers it has kept, and waits to be called. */
+	bool is_calling() const;
+	bool has_messages() RDS_EXCLUDES(lock);
+	/* Down, nothing is owed or queued, no call waits: the connection may end.  Worker. */
+	bool is_free() RDS_REQUIRES(rds::kWorker) RDS_EXCLUDES(lock);
+	bool has_queued() RDS_EXCLUDES(lock);
+	/* -- full ports (path_hold.cc) -- */
+	bool holds(uint16_t port) RDS_EXCLUDES(lock);
+	void port_cleared();   /* what waits for one is to be queued again; any context */
+	bool owes_map() const; /* it has changed since it was sent last; any context */
+	void renumber_locked(uint64_t first) RDS_REQUIRES(lock)
+	{
+		queue_.renumber(first);
+	}
+
+	/* Snapshots for rds-info.  Each queued message goes to @fn, under the lock, which is given
+	 * up between some and the next (path_walk.h).  @sent: those that the transport has; or else
+	 * all others.  RCU reader. */
+	template <typename F>
+	void for_each_queued(bool sent, F fn) RDS_EXCLUDES(lock);
+	uint64_t next_tx_seq() const RDS_NO_TSA /* a counter that anybody may read */
+	{
+		return queue_.next_number();
+	}
+	/* The last number that the peer's RDS has. */
+	RDS_INLINE uint64_t delivered() const RDS_NO_TSA /* the same */
+	{
+		return delivered_.up_to();
+	}
+	uint64_t in_flight() const /* messages that it has not, about */
+	{
+		return next_tx_seq() - delivered();
+	}
+	bool sending() const
+	{
+		return sending_flag_.load();
+	}
+	const rds::Dial &dial() const
+	{
+		return dial_;
+	}
+	rds::Atomic<uint64_t> up_ns;	   /* when it came up last */
+	rds::Atomic<uint32_t> resets;	   /* times it went down, or began to, from up */
+	rds::Atomic<uint32_t> last_reason; /* rds_drop_reason of the last end or failed connect */
+	rds::Atomic<uint32_t> pongs;	   /* queued and not sent */
+	/* Something came on this connection, and since it was asked last; until we go down. */
+	rds::Atomic<bool> heard;
+	/* Both ends have ended the last connection in order: neither is owed anything, and nobody
+	 * calls before somebody has something to say. */
+	rds::Atomic<bool> drained;
+
+private:
+	/* Which act is the token holder's next. */
+	enum class Next : uint8_t {
+		kXmit,	  /* the batch goes to the transport */
+		kPrepare, /* there is something to queue first */
+		kAck,	  /* the same, an ack that no message carries perhaps */
+		kStop,	  /* none: the token was given back */
+	};
+
+	using Went = rds::Went;
+
+	/* path_worker.cc */
+	static void send_fn(struct rds_work *w);
+	static void timer_fn(struct rds_timer *t);
+	static void flush_fn(struct rds_timer *t);
+	static void pause_fn(struct rds_timer *t);
+	static void map_fn(struct rds_timer *t);
+	void end_in_order(unsigned int why);
+	void disarm() RDS_REQUIRES(rds::kWorker);
+	void arm(uint64_t ns) RDS_REQUIRES(rds::kWorker);
+
+	/* path.cc */
+	Went step(unsigned int e) RDS_REQUIRES(rds::kWorker);
+	Went act(rds::PathAct a) RDS_REQUIRES(rds::kWorker);
+#define RDS_X(name, text) Went act_##name() RDS_REQUIRES(rds::kWorker);
+	RDS_PATH_ACTS(RDS_X)
+#undef RDS_X
+	Went finish_drain(bool answered) RDS_REQUIRES(rds::kWorker);
+	Went make_way() RDS_REQUIRES(rds::kWorker);
+	void close_down(unsigned int why) RDS_REQUIRES(rds::kWorker);
+	void enter(rds::PathState to, unsigned int why) RDS_REQUIRES(rds::kWorker);
+	void start_connect() RDS_REQUIRES(rds::kWorker);
+	bool peer_gets_again() const;
+	void end_connection(unsigned int why) RDS_REQUIRES(rds::kWorker);
+	bool adopt() RDS_REQUIRES(rds::kWorker);
+	void come_up() RDS_REQUIRES(rds::kWorker);
+	void go_down(unsigned int why) RDS_REQUIRES(rds::kWorker);
+	void schedule_retry(unsigned int why) RDS_REQUIRES(rds::kWorker);
+	bool quiesce_idle() RDS_REQUIRES(rds::kWorker) RDS_EXCLUDES(lock);
+
+	/* path_stream.cc */
+	void fresh_stream() RDS_REQUIRES(rds::kWorker);
+	void hear_of_ports() RDS_REQUIRES(rds::kWorker);
+	void forget_connection() RDS_REQUIRES(rds::kWorker);
+	rds::Dial::Terms terms(unsigned int why);
+
+	/* conn_idle.cc */
+	bool may_retire() const;
+
+	/* path_takeover.cc */
+	bool discard(rds::Accepted *handle);
+	void send_probe();
+	void ask_who() RDS_REQUIRES(rds::kWorker);
+	void refuse_newcomer() RDS_REQUIRES(rds::kWorker);
+	void first_heard();
+	/* Accepted, and the peer has not spoken: nothing but hello goes out. */
+	RDS_INLINE bool is_silent() const
+	{
+		return passive_open_ && !spoken_.load();
+	}
+
+	/* path_ack.cc */
+	static void ack_fn(struct rds_timer *t);
+	bool say_hello() RDS_EXCLUDES(lock);
+	void greet() RDS_REQUIRES(rds::kWorker) RDS_EXCLUDES(lock);
+	bool meet(const rds::wire::Header &h, const rds::wire::Fields &f);
+	void peer_has(uint64_t seq) RDS_EXCLUDES(lock);
+	RDS_INLINE void tell(rds::Tell when)
+	{
+		if (when != rds::Tell::kLater)
+			arrange_ack(when);
+	}
+	void arrange_ack(rds::Tell when);
+	void queue_ack() RDS_EXCLUDES(lock);
+	void stamp_acks(rds::Batch &b) RDS_REQUIRES(lock);
+	void settle_acks(const rds::Batch &b, uint64_t bytes) RDS_REQUIRES(lock);
+	rds::Delivered::Limits unacked_limits() const;
+
+	/* path_fan.cc */
+	bool may_connect();
+
+	/* path_queue.cc */
+	void queue_first(rds::Message *m) RDS_EXCLUDES(lock);
+	bool is_delivered(rds::Message &m);
+	bool carries_locked(const rds::Message &m, bool away) RDS_REQUIRES(lock);
+	bool hold_locked(bool more) RDS_REQUIRES(lock);
+	bool is_done(rds::Message &m, rds::Peer who, bool taken);
+	void collect_acked(rds::MsgList &done) RDS_REQUIRES(lock);
+	void reset_queue(bool purge) RDS_EXCLUDES(lock);
+
+	/* path_hold.cc */
+	bool may_hold_locked(const rds::Message &m) RDS_REQUIRES(lock);
+	bool step_aside_locked(rds::Message *m) RDS_REQUIRES(lock);
+	bool join_held_locked(rds::Message *m) RDS_REQUIRES(lock);
+	void return_held_locked(bool all, rds::HeldPorts::Ports &gone) RDS_REQUIRES(lock);
+	void return_held() RDS_EXCLUDES(lock);
+	bool cancel_some_locked(rds::Cancelled &c) RDS_REQUIRES(lock);
+	void cancel_one_locked(rds::Message &m, rds::Cancelled &c) RDS_REQUIRES(lock);
+	uint32_t cancel_held_locked(const rds::Socket &s, int to_port, rds::MsgList &done)
+		RDS_REQUIRES(lock);
+	static void destroy_ports(rds::HeldPorts::Ports &gone);
+
+	/* path_xmit.cc */
+	bool take_token() RDS_EXCLUDES(lock);
+	void take_token_locked() RDS_REQUIRES(lock);
+	void begin_locked(rds::Batch &b) RDS_REQUIRES(lock);
+	bool map_is_due() const;
+	bool must_prepare_locked() const RDS_REQUIRES(lock);
+	Next prepare(rds::Batch &b) RDS_EXCLUDES(lock);
+	Next next_locked(rds::Batch &b) RDS_REQUIRES(lock);
+	bool mark_batch(rds::Batch &b) RDS_REQUIRES(lock);
+	rds::Message *mark_some_locked(rds::Batch &b, bool gated, bool mute) RDS_REQUIRES(lock);
+	Next settle(rds::Batch &b, long n, bool last) RDS_EXCLUDES(lock);
+	void note_op(rds::Message &m) RDS_REQUIRES(lock);
+	void note_ops(const rds::Batch &b, unsigned int n) RDS_REQUIRES(lock);
+	void release_token() RDS_REQUIRES(lock);
+	void queue_cong_update() RDS_EXCLUDES(lock);
+
+	rds::Atomic<uint32_t> state_; /* a PathState; the worker alone writes */
+	rds::Atomic<uint32_t> events_;
+	rds::Atomic<uint32_t> drop_reason_;
+	rds::Atomic<bool> spoken_;	    /* the peer has said something on this connection */
+	rds::Slot<rds::Accepted> accepted_; /* closed by act_die() */
+	rds::Dial dial_;
+	struct rds_work send_work_;
+	struct rds_timer timer_; /* back-off, connect timeout, drain timeout: by state */
+	/* One for each, for whoever arms a timer again puts off what it was armed for. */
+	struct rds_timer flush_;     /* end of a hold window */
+	struct rds_timer pause_;     /* end of a receive pause */
+	struct rds_timer map_timer_; /* another try to get memory for hello or a congestion map */
+	struct rds_timer ack_timer_; /* what was received is to be acknowledged by then */
+	bool passive_open_ = false;  /* the peer opened this one; worker, before it is open_ */
+	/* Up, and not open_ before there is memory for it. */
+	bool hello_due_ RDS_GUARDED_BY(rds::kWorker) = false;
+	bool reports_ RDS_GUARDED_BY(rds::kWorker) = false; /* counted in fcong's reporters */
+	bool asking_ RDS_GUARDED_BY(rds::kWorker) = false;  /* another one waits for the answer */
+	/* When it answered last; 0: never. */
+	uint64_t answered_ns_ RDS_GUARDED_BY(rds::kWorker) = 0;
+
+	rds::Received received_;
+
+public:
+	rds::Spinlock<RDS_RANK_PATH> lock; /* RDS_RANK_FURTHER_PATH of all but path 0 */
+
+private:
+	rds::SendQueue queue_ RDS_GUARDED_BY(lock);
+	rds::Delivered delivered_ RDS_GUARDED_BY(lock);
+	bool open_ RDS_GUARDED_BY(lock) = false;      /* up: the token may be taken */
+	bool sending_ RDS_GUARDED_BY(lock) = false;   /* the token is out */
+	bool blocked_ RDS_GUARDED_BY(lock) = false;   /* the transport has no room */
+	bool room_came_ RDS_GUARDED_BY(lock) = false; /* room or a wish came meanwhile */
+	bool dead_ RDS_GUARDED_BY(lock) = false;      /* takes nothing; the namespace goes */
+	rds::Atomic<bool> port_cleared_;	      /* one of full_ports_ may be clear by now */
+	rds::Atomic<bool> sending_flag_;	      /* sending_, for rds-info */
+	bool cong_due_ = true;			      /* token holder */
+	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock); /* empty while the path is down */
+	rds::Coalesce coalesce_ RDS_GUARDED_BY(lock);
+	rds::Atomic<uint32_t> cong_sent_; /* version of the map sent last; token holder writes */
+};
+
+namespace rds
+{
+using Path = ::rds_path;
+} // namespace rds
+#endif

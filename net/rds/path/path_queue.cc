@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_queue.cc: messages get onto a path's queue and off it: by ack, by cancel, by reset.
+ */
+#include "path.h"
+
+#include "../rdma.h"
+
+/* May @m be queued here?  Under the lock, inside of which a fold takes what is. */
+bool rds_path::carries_locked(const rds::Message &m, bool away)
+{
+	if (!m.sock)
+		return true;
+	if (away)
+		return index < conn.fan.n_paths();
+	return conn.fan.index_for(rds::wire::get16(m.hdr.sport), rds::wire::get16(m.hdr.dport)) ==
+	       index;
+}
+
+rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, rds::Batch *batch, bool away)
+{
+	rds::Queued what = rds::Queued::kDone;
+	bool go = false;
+	{
+		rds::Guard g(lock);
+
+		if (RDS_UNLIKELY(dead_ || conn.life.is_ending())) {
+			if (dead_ || !m->sock)
+				return rds::Status::fail(rds::err::kEnetunreach);
+			if (!conn.life.call_off())
+				return rds::Queued::kMoved;
+		}
+		if (!carries_locked(*m, away))
+			return rds::Queued::kMoved;
+		if (RDS_UNLIKELY(!full_ports_.empty()) && join_held_locked(m))
+			return what;
+		queue_.append(m);
+		if (open_ && !blocked_ && !sending_) {
+			go = !batch;
+			if (batch && !hold_locked(more)) {
+				begin_locked(*batch);
+				what = rds::Queued::kTransmit;
+			}
+		}
+	}
+	if (go)
+		kick();
+	else if (what == rds::Queued::kDone)
+		want();
+	return what;
+}
+
+bool rds_path::count_waiting()
+{
+	rds::Guard g(lock);
+
+	if (RDS_UNLIKELY(conn.life.is_ending()) && !conn.life.call_off())
+		return false;
+	conn.waiting.fetch_add(1);
+	return true;
+}
+
+/* Shall the message that was just queued wait for company (coalesce.h)? */
+bool rds_path::hold_locked(bool more)
+{
+	if (!(conn.trans.caps & RDS_CAP_COALESCE))
+		return false;
+
+	rds::Hold hold = coalesce_.ask(more, queue_.unsent_bytes(), next_rx_seq());
+
+	if (hold == rds::Hold::kNone)
+		return false;
+	if (hold == rds::Hold::kBegin)
+		rds_timer_arm(&flush_, rds::kHoldWindowNs);
+	conn.net.count(RDS_S_send_held);
+	return true;
+}
+
+/* A frame without number, before all that have one.  Token holder or worker. */
+void rds_path::queue_first(rds::Message *m)
+{
+	rds::RcuReader rcu;
+	rds::MsgList done;
+	{
+		rds::Guard g(lock);
+
+		queue_.put_first(m, done);
+	}
+	finish(done);
+}
+
+/* Delivered, by the word of the peer that the first frame chose?  @taken: the transport's end has
+ * acknowledged all of it. */
+RDS_INLINE bool rds_path::is_done(rds::Message &m, rds::Peer who, bool taken)
+{
+	bool gone = who == rds::Peer::kPlain && taken;
+
+	/* The transport may read lent pages until the other end of it has them, whatever the peer's
+	 * RDS says. */
+	if (who == rds::Peer::kAcks)
+		gone = rds::wire::get64(m.hdr.sequence) <= delivered() && (taken || !m.zcopy());
+
+	/* An operation without message is nothing that a peer could acknowledge. */
+	if (RDS_UNLIKELY(m.rdma())) {
+		if (rds::op_alone(m))
+			gone = rds::op_decided(m);
+		else if (gone)
+			m.part->delivered = true;
+	}
+	return gone;
+}
+
+void rds_path::collect_acked(rds::MsgList &done)
+{
+	const rds::Peer who = peer();
+
+	queue_.collect([&](rds::Message &m, bool taken) { return is_done(m, who, taken); }, done);
+}
+
+/*
+ * The last act of messages that left the queue.  No lock; the RCU section of their unlinking.  A
+ * socket is told once of those that follow each other.  @unbegun: how operations end that were not
+ * begun.
+ */
+void rds_path::finish(rds::MsgList &done, int unbegun)
+{
+	rds::MessageBin bin;
+	rds::Socket *s = nullptr;
+	uint32_t bytes = 0, mem = 0;
+
+	while (rds::Message *m = done.pop_front()) {
+		if (m->sock != s || RDS_UNLIKELY(m->zcopy())) {
+			if (s)
+				rds::sender_done(*s, bytes, mem, nullptr);
+			s = m->sock;
+			bytes = mem = 0;
+		}
+		bytes += m->len;
+		mem += m->charge;
+		if (RDS_UNLIKELY(s && m->zcopy())) {
+			rds::sender_done(*s, bytes, mem, m->note);
+			m->has = rds::MsgHas::kNothing;
+			s = nullptr;
+		}
+		if (RDS_UNLIKELY(m->flags & rds::kMsgPong))
+			pongs.fetch_sub(1);
+		if (RDS_UNLIKELY(m->rdma()))
+			rds::op_left(*m, unbegun);
+		if (RDS_UNLIKELY(m->flow() != nullptr))
+			rds::flow_left(*m, conn, done);
+		bin.put(m);
+	}
+	if (s)
+		rds::sender_done(*s, bytes, mem, nullptr);
+	conn.look_at_gate();
+}
+
+/* All that was acknowledged, now that it is known whose word counts. */
+void rds_path::let_go()
+{
+	rds::RcuReader rcu;
+	rds::MsgList done;
+	{
+		rds::Guard g(lock);
+
+		collect_acked(done);
+	}
+	finish(done); /* looks at the gate, too */
+}
+
+void rds_path::acked(uint64_t bytes)
+{
+	/* The peer itself tells; only lent pages wait for the transport, too. */
+	if (peer() == rds::Peer::kAcks && !conn.lends.load())
+		return;
+
+	rds::RcuReader rcu;
+	rds::MsgList done;
+	{
+		rds::Guard g(lock);
+
+		queue_.set_acked(bytes);
+		collect_acked(done);
+	}
+	finish(done);
+}
+
+void rds_path::writable()
+{
+	bool go;
+	{
+		rds::Guard g(lock);
+
+		/* Also when what waited was taken back: a new map may have been asked for. */
+		go = blocked_ && open_;
+		room_came_ = true; /* for a sender that is about to find no room */
+		blocked_ = false;
+	}
+	if (go)
+		kick();
+}
+
+namespace rds
+{
+
+/* The messages that a socket wants back from one path, and those of one hold of the path's lock. */
+struct Cancelled {
+	bool is_for(const Message &m) const
+	{
+		return m.sock == &sock && (to_port < 0 || wire::get16(m.hdr.dport) == to_port);
+	}
+
+	Socket &sock;
+	int to_port; /* < 0: any */
+	SendQueue::Walk walk = {};
+	MsgList done = {}; /* they left the queue */
+	/* Of those that go on without their socket. */
+	List<ZcopyNote, &ZcopyNote::link> notes = {};
+	uint32_t bytes = 0, mem = 0;
+	uint32_t count = 0;
+};
+
+} // namespace rds
+
+/*
+ * A message that is half on the wire, or in a batch with the transport, must be finished: it only
+ * loses its socket.  All others leave at once; but of a socket that goes on, what has begun to
+ * leave stays what it is if it belongs to a flow, for others wait until it has arrived, or if its
+ * pages are the program's: the transport may read them until they are acknowledged.
+ */
+void rds_path::cancel_one_locked(rds::Message &m, rds::Cancelled &c)
+{
+	bool half = queue_.is_leaving(m);
+
+	if (RDS_UNLIKELY(m.flow() != nullptr || m.zcopy()) && (half || m.end_off) &&
+	    !rds::sender_is_gone(c.sock))
+		return;
+	c.count++;
+	if (!half) {
+		queue_.remove(&m);
+		c.done.push_back(&m);
+		return;
+	}
+	m.flags |= rds::kMsgCancelled;
+	m.sock = nullptr;
+	c.bytes += m.len;
+	c.mem += m.charge;
+	if (m.zcopy()) {
+		c.notes.push_back(m.note);
+		m.has = rds::MsgHas::kNothing;
+	}
+}
+
+/* True: there may be more. */
+bool rds_path::cancel_some_locked(rds::Cancelled &c)
+{
+	for (unsigned int n = 0; n < rds::kQueueStep; n++) {
+		rds::Message *m = queue_.step(c.walk);
+
+		if (!m) {
+			/* A message that waited for a port, and does not any more, was met. */
+			if (RDS_UNLIKELY(!full_ports_.empty()))
+				c.count += cancel_held_locked(c.sock, c.to_port, c.done);
+			return false;
+		}
+		if (c.is_for(*m))
+			cancel_one_locked(*m, c);
+	}
+	return true;
+}
+
+void rds_path::cancel(rds::Socket &s, int to_port)
+{
+	rds::RcuReader rcu;
+	rds::Cancelled c{.sock = s, .to_port = to_port};
+	bool more = true;
+
+	while (more) {
+		{
+			rds::Guard g(lock);
+
+			more = cancel_some_locked(c);
+		}
+		finish(c.done, rds::kRdmaCanceled);
+	}
+	conn.net.count(RDS_S_send_cancelled, c.count);
+	if (c.mem)
+		rds::sender_done(s, c.bytes, c.mem, nullptr);
+	while (rds::ZcopyNote *n = c.notes.pop_front())
+		rds::sender_done(s, 0, 0, n);
+}
+
+/*
+ * The peer, one that never uses a number twice, has @m: it said so on this connection before @m's
+ * turn to be sent again had come.  Sent on the next one, perhaps to a host that was restarted
+ * meanwhile, @m would count as delivered before it is there.
+ */
+bool rds_path::is_delivered(rds::Message &m)
+{
+	uint64_t seq = rds::wire::get64(m.hdr.sequence);
+
+	if (!seq || !received_.generation() || seq > delivered() || RDS_UNLIKELY(rds::op_alone(m)))
+		return false;
+	if (RDS_UNLIKELY(m.rdma() != nullptr))
+		m.part->delivered = true;
+	return true;
+}
+
+/*
+ * The connection is gone.  Everything goes out again, but for the kernel's own one-time messages.
+ * @purge: nothing will ever go out again.
+ */
+void rds_path::reset_queue(bool purge)
+{
+	rds::RcuReader rcu;
+	rds::MsgList done;
+	rds::HeldPorts::Ports gone;
+	uint32_t again;
+	{
+		rds::Guard g(lock);
+		const bool collected = purge && conn.life.is_dying();
+
+		rds::bug_on(open_ || sending_, "a queue begins anew while somebody may send");
+		if (RDS_UNLIKELY(!full_ports_.empty()))
+			return_held_locked(true, gone);
+		/* Of one that was collected another connection takes what still comes. */
+		dead_ = dead_ || (purge && !conn.life.is_dying());
+		again = queue_.restart(
+			[&](rds::Message &m) {
+				rds::bug_on(collected && m.sock,
+					    "a connection is collected that has to send");
+				return purge || m.flags & (rds::kMsgOnce | rds::kMsgCancelled) ||
+				       RDS_UNLIKELY(rds::op_spent(m)) || is_delivered(m);
+			},
+			done);
+		delivered_.restart();
+		blocked_ = room_came_ = false;
+		coalesce_.end();
+	}
+	conn.net.count(RDS_S_send_retransmitted, again);
+	finish(done);
+	destroy_ports(gone);
+}

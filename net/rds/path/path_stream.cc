@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_stream.cc: a connection of the transport's begins and ends: what that does to a path's
+ * state, queue and right to send.  The transport is told to connect, adopt, shut down and close
+ * here and in the actions of path.cc, and nowhere else.
+ */
+#include "path.h"
+
+#include "../cong.h"
+
+using rds::PathState;
+
+namespace
+{
+
+/* Events that a closed connection may have left behind: void for the next one. */
+constexpr uint32_t kStreamEvents = rds::kEvDrop | rds::kEvConnected | rds::kEvDrained |
+				   rds::kEvRecvRetry | rds::kEvHello | rds::kEvHeard;
+
+/* Some event leads from one to the other. */
+constexpr bool is_edge(PathState from, PathState to)
+{
+	for (unsigned int e = 0; e < RDS_EV_COUNT; e++)
+		if (rds::may_lead_to(rds::path_entry(e, from), to))
+			return true;
+	return false;
+}
+
+} // namespace
+
+/* ---- the beginning ---- */
+
+/* Before a connection begins: what was said and heard on the last one is void. */
+void rds_path::fresh_stream()
+{
+	rds_timer_cancel_sync(&pause_);
+	events_.fetch_and(~kStreamEvents);
+	drop_reason_.store(RDS_DROP_NONE);
+	heard.store(false);
+	spoken_.store(false);
+	dial_.owe_nothing();
+	passive_open_ = asking_ = hello_due_ = false;
+	answered_ns_ = 0;
+	arriving.store(0);
+	received_.begin(conn.trans.caps & RDS_CAP_DELIVERY_ACK);
+}
+
+void rds_path::start_connect()
+{
+	dial_.begin();
+	fresh_stream();
+	enter(PathState::kConnecting, RDS_DROP_NONE);
+	arm(rds::kConnectTimeoutNs);
+	if (conn.trans.connect(priv)) {
+		conn.trans.close(priv);
+		go_down(RDS_DROP_CONNECT);
+	}
+}
+
+/* Takes over what was accepted; false when there is nothing alive. */
+bool rds_path::adopt()
+{
+	rds::Accepted *handle = accepted_.take();
+
+	if (!handle)
+		return false;
+	fresh_stream();
+	passive_open_ = true;
+	return conn.trans.adopt(priv, handle) == 0;
+}
+
+void rds_path::come_up()
+{
+	dial_.up();
+	up_ns.store(rds_now_ns());
+	cong_due_ = true; /* nobody has the token yet */
+	disarm();	  /* the connect's: up, it would mean "no answer" */
+	enter(PathState::kUp, RDS_DROP_NONE);
+	hear_of_ports();
+	rds::full_fence(); /* before our map's version is looked at: kick_laddr() */
+	greet();
+}
+
+void rds_path::hear_of_ports()
+{
+	reports_ = !index;
+	if (reports_)
+		conn.fcong->reporters.fetch_add(1);
+}
+
+/* ---- the end ---- */
+
+/* A peer that acknowledges gets again what it has not read, also if it was one before and has not
+ * spoken on this connection: it takes an end in order for one that has nothing left to say. */
+bool rds_path::peer_gets_again() const
+{
+	return peer() == rds::Peer::kAcks ||
+	       (peer() == rds::Peer::kUnknown && received_.generation());
+}
+
+/* Up, and the token is ours to keep: ends the connection the way that @why allows. */
+void rds_path::end_connection(unsigned int why)
+{
+	/* One of ours closes only with nothing left to say, and resets otherwise. */
+	bool drains = why == RDS_DROP_PEER_CLOSED && peer_drains();
+
+	if (why != RDS_DROP_IDLE && !drains)
+		conn.net.count(RDS_S_conn_reset);
+	if (why == RDS_DROP_IDLE || (why == RDS_DROP_ADMIN && !peer_gets_again())) {
+		end_in_order(why);
+		enter(PathState::kDisconnecting, why);
+		arm(rds::kDrainTimeoutNs);
+		conn.trans.shutdown(priv);
+		return;
+	}
+	if (drains)
+		drained.store(true);
+	if (why == RDS_DROP_REPLACED) {
+		/* The peer has left this one; what it wrote before is before the new one's. */
+		conn.net.count(RDS_S_conn_replaced);
+		conn.trans.recv_retry(priv);
+	}
+	conn.trans.close(priv);
+	go_down(why);
+}
+
+/* To kDown, whatever it was. */
+void rds_path::close_down(unsigned int why)
+{
+	if (state() == PathState::kDown)
+		return;
+	conn.trans.close(priv);
+	enter(PathState::kDown, why);
+	forget_connection();
+}
+
+/* The transport's side is closed.  Messages not acknowledged go out again, once we are up. */
+void rds_path::go_down(unsigned int why)
+{
+	reset_queue(false);
+	forget_connection();
+	disarm(); /* the connect's or the drain's: down, it would mean "call" */
+	enter(PathState::kDown, why);
+	/* Once: it says nothing of the attempts that follow. */
+	bool answered = heard.exchange(false);
+
+	if (answered)
+		dial_.answered();
+	/* After a failed call those that wait would ask for the next one at once. */
+	if (!index && !drained.load())
+		conn.nudge_others(answered);
+	if (accepted_.empty())
+		schedule_retry(why);
+	else
+		post(rds::kEvAccepted);
+	if (conn.is_stranger())
+		conn.hurry();
+}
+
+void rds_path::enter(PathState to, unsigned int why)
+{
+	PathState from = state();
+
+	rds::bug_on(!is_edge(from, to), "illegal change of a path's state");
+	if (from == PathState::kUp) {
+		resets.fetch_add(1);
+		dial_.was_up(rds_now_ns() - up_ns.load());
+	}
+	/* An orderly end keeps the reason that it began with. */
+	if (why != RDS_DROP_NONE && from != PathState::kDisconnecting)
+		last_reason.store(why);
+	state_.store_release(static_cast<uint32_t>(to));
+	rds_trace_state(this, static_cast<unsigned int>(from), static_cast<unsigned int>(to), why);
+}
+
+/* Senders that wait for a port of the peer's would wait for ever: nothing queued, nobody connects,
+ * and only a connection brings the news.  Unless there is another one to the same peer. */
+void rds_path::forget_connection()
+{
+	arriving.store(0);
+	if (reports_)
+		rds::count_down(conn.fcong->reporters,
+				"a map loses a connection that was not counted");
+	reports_ = false;
+	if (!index && !(conn.trans.caps & RDS_CAP_SHARED_CONG) && !conn.fcong->reporters.load_seq())
+		rds::CongTable::lost_peer(conn.net, *conn.fcong);
+}
+
+/* The path is down: calls the peer after a pause, or leaves that to whoever needs it. */
+void rds_path::schedule_retry(unsigned int why)
+{
+	rds::Dial::Plan plan = dial_.ended([=, this] { return terms(why); });
+
+	if (plan.what != rds::Dial::kRest)
+		arm(plan.in_ns);
+}
+
+rds::Dial::Terms rds_path::terms(unsigned int why)
+{
+	return {.why = why,
+		.waiting = has_messages(),
+		.initiates = !index && conn.trans.initiates(priv),
+		.drained = drained.load(),
+		.passive = conn.passive.load(),
+		.stranger = conn.is_stranger(),
+		.acks = peer() == rds::Peer::kAcks,
+		.least_ms = rds::read_once(conn.net.tun.reconnect_min_ms),
+		.most_ms = rds::read_once(conn.net.tun.reconnect_max_ms)};
+}
+
+/* ---- the right to send ---- */
+
+bool rds_path::quiesce()
+{
+	rds::Guard g(lock);
+
+	open_ = false;
+	return !sending_;
+}
+
+/* The same, if there is nothing to say. */
+bool rds_path::quiesce_idle()
+{
+	rds::Guard g(lock);
+
+	if (!queue_.empty() || !full_ports_.empty() || sending_ || !peer_knows_all())
+		return false;
+	open_ = false;
+	return true;
+}

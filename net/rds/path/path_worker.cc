@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_worker.cc: how anybody reaches the worker of a path's connection, and how the path ends.
+ *
+ * Any context posts events; the connection's worker takes all that there are (turn() in path.cc).
+ * Each timer posts the event of what it was armed for.  To transmit there is a work item of the
+ * path's own: it takes the token as any sender does, and waits for no turn.
+ */
+#include "path.h"
+
+rds_path::rds_path(struct rds_conn &conn, unsigned int index)
+	: conn(conn), index(static_cast<uint8_t>(index)),
+	  lock(index ? RDS_RANK_FURTHER_PATH : RDS_RANK_PATH),
+	  queue_(index ? 1 : conn.net.first_seq.load()), delivered_(queue_.next_number())
+{
+	rds_work_init(&send_work_, send_fn, RDS_WORK_LEAF);
+	rds_timer_init(&timer_, timer_fn);
+	rds_timer_init(&flush_, flush_fn);
+	rds_timer_init(&pause_, pause_fn);
+	rds_timer_init(&map_timer_, map_fn);
+	rds_timer_init(&ack_timer_, ack_fn);
+	received_.begin(conn.trans.caps & RDS_CAP_DELIVERY_ACK);
+}
+
+rds_path::~rds_path()
+{
+	/* One that was never seen is not dead, but has nothing either. */
+	const bool idle = state() == rds::PathState::kDead || state() == rds::PathState::kDown;
+
+	rds::bug_on(!idle || !queue_.empty() || open_ || sending_ || !accepted_.empty(),
+		    "a path is destroyed that is in use");
+}
+
+/* ---- from any context (timers: hardirq) ---- */
+
+void rds_path::post(uint32_t events)
+{
+	rds::bug_on(events & rds::kOwnEvents, "an event of the worker's own is posted");
+	events_.fetch_or(events);
+	conn.wake_worker();
+}
+
+void rds_path::kick()
+{
+	/* The path is reaped, its work cancelled, a grace period after its death. */
+	rds::RcuReader rcu;
+
+	if (state() != rds::PathState::kDead)
+		rds_work_queue(&send_work_);
+}
+
+void rds_path::drop(enum rds_drop_reason why)
+{
+	/* That it is to end in order is no news for one that ends, and must not hide what is. */
+	if (why == RDS_DROP_ADMIN)
+		end_in_order(why);
+	else
+		drop_reason_.store(why);
+	post(rds::kEvDrop);
+}
+
+void rds_path::bug(const char *what)
+{
+	rds_bug(what);
+	drop(RDS_DROP_ERROR);
+}
+
+void rds_path::end_in_order(unsigned int why)
+{
+	uint32_t none = RDS_DROP_NONE;
+
+	(void)drop_reason_.compare_exchange(none, why);
+}
+
+bool rds_path::accepted(void *handle)
+{
+	/* The newest is the one that the peer still has; a dead path has none. */
+	discard(accepted_.put(static_cast<rds::Accepted *>(handle)));
+	/* It waits, then we look whether the connection retires, which looks whether something
+	 * waits after it has said so. */
+	rds::full_fence();
+
+	const bool in_time = conn.life.call_off();
+
+	post(rds::kEvAccepted);
+	return in_time;
+}
+
+void rds_path::pause_recv()
+{
+	rds_timer_arm(&pause_, rds::kRetryNs);
+}
+
+void rds_path::send_fn(struct rds_work *w)
+{
+	rds_path *p = rds::container_of(w, &rds_path::send_work_);
+
+	if (p->take_token())
+		p->transmit();
+}
+
+void rds_path::timer_fn(struct rds_timer *t)
+{
+	rds::container_of(t, &rds_path::timer_)->post(rds::kEvTimer);
+}
+
+void rds_path::flush_fn(struct rds_timer *t)
+{
+	rds::container_of(t, &rds_path::flush_)->kick();
+}
+
+void rds_path::pause_fn(struct rds_timer *t)
+{
+	rds::container_of(t, &rds_path::pause_)->post(rds::kEvRecvRetry);
+}
+
+void rds_path::map_fn(struct rds_timer *t)
+{
+	rds_path *p = rds::container_of(t, &rds_path::map_timer_);
+
+	p->post(rds::kEvHello);
+	p->kick();
+}
+
+/* ---- the worker ---- */
+
+/* A timer event of an earlier state must not be taken for this one's. */
+void rds_path::disarm()
+{
+	rds_timer_cancel_sync(&timer_);
+	events_.fetch_and(~uint32_t{rds::kEvTimer});
+}
+
+void rds_path::arm(uint64_t ns)
+{
+	disarm();
+	rds_timer_arm(&timer_, ns);
+}
+
+/* ---- the end ---- */
+
+void rds_path::reap()
+{
+	rds::bug_on(state() != rds::PathState::kDead, "a path is reaped alive");
+	rds_timer_cancel_sync(&timer_);
+	rds_timer_cancel_sync(&flush_);
+	rds_timer_cancel_sync(&pause_);
+	rds_timer_cancel_sync(&map_timer_);
+	rds_timer_cancel_sync(&ack_timer_);
+	rds_work_cancel_sync(&send_work_);
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_xmit.cc: the one sender of a path: collect a batch, hand it to the transport, settle.
+ */
+#include "path.h"
+
+#include "../cong.h"
+#include "../rdma.h"
+
+namespace rds
+{
+/* Module parameter: messages that one caller transmits in a row. */
+extern "C" unsigned int rds_send_batch_count;
+unsigned int rds_send_batch_count = kSendBatchDefault;
+} // namespace rds
+
+void rds_path::take_token_locked()
+{
+	if (RDS_CHECKS_ALL && sending_)
+		bug("two send on a path");
+	sending_ = true;
+	sending_flag_.store(true);
+}
+
+bool rds_path::take_token()
+{
+	rds::Guard g(lock);
+
+	if (!open_ || sending_ || blocked_) {
+		/* The token's holder may have passed what the caller wants sent: once more. */
+		room_came_ = true;
+		return false;
+	}
+	take_token_locked();
+	return true;
+}
+
+/* The worker may be waiting for it (quiesce). */
+void rds_path::release_token()
+{
+	if (RDS_CHECKS_ALL && !sending_)
+		bug("a path's token is given back by one that has it not");
+	sending_ = false;
+	sending_flag_.store(false);
+	if (!open_)
+		conn.wake_worker();
+}
+
+/* The sender whose message was just queued: it gets the token, and with it the first batch, unless
+ * there is something to do before. */
+void rds_path::begin_locked(rds::Batch &b)
+{
+	take_token_locked();
+	coalesce_.end();
+	b.n = 0;
+	if (!must_prepare_locked())
+		(void)mark_batch(b);
+}
+
+void rds_path::transmit()
+{
+	rds::Batch b;
+
+	transmit(b);
+}
+
+void rds_path::transmit(rds::Batch &b)
+{
+	unsigned int budget = rds::rds_send_batch_count;
+	Next next = b.n ? Next::kXmit : Next::kPrepare;
+
+	while (next != Next::kStop) {
+		if (next == Next::kXmit) {
+			struct rds_xmit x = {b.msgs, b.n, b.off, b.more};
+			bool last = budget <= b.n;
+
+			budget -= b.n;
+			next = settle(b, conn.trans.xmit(priv, &x), last);
+			continue;
+		}
+		if (next == Next::kAck)
+			queue_ack();
+		next = prepare(b);
+	}
+}
+
+/* Not all that is queued may go.  The message at which the batch ends. */
+__attribute__((noinline)) rds::Message *rds_path::mark_some_locked(rds::Batch &b, bool gated,
+								   bool mute)
+{
+	rds::Message *m = queue_.unsent();
+
+	while (m && b.n < rds::kXmitBatch) {
+		if (gated && m->sock)
+			break; /* the kernel's own overtake nobody's message */
+		if (mute && rds::wire::get64(m->hdr.sequence))
+			break; /* not hello */
+		if (conn.fcong->test(rds::wire::get16(m->hdr.dport)) && step_aside_locked(m)) {
+			/* Others behind it may have gone with it. */
+			m = b.n ? queue_.next(b.msgs[b.n - 1]) : queue_.unsent();
+			continue;
+		}
+		queue_.add(b, m);
+		m = queue_.next(m);
+	}
+	return m;
+}
+
+bool rds_path::mark_batch(rds::Batch &b)
+{
+	bool gated = index && (conn.fan.is_gated() || conn.fan.is_folding());
+	bool mute = is_silent();
+	rds::Message *m = queue_.unsent();
+
+	if (RDS_CHECKS_ALL && !sending_)
+		bug("a batch without the path's token");
+	queue_.begin(b);
+	if (RDS_UNLIKELY(gated || mute || conn.fcong->any()))
+		m = mark_some_locked(b, gated, mute);
+	else
+		for (; m && b.n < rds::kXmitBatch; m = queue_.next(m))
+			queue_.add(b, m);
+	if (!b.n)
+		return false;
+	b.bytes -= b.off;
+	b.more = m && !gated && !mute;
+	stamp_acks(b);
+	room_came_ = false;
+	return true;
+}
+
+bool rds_path::owes_map() const
+{
+	return conn.lcong->version() != cong_sent_.load();
+}
+
+/* The peer gets our map before the next message whenever it changed.  Token holder. */
+RDS_INLINE bool rds_path::map_is_due() const
+{
+	if (conn.trans.caps & RDS_CAP_SHARED_CONG || index || is_silent())
+		return false;
+	return cong_due_ || owes_map();
+}
+
+/* The next batch has to wait for prepare().  Token holder. */
+RDS_INLINE bool rds_path::must_prepare_locked() const
+{
+	return RDS_UNLIKELY(map_is_due() || port_cleared_.load());
+}
+
+/* Marks the next messages that may go; or the token is given back, for there are none.  Token
+ * holder. */
+rds_path::Next rds_path::next_locked(rds::Batch &b)
+{
+	coalesce_.end();
+	if (open_ && queue_.unsent() && mark_batch(b))
+		return Next::kXmit;
+	/* A request that came after the holder had looked: it looks again (take_token). */
+	if (!open_ || (!room_came_ && !received_.is_due() && !port_cleared_.load())) {
+		release_token();
+		return Next::kStop;
+	}
+	room_came_ = false;
+	return Next::kAck;
+}
+
+/* Our map, and messages for ports that are not full any more, get onto the queue first. */
+rds_path::Next rds_path::prepare(rds::Batch &b)
+{
+	if (map_is_due())
+		queue_cong_update();
+	if (RDS_UNLIKELY(port_cleared_.load()))
+		return_held();
+
+	rds::Guard g(lock);
+
+	return next_locked(b);
+}
+
+/* The transport took @n bytes of @b, or said why not; the next batch becomes @b.  @last: its sender
+ * has sent enough, others want this processor too. */
+rds_path::Next rds_path::settle(rds::Batch &b, long n, bool last)
+{
+	bool broken = n < 0 && n != -rds::err::kEagain;
+	uint64_t bytes = n > 0 ? static_cast<uint64_t>(n) : 0;
+	Next next = Next::kStop;
+	bool fanned;
+	rds::RcuReader rcu;
+	rds::MsgList done;
+
+	if (rds::bug_on(bytes > b.bytes, "transport accepted more than it was given")) {
+		bytes = b.bytes;
+		broken = true;
+	}
+	{
+		rds::Guard g(lock);
+
+		settle_acks(b, bytes);
+		note_ops(b, queue_.settle(b, bytes, done));
+		collect_acked(done);
+		fanned = !index && bytes < b.bytes && fan_out_locked();
+
+		rds::Message *m = queue_.unsent();
+		/* Loopback knows no other way to say that it is one socket that has no room. */
+		bool aside = bytes < b.bytes && m && step_aside_locked(m);
+
+		blocked_ = !broken && bytes < b.bytes && !room_came_ && !aside;
+		last = last && !broken && !blocked_;
+		if (broken || blocked_ || last)
+			release_token();
+		else
+			next = must_prepare_locked() ? Next::kPrepare : next_locked(b);
+	}
+	if (fanned)
+		conn.net.count(RDS_S_conn_fan_out);
+	finish(done); /* looks at the gate, too */
+	if (broken)
+		drop(RDS_DROP_SEND);
+	if (last) {
+		conn.net.count(RDS_S_send_delayed_retry);
+		kick();
+	}
+	return next;
+}
+
+void rds_path::note_op(rds::Message &m)
+{
+	rds::MsgRdma &r = *m.part;
+
+	if (!r.has_op || r.begun)
+		return;
+	r.begun = true;
+	conn.net.count(RDS_S_send_rdma);
+	conn.net.count(RDS_S_send_rdma_bytes, r.op.bytes);
+}
+
+/* The transport took the first byte of @n messages of @b, and with it their operations. */
+RDS_INLINE void rds_path::note_ops(const rds::Batch &b, unsigned int n)
+{
+	if (!(conn.trans.caps & RDS_CAP_RDMA))
+		return;
+	for (unsigned int i = 0; i < n; i++)
+		if (RDS_UNLIKELY(b.msgs[i]->rdma() != nullptr))
+			note_op(*b.msgs[i]);
+}
+
+void rds_path::queue_cong_update()
+{
+	uint32_t version = conn.lcong->version();
+	rds::Message *m = rds::CongTable::make_update(*conn.lcong);
+
+	if (!m) {
+		conn.net.count(RDS_S_cong_send_error);
+		rds_timer_arm(&map_timer_, rds::kRetryNs);
+		return;
+	}
+	conn.net.count(RDS_S_cong_update_queued);
+	cong_sent_.store(version);
+	cong_due_ = false;
+	queue_first(m);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * send_queue.cc: the cursor, and numbers that change.
+ */
+#include "send_queue.h"
+
+namespace rds
+{
+
+uint64_t SendQueue::skip_number()
+{
+	uint64_t number = next_number_.load();
+
+	next_number_.store(number + 1);
+	return number;
+}
+
+void SendQueue::put_first(Message *m, MsgList &replaced)
+{
+	bool map = m->hdr.flags == wire::kCongBitmap;
+	Message *at = cursor_ ? msgs_.next(unsent_) : unsent_, *next;
+
+	bug_on(wire::get64(m->hdr.sequence) != 0, "a frame with a number overtakes");
+	for (; at && !wire::get64(at->hdr.sequence); at = next) {
+		next = msgs_.next(at);
+		if (!map || at->hdr.flags != wire::kCongBitmap)
+			continue;
+		remove(at);
+		replaced.push_back(at);
+	}
+	link(at, m);
+	if (unsent_ == at)
+		unsent_ = m;
+	unsent_bytes_ += wire_bytes(*m);
+}
+
+void SendQueue::remove(Message *m)
+{
+	bug_on(is_leaving(*m), "a message is taken back that a transport has");
+	if (!m->end_off)
+		unsent_bytes_ -= wire_bytes(*m);
+	if (m == unsent_) {
+		unsent_ = msgs_.next(m);
+		cursor_ = 0;
+	}
+	unlink(m);
+}
+
+Message *SendQueue::step(Walk &w)
+{
+	if (!w.queue_) {
+		w.queue_ = this;
+		w.at_ = msgs_.front();
+		w.other_ = walks_;
+		walks_ = &w;
+	}
+
+	Message *m = w.at_;
+
+	if (m)
+		w.at_ = msgs_.next(m);
+	else
+		stop(w);
+	return m;
+}
+
+void SendQueue::stop(Walk &w)
+{
+	Walk **at = &walks_;
+
+	while (*at && *at != &w)
+		at = &(*at)->other_;
+	if (*at)
+		*at = w.other_;
+	w.queue_ = nullptr;
+}
+
+unsigned int SendQueue::settle(Batch &b, uint64_t bytes, MsgList &done)
+{
+	uint64_t off = tx_off_;
+	unsigned int begun = 0;
+
+	bug_on_hot(b.n && b.msgs[0] != unsent_, "a batch is not what is sent next");
+	tx_off_ += bytes;
+	for (unsigned int i = 0; i < b.n; i++) {
+		Message *m = b.msgs[i];
+		uint32_t size = wire_bytes(*m), left = size - (i ? 0 : b.off);
+
+		m->flags &= static_cast<uint16_t>(~kMsgInXmit);
+		begun += bytes != 0;
+		if (uint64_t number = bytes ? wire::get64(m->hdr.sequence) : 0) {
+			/* The first may have begun before. */
+			bug_on_hot(number <= begun_ && (i || !b.off), "numbers go out that fall");
+			begun_ = number;
+		}
+		if (bytes >= left) {
+			bytes -= left;
+			off += left;
+			unsent_bytes_ -= size;
+			m->end_off = off;
+			unsent_ = msgs_.next(m);
+			cursor_ = 0;
+		} else {
+			if (m == unsent_)
+				cursor_ = size - left + static_cast<uint32_t>(bytes);
+			bytes = 0;
+		}
+		if ((m->flags & kMsgCancelled || (m->flags & kMsgOnce && m->end_off)) &&
+		    !is_half_sent(*m)) {
+			remove(m);
+			done.push_back(m);
+		}
+	}
+	bug_on_hot(!unsent_ != !unsent_bytes_, "bytes that are to be sent are miscounted");
+	return begun;
+}
+
+void SendQueue::renumber(uint64_t first)
+{
+	uint64_t next = first;
+
+	bug_on(is_out(), "numbers change while a transport has messages");
+	for (Message *m = msgs_.front(); m; m = msgs_.next(m)) {
+		uint64_t number = wire::get64(m->hdr.sequence);
+
+		if (number >= first)
+			wire::put64(m->hdr.sequence, next++);
+		else
+			bug_on(number && next != first, "a message stands behind later ones");
+	}
+	if (next > next_number_.load())
+		next_number_.store(next);
+}
+
+/* The cursor goes to the front. */
+void SendQueue::rewind()
+{
+	unsent_ = msgs_.front();
+	unsent_bytes_ = 0;
+	for (Message *m = unsent_; m; m = msgs_.next(m))
+		unsent_bytes_ += wire_bytes(*m);
+	cursor_ = 0;
+}
+
+} // namespace rds

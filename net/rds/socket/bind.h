@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * bind.h: BindTable, (address, scope, port) -> Socket, of one namespace.
+ *
+ * find() runs for every received message, in softirq, under RCU: the socket it returns is valid
+ * inside that RCU section (its memory goes a grace period after release), and rds_socket::deliver()
+ * says whether it is still open.
+ */
+#ifndef RDS_BIND_H
+#define RDS_BIND_H
+
+#include "../hash.h"
+#include "../message.h"
+
+namespace rds
+{
+
+/* The table's part of a socket (socket.h). */
+struct Bound {
+	HashNode bind_node;
+	struct rds_endpoint bound = {};
+};
+
+class BindTable final
+{
+public:
+	Status init()
+	{
+		return table_.init();
+	}
+	/* Any context, RCU reader.  Defined where a Socket is whole, as walk() (socket.h). */
+	Socket *find(const struct rds_addr &addr, uint32_t scope, uint16_t port,
+		     uint32_t seed) const;
+	/* Enters @s as @ep; port 0: a free one is picked, from a random start on, and written
+	 * back.  -EADDRINUSE.  Process. */
+	Status add(Bound &s, struct rds_endpoint &ep, uint32_t seed);
+	void remove(Bound &s)
+	{
+		bug_on(!table_.remove(&s), "a socket is taken out of a table that has it not");
+	}
+	/* In steps, as HashTable::walk().  RCU reader. */
+	template <typename F>
+	uint64_t walk(uint64_t pos, F fn) const;
+	uint32_t count() const
+	{
+		return table_.count();
+	}
+
+private:
+	Bound *look_up(const struct rds_addr &addr, uint32_t scope, uint16_t port,
+		       uint32_t seed) const;
+	bool claim(Bound &s, const struct rds_endpoint &ep, uint32_t seed);
+
+	HashTable<Bound, &Bound::bind_node> table_;
+};
+
+} // namespace rds
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * socket.h: one PF_RDS socket: its names, what it has sent and not heard of, what it has received
+ * and not read, and what it waits for.
+ *
+ * Sending: room in snd_space is taken when a message is queued on a path and given back when it is
+ * acknowledged, cancelled or dropped; messages themselves live on the path's queue.
+ *
+ * Receiving: paths push to arrived_ under recv_lock_ (softirq); the one reader that holds reader_
+ * moves everything to reading_ at once and takes messages from there without a lock.  recvmsg
+ * pops a message only after all of it was copied, so a fault loses nothing.  Beyond the limit the
+ * port is congested (cong.h) until half is read.
+ *
+ * Life: storage belongs to the glue.  rds_socket_release() runs once, when no other call is inside;
+ * softirqs may still look at the memory until an RCU grace period later.
+ */
+#ifndef RDS_SOCKET_H
+#define RDS_SOCKET_H
+
+#include "bind.h"
+#include "../cong.h"
+#include "../lock.h"
+#include "../mem_account.h"
+#include "../message.h"
+#include "../netns.h"
+#include "../rdma.h"
+#include "../rds_core.h"
+#include "send_space.h"
+#include "sent_to.h"
+#include "../transport.h"
+
+namespace rds
+{
+struct XmitToken;
+/* Sockets that want RXPATH_LATENCY: 0 keeps clock reads off the data path. */
+extern Atomic<uint32_t> trace_users;
+class Flows;
+class RecvFlows;
+
+enum class Deliver {
+	kTaken, /* queued; the socket owns the message now */
+	kClosed,
+	kFull, /* over the hard limit: try again later */
+};
+} // namespace rds
+
+struct rds_socket final : rds::Bound {
+	explicit rds_socket(rds::Net *net);
+	~rds_socket();
+
+	/* -- names (socket.cc).  Written once by bind under bind_lock_, then constant -- */
+	rds::Status bind(const struct rds_endpoint &want);
+	rds::Status connect(const struct rds_endpoint &to);
+	rds::Status set_transport(unsigned int type);
+	rds::Status set_tos(uint8_t tos);
+	RDS_INLINE bool is_bound() const
+	{
+		return bound_flag.load_acquire();
+	}
+	bool get_peer(struct rds_endpoint &ep);
+	void release();
+
+	/* -- sending (socket_send.cc) -- */
+	rds::Status send(const struct rds_endpoint &to, rds::Message *m, bool more);
+	bool writable()
+	{
+		return snd_space.wait_for_room(this);
+	}
+	bool congested_to(const struct rds_endpoint &to);
+	void cancel(const struct rds_endpoint *to);
+
+	/* -- receiving (socket_recv.cc) -- */
+	/* From a path, any context, RCU reader, no lock held.  @arriving: the path's, done with
+	 * when the message is taken.  @spill: its sender may not have known that we are full. */
+	rds::Deliver deliver(rds::Message *m, rds::Atomic<uint64_t> &arriving, bool spill);
+	rds::Message *recv_head() RDS_REQUIRES(reader);
+	void recv_pop(rds::Message *m) RDS_REQUIRES(reader);
+	bool readable() const;
+	unsigned int poll();
+	/* The messages not read, of @peer (nullptr: of everybody), see recv_query.h.  RCU
+	 * reader. */
+	struct rds_recv_counts count_held(const struct rds_recv_look &look,
+					  const struct rds_endpoint *peer) RDS_REQUIRES(reader);
+	/* Everything that arrived and was not read, oldest first; what a reader has at hand this
+	 * very moment may be missing.  Any context that may take mutexes, RCU reader. */
+	template <typename F>
+	void for_each_received(F fn);
+	rds::Net *const net;
+	rds::Atomic<bool> bound_flag;
+	rds::Atomic<bool> dead; /* released */
+	rds::Atomic<bool> recverr;
+	rds::Atomic<bool> tracing;
+
+	rds::Mutex<RDS_RANK_BIND> bind_lock; /* bind, set_transport, set_tos */
+	/* Pinned; set under bind_lock, and constant once we are bound, or it was asked for. */
+	const struct rds_transport *trans = nullptr;
+	uint8_t tos = 0;
+
+	rds::Spinlock<RDS_RANK_SOCKET> small_lock; /* what is small and rare */
+	struct rds_endpoint peer RDS_GUARDED_BY(small_lock) = {};
+	bool has_peer RDS_GUARDED_BY(small_lock) = false;
+	rds::List<rds::ZcopyNote, &rds::ZcopyNote::link> zcopy_done RDS_GUARDED_BY(small_lock);
+	rds::Atomic<uint32_t> zcopy_count;
+
+	/* Connection of the last send, good while the table's generation is the same. */
+	rds::Atomic<struct rds_conn *> conn_cache;
+	rds::Atomic<uint64_t> conn_gen{~0ull};
+	rds::SentTo sent_to;
+	rds::SendSpace snd_space;
+	rds::Atomic<rds::Flows *> send_flows; /* made with the first hint; ours until destroyed */
+	rds::Atomic<uint32_t> order;	      /* an rds::Order, of messages that say nothing else */
+
+	rds::Spinlock<RDS_RANK_RECV> recv_lock;
+	rds::List<rds::Message, &rds::Message::recv_link> arrived RDS_GUARDED_BY(recv_lock);
+	rds::Atomic<bool> arrived_any;	 /* arrived is not empty; written under recv_lock */
+	rds::Atomic<bool> wake_each;	 /* wake for every message; stays set */
+	rds::Atomic<bool> congested;	 /* our port's bit is set; written under recv_lock */
+	rds::Atomic<uint32_t> rcv_bytes; /* payload not read yet */
+	rds::MemAccount rcv_mem;	 /* memory of the same messages */
+	rds::Mutex<RDS_RANK_READER> reader;
+	rds::List<rds::Message, &rds::Message::recv_link> reading RDS_GUARDED_BY(reader);
+	rds::Atomic<bool> reading_any; /* reading is not empty; written under reader */
+	/* Made when first needed; given back under both locks. */
+	rds::RecvFlows *recv_flows RDS_GUARDED_BY(recv_lock) = nullptr;
+
+	rds::CongMap *lcong = nullptr; /* map of our own address, from bind on */
+
+	rds::CongWatch watch;
+	rds::RdmaSeat rdma;
+
+private:
+	rds::Status attach(const struct rds_endpoint &want);
+	void choose(const struct rds_transport *t);
+	void give_transport_back();
+	void remember(struct rds_conn *c, uint64_t gen);
+	struct rds_conn *known_conn(const struct rds_endpoint &to);
+	bool send_over(struct rds_conn &c, uint16_t port, rds::Message *m, bool more,
+		       rds::XmitToken &token, rds::Status &st);
+	bool queue_on(struct rds_path &path, uint16_t port, rds::Message *m, bool more,
+		      rds::XmitToken &token, rds::Status &st);
+	rds::Status send_anew(const struct rds_endpoint &to, rds::Message *m, bool more,
+			      rds::XmitToken &token);
+	void cancel_on(struct rds_conn &c, int to_port);
+	rds::Status copy_pages(rds::Message &m);
+	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more);
+	void take_arrived() RDS_REQUIRES(reader, recv_lock);
+	void note_place(const rds::Message &m) RDS_REQUIRES(recv_lock);
+	bool may_spill(const rds::Message &m);
+	rds::Deliver refuse() RDS_EXCLUDES(recv_lock);
+	bool congest() RDS_REQUIRES(recv_lock);
+	bool below_low_water() const;
+	void maybe_uncongest() RDS_EXCLUDES(recv_lock);
+	void drop_received();
+};
+
+template <typename F>
+void rds_socket::for_each_received(F fn)
+{
+	if (reader.try_lock()) {
+		for (rds::Message *m = reading.front(); m; m = reading.next(m))
+			fn(*m);
+		reader.unlock();
+	}
+
+	rds::Guard g(recv_lock);
+
+	for (rds::Message *m = arrived.front(); m; m = arrived.next(m))
+		fn(*m);
+}
+
+namespace rds
+{
+
+RDS_INLINE Socket *BindTable::find(const struct rds_addr &addr, uint32_t scope, uint16_t port,
+				   uint32_t seed) const
+{
+	return static_cast<Socket *>(look_up(addr, scope, port, seed));
+}
+
+template <typename F>
+uint64_t BindTable::walk(uint64_t pos, F fn) const
+{
+	return table_.walk(pos, [&](Bound &b) { fn(static_cast<Socket &>(b)); });
+}
+
+} // namespace rds
+#endif

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * socket_query.cc: RDS_RECV_QUERY of a socket: what is held is counted (recv_query.h).
+ */
+#include "../conn/conn_table.h"
+#include "../path/path.h"
+#include "recv_query.h"
+#include "socket.h"
+
+namespace rds
+{
+namespace
+{
+
+uint16_t port_of(uint64_t word, unsigned int shift)
+{
+	return static_cast<uint16_t>(word >> shift);
+}
+
+bool is_for(const Socket &s, const Path &p, uint64_t word)
+{
+	return port_of(word, 0) == s.bound.port && same_addr(p.conn.laddr, s.bound.addr) &&
+	       p.conn.scope == s.bound.scope;
+}
+
+/* Every path on which a message is arriving, and the word that says so.  RCU reader. */
+template <typename F>
+void for_each_arriving(const Net &net, F fn)
+{
+	net.conns.for_each([&](const Conn &c) {
+		c.for_each_path([&](Path &p) {
+			uint64_t word = p.arriving.load();
+
+			if (word)
+				fn(p, word);
+		});
+	});
+}
+
+void remember(struct rds_recv_look &look, Path &p)
+{
+	if (look.n < RDS_RECV_LOOK)
+		look.paths[look.n] = &p;
+	look.n++;
+}
+
+/* Adds up what is held of one peer, or of all. */
+class HeldCount final
+{
+public:
+	explicit HeldCount(const struct rds_endpoint *peer) : peer_(peer)
+	{
+	}
+	void freeze(RecvFlows *flows)
+	{
+		flows_ = flows;
+		if (flows_)
+			flows_->freeze();
+	}
+	void queued(const Message &m);
+	void arriving(const Path &p, uint64_t word);
+	struct rds_recv_counts sum() const;
+
+private:
+	bool wants(const struct rds_endpoint &from) const
+	{
+		return !peer_ || (same_addr(from.addr, peer_->addr) && from.scope == peer_->scope &&
+				  (!peer_->port || from.port == peer_->port));
+	}
+
+	const struct rds_endpoint *peer_;
+	RecvFlows *flows_ = nullptr;
+	uint32_t held_ = 0;
+	uint64_t span_ = 0; /* of those that are in no flow's */
+	bool unknown_ = false;
+};
+
+void HeldCount::queued(const Message &m)
+{
+	struct rds_endpoint from = {m.saddr, m.scope, wire::get16(m.hdr.sport)};
+	Place place;
+
+	if (!wants(from))
+		return;
+	held_++;
+	if (RDS_LIKELY(!m.hdr.ext[0]) || !place_of(m.hdr, place)) {
+		span_++;
+		return;
+	}
+
+	RecvFlow *f = flows_ ? flows_->frozen(from) : nullptr;
+
+	if (!f || !f->then.known)
+		unknown_ = true;
+	else if (!f->hold(place.number))
+		span_++;
+}
+
+/* Of a flow that nothing has been delivered of yet, no gap is known. */
+void HeldCount::arriving(const Path &p, uint64_t word)
+{
+	struct rds_endpoint from = {p.conn.faddr, p.conn.scope, port_of(word, 16)};
+
+	if (!wants(from))
+		return;
+	held_++;
+
+	RecvFlow *f = flows_ && word & kArrivingNumbered ? flows_->frozen(from) : nullptr;
+
+	if (f && !f->then.known)
+		unknown_ = true;
+	else if (!f || !f->hold_arriving(static_cast<uint32_t>(word >> 33)))
+		span_++;
+}
+
+struct rds_recv_counts HeldCount::sum() const
+{
+	uint64_t span = span_;
+
+	if (flows_)
+		flows_->for_each([&](const RecvFlow &f) {
+			if (f.holds())
+				span += f.span();
+		});
+	if (unknown_ || span > RDS_RECV_UNKNOWN)
+		span = RDS_RECV_UNKNOWN;
+	return {.held = held_, .span = static_cast<uint32_t>(span)};
+}
+
+} // namespace
+} // namespace rds
+
+using namespace rds;
+
+/* @m has been queued. */
+void rds_socket::note_place(const Message &m)
+{
+	struct rds_endpoint from = {m.saddr, m.scope, wire::get16(m.hdr.sport)};
+	Place place;
+
+	if (!place_of(m.hdr, place))
+		return;
+	if (!recv_flows)
+		recv_flows = create<RecvFlows>(RDS_ATOMIC, net->seed);
+	if (recv_flows)
+		recv_flows->note(from, place);
+}
+
+struct rds_recv_counts rds_socket::count_held(const struct rds_recv_look &look,
+					      const struct rds_endpoint *peer)
+{
+	HeldCount count(peer);
+	{
+		Guard g(recv_lock);
+		auto look_at = [&](const Path &p, uint64_t word) {
+			if (word && is_for(*this, p, word))
+				count.arriving(p, word);
+		};
+
+		take_arrived();
+		count.freeze(recv_flows);
+		if (look.n > RDS_RECV_LOOK)
+			for_each_arriving(*net, look_at);
+		else
+			for (unsigned int i = 0; i < look.n; i++)
+				look_at(*look.paths[i], look.paths[i]->arriving.load());
+	}
+	for (Message *m = reading.front(); m; m = reading.next(m))
+		count.queued(*m);
+	return count.sum();
+}
+
+extern "C" {
+
+int rds_socket_recv_query(struct rds_socket *s, const struct rds_endpoint *peer,
+			  struct rds_recv_counts *out) RDS_NO_TSA
+{
+	struct rds_recv_look look = {};
+
+	if (!s->is_bound())
+		return -err::kEnotconn;
+
+	Status st = s->reader.lock_interruptible();
+
+	if (!st.ok())
+		return st.code();
+	{
+		RcuReader rcu;
+
+		for_each_arriving(*s->net, [&](Path &p, uint64_t word) {
+			if (is_for(*s, p, word))
+				remember(look, p);
+		});
+		*out = s->count_held(look, peer);
+	}
+	s->reader.unlock();
+	return 0;
+}
+
+void rds_recv_look(struct rds_net *net, struct rds_recv_look *look)
+{
+	look->n = 0;
+	for_each_arriving(*net, [&](Path &p, uint64_t) { remember(*look, p); });
+}
+
+void rds_socket_recv_counts(struct rds_socket *s, const struct rds_recv_look *look,
+			    struct rds_recv_counts *out)
+{
+	*out = {};
+	if (!s->is_bound())
+		return;
+	if (!s->reader.try_lock()) {
+		*out = {.held = RDS_RECV_UNKNOWN, .span = RDS_RECV_UNKNOWN};
+		return;
+	}
+	*out = s->count_held(*look, nullptr);
+	s->reader.unlock();
+}
+
+} // extern "C"

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * socket_recv.cc: a socket's receive side: delivery, reading, and congestion of its port.
+ */
+#include "recv_query.h"
+#include "socket.h"
+
+using rds::Deliver;
+using rds::Guard;
+using rds::Message;
+
+/*
+ * Beyond the hard limit there is room for what was sent before its sender can have known that we
+ * are full, so that nobody else's messages have to wait behind it; but that has to be paid for.
+ */
+bool rds_socket::may_spill(const Message &m)
+{
+	if (rcv_mem.used() + m.charge > rds::read_once(net->tun.recv_spill_bytes))
+		return false;
+	if (!rcv_mem.covers(m.charge))
+		(void)rcv_mem.pay(this, m.charge, RDS_ATOMIC);
+	return rcv_mem.covers(m.charge);
+}
+
+/* The limit may have been lowered since the last message came: that we are full has to be said. */
+Deliver rds_socket::refuse()
+{
+	bool news;
+	{
+		Guard g(recv_lock);
+
+		if (dead.load())
+			return Deliver::kClosed;
+		news = !congested.load() && congest();
+	}
+	if (news)
+		rds::CongTable::local_changed(*net, *lcong, bound.port, true);
+	return Deliver::kFull;
+}
+
+Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool spill)
+{
+	uint32_t limit = rds_socket_rcvbuf(this);
+	bool first, congested_now = false;
+
+	if (RDS_UNLIKELY(rcv_mem.used() / rds::kHardMemFactor > limit) && !(spill && may_spill(*m)))
+		return refuse();
+	m->stamp_ns = rds_socket_stamp(this);
+	if (RDS_UNLIKELY(rds::trace_users.load()))
+		m->trace_ns[2] = rds_now_ns();
+	/* Once on the queue a reader may free it. */
+	uint32_t len = m->len;
+	{
+		Guard g(recv_lock);
+
+		if (rds::bug_on_hot(!lcong, "a message is for a socket that has no address"))
+			return Deliver::kClosed;
+		if (dead.load())
+			return Deliver::kClosed;
+		first = arrived.empty();
+		arrived.push_back(m);
+		arriving.store(0);
+		if (RDS_UNLIKELY(m->hdr.ext[0]))
+			note_place(*m);
+		if (first)
+			arrived_any.store(true);
+
+		uint32_t bytes = rcv_bytes.fetch_add(m->len) + m->len;
+		uint64_t mem = rcv_mem.add(m->charge) + m->charge;
+
+		if (RDS_UNLIKELY(bytes > limit || mem / rds::kMemFactor > limit) &&
+		    !congested.load())
+			congested_now = congest();
+	}
+	net->count(RDS_S_recv_queued);
+	net->count(RDS_S_recv_bytes_added_to_sock, len);
+	if (RDS_UNLIKELY(!rcv_mem.covers(0)))
+		(void)rcv_mem.pay(this, 0, RDS_ATOMIC);
+	if (congested_now)
+		rds::CongTable::local_changed(*net, *lcong, bound.port, true);
+	if (first || RDS_UNLIKELY(wake_each.load()))
+		rds_socket_wake(this, RDS_WAKE_READ);
+	return Deliver::kTaken;
+}
+
+/*
+ * Sets our port's bit.  The reader gives bytes back without our lock: (1) we say "congested", (2)
+ * we look at the bytes again; it (1) takes bytes away, (2) looks at "congested".  All four are in
+ * one order (Atomic::load_seq), so one of us sees the other, and the bit never stays set over an
+ * empty queue.
+ */
+bool rds_socket::congest()
+{
+	congested.exchange(true);
+	if (below_low_water()) {
+		congested.store(false);
+		return false;
+	}
+	return lcong->set(bound.port);
+}
+
+bool rds_socket::below_low_water() const
+{
+	uint32_t limit = rds_socket_rcvbuf(this) / 2;
+
+	return rcv_bytes.load_seq() < limit && rcv_mem.used_seq() / rds::kMemFactor < limit;
+}
+
+void rds_socket::maybe_uncongest()
+{
+	bool changed;
+
+	if (!below_low_water())
+		return;
+	{
+		Guard g(recv_lock);
+
+		if (!congested.load() || !below_low_water())
+			return;
+		congested.store(false);
+		changed = lcong->clear(bound.port);
+	}
+	if (changed)
+		rds::CongTable::local_changed(*net, *lcong, bound.port, false);
+}
+
+/* Messages that arrived become the reader's.  A task that sees none in @arrived any more sees them
+ * here: readable(). */
+void rds_socket::take_arrived()
+{
+	if (arrived.empty())
+		return;
+	reading.splice_back(arrived);
+	reading_any.store(true);
+	arrived_any.store_release(false);
+}
+
+Message *rds_socket::recv_head()
+{
+	if (reading.empty() && arrived_any.load()) {
+		Guard g(recv_lock);
+
+		take_arrived();
+	}
+	return reading.front();
+}
+
+void rds_socket::recv_pop(Message *m)
+{
+	uint32_t len = m->len, charge = m->charge;
+
+	rds::bug_on_hot(m != reading.front(), "a message is read before an older one");
+	reading.remove(m);
+	if (reading.empty())
+		reading_any.store(false);
+	rds::message_put(m);
+	net->count(RDS_S_recv_delivered);
+	net->count(RDS_S_recv_bytes_freed_fromsock, len);
+	rcv_bytes.fetch_sub(len);
+	rcv_mem.sub(charge);
+	if (RDS_UNLIKELY(rcv_mem.overpaid()))
+		rcv_mem.take_back(this);
+	if (RDS_UNLIKELY(congested.load_seq()))
+		maybe_uncongest();
+}
+
+bool rds_socket::readable() const
+{
+	return arrived_any.load_acquire() || reading_any.load() || watch.cong_notice.load() ||
+	       rdma.notices.load();
+}
+
+unsigned int rds_socket::poll()
+{
+	unsigned int mask = 0;
+
+	if (readable() || zcopy_count.load())
+		mask |= RDS_POLL_IN;
+	if (watch.cong_event.load() && watch.cong_event.exchange(false) && !watch.monitor_on.load())
+		mask |= RDS_POLL_CONG;
+	if (writable())
+		mask |= RDS_POLL_OUT;
+	return mask;
+}
+
+void rds::wake(CongWatch &w, unsigned int what)
+{
+	rds_socket_wake(container_of(&w, &rds_socket::watch), what);
+}
+
+/* Closed: nothing more arrives, and what did is thrown away. */
+void rds_socket::drop_received()
+{
+	rds::List<Message, &Message::recv_link> gone;
+	rds::RecvFlows *no_more;
+	bool was_congested;
+	{
+		Guard r(reader);
+
+		gone.splice_back(reading);
+		Guard g(recv_lock);
+
+		no_more = recv_flows;
+		recv_flows = nullptr;
+		gone.splice_back(arrived);
+		arrived_any.store(false);
+		was_congested = congested.exchange(false);
+		if (was_congested)
+			was_congested = lcong->clear(bound.port);
+	}
+	rds::destroy(no_more);
+	while (Message *m = gone.pop_front()) {
+		net->count(RDS_S_recv_bytes_freed_fromsock, m->len);
+		rds::message_put(m);
+	}
+	if (was_congested)
+		rds::CongTable::local_changed(*net, *lcong, bound.port, false);
+}
+
+extern "C" {
+
+int rds_recv_lock(struct rds_socket *s) RDS_NO_TSA
+{
+	return s->reader.lock_interruptible().code();
+}
+
+void rds_recv_unlock(struct rds_socket *s) RDS_NO_TSA
+{
+	s->reader.unlock();
+}
+
+struct rds_msg *rds_recv_head(struct rds_socket *s, struct rds_recv_info *info) RDS_NO_TSA
+{
+	Message *m = s->recv_head();
+
+	if (m) {
+		info->from.addr = m->saddr;
+		info->from.scope = m->scope;
+		info->from.port = rds::wire::get16(m->hdr.sport);
+		info->len = m->len;
+		/* Of a transport without RDMA it would be a key that means nothing here. */
+		info->cookie = RDS_UNLIKELY(m->hdr.ext[0]) && s->trans->caps & RDS_CAP_RDMA
+				       ? rds::rdma_cookie(m->hdr)
+				       : 0;
+		info->stamp_ns = m->stamp_ns;
+		__builtin_memcpy(info->trace_ns, m->trace_ns, sizeof(info->trace_ns));
+	}
+	return m;
+}
+
+void rds_recv_pop(struct rds_socket *s, struct rds_msg *m) RDS_NO_TSA
+{
+	s->recv_pop(m);
+}
+
+int rds_recv_copy(struct rds_socket *s, struct rds_msg *m, uint32_t n, struct rds_uio *to)
+{
+	if (!n)
+		return 0;
+	s->net->count(RDS_S_copy_to_user, n);
+	return rds_payload_to_user(m->payload(), 0, n, to);
+}
+
+uint64_t rds_socket_cong_notice(const struct rds_socket *s)
+{
+	return s->watch.cong_notice.load();
+}
+
+void rds_socket_cong_notice_done(struct rds_socket *s, uint64_t mask)
+{
+	s->watch.cong_notice.fetch_and(~mask);
+}
+
+unsigned int rds_socket_zcopy(struct rds_socket *s, uint32_t *cookies, unsigned int max)
+{
+	Guard g(s->small_lock);
+	unsigned int n = 0;
+
+	for (rds::ZcopyNote *z = s->zcopy_done.front(); z && n < max; z = s->zcopy_done.next(z))
+		cookies[n++] = z->cookie;
+	return n;
+}
+
+void rds_socket_zcopy_done(struct rds_socket *s, unsigned int n)
+{
+	while (n--) {
+		rds::ZcopyNote *z;
+		{
+			Guard g(s->small_lock);
+			z = s->zcopy_done.pop_front();
+		}
+		if (!z)
+			return;
+		s->zcopy_count.fetch_sub(1);
+		rds_free(z);
+	}
+}
+
+int rds_socket_readable(const struct rds_socket *s)
+{
+	return s->readable();
+}
+
+unsigned int rds_socket_poll(struct rds_socket *s)
+{
+	return s->poll();
+}
+
+void rds_socket_wake_each(struct rds_socket *s)
+{
+	s->wake_each.store(true);
+}
+
+} // extern "C"

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * socket_send.cc: a socket's send side: admission, the way to a path's queue, and back.
+ */
+#include "../conn/conn_table.h"
+#include "../order.h"
+#include "../path/path.h"
+#include "socket.h"
+
+using rds::Conn;
+using rds::Message;
+using rds::Status;
+namespace err = rds::err;
+
+/*
+ * The cache is two words that change together: a writer first makes the generation impossible, a
+ * reader looks at it again after the pointer (docs/locking.md, "Connection cache").
+ */
+void rds_socket::remember(Conn *c, uint64_t gen)
+{
+	c->claim();
+	sent_to.note(c->faddr);
+
+	rds::Guard g(small_lock);
+
+	conn_gen.exchange(~0ull);
+	conn_cache.store_release(c); /* not before the generation was made impossible */
+	conn_gen.store_release(gen);
+}
+
+/* An existing connection to @to; valid inside the caller's RCU section. */
+Conn *rds_socket::known_conn(const struct rds_endpoint &to)
+{
+	uint64_t gen = net->conns.generation();
+	bool fresh = conn_gen.load_acquire() == gen;
+	Conn *c = conn_cache.load_acquire();
+
+	if (RDS_LIKELY(fresh && conn_gen.load_acquire() == gen &&
+		       rds::same_addr(c->faddr, to.addr) && c->tos == tos))
+		return c;
+	c = net->conns.find(*trans, bound.addr, to.addr, bound.scope, tos, net->seed);
+	if (c)
+		remember(c, gen);
+	return c;
+}
+
+/*
+ * Over @c; @token becomes the path that the caller has to transmit, with a reference on @c.  False:
+ * @c has no path for this yet, or it just became another.
+ */
+bool rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, rds::XmitToken &token,
+			   Status &st)
+{
+	rds::Path *path = c.path_for(bound.port, port);
+
+	if (RDS_UNLIKELY(!path))
+		return false;
+	if (RDS_UNLIKELY(c.fcong->test(port)))
+		st = Status::fail(err::kEnobufs);
+	else if (RDS_UNLIKELY(m->flags & rds::kMsgPinned) && !(c.trans.caps & RDS_CAP_ZEROCOPY))
+		st = Status::fail(err::kEopnotsupp);
+	else if (RDS_UNLIKELY(m->rdma()) && m->part->has_op && !(c.trans.caps & RDS_CAP_RDMA))
+		st = Status::fail(err::kEopnotsupp); /* to an address of this host */
+	else if (!snd_space.take(this, m->len, m->charge))
+		st = Status::fail(err::kEagain);
+	else
+		return queue_on(*path, port, m, more, token, st);
+	if (st.is(err::kEagain))
+		net->count(RDS_S_send_queue_full);
+	return true;
+}
+
+/* The same, of a message that is accounted for. */
+bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
+			  rds::XmitToken &token, Status &st)
+{
+	m->sock = this;
+	m->tos = tos;
+	rds::wire::encode(m->hdr, m->len, bound.port, port, 0);
+	if (RDS_UNLIKELY(m->rdma()))
+		rds::msg_rdma_stamp(*m);
+	else if (RDS_UNLIKELY(m->zcopy()))
+		path.conn.lends.store(true);
+
+	/* Once queued the message may be gone: nothing of it is used below. */
+	uint32_t len = m->len, charge = m->charge;
+	rds::Path *at = &path;
+	rds::Flows *in = send_flows.load_acquire();
+	auto queued = RDS_UNLIKELY(in) ? in->enqueue(path.conn, m, more, at, token.batch)
+				       : path.enqueue(m, more, &token.batch);
+	bool moved = queued.ok() && queued.value() == rds::Queued::kMoved;
+
+	st = queued.status();
+	if (RDS_UNLIKELY(!queued.ok() || moved)) {
+		m->sock = nullptr;
+		snd_space.give(this, len, charge);
+		return !moved;
+	}
+	net->count(RDS_S_send_queued);
+	if (queued.value() == rds::Queued::kTransmit) {
+		/* The token is ours; the path's end waits for it, and so the table's reference. */
+		at->conn.refs.get();
+		token.path = at;
+	}
+	return true;
+}
+
+/* As try_send(), when no connection or no path of it is there: makes what is missing. */
+Status rds_socket::send_anew(const struct rds_endpoint &to, Message *m, bool more,
+			     rds::XmitToken &token)
+{
+	for (;;) {
+		uint64_t gen = net->conns.generation();
+		auto made = net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos,
+					   rds::ConnTable::For::kSocket);
+
+		if (!made.ok())
+			return made.status();
+
+		Conn *c = made.value();
+
+		c->claim(); /* before anything of ours is on it (conn_strangers.cc) */
+
+		Status st = c->provide(c->fan.index_for(bound.port, to.port)).status();
+
+		/* It may go on any; one that cannot be made is not used. */
+		if (m->flags & rds::kMsgUnordered)
+			for (uint32_t i = 0; i < c->fan.n_paths(); i++)
+				(void)c->provide(i);
+
+		bool done = !st.ok() && c->life.call_off();
+
+		if (st.ok()) {
+			rds::RcuReader rcu;
+
+			done = send_over(*c, to.port, m, more, token, st);
+		}
+		if (done)
+			remember(c, gen);
+		c->put();
+		if (done)
+			return st;
+	}
+}
+
+Status rds_socket::try_send(const struct rds_endpoint &to, Message *m, bool more)
+{
+	rds::XmitToken token;
+	bool done;
+	Status st;
+	{
+		rds::RcuReader rcu;
+		Conn *c = known_conn(to);
+
+		done = c && send_over(*c, to.port, m, more, token, st);
+	}
+	if (RDS_UNLIKELY(!done))
+		st = send_anew(to, m, more, token);
+	if (token.path) {
+		Conn &c = token.path->conn;
+
+		token.path->transmit(token.batch);
+		c.put();
+	}
+	return st;
+}
+
+/* A local receiver would read the caller's pages after we gave them back.  The copy is paid for as
+ * any other: lent pages counted nothing. */
+Status rds_socket::copy_pages(Message &m)
+{
+	Status copied(rds_payload_unpin(m.payload()));
+
+	if (!copied.ok())
+		return copied;
+	m.flags &= static_cast<uint16_t>(~rds::kMsgPinned);
+	rds::message_charge_payload(m);
+	return snd_space.pay(this, m.charge);
+}
+
+Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
+{
+	if (!is_bound())
+		return Status::fail(err::kEnotconn);
+
+	Status paid = snd_space.pay(this, m->charge);
+
+	if (RDS_UNLIKELY(!paid.ok()))
+		return paid;
+	for (;;) {
+		Status st = try_send(to, m, more);
+
+		if (st.is(err::kEopnotsupp) && m->flags & rds::kMsgPinned) {
+			st = copy_pages(*m);
+			if (!st.ok())
+				return st;
+			continue;
+		}
+		if (RDS_LIKELY(!st.is(err::kEnobufs)))
+			return st;
+
+		rds::CongMap *map = net->cong.get(to.addr, net->seed);
+
+		if (!map)
+			return Status::fail(err::kEnomem);
+		st = net->cong.wait(watch, *map, to.port);
+		if (!st.ok())
+			return st;
+		/* It cleared while we registered: once more. */
+	}
+}
+
+namespace rds
+{
+
+void sender_done(Socket &s, uint32_t bytes, uint32_t mem, ZcopyNote *note)
+{
+	unsigned int wake = 0;
+
+	if (RDS_UNLIKELY(note)) {
+		Guard g(s.small_lock);
+
+		if (!s.dead.load()) {
+			s.zcopy_done.push_back(note);
+			s.zcopy_count.fetch_add(1);
+			wake = RDS_WAKE_READ;
+			note = nullptr;
+		}
+	}
+	if (RDS_UNLIKELY(note))
+		rds_free(note);
+	s.snd_space.give(&s, bytes, mem, wake);
+}
+
+bool sender_short_of_room(Socket &s)
+{
+	return s.snd_space.short_of_room(&s);
+}
+
+bool sender_has_flows(const Socket &s)
+{
+	return s.send_flows.load_acquire();
+}
+
+bool sender_is_gone(const Socket &s)
+{
+	return s.dead.load();
+}
+
+} // namespace rds
+
+bool rds_socket::congested_to(const struct rds_endpoint &to)
+{
+	rds::RcuReader rcu;
+
+	if (!is_bound())
+		return false;
+
+	Conn *c = known_conn(to);
+
+	return c && c->fcong->test(to.port);
+}
+
+void rds_socket::cancel(const struct rds_endpoint *to)
+{
+	if (!is_bound() || snd_space.empty())
+		return;
+
+	auto cancel_to = [&](const struct rds_addr &addr) {
+		rds::RcuReader rcu;
+
+		net->conns.for_each_of(bound.addr, addr, net->seed,
+				       [&](Conn &c) { cancel_on(c, to ? to->port : -1); });
+	};
+
+	if (to)
+		cancel_to(to->addr);
+	else if (sent_to.is_complete())
+		sent_to.for_each(cancel_to);
+	else
+		for (uint64_t pos = 0; pos < rds::kWalkEnd;) {
+			rds::RcuReader rcu;
+
+			pos = net->conns.walk(pos, [&](Conn &c) {
+				if (rds::same_addr(c.laddr, bound.addr))
+					cancel_on(c, -1);
+			});
+		}
+}
+
+void rds_socket::cancel_on(Conn &c, int to_port)
+{
+	if (rds::Flows *mine = send_flows.load_acquire())
+		mine->cancel(c, to_port);
+	c.for_each_path_as_messages_move([&](rds::Path &p) { p.cancel(*this, to_port); });
+}
+
+extern "C" {
+
+int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int zcopy,
+		   uint32_t cookie, struct rds_msg **out)
+{
+	Message *m = zcopy ? rds::message_alloc(len, RDS_MAY_SLEEP)
+			   : rds::message_create(len, RDS_MAY_SLEEP);
+
+	if (!m) {
+		s->net->count(RDS_S_send_no_memory);
+		return -err::kEnomem;
+	}
+	if (zcopy) {
+		m->note = rds::create<rds::ZcopyNote>(RDS_MAY_SLEEP);
+
+		int bad = m->note ? rds_payload_pin_user(m->payload(), len, from) : -err::kEnomem;
+
+		m->has = m->note ? rds::MsgHas::kZcopy : rds::MsgHas::kNothing;
+
+		if (bad) {
+			rds::message_free_raw(m);
+			return bad;
+		}
+		m->note->cookie = cookie;
+		m->flags = rds::kMsgPinned;
+	} else if (len) {
+		int bad = rds_payload_from_user(m->payload(), from);
+
+		if (bad) {
+			rds::message_put(m);
+			return bad;
+		}
+		s->net->count(RDS_S_copy_from_user, len);
+	}
+	rds::message_charge_payload(*m);
+	rds::set_order(*m, static_cast<rds::Order>(s->order.load()));
+	*out = m;
+	return 0;
+}
+
+int rds_msg_set_order(struct rds_socket *s, struct rds_msg *m, uint32_t order)
+{
+	Status st = rds::Flows::expect(s->send_flows, order);
+
+	if (st.ok())
+		rds::set_order(*m, static_cast<rds::Order>(order));
+	return st.code();
+}
+
+int rds_socket_set_order(struct rds_socket *s, uint32_t order)
+{
+	Status st = rds::Flows::expect(s->send_flows, order);
+
+	if (st.ok())
+		s->order.store(order);
+	return st.code();
+}
+
+uint32_t rds_socket_order(const struct rds_socket *s)
+{
+	return s->order.load();
+}
+
+int rds_socket_send(struct rds_socket *s, const struct rds_endpoint *to, struct rds_msg *m,
+		    int more)
+{
+	return s->send(*to, m, more != 0).code();
+}
+
+int rds_socket_writable(const struct rds_socket *s)
+{
+	return const_cast<struct rds_socket *>(s)->writable();
+}
+
+int rds_socket_congested(struct rds_socket *s, const struct rds_endpoint *to)
+{
+	return s->congested_to(*to);
+}
+
+void rds_socket_note_blocked(struct rds_socket *s)
+{
+	s->net->count(RDS_S_cong_send_blocked);
+}
+
+void rds_socket_cancel(struct rds_socket *s, const struct rds_endpoint *to)
+{
+	s->cancel(to);
+}
+
+} // extern "C"

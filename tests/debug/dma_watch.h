@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * dma_watch.h: on debug kernels every C file of rds_rdma.ko begins with this
+ * (transports/ib/Kbuild).
+ *
+ * An adapter in software reads and writes memory where it lies, so it makes no difference there
+ * whether that was mapped for it, for which direction, and whose turn it is.  Here the functions of
+ * the DMA interface keep account of it, as an IOMMU would: work requests name nothing but memory
+ * that is mapped, headers go to and fro between processor and adapter, nothing is unmapped that is
+ * not mapped, and nothing is left when the adapter goes.  A mapping without memory for the account
+ * fails, so that failures of mappings are tried where those of allocations are.
+ */
+#ifndef RDS_DMA_WATCH_H
+#define RDS_DMA_WATCH_H
+
+#define ib_dma_mapping_error plain_ib_dma_mapping_error
+#define ib_dma_map_single plain_ib_dma_map_single
+#define ib_dma_unmap_single plain_ib_dma_unmap_single
+#define ib_dma_map_page plain_ib_dma_map_page
+#define ib_dma_unmap_page plain_ib_dma_unmap_page
+#define ib_dma_map_sgtable_attrs plain_ib_dma_map_sgtable_attrs
+#define ib_dma_unmap_sgtable_attrs plain_ib_dma_unmap_sgtable_attrs
+#define ib_dma_sync_single_for_cpu plain_ib_dma_sync_single_for_cpu
+#define ib_dma_sync_single_for_device plain_ib_dma_sync_single_for_device
+#define ib_post_send plain_ib_post_send
+#define ib_post_recv plain_ib_post_recv
+#define ib_dealloc_pd plain_ib_dealloc_pd
+#include <rdma/ib_verbs.h>
+#undef ib_dma_mapping_error
+#undef ib_dma_map_single
+#undef ib_dma_unmap_single
+#undef ib_dma_map_page
+#undef ib_dma_unmap_page
+#undef ib_dma_map_sgtable_attrs
+#undef ib_dma_unmap_sgtable_attrs
+#undef ib_dma_sync_single_for_cpu
+#undef ib_dma_sync_single_for_device
+#undef ib_post_send
+#undef ib_post_recv
+#undef ib_dealloc_pd
+
+int ib_dma_mapping_error(struct ib_device *dev, u64 addr);
+u64 ib_dma_map_single(struct ib_device *dev, void *mem, size_t len, enum dma_data_direction dir);
+void ib_dma_unmap_single(struct ib_device *dev, u64 addr, size_t len, enum dma_data_direction dir);
+u64 ib_dma_map_page(struct ib_device *dev, struct page *page, unsigned long off, size_t len,
+		    enum dma_data_direction dir);
+void ib_dma_unmap_page(struct ib_device *dev, u64 addr, size_t len, enum dma_data_direction dir);
+int ib_dma_map_sgtable_attrs(struct ib_device *dev, struct sg_table *sgt,
+			     enum dma_data_direction dir, unsigned long attrs);
+void ib_dma_unmap_sgtable_attrs(struct ib_device *dev, struct sg_table *sgt,
+				enum dma_data_direction dir, unsigned long attrs);
+void ib_dma_sync_single_for_cpu(struct ib_device *dev, u64 addr, size_t len,
+				enum dma_data_direction dir);
+void ib_dma_sync_single_for_device(struct ib_device *dev, u64 addr, size_t len,
+				   enum dma_data_direction dir);
+int ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
+int ib_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
+void ib_dealloc_pd(struct ib_pd *pd);
+
+#endif
