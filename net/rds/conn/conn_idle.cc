@@ -14,11 +14,11 @@
  *	the other	has read up to the FIN of one that had nothing to say
  *
  * The sweep is one work item of the namespace, which passes over the table in steps.  It finds the
- *connections that may have to go and hands each to its worker (rds_conn::look_after()), which ends
- *what is up in order, and decides in one turn when all paths have drained: it also adopts and
- *connects, so no path comes up behind the decision.  A sender or an accepted connection that needs
- *it calls it off (lifecycle.h); if it is too late for that, there is another connection or will be.
- *Those that are dead wait for a grace period together, and are reaped.
+ * connections that may have to go, and hands each to its worker (rds_conn::look_after()).  That
+ * ends in order what is up, and decides in one turn when all paths have drained: it also adopts and
+ * connects, so no path comes up behind the decision.  A sender or an accepted connection that needs
+ * it calls it off (lifecycle.h); if it is too late for that, there is another connection or will
+ * be.  Those that are dead wait for a grace period together, and are reaped.
  *
  * A connection that did not end in order (the host died) stays for its numbers, if a socket here
  * has sent over it.  Of those that only peers wanted less has to be kept: conn_strangers.cc.

@@ -2,9 +2,9 @@
 /*
  * lifecycle.h: how long a connection lives: it is in use, or one decision ends it.
  *
- *	kInUse --hand_over()--> kHandedOver: the sweep has found that it may have to go, and says
- *why kHandedOver --take()--> kLookedAfter: its worker ends its paths in order, and keeps it until
- *			they have ended
+ *	kInUse --hand_over()--> kHandedOver: the sweep has found that it may have to go
+ *	kHandedOver --take()--> kLookedAfter: its worker ends its paths in order, and keeps it
+ *			until they have ended
  *	kLookedAfter --give_back()--> kInUse
  *	kLookedAfter --retire()--> kRetiring: its worker looks whether anything keeps it
  *	kRetiring --call_off()--> kLookedAfter: somebody needs it after all

@@ -75,11 +75,25 @@ void OverIb::TearDown()
 	EXPECT_EQ(peer.broken, 0u) << "of " << peer.frames << " frames";
 	peer.hangUp();
 	peer.beDeaf();
-	ASSERT_TRUE(insist(good).accepted) << "the host takes no connection any more";
+
+	const Peer::Answer answer = insist(good);
+
+	ASSERT_TRUE(answer.accepted) << "the host takes no connection any more, status "
+				     << answer.status << "; what it counted: " << grownAll();
 	sequence += 1000;
 	EXPECT_TRUE(good.send(message(header(), last)));
 	reads(last);
 	good.hangUp();
+}
+
+std::string OverIb::grownAll()
+{
+	std::string text;
+
+	for (const auto &[name, now] : host.counters())
+		if (now != before.at(name))
+			text += name + " +" + std::to_string(now - before.at(name)) + " ";
+	return text;
 }
 
 Peer::Answer OverIb::insist(Peer &caller, const Offer &offer)

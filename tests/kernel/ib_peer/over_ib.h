@@ -69,6 +69,8 @@ protected:
 	{
 		return host.counters().at(name) - before.at(name);
 	}
+	/* All that did, for a failure's text. */
+	std::string grownAll();
 
 	const bool v6;
 	Host &host;

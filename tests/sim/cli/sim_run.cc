@@ -3,9 +3,8 @@
  * sim_run: stories from seeds.
  *
  *	sim_run --seed S [--seeds N] [--steps N] [--nodes K]	seeds S .. S + N - 1
- *	sim_run --seed S ... --replay				one of them, with everything that
- *happens sim_run --soak [--seed S]				seeds until stopped, failures and
- *all
+ *	sim_run --seed S ... --replay		one of them, with everything that happens
+ *	sim_run --soak [--seed S]		seeds until stopped, failures and all
  *	--keep 3,7,12	only these steps; --without 2	without these hosts
  *	--rdma		over queue pairs and with operations, whatever the seed says
  *	--hints		over several paths and with ordering hints, the same
