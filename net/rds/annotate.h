@@ -16,9 +16,11 @@
 #define RDS_SCOPED_CAPABILITY RDS_TSA(scoped_lockable)
 #define RDS_GUARDED_BY(x) RDS_TSA(guarded_by(x))
 #define RDS_REQUIRES(...) RDS_TSA(requires_capability(__VA_ARGS__))
+#define RDS_READS(...) RDS_TSA(requires_shared_capability(__VA_ARGS__))
 #define RDS_EXCLUDES(...) RDS_TSA(locks_excluded(__VA_ARGS__))
 #define RDS_ACQUIRE(...) RDS_TSA(acquire_capability(__VA_ARGS__))
 #define RDS_TRY_ACQUIRE(...) RDS_TSA(try_acquire_capability(__VA_ARGS__))
+#define RDS_ACQUIRE_SHARED(...) RDS_TSA(acquire_shared_capability(__VA_ARGS__))
 #define RDS_RELEASE(...) RDS_TSA(release_capability(__VA_ARGS__))
 /* For the few places that take a lock in one function and leave it in another; each says why. */
 #define RDS_NO_TSA RDS_TSA(no_thread_safety_analysis)

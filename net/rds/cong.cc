@@ -119,7 +119,7 @@ CongMap *CongTable::get(const struct rds_addr &addr, uint32_t seed)
 		if (found)
 			return found;
 	}
-	auto *made = create<CongMap>(RDS_MAY_SLEEP, addr);
+	auto *made = create<CongMap>(may_sleep(), addr);
 
 	if (!made)
 		return nullptr;
@@ -187,12 +187,12 @@ void CongTable::lost_peer(Net &net, CongMap &map)
 
 Message *CongTable::make_update(const CongMap &map)
 {
-	auto *words = static_cast<uint64_t *>(rds_alloc(kCongMapBytes, RDS_MAY_SLEEP));
+	auto *words = static_cast<uint64_t *>(rds_alloc(kCongMapBytes, may_sleep()));
 
 	if (!words)
 		return nullptr;
 
-	Message *m = message_create(kCongMapBytes, RDS_MAY_SLEEP);
+	Message *m = message_create(kCongMapBytes, may_sleep());
 
 	if (m) {
 		map.snapshot(words);

@@ -64,7 +64,7 @@ struct CongWatch {
 	Atomic<bool> cong_event;      /* without monitor: readable once */
 };
 /* Wakes the socket of @w: defined above, in socket_recv.cc.  RCU reader, no lock. */
-void wake(CongWatch &w, unsigned int what);
+void wake(CongWatch &w, unsigned int what) RDS_READS(kRcu);
 
 /* The connections are above, and define these (conn_maps.cc).  A bit of a map of ours has changed:
  * peers are to get it. */
@@ -135,14 +135,14 @@ private:
 class CongTable final
 {
 public:
-	Status init()
+	Status init() RDS_SLEEPS
 	{
 		return table_.init();
 	}
 	~CongTable();
 
 	/* The map of @addr, made if there is none; nullptr without memory.  Process. */
-	CongMap *get(const struct rds_addr &addr, uint32_t seed);
+	CongMap *get(const struct rds_addr &addr, uint32_t seed) RDS_SLEEPS;
 
 	/* A local port's bit changed: tell the peers; after a clear also our own waiters. */
 	static void local_changed(Net &net, CongMap &map, uint16_t port, bool set);
@@ -152,11 +152,11 @@ public:
 	 * for one tries again, and so connects.  The peer sends its map again then. */
 	static void lost_peer(Net &net, CongMap &map);
 	/* A congestion update to send, or nullptr without memory. */
-	static Message *make_update(const CongMap &map);
+	static Message *make_update(const CongMap &map) RDS_SLEEPS;
 
 	/* Makes @s wait for @port: -ENOBUFS, it will be woken; success: the port is clear by now;
 	 * -ENOMEM.  Process. */
-	Status wait(CongWatch &s, CongMap &map, uint16_t port) RDS_EXCLUDES(lock);
+	Status wait(CongWatch &s, CongMap &map, uint16_t port) RDS_SLEEPS RDS_EXCLUDES(lock);
 	/* @s waits for nothing any more and is no monitor. */
 	void forget(CongWatch &s) RDS_EXCLUDES(lock);
 	void set_monitor(CongWatch &s, bool on, uint64_t mask) RDS_EXCLUDES(lock);
@@ -170,7 +170,7 @@ private:
 		PortList lists[kCongIndexLists];
 	};
 	PortList *list_of(const CongMap &map, uint16_t port) const;
-	bool ensure_index();
+	bool ensure_index() RDS_SLEEPS;
 	void add(CongWatch &s, CongMap &map, uint16_t port, CongWaiter &w) RDS_REQUIRES(lock);
 	void unlink(CongWaiter &w) RDS_REQUIRES(lock);
 	static void port_cleared(Net &net, CongMap &map) RDS_EXCLUDES(lock);

@@ -11,7 +11,7 @@ namespace
 
 constexpr unsigned int kWakeBatch = 16;
 
-void wake_sender(Net &net, CongWatch &s)
+void wake_sender(Net &net, CongWatch &s) RDS_READS(kRcu)
 {
 	net.count(RDS_S_cong_wakeups);
 	s.cong_event.store(true);
@@ -44,7 +44,7 @@ unsigned int pop(List<T, M> &from, T **out)
 	return n;
 }
 
-void wake_waiter(Net &net, CongWaiter &w)
+void wake_waiter(Net &net, CongWaiter &w) RDS_READS(kRcu)
 {
 	wake_sender(net, *w.who);
 	destroy(&w);
@@ -66,7 +66,7 @@ bool CongTable::ensure_index()
 
 	if (index_.load_acquire())
 		return true;
-	made = create<Index>(RDS_MAY_SLEEP);
+	made = create<Index>(may_sleep());
 	if (made && !index_.compare_exchange(none, made))
 		destroy(made); /* somebody else was faster */
 	return index_.load_acquire();
@@ -94,7 +94,7 @@ void CongTable::unlink(CongWaiter &w)
 
 Status CongTable::wait(CongWatch &s, CongMap &map, uint16_t port)
 {
-	auto *spare = ensure_index() ? create<CongWaiter>(RDS_MAY_SLEEP) : nullptr;
+	auto *spare = ensure_index() ? create<CongWaiter>(may_sleep()) : nullptr;
 	bool waits = true;
 	{
 		Guard g(lock);
@@ -187,7 +187,8 @@ void CongTable::wake_port(Net &net, CongMap &map, uint16_t port)
 		return n;
 	};
 
-	wake_in_batches<CongWaiter>(take, [&](CongWaiter &w) { wake_waiter(net, w); });
+	wake_in_batches<CongWaiter>(take,
+				    [&](CongWaiter &w) RDS_READS(kRcu) { wake_waiter(net, w); });
 }
 
 /* All whose bit is set in @words, as the wire has them. */
@@ -211,7 +212,8 @@ void CongTable::wake_all(Net &net, CongMap &map)
 		return n;
 	};
 
-	wake_in_batches<CongWaiter>(take, [&](CongWaiter &w) { wake_waiter(net, w); });
+	wake_in_batches<CongWaiter>(take,
+				    [&](CongWaiter &w) RDS_READS(kRcu) { wake_waiter(net, w); });
 }
 
 /* Those that wait for too many ports: not once more those that do so again meanwhile.  On @now they
@@ -230,7 +232,7 @@ void CongTable::wake_any(Net &net)
 
 			return pop(now, out);
 		},
-		[&](CongWatch &s) { wake_sender(net, s); });
+		[&](CongWatch &s) RDS_READS(kRcu) { wake_sender(net, s); });
 }
 
 /* Those that have the notice already were woken for it.  Any task that wakes monitors wakes all
@@ -254,7 +256,7 @@ void CongTable::wake_monitors(uint64_t mask)
 
 			return pop(waking, out);
 		},
-		[](CongWatch &s) { wake(s, RDS_WAKE_READ); });
+		[](CongWatch &s) RDS_READS(kRcu) { wake(s, RDS_WAKE_READ); });
 }
 
 } // namespace rds

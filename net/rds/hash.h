@@ -78,7 +78,7 @@ public:
 	}
 
 	/* -ENOMEM.  Once, before anything else. */
-	Status init()
+	Status init() RDS_SLEEPS
 	{
 		Buckets *b = make(kHashMinBuckets, 0);
 
@@ -106,7 +106,7 @@ public:
 
 	/* Adds @t unless one matches: then that one is returned and nothing changes. */
 	template <typename F>
-	T *insert(uint32_t hash, T *t, F match) RDS_EXCLUDES(lock_)
+	T *insert(uint32_t hash, T *t, F match) RDS_SLEEPS RDS_EXCLUDES(lock_)
 	{
 		Guard g(lock_);
 		T *old = find(hash, match);
@@ -148,7 +148,7 @@ public:
 	/* Calls @fn for every object; one that comes or goes meanwhile is met or not.  RCU
 	 * reader.  A table whose init() failed has none: owners clean up the same way. */
 	template <typename F>
-	void for_each(F fn) const
+	void for_each(F fn) const RDS_READS(kRcu)
 	{
 		const Buckets *b = t_.load_acquire();
 
@@ -166,7 +166,7 @@ public:
 	 * the next one, kWalkEnd after the last.  Between two steps the RCU section may end, and
 	 * the table may grow: an object that is there all the time is met once.  RCU reader. */
 	template <typename F>
-	uint64_t walk(uint64_t pos, F fn) const
+	uint64_t walk(uint64_t pos, F fn) const RDS_READS(kRcu)
 	{
 		const Buckets *b = t_.load_acquire();
 
@@ -206,10 +206,10 @@ public:
 	}
 
 private:
-	static Buckets *make(uint32_t n, uint32_t link)
+	static Buckets *make(uint32_t n, uint32_t link) RDS_SLEEPS
 	{
 		size_t bytes = sizeof(Buckets) + n * sizeof(Atomic<HashNode *>);
-		auto *b = static_cast<Buckets *>(rds_alloc(bytes, RDS_MAY_SLEEP));
+		auto *b = static_cast<Buckets *>(rds_alloc(bytes, may_sleep()));
 
 		if (b) {
 			__builtin_memset(static_cast<void *>(b), 0, bytes);
@@ -220,7 +220,7 @@ private:
 	}
 
 	/* Without memory the chains grow longer instead. */
-	void grow() RDS_REQUIRES(lock_)
+	void grow() RDS_REQUIRES(lock_) RDS_SLEEPS
 	{
 		Buckets *old = t_.load();
 

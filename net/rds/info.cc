@@ -74,15 +74,18 @@ void each_waiting(Socket &s, void (*fn)(void *arg, const struct rds_msg_info *i)
 }
 
 void each_queued(Conn &c, bool sent, void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
+	RDS_READS(kRcu)
 {
-	c.for_each_path([&](Path &p) {
-		p.for_each_queued(sent, [&](const Message &m) {
-			auto i = describe(m, c.laddr, wire::get16(m.hdr.sport), c.faddr,
-					  wire::get16(m.hdr.dport));
+	auto tell = [&](const Message &m) {
+		auto i = describe(m, c.laddr, wire::get16(m.hdr.sport), c.faddr,
+				  wire::get16(m.hdr.dport));
 
-			fn(arg, &i);
-		});
-	});
+		fn(arg, &i);
+	};
+
+	for (const auto &at : c.paths)
+		if (Path *p = at.load_acquire())
+			p->for_each_queued(sent, tell);
 }
 
 /* A snapshot of one table, or of the second of two. */
@@ -158,7 +161,7 @@ uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint64_t 
 	RcuReader rcu;
 
 	if (q == RDS_QUEUE_RECV)
-		return last(net->bind.walk(pos, [&](Socket &s) {
+		return last(net->bind.walk(pos, [&](Socket &s) RDS_READS(kRcu) {
 			s.for_each_received([&](const Message &m) {
 				auto i = describe(m, s.bound.addr, s.bound.port, m.saddr,
 						  wire::get16(m.hdr.sport));
@@ -167,11 +170,12 @@ uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint64_t 
 			});
 		}));
 	if (q == RDS_QUEUE_RETRANS)
-		return last(net->conns.walk(pos, [&](Conn &c) { each_queued(c, true, fn, arg); }));
+		return last(net->conns.walk(
+			pos, [&](Conn &c) RDS_READS(kRcu) { each_queued(c, true, fn, arg); }));
 	if (pos < kWalkEnd)
 		return net->bind.walk(pos, [&](Socket &s) { each_waiting(s, fn, arg); });
-	return second(
-		net->conns.walk(pos - kWalkEnd, [&](Conn &c) { each_queued(c, false, fn, arg); }));
+	return second(net->conns.walk(
+		pos - kWalkEnd, [&](Conn &c) RDS_READS(kRcu) { each_queued(c, false, fn, arg); }));
 }
 
 uint64_t rds_info_sockets(struct rds_net *net, uint64_t pos,

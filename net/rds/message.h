@@ -163,7 +163,7 @@ void msg_rdma_free(MsgRdma *r);
 /* Sockets are above the queues that have their messages, and define these (socket_send.cc).
  * @bytes of payload and @mem of memory have left the queue; @note (may be nullptr) is to be
  * reported.  Any context, RCU reader, no lock. */
-void sender_done(Socket &s, uint32_t bytes, uint32_t mem, ZcopyNote *note);
+void sender_done(Socket &s, uint32_t bytes, uint32_t mem, ZcopyNote *note) RDS_READS(kRcu);
 /* Half of its room is taken: acknowledgements are wanted soon.  Any context. */
 bool sender_short_of_room(Socket &s);
 /* It counts its messages by their order (order.h). */
@@ -172,7 +172,7 @@ bool sender_has_flows(const Socket &s);
 bool sender_is_gone(const Socket &s);
 /* Flows are above as well, and define these (order.cc).  @m has left its queue, delivered or
  * dropped.  Others that could not be queued then join @done.  Any context, RCU reader. */
-void flow_left(Message &m, Conn &c, MsgList &done);
+void flow_left(Message &m, Conn &c, MsgList &done) RDS_READS(kRcu);
 /* Writes into @m's header which of its flow it is; @told: the peer wants to know. */
 void flow_stamp(Message &m, bool told);
 /* Called when the payload has got its memory: what it costs the queues. */

@@ -27,7 +27,9 @@ extern "C" {
 
 int rds_core_init(void)
 {
-	all = create<AllNets>(RDS_MAY_SLEEP);
+	Guard sleeps(kMaySleep); /* insmod, or a namespace begins */
+
+	all = create<AllNets>(may_sleep());
 	if (!all)
 		return -err::kEnomem;
 
@@ -76,7 +78,8 @@ void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t)
 
 struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st)
 {
-	auto *net = create<WholeNet>(RDS_MAY_SLEEP, os, st);
+	Guard sleeps(kMaySleep); /* insmod, or a namespace begins */
+	auto *net = create<WholeNet>(may_sleep(), os, st);
 
 	if (!net)
 		return nullptr;

@@ -135,7 +135,7 @@ Status Flows::expect(Atomic<Flows *> &of, uint32_t order)
 
 Status Flows::make(Atomic<Flows *> &of)
 {
-	void *p = rds_alloc(sizeof(Flows), RDS_MAY_SLEEP);
+	void *p = rds_alloc(sizeof(Flows), may_sleep());
 
 	if (!p)
 		return Status::fail(err::kEnomem);

@@ -94,7 +94,7 @@ class Flows final
 public:
 	/* Messages of the socket whose flows are @of are going to be sent in @order (RDS_ORDER_*).
 	 * -EINVAL: there is no such; -ENOMEM.  Process. */
-	static Status expect(Atomic<Flows *> &of, uint32_t order);
+	static Status expect(Atomic<Flows *> &of, uint32_t order) RDS_SLEEPS;
 	~Flows();
 	void put();
 
@@ -102,11 +102,12 @@ public:
 	 * keeps @m until there is one.  kMoved: not queued, for a path has to be made first.
 	 * Process, RCU reader. */
 	Result<Queued> enqueue(Conn &c, Message *m, bool more, Path *&path, Batch &batch)
-		RDS_EXCLUDES(lock_);
+		RDS_EXCLUDES(lock_) RDS_READS(kRcu);
 	/* Takes back what waits for @c (@to_port < 0: to any port). */
 	void cancel(Conn &c, int to_port) RDS_EXCLUDES(lock_);
 	/* @m, of @f, has left its path's queue: see flow_left(). */
-	void depart(Flow &f, Message &m, Conn &c, MsgList &done) RDS_EXCLUDES(lock_);
+	void depart(Flow &f, Message &m, Conn &c, MsgList &done) RDS_EXCLUDES(lock_)
+		RDS_READS(kRcu);
 	/* Snapshot of what waits.  @fn may not sleep. */
 	template <typename F>
 	void for_each_waiting(F fn) RDS_EXCLUDES(lock_);
@@ -119,7 +120,7 @@ private:
 	Flows() : refs_(2) /* the socket's, and settle_fn()'s */
 	{
 	}
-	static Status make(Atomic<Flows *> &of);
+	static Status make(Atomic<Flows *> &of) RDS_SLEEPS;
 	static void settle_fn(struct rds_rcu_head *h);
 	Bucket &bucket(const Conn &c, uint16_t port) RDS_REQUIRES(lock_);
 	Flow *find(const Conn &c, uint16_t port) RDS_REQUIRES(lock_);

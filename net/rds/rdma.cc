@@ -28,7 +28,7 @@ RdmaSide *RdmaSide::make(RdmaSeat &s)
 	if (side)
 		return side;
 
-	void *p = rds_alloc(sizeof(RdmaSide), RDS_MAY_SLEEP);
+	void *p = rds_alloc(sizeof(RdmaSide), may_sleep());
 
 	if (!p)
 		return nullptr;
@@ -94,7 +94,7 @@ void RdmaSide::grow()
 		if (count_ < 2 * n || n >= kMostBuckets)
 			return;
 	}
-	wide = static_cast<Bucket *>(rds_alloc(4 * n * sizeof(Bucket), RDS_MAY_SLEEP));
+	wide = static_cast<Bucket *>(rds_alloc(4 * n * sizeof(Bucket), may_sleep()));
 	if (!wide)
 		return;
 	for (unsigned int i = 0; i < 4 * n; i++)

@@ -79,13 +79,13 @@ struct RdmaSeat {
 };
 /* Wakes the reader of the socket of @s: defined above, in socket_rdma.cc.  RCU reader,
  * no lock. */
-void wake_reader(RdmaSeat &s);
+void wake_reader(RdmaSeat &s) RDS_READS(kRcu);
 
 class RdmaSide final
 {
 public:
 	/* That of @s, made if there is none; nullptr without memory.  Process. */
-	static RdmaSide *make(RdmaSeat &s);
+	static RdmaSide *make(RdmaSeat &s) RDS_SLEEPS;
 	~RdmaSide();
 	void get()
 	{
@@ -96,16 +96,16 @@ public:
 	void detach() RDS_EXCLUDES(lock_);
 
 	/* -- regions -- */
-	void add(Mr *mr) RDS_EXCLUDES(lock_);
+	void add(Mr *mr) RDS_SLEEPS RDS_EXCLUDES(lock_);
 	/* Takes it out of the table: the reference is the caller's.  nullptr: there is none. */
 	Mr *take(uint32_t key) RDS_EXCLUDES(lock_);
 	/* A reference on it, to be given back in the same RCU section. */
-	Mr *find(uint32_t key) RDS_EXCLUDES(lock_);
+	Mr *find(uint32_t key) RDS_EXCLUDES(lock_) RDS_READS(kRcu);
 	/* A peer's message that is about to be delivered says that it used @key ...  Any context,
 	 * RCU reader. */
-	void sync(uint32_t key) RDS_EXCLUDES(lock_);
+	void sync(uint32_t key) RDS_EXCLUDES(lock_) RDS_READS(kRcu);
 	/* ... and was delivered. */
-	void used(uint32_t key) RDS_EXCLUDES(lock_);
+	void used(uint32_t key) RDS_EXCLUDES(lock_) RDS_READS(kRcu);
 
 	/* A peer is going to be told of @key, and may look as soon as it knows.  False: there is
 	 * none. */
@@ -122,7 +122,7 @@ private:
 	using Bucket = List<Mr, &Mr::link>;
 
 	explicit RdmaSide(RdmaSeat &s);
-	void grow() RDS_EXCLUDES(lock_);
+	void grow() RDS_SLEEPS RDS_EXCLUDES(lock_);
 	Mr *look_up(uint32_t key) RDS_REQUIRES(lock_);
 	void remove_locked(Mr *mr) RDS_REQUIRES(lock_);
 	Bucket &bucket(uint32_t key) RDS_REQUIRES(lock_);
@@ -173,9 +173,9 @@ RDS_INLINE bool op_decided(const Message &m)
 bool op_spent(const Message &m);
 
 /* The memory of @s that a message names: the message is about to be delivered to @s ... */
-void rdma_sync(RdmaSeat &s, const wire::Header &h);
+void rdma_sync(RdmaSeat &s, const wire::Header &h) RDS_READS(kRcu);
 /* ... and was, in @net. */
-void rdma_arrived(Net &net, RdmaSeat &s, const wire::Header &h);
+void rdma_arrived(Net &net, RdmaSeat &s, const wire::Header &h) RDS_READS(kRcu);
 /* The cookie that came with it, 0: none. */
 uint64_t rdma_cookie(const wire::Header &h);
 

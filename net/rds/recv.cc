@@ -54,7 +54,7 @@ bool is_bare_ack(const Path &p, const wire::Fields &f)
 }
 
 /* Checks a header before anything is allocated: 0, RDS_RECV_SKIP or -EPROTO. */
-int check_header(Path &p, const wire::Fields &f)
+int check_header(Path &p, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 {
 	Net &net = p.conn.net;
 
@@ -87,7 +87,7 @@ int check_header(Path &p, const wire::Fields &f)
 	return 0;
 }
 
-Socket *find_receiver(const Path &p, const wire::Fields &f)
+Socket *find_receiver(const Path &p, const wire::Fields &f) RDS_READS(kRcu)
 {
 	Net &net = p.conn.net;
 
@@ -98,7 +98,7 @@ Socket *find_receiver(const Path &p, const wire::Fields &f)
  * A message that is only begun: is its port anybody's?  Nothing is collected for nobody.  A socket
  * bound before the rest has come is too late, as it would be if all had come at once.
  */
-bool has_receiver(Path &p, const wire::Fields &f)
+bool has_receiver(Path &p, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 {
 	RcuReader rcu;
 
@@ -114,6 +114,7 @@ bool has_receiver(Path &p, const wire::Fields &f)
  * before its program can know; but they are told once, and only of a message that was taken.
  */
 __attribute__((noinline)) Deliver hand_over_rdma(Path &p, Socket &s, Message *m, bool spill)
+	RDS_READS(kRcu)
 {
 	/* Once it was taken, a reader may free it. */
 	const wire::Header said = m->hdr;
@@ -128,7 +129,7 @@ __attribute__((noinline)) Deliver hand_over_rdma(Path &p, Socket &s, Message *m,
 }
 
 /* To the socket that is bound to the destination, if there is one. */
-int deliver(Path &p, Message *m, const wire::Fields &f)
+int deliver(Path &p, Message *m, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 {
 	Net &net = p.conn.net;
 	RcuReader rcu;
@@ -238,6 +239,7 @@ extern "C" {
 int rds_recv_begin(struct rds_path *path, const unsigned char *header, const struct rds_src *src,
 		   uint32_t at_hand, enum rds_ctx ctx, struct rds_msg **m)
 {
+	Guard receiver(kReceiver); /* one call at a time (transport.h) */
 	Path &p = *path;
 	const auto &h = *reinterpret_cast<const wire::Header *>(header);
 	wire::Fields f = wire::decode(h);
@@ -277,6 +279,7 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 
 int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
 {
+	Guard receiver(kReceiver); /* one call at a time (transport.h) */
 	Path &p = *path;
 	wire::Fields f = wire::decode(m->hdr);
 
@@ -309,6 +312,7 @@ int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
 
 void rds_recv_ack(struct rds_path *path, uint64_t seq)
 {
+	Guard receiver(kReceiver); /* one call at a time (transport.h) */
 	path->heard_ack(seq);
 }
 

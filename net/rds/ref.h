@@ -16,6 +16,7 @@
 #include "../platform/platform.h"
 #include "annotate.h"
 #include "bug.h"
+#include "rights.h"
 
 namespace rds
 {
@@ -197,20 +198,26 @@ private:
 };
 
 /* An RCU reader for the length of a scope. */
-class RcuReader final
+class RDS_SCOPED_CAPABILITY RcuReader final
 {
 public:
-	RDS_INLINE RcuReader()
+	RDS_INLINE RcuReader() RDS_ACQUIRE_SHARED(kRcu)
 	{
 		rds_rcu_read_lock();
 	}
-	RDS_INLINE ~RcuReader()
+	RDS_INLINE ~RcuReader() RDS_RELEASE()
 	{
 		rds_rcu_read_unlock();
 	}
 	RcuReader(const RcuReader &) = delete;
 	RcuReader &operator=(const RcuReader &) = delete;
 };
+
+/* The word to an allocator of a task that may wait for memory. */
+RDS_INLINE constexpr enum rds_ctx may_sleep() RDS_SLEEPS
+{
+	return RDS_MAY_SLEEP;
+}
 
 /* nullptr without memory; constructors cannot fail. */
 template <typename T, typename... Args>

@@ -121,7 +121,7 @@ Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
 
 Status transports_begin()
 {
-	registry = create<Registry>(RDS_MAY_SLEEP);
+	registry = create<Registry>(may_sleep());
 	return registry ? Status() : Status::fail(err::kEnomem);
 }
 

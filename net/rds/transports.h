@@ -9,6 +9,7 @@
 #define RDS_TRANSPORTS_H
 
 #include "result.h"
+#include "rights.h"
 #include "transport.h"
 
 namespace rds
@@ -18,7 +19,7 @@ namespace rds
 enum TransportType : unsigned int { kTransIb, kTransGap, kTransTcp, kTransLoop, kTransCount };
 
 /* The registry, before the first transport and after the last.  -ENOMEM. */
-Status transports_begin();
+Status transports_begin() RDS_SLEEPS;
 void transports_end();
 /* @t is nobody's any more who asks from now on. */
 void transport_forget(const struct rds_transport &t);

@@ -31,9 +31,9 @@ void destroy_path(Path *p)
 	destroy(p);
 }
 
-Path *create_path(Conn &c, unsigned int index)
+Path *create_path(Conn &c, unsigned int index) RDS_SLEEPS
 {
-	Path *p = create<Path>(RDS_MAY_SLEEP, c, index);
+	Path *p = create<Path>(may_sleep(), c, index);
 	TombCount count;
 
 	if (p)
@@ -60,7 +60,7 @@ void free_conn(struct rds_rcu_head *h)
 }
 
 /* Gives @c its maps and its first path. */
-Status furnish(Conn &c)
+Status furnish(Conn &c) RDS_SLEEPS
 {
 	Net &net = c.net;
 
@@ -114,7 +114,7 @@ Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 	if (net.dying.load_acquire())
 		return Status::fail(err::kEnetdown);
 
-	Conn *c = create<Conn>(RDS_MAY_SLEEP, net, t, laddr, faddr, scope, tos);
+	Conn *c = create<Conn>(may_sleep(), net, t, laddr, faddr, scope, tos);
 
 	if (!c)
 		return Status::fail(err::kEnomem);
@@ -244,6 +244,8 @@ struct rds_conn *rds_conn_get(struct rds_net *net, const struct rds_transport *t
 			      const struct rds_addr *laddr, const struct rds_addr *faddr,
 			      uint32_t scope, unsigned char tos, int *err)
 {
+	rds::Guard sleeps(rds::kMaySleep); /* a transport's work */
+
 	for (;;) {
 		auto r = net->conns.get(*net, *t, *laddr, *faddr, scope, tos,
 					rds::ConnTable::For::kPeer);
@@ -265,6 +267,7 @@ void rds_conn_put(struct rds_conn *conn)
 
 struct rds_path *rds_conn_path(struct rds_conn *conn, unsigned int index)
 {
+	rds::Guard sleeps(rds::kMaySleep); /* a transport's work */
 	auto p = conn->provide(index < conn->fan.agreed() ? index : 0);
 
 	return p.ok() ? p.value() : nullptr;

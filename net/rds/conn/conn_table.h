@@ -34,18 +34,20 @@ enum MapChange : uint32_t { kMapOfOurs = 1 << 0, kMapOfPeers = 1 << 1 };
 class ConnTable final
 {
 public:
-	Status init(Net &net);
+	Status init(Net &net) RDS_SLEEPS;
 	/* The connection that a socket or peer of transport @t uses for the pair: over @t itself,
 	 * or over loopback when @t prefers that for local addresses.  RCU reader. */
 	Conn *find(const struct rds_transport &t, const struct rds_addr &laddr,
-		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos, uint32_t seed) const;
+		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos, uint32_t seed) const
+		RDS_READS(kRcu);
 	/* The side that needs a connection: a socket that sends, or a peer that calls.  Of those
 	 * that only peers want there may be max_passive; beyond, the sweep makes room
 	 * (conn_strangers.cc), and kPassiveRoom times as many are the end. */
 	enum class For { kSocket, kPeer };
 	/* As find(), but made when missing, and with a reference.  -ENOBUFS: too many.  Process. */
 	Result<Conn *> get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
-			   const struct rds_addr &faddr, uint32_t scope, uint8_t tos, For whom);
+			   const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
+			   For whom) RDS_SLEEPS;
 	/* Kills every connection, or those of @t, and waits until their memory is free: after it
 	 * nothing calls into @t or points to the namespace.  Process; no new ones come. */
 	void kill_all(const struct rds_transport *t);
@@ -76,15 +78,15 @@ public:
 	/* -- of a connection's worker -- */
 	/* @c's paths count no further.  -ENOMEM: it cannot be forgotten now.  @owed: a tombstone is
 	 * left. */
-	Status leave_tomb(Conn &c, bool &owed);
+	Status leave_tomb(Conn &c, bool &owed) RDS_TURN;
 	/* All its paths are dead. */
 	void reap_later(Conn &c);
 
 	/* Without those that are collected: they have nothing left.  RCU reader. */
 	template <typename F>
-	void for_each(F fn) const
+	void for_each(F fn) const RDS_READS(kRcu)
 	{
-		table_.for_each([&](Conn &c) {
+		table_.for_each([&](Conn &c) RDS_READS(kRcu) {
 			if (!c.life.is_dying())
 				fn(c);
 		});
@@ -93,7 +95,7 @@ public:
 	/* Those of for_each() between the two, of any transport, scope, TOS.  RCU reader. */
 	template <typename F>
 	void for_each_of(const struct rds_addr &laddr, const struct rds_addr &faddr, uint32_t seed,
-			 F fn) const
+			 F fn) const RDS_READS(kRcu)
 	{
 		(void)table_.find(hash_pair(laddr, faddr, seed), [&](Conn &c) {
 			if (same_addr(c.laddr, laddr) && same_addr(c.faddr, faddr) &&
@@ -104,9 +106,9 @@ public:
 	}
 	/* for_each() in steps (HashTable::walk()).  RCU reader. */
 	template <typename F>
-	uint64_t walk(uint64_t pos, F fn) const
+	uint64_t walk(uint64_t pos, F fn) const RDS_READS(kRcu)
 	{
-		return table_.walk(pos, [&](Conn &c) {
+		return table_.walk(pos, [&](Conn &c) RDS_READS(kRcu) {
 			if (!c.life.is_dying())
 				fn(c);
 		});
@@ -141,7 +143,8 @@ private:
 	void evict(Conn &c, uint64_t now);
 	Status admit_passive(Conn &c);
 	Result<Conn *> make(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
-			    const struct rds_addr &faddr, uint32_t scope, uint8_t tos, For whom);
+			    const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
+			    For whom) RDS_SLEEPS;
 	Conn *kill(const struct rds_transport *t);
 	bool any_alive(const struct rds_transport *t) const;
 

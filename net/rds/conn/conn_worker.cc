@@ -37,7 +37,7 @@ void rds_conn::wake_worker()
 
 void rds_conn::work_fn(struct rds_work *w)
 {
-	rds::Guard turn(rds::kWorker);
+	rds::Guard turn(rds::kWorker), sleeps(rds::kMaySleep);
 
 	rds::container_of(w, &rds_conn::work_)->run();
 }

@@ -4,8 +4,8 @@
  *
  * One worker (conn_worker.cc, docs/decisions/025-one-worker.md).  Dial, accept, end, fold, retire
  * and death of all paths of a connection are turns of its work item, so no two of them meet.  What
- * only they may touch is guarded by Worker, a capability that the compiler checks.  Everybody else
- * posts events.  Transmitting is no turn: it goes on beside the worker, by each path's token.
+ * only they may touch is guarded by kWorker (rights.h).  Everybody else posts events.
+ * Transmitting is no turn: it goes on beside the worker, by each path's token.
  *
  * Paths (fan.h).  A connection begins with path 0 alone.  More may be used when the hello of a peer
  * of ours says so, and are when path 0 is full; each is made when it first carries something.
@@ -37,21 +37,6 @@ namespace rds
 {
 using Path = ::rds_path;
 class CongMap;
-
-/* The right to change what belongs to a connection's worker: its turn, from begin to end.  A work
- * item never runs twice at once, so there is nothing to wait for: it costs nothing, and the
- * compiler sees who has it. */
-class RDS_CAPABILITY("worker") Worker final
-{
-public:
-	RDS_INLINE void lock() const RDS_ACQUIRE()
-	{
-	}
-	RDS_INLINE void unlock() const RDS_RELEASE()
-	{
-	}
-};
-inline constexpr Worker kWorker;
 } // namespace rds
 
 struct rds_conn final {
@@ -110,10 +95,10 @@ struct rds_conn final {
 				fn(*path);
 	}
 	/* Path @index, made if need be.  -ENOMEM; -ENETUNREACH: the connection ends.  Process. */
-	rds::Result<rds::Path *> provide(unsigned int index);
+	rds::Result<rds::Path *> provide(unsigned int index) RDS_SLEEPS;
 	/* The first frame on @p's connection said @hello (of a peer of mainline's: nothing).
-	 * False: this connection is not what @p takes it for, and ends.  Receiving. */
-	bool on_hello(rds::Path &p, const rds::wire::Hello &hello);
+	 * False: this connection is not what @p takes it for, and ends. */
+	bool on_hello(rds::Path &p, const rds::wire::Hello &hello) RDS_REQUIRES(rds::kReceiver);
 	/* Something left path 0's queue. */
 	RDS_INLINE void look_at_gate()
 	{
@@ -163,16 +148,16 @@ struct rds_conn final {
 private:
 	/* conn_worker.cc */
 	static void work_fn(struct rds_work *w);
-	void run() RDS_REQUIRES(rds::kWorker);
-	bool quiesce_from(unsigned int index) RDS_REQUIRES(rds::kWorker);
-	bool fold_if_due() RDS_REQUIRES(rds::kWorker);
-	void fold() RDS_REQUIRES(rds::kWorker);
-	bool die() RDS_REQUIRES(rds::kWorker);
+	void run() RDS_TURN;
+	bool quiesce_from(unsigned int index) RDS_TURN;
+	bool fold_if_due() RDS_TURN;
+	void fold() RDS_TURN;
+	bool die() RDS_TURN;
 	enum class Draining : uint8_t { kStays, kEnding, kDrained };
-	void look_after() RDS_REQUIRES(rds::kWorker);
-	Draining drain(rds::Care care, bool first) RDS_REQUIRES(rds::kWorker);
-	void evict(rds::Care care, uint64_t now) RDS_REQUIRES(rds::kWorker);
-	bool retire(rds::Care care) RDS_REQUIRES(rds::kWorker);
+	void look_after() RDS_TURN;
+	Draining drain(rds::Care care, bool first) RDS_TURN;
+	void evict(rds::Care care, uint64_t now) RDS_TURN;
+	bool retire(rds::Care care) RDS_TURN;
 	/* path_fan.cc */
 	bool agree(uint32_t n, bool orders);
 	void open_gate();

@@ -43,7 +43,7 @@ bool Tombs::make_buckets()
 	if (buckets_.load_acquire())
 		return true;
 
-	void *p = rds_alloc(kBucketBytes, RDS_MAY_SLEEP);
+	void *p = rds_alloc(kBucketBytes, may_sleep());
 
 	if (!p)
 		return false;
@@ -93,7 +93,7 @@ Status Tombs::remember(const TombKey &key, uint32_t which, const TombCount (&cou
 		       uint32_t seed)
 {
 	uint32_t hash = hash_key(key, seed);
-	Tomb *made = make_buckets() ? create<Tomb>(RDS_MAY_SLEEP, key, hash) : nullptr;
+	Tomb *made = make_buckets() ? create<Tomb>(may_sleep(), key, hash) : nullptr;
 	Tomb *spare = made;
 
 	if (!made)

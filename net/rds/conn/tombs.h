@@ -62,7 +62,7 @@ public:
 	/* Counts of those paths whose bit is in @which; what is known of the others stays.
 	 * -ENOMEM: nothing is remembered.  Process. */
 	Status remember(const TombKey &key, uint32_t which, const TombCount (&counts)[kMaxPaths],
-			uint32_t seed) RDS_EXCLUDES(lock_);
+			uint32_t seed) RDS_SLEEPS RDS_EXCLUDES(lock_);
 	/* True: @count is where path @index went on. */
 	bool recall(const TombKey &key, unsigned int index, TombCount &count, uint32_t seed)
 		RDS_EXCLUDES(lock_);
@@ -76,7 +76,7 @@ public:
 	}
 
 private:
-	bool make_buckets() RDS_EXCLUDES(lock_);
+	bool make_buckets() RDS_SLEEPS RDS_EXCLUDES(lock_);
 	Tomb *touch(const TombKey &key, uint32_t hash) RDS_REQUIRES(lock_);
 	void enter(Tomb *t) RDS_REQUIRES(lock_);
 	void take_out(Tomb *t) RDS_REQUIRES(lock_);

@@ -11,11 +11,11 @@
  * Full ports (path_hold.cc).  A message for a port that the peer calls full, which no peer has
  * seen, steps aside when its turn comes, and is queued again when the port clears.
  *
- * XmitToken.  sending_ is a capability: the task that turned it from false to true under lock_ is
- * the one sender of the path until it turns it back.  It marks up to kXmitBatch messages
- * kMsgInXmit, leaves the lock, and calls ops->xmit; nobody unlinks marked messages meanwhile.  Only
- * a path that is open_ gives the token away, and the worker closes it and waits for the token
- * before it touches the transport.
+ * Token.  The task that turned sending_ from false to true under the path's lock is the one sender
+ * of the path until it turns it back, and has kSender (rights.h).  It marks up to kXmitBatch
+ * messages kMsgInXmit, leaves the lock, and calls ops->xmit; nobody unlinks marked messages
+ * meanwhile.  Only a path that is open_ gives the token away, and the worker closes it and waits
+ * for the token before it touches the transport.
  *
  * Completion.  A message taken off the queue is finished outside the lock, in the RCU section in
  * which it was taken off: its socket's memory is then still there, even if the socket was
@@ -96,14 +96,14 @@ struct rds_path final {
 	/* All at the head of the queue that has nothing more to wait for leaves it. */
 	void let_go() RDS_EXCLUDES(lock);
 	/* The last act of messages that left the queue, or never came on it. */
-	void finish(rds::MsgList &done, int unbegun = rds::kRdmaDropped);
+	void finish(rds::MsgList &done, int unbegun = rds::kRdmaDropped) RDS_READS(rds::kRcu);
 	void writable() RDS_EXCLUDES(lock);
 
 	/* -- transmitting (path_xmit.cc).  Process -- */
 	/* The caller holds the token, and @b is what enqueue() gave it (empty: nothing yet).  The
 	 * token is given back before this returns. */
-	void transmit(rds::Batch &b) RDS_EXCLUDES(lock);
-	void transmit() RDS_EXCLUDES(lock);
+	void transmit(rds::Batch &b) RDS_SLEEPS RDS_EXCLUDES(lock);
+	void transmit() RDS_SLEEPS RDS_EXCLUDES(lock);
 
 	/* -- state (path_worker.cc).  Any context -- */
 	void post(uint32_t events); /* none of kOwnEvents */
@@ -122,21 +122,21 @@ struct rds_path final {
 	void bug(const char *what);
 	/* -- the worker's (path.cc) -- */
 	/* All events that have come. */
-	void turn() RDS_REQUIRES(rds::kWorker);
+	void turn() RDS_TURN;
 	/* Event @e (enum rds_path_event), one of kOwnEvents; the table has what it does. */
-	void step_own(unsigned int e) RDS_REQUIRES(rds::kWorker);
+	void step_own(unsigned int e) RDS_TURN;
 	/* No new sender from now on; false while the last one is still at it, whose end brings the
 	 * worker back. */
-	bool quiesce() RDS_REQUIRES(rds::kWorker) RDS_EXCLUDES(lock);
+	bool quiesce() RDS_TURN RDS_EXCLUDES(lock);
 	/* All that @from has, to stand where number @seq would.  Neither has a connection. */
-	void take_over(rds_path &from, uint64_t seq) RDS_REQUIRES(rds::kWorker)
-		RDS_EXCLUDES(lock, from.lock);
+	void take_over(rds_path &from, uint64_t seq) RDS_TURN RDS_EXCLUDES(lock, from.lock);
 	/* The path is dead, and a grace period over: nothing of it runs any more.  Process. */
 	void reap();
 
 	/* -- receiving (recv.cc, path_ack.cc): one caller at a time -- */
 	/* Every header, before anything else is made of it.  False: the connection ends. */
 	RDS_INLINE bool heard_header(const rds::wire::Header &h, const rds::wire::Fields &f)
+		RDS_REQUIRES(rds::kReceiver)
 	{
 		/* Of one that is not whom we take it for nothing was heard: we stay silent. */
 		if (RDS_UNLIKELY(peer() == rds::Peer::kUnknown) && !meet(h, f))
@@ -153,12 +153,12 @@ struct rds_path final {
 			peer_has(seq);
 	}
 	/* A message with a number was dealt with: delivered, or nobody wants it. */
-	RDS_INLINE void received(const rds::wire::Fields &f)
+	RDS_INLINE void received(const rds::wire::Fields &f) RDS_REQUIRES(rds::kReceiver)
 	{
 		tell(received_.add(f.seq, f.flags & rds::wire::kAckRequired));
 	}
 	/* It had been before. */
-	RDS_INLINE void received_again(const rds::wire::Fields &f)
+	RDS_INLINE void received_again(const rds::wire::Fields &f) RDS_REQUIRES(rds::kReceiver)
 	{
 		tell(received_.repeat(f.seq, f.flags & rds::wire::kAckRequired));
 	}
@@ -193,8 +193,9 @@ struct rds_path final {
 	/* Ports and number of a message that is arriving (recv_query.h); 0: none is.  Becomes
 	 * 0 with the socket's lock held if the socket takes it. */
 	rds::Atomic<uint64_t> arriving;
-	uint64_t trace_head_ns = 0;  /* when the header of the current message came */
-	uint64_t trace_whole_ns = 0; /* when its last byte came */
+	/* When the header of the current message came, and its last byte. */
+	uint64_t trace_head_ns RDS_GUARDED_BY(rds::kReceiver) = 0;
+	uint64_t trace_whole_ns RDS_GUARDED_BY(rds::kReceiver) = 0;
 
 	struct rds_conn &conn;
 	const uint8_t index;
@@ -226,7 +227,7 @@ struct rds_path final {
 	bool is_calling() const;
 	bool has_messages() RDS_EXCLUDES(lock);
 	/* Down, nothing is owed or queued, no call waits: the connection may end.  Worker. */
-	bool is_free() RDS_REQUIRES(rds::kWorker) RDS_EXCLUDES(lock);
+	bool is_free() RDS_TURN RDS_EXCLUDES(lock);
 	bool has_queued() RDS_EXCLUDES(lock);
 	/* -- full ports (path_hold.cc) -- */
 	bool holds(uint16_t port) RDS_EXCLUDES(lock);
@@ -241,7 +242,7 @@ struct rds_path final {
 	 * up between some and the next (path_walk.h).  @sent: those that the transport has; or else
 	 * all others.  RCU reader. */
 	template <typename F>
-	void for_each_queued(bool sent, F fn) RDS_EXCLUDES(lock);
+	void for_each_queued(bool sent, F fn) RDS_EXCLUDES(lock) RDS_READS(rds::kRcu);
 	uint64_t next_tx_seq() const RDS_NO_TSA /* a counter that anybody may read */
 	{
 		return queue_.next_number();
@@ -291,32 +292,32 @@ private:
 	static void pause_fn(struct rds_timer *t);
 	static void map_fn(struct rds_timer *t);
 	void end_in_order(unsigned int why);
-	void disarm() RDS_REQUIRES(rds::kWorker);
-	void arm(uint64_t ns) RDS_REQUIRES(rds::kWorker);
+	void disarm() RDS_TURN;
+	void arm(uint64_t ns) RDS_TURN;
 
 	/* path.cc */
-	Went step(unsigned int e) RDS_REQUIRES(rds::kWorker);
-	Went act(rds::PathAct a) RDS_REQUIRES(rds::kWorker);
-#define RDS_X(name, text) Went act_##name() RDS_REQUIRES(rds::kWorker);
+	Went step(unsigned int e) RDS_TURN;
+	Went act(rds::PathAct a) RDS_TURN;
+#define RDS_X(name, text) Went act_##name() RDS_TURN;
 	RDS_PATH_ACTS(RDS_X)
 #undef RDS_X
-	Went finish_drain(bool answered) RDS_REQUIRES(rds::kWorker);
-	Went make_way() RDS_REQUIRES(rds::kWorker);
-	void close_down(unsigned int why) RDS_REQUIRES(rds::kWorker);
-	void enter(rds::PathState to, unsigned int why) RDS_REQUIRES(rds::kWorker);
-	void start_connect() RDS_REQUIRES(rds::kWorker);
+	Went finish_drain(bool answered) RDS_TURN;
+	Went make_way() RDS_TURN;
+	void close_down(unsigned int why) RDS_TURN;
+	void enter(rds::PathState to, unsigned int why) RDS_TURN;
+	void start_connect() RDS_TURN;
 	bool peer_gets_again() const;
-	void end_connection(unsigned int why) RDS_REQUIRES(rds::kWorker);
-	bool adopt() RDS_REQUIRES(rds::kWorker);
-	void come_up() RDS_REQUIRES(rds::kWorker);
-	void go_down(unsigned int why) RDS_REQUIRES(rds::kWorker);
-	void schedule_retry(unsigned int why) RDS_REQUIRES(rds::kWorker);
-	bool quiesce_idle() RDS_REQUIRES(rds::kWorker) RDS_EXCLUDES(lock);
+	void end_connection(unsigned int why) RDS_TURN;
+	bool adopt() RDS_TURN;
+	void come_up() RDS_TURN;
+	void go_down(unsigned int why) RDS_TURN;
+	void schedule_retry(unsigned int why) RDS_TURN;
+	bool quiesce_idle() RDS_TURN RDS_EXCLUDES(lock);
 
 	/* path_stream.cc */
-	void fresh_stream() RDS_REQUIRES(rds::kWorker);
-	void hear_of_ports() RDS_REQUIRES(rds::kWorker);
-	void forget_connection() RDS_REQUIRES(rds::kWorker);
+	void fresh_stream() RDS_TURN;
+	void hear_of_ports() RDS_TURN;
+	void forget_connection() RDS_TURN;
 	rds::Dial::Terms terms(unsigned int why);
 
 	/* conn_idle.cc */
@@ -324,10 +325,10 @@ private:
 
 	/* path_takeover.cc */
 	bool discard(rds::Accepted *handle);
-	void send_probe();
-	void ask_who() RDS_REQUIRES(rds::kWorker);
-	void refuse_newcomer() RDS_REQUIRES(rds::kWorker);
-	void first_heard();
+	void send_probe() RDS_TURN;
+	void ask_who() RDS_TURN;
+	void refuse_newcomer() RDS_TURN;
+	void first_heard() RDS_REQUIRES(rds::kReceiver);
 	/* Accepted, and the peer has not spoken: nothing but hello goes out. */
 	RDS_INLINE bool is_silent() const
 	{
@@ -336,9 +337,10 @@ private:
 
 	/* path_ack.cc */
 	static void ack_fn(struct rds_timer *t);
-	bool say_hello() RDS_EXCLUDES(lock);
-	void greet() RDS_REQUIRES(rds::kWorker) RDS_EXCLUDES(lock);
-	bool meet(const rds::wire::Header &h, const rds::wire::Fields &f);
+	bool say_hello() RDS_TURN RDS_EXCLUDES(lock);
+	void greet() RDS_TURN RDS_EXCLUDES(lock);
+	bool meet(const rds::wire::Header &h, const rds::wire::Fields &f)
+		RDS_REQUIRES(rds::kReceiver);
 	void peer_has(uint64_t seq) RDS_EXCLUDES(lock);
 	RDS_INLINE void tell(rds::Tell when)
 	{
@@ -346,9 +348,9 @@ private:
 			arrange_ack(when);
 	}
 	void arrange_ack(rds::Tell when);
-	void queue_ack() RDS_EXCLUDES(lock);
-	void stamp_acks(rds::Batch &b) RDS_REQUIRES(lock);
-	void settle_acks(const rds::Batch &b, uint64_t bytes) RDS_REQUIRES(lock);
+	void queue_ack() RDS_REQUIRES(rds::kSender) RDS_SLEEPS RDS_EXCLUDES(lock);
+	void stamp_acks(rds::Batch &b) RDS_REQUIRES(lock, rds::kSender);
+	void settle_acks(const rds::Batch &b, uint64_t bytes) RDS_REQUIRES(lock, rds::kSender);
 	rds::Delivered::Limits unacked_limits() const;
 
 	/* path_fan.cc */
@@ -368,7 +370,7 @@ private:
 	bool step_aside_locked(rds::Message *m) RDS_REQUIRES(lock);
 	bool join_held_locked(rds::Message *m) RDS_REQUIRES(lock);
 	void return_held_locked(bool all, rds::HeldPorts::Ports &gone) RDS_REQUIRES(lock);
-	void return_held() RDS_EXCLUDES(lock);
+	void return_held() RDS_REQUIRES(rds::kSender) RDS_EXCLUDES(lock);
 	bool cancel_some_locked(rds::Cancelled &c) RDS_REQUIRES(lock);
 	void cancel_one_locked(rds::Message &m, rds::Cancelled &c) RDS_REQUIRES(lock);
 	uint32_t cancel_held_locked(const rds::Socket &s, int to_port, rds::MsgList &done)
@@ -379,17 +381,18 @@ private:
 	bool take_token() RDS_EXCLUDES(lock);
 	void take_token_locked() RDS_REQUIRES(lock);
 	void begin_locked(rds::Batch &b) RDS_REQUIRES(lock);
-	bool map_is_due() const;
-	bool must_prepare_locked() const RDS_REQUIRES(lock);
-	Next prepare(rds::Batch &b) RDS_EXCLUDES(lock);
-	Next next_locked(rds::Batch &b) RDS_REQUIRES(lock);
-	bool mark_batch(rds::Batch &b) RDS_REQUIRES(lock);
-	rds::Message *mark_some_locked(rds::Batch &b, bool gated, bool mute) RDS_REQUIRES(lock);
-	Next settle(rds::Batch &b, long n, bool last) RDS_EXCLUDES(lock);
-	void note_op(rds::Message &m) RDS_REQUIRES(lock);
-	void note_ops(const rds::Batch &b, unsigned int n) RDS_REQUIRES(lock);
-	void release_token() RDS_REQUIRES(lock);
-	void queue_cong_update() RDS_EXCLUDES(lock);
+	bool map_is_due() const RDS_REQUIRES(rds::kSender);
+	bool must_prepare_locked() const RDS_REQUIRES(lock, rds::kSender);
+	Next prepare(rds::Batch &b) RDS_REQUIRES(rds::kSender) RDS_SLEEPS RDS_EXCLUDES(lock);
+	Next next_locked(rds::Batch &b) RDS_REQUIRES(lock, rds::kSender);
+	bool mark_batch(rds::Batch &b) RDS_REQUIRES(lock, rds::kSender);
+	rds::Message *mark_some_locked(rds::Batch &b, bool gated, bool mute)
+		RDS_REQUIRES(lock, rds::kSender);
+	Next settle(rds::Batch &b, long n, bool last) RDS_REQUIRES(rds::kSender) RDS_EXCLUDES(lock);
+	void note_op(rds::Message &m) RDS_REQUIRES(lock, rds::kSender);
+	void note_ops(const rds::Batch &b, unsigned int n) RDS_REQUIRES(lock, rds::kSender);
+	void release_token() RDS_REQUIRES(lock, rds::kSender);
+	void queue_cong_update() RDS_REQUIRES(rds::kSender) RDS_SLEEPS RDS_EXCLUDES(lock);
 
 	rds::Atomic<uint32_t> state_; /* a PathState; the worker alone writes */
 	rds::Atomic<uint32_t> events_;
@@ -427,7 +430,7 @@ private:
 	bool dead_ RDS_GUARDED_BY(lock) = false;      /* takes nothing; the namespace goes */
 	rds::Atomic<bool> port_cleared_;	      /* one of full_ports_ may be clear by now */
 	rds::Atomic<bool> sending_flag_;	      /* sending_, for rds-info */
-	bool cong_due_ = true;			      /* token holder */
+	bool cong_due_ RDS_GUARDED_BY(rds::kSender) = true;
 	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock); /* empty while the path is down */
 	rds::Coalesce coalesce_ RDS_GUARDED_BY(lock);
 	rds::Atomic<uint32_t> cong_sent_; /* version of the map sent last; token holder writes */

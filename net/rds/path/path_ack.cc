@@ -33,7 +33,7 @@ bool rds_path::say_hello()
 	if (!(conn.trans.caps & RDS_CAP_DELIVERY_ACK))
 		return true;
 
-	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
+	rds::Message *m = rds::message_create(0, rds::may_sleep());
 
 	if (!m)
 		return false;
@@ -143,13 +143,13 @@ void rds_path::arrange_ack(rds::Tell when)
 	}
 }
 
-/* An ack is due and no message there to carry it.  Token holder. */
+/* An ack is due and no message there to carry it. */
 void rds_path::queue_ack()
 {
 	if (!received_.take_due())
 		return;
 
-	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
+	rds::Message *m = rds::message_create(0, rds::may_sleep());
 
 	if (!m) {
 		arrange_ack(rds::Tell::kSoon);

@@ -96,7 +96,6 @@ void rds_path::return_held_locked(bool all, rds::HeldPorts::Ports &gone)
 	}
 }
 
-/* Token holder. */
 void rds_path::return_held()
 {
 	rds::HeldPorts::Ports gone;

@@ -73,8 +73,12 @@ void rds_path::come_up()
 {
 	dial_.up();
 	up_ns.store(rds_now_ns());
-	cong_due_ = true; /* nobody has the token yet */
-	disarm();	  /* the connect's: up, it would mean "no answer" */
+	{
+		rds::Guard sender(rds::kSender); /* nobody has the token yet */
+
+		cong_due_ = true;
+	}
+	disarm(); /* the connect's: up, it would mean "no answer" */
 	enter(PathState::kUp, RDS_DROP_NONE);
 	hear_of_ports();
 	rds::full_fence(); /* before our map's version is looked at: kick_laddr() */

@@ -59,7 +59,7 @@ void rds_path::ask_who()
 /* Tells a peer of mainline's how many paths we use, and makes a stale connection show itself. */
 void rds_path::send_probe()
 {
-	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
+	rds::Message *m = rds::message_create(0, rds::may_sleep());
 
 	if (!m)
 		return; /* the peer falls back to one path by itself */

@@ -95,6 +95,8 @@ void rds_path::send_fn(struct rds_work *w)
 {
 	rds_path *p = rds::container_of(w, &rds_path::send_work_);
 
+	rds::Guard sleeps(rds::kMaySleep);
+
 	if (p->take_token())
 		p->transmit();
 }

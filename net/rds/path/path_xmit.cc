@@ -51,6 +51,9 @@ void rds_path::release_token()
 void rds_path::begin_locked(rds::Batch &b)
 {
 	take_token_locked();
+
+	rds::Guard sender(rds::kSender); /* ... which was taken just now */
+
 	coalesce_.end();
 	b.n = 0;
 	if (!must_prepare_locked())
@@ -66,6 +69,7 @@ void rds_path::transmit()
 
 void rds_path::transmit(rds::Batch &b)
 {
+	rds::Guard sender(rds::kSender); /* as the caller's token says */
 	unsigned int budget = rds::rds_send_batch_count;
 	Next next = b.n ? Next::kXmit : Next::kPrepare;
 
@@ -134,7 +138,7 @@ bool rds_path::owes_map() const
 	return conn.lcong->version() != cong_sent_.load();
 }
 
-/* The peer gets our map before the next message whenever it changed.  Token holder. */
+/* The peer gets our map before the next message whenever it changed. */
 RDS_INLINE bool rds_path::map_is_due() const
 {
 	if (conn.trans.caps & RDS_CAP_SHARED_CONG || index || is_silent())
@@ -142,14 +146,13 @@ RDS_INLINE bool rds_path::map_is_due() const
 	return cong_due_ || owes_map();
 }
 
-/* The next batch has to wait for prepare().  Token holder. */
+/* The next batch has to wait for prepare(). */
 RDS_INLINE bool rds_path::must_prepare_locked() const
 {
 	return RDS_UNLIKELY(map_is_due() || port_cleared_.load());
 }
 
-/* Marks the next messages that may go; or the token is given back, for there are none.  Token
- * holder. */
+/* Marks the next messages that may go; or the token is given back, for there are none. */
 rds_path::Next rds_path::next_locked(rds::Batch &b)
 {
 	coalesce_.end();

@@ -53,10 +53,10 @@ public:
 	void resume(uint64_t next, uint32_t gen);
 	/* The first frame names the peer's generation, 0: none.  @numbered: such a peer, too,
 	 * acknowledges by number on this transport. */
-	void meet(uint32_t gen, bool numbered);
+	void meet(uint32_t gen, bool numbered) RDS_REQUIRES(kReceiver);
 
 	/* Message @seq was dealt with: delivered, or nobody wants it.  @asked: ACK_REQUIRED. */
-	RDS_INLINE Tell add(uint64_t seq, bool asked)
+	RDS_INLINE Tell add(uint64_t seq, bool asked) RDS_REQUIRES(kReceiver)
 	{
 		/* A peer may say 0 in any message. */
 		bug_on(RDS_CHECKS_ALL && seq && seq < next_.load() && gen_.load(),
@@ -65,7 +65,7 @@ public:
 		return say(seq + 1, asked);
 	}
 	/* It came again. */
-	RDS_INLINE Tell repeat(uint64_t seq, bool asked)
+	RDS_INLINE Tell repeat(uint64_t seq, bool asked) RDS_REQUIRES(kReceiver)
 	{
 		const uint64_t had = known_.load();
 
@@ -87,12 +87,12 @@ public:
 
 	/* An ack is due, and nothing else to carry it.  True: it is due no more, the caller makes a
 	 * frame for it. */
-	bool take_due()
+	bool take_due() RDS_REQUIRES(kSender)
 	{
 		return due_.exchange(false) && peer() == Peer::kAcks;
 	}
 	/* The h_ack of the headers of @b.  @any: one of them has not begun to leave. */
-	RDS_INLINE uint64_t take(Batch &b, bool any)
+	RDS_INLINE uint64_t take(Batch &b, bool any) RDS_REQUIRES(kSender)
 	{
 		const bool acks = any && peer() == Peer::kAcks;
 
@@ -102,7 +102,7 @@ public:
 	}
 	/* The peer is told only by a header that has begun to leave (@left): what did not may be
 	 * taken back by its socket, and the ack with it. */
-	RDS_INLINE void settle(const Batch &b, bool left)
+	RDS_INLINE void settle(const Batch &b, bool left) RDS_REQUIRES(kSender)
 	{
 		if (left && b.ack)
 			acked_.store(b.ack);

@@ -166,15 +166,15 @@ public:
 			acked_off_ = bytes;
 	}
 
-	/* ---- a batch; token holder ---- */
+	/* ---- a batch ---- */
 	/* An empty batch, from the cursor on. */
-	RDS_INLINE void begin(Batch &b) const
+	RDS_INLINE void begin(Batch &b) const RDS_REQUIRES(kSender)
 	{
 		b.n = 0;
 		b.off = cursor_;
 		b.bytes = 0;
 	}
-	RDS_INLINE static void add(Batch &b, Message *m)
+	RDS_INLINE static void add(Batch &b, Message *m) RDS_REQUIRES(kSender)
 	{
 		m->flags |= kMsgInXmit;
 		b.msgs[b.n++] = m;
@@ -182,7 +182,7 @@ public:
 	}
 	/* The transport took @bytes of @b: the cursor moves over them.  Messages that nobody waits
 	 * for go to @done, unless they are half out.  How many have begun to leave. */
-	unsigned int settle(Batch &b, uint64_t bytes, MsgList &done);
+	unsigned int settle(Batch &b, uint64_t bytes, MsgList &done) RDS_REQUIRES(kSender);
 
 	/* ---- no connection: nothing is with the transport ---- */
 	/* Everything goes out again from its first byte, with the retransmit flag if it was (or may

@@ -24,23 +24,23 @@ struct Bound {
 class BindTable final
 {
 public:
-	Status init()
+	Status init() RDS_SLEEPS
 	{
 		return table_.init();
 	}
 	/* Any context, RCU reader.  Defined where a Socket is whole, as walk() (socket.h). */
 	Socket *find(const struct rds_addr &addr, uint32_t scope, uint16_t port,
-		     uint32_t seed) const;
+		     uint32_t seed) const RDS_READS(kRcu);
 	/* Enters @s as @ep; port 0: a free one is picked, from a random start on, and written
 	 * back.  -EADDRINUSE.  Process. */
-	Status add(Bound &s, struct rds_endpoint &ep, uint32_t seed);
+	Status add(Bound &s, struct rds_endpoint &ep, uint32_t seed) RDS_SLEEPS;
 	void remove(Bound &s)
 	{
 		bug_on(!table_.remove(&s), "a socket is taken out of a table that has it not");
 	}
 	/* In steps, as HashTable::walk().  RCU reader. */
 	template <typename F>
-	uint64_t walk(uint64_t pos, F fn) const;
+	uint64_t walk(uint64_t pos, F fn) const RDS_READS(kRcu);
 	uint32_t count() const
 	{
 		return table_.count();
@@ -49,7 +49,7 @@ public:
 private:
 	Bound *look_up(const struct rds_addr &addr, uint32_t scope, uint16_t port,
 		       uint32_t seed) const;
-	bool claim(Bound &s, const struct rds_endpoint &ep, uint32_t seed);
+	bool claim(Bound &s, const struct rds_endpoint &ep, uint32_t seed) RDS_SLEEPS;
 
 	HashTable<Bound, &Bound::bind_node> table_;
 };

@@ -31,16 +31,17 @@ public:
 	}
 	/* Gives back what was taken, and wakes @s with @wake (RDS_WAKE_*) and whoever waits for
 	 * room.  Any context, RCU reader, no lock. */
-	void give(struct rds_socket *s, uint32_t bytes, uint32_t mem, unsigned int wake = 0);
+	void give(struct rds_socket *s, uint32_t bytes, uint32_t mem, unsigned int wake = 0)
+		RDS_READS(kRcu);
 	/* False: RDS_WAKE_WRITE follows. */
 	bool wait_for_room(struct rds_socket *s);
 	/* Half of it is taken. */
 	bool short_of_room(struct rds_socket *s) const;
 
 	/* The memory of a message that is about to take space is paid for (MemAccount::pay). */
-	RDS_INLINE Status pay(struct rds_socket *s, uint32_t mem)
+	RDS_INLINE Status pay(struct rds_socket *s, uint32_t mem) RDS_SLEEPS
 	{
-		return RDS_LIKELY(mem_.covers(mem)) ? Status() : mem_.pay(s, mem, RDS_MAY_SLEEP);
+		return RDS_LIKELY(mem_.covers(mem)) ? Status() : mem_.pay(s, mem, may_sleep());
 	}
 	bool empty() const
 	{

@@ -65,7 +65,7 @@ Status rds_socket::attach(const struct rds_endpoint &want)
 	}
 
 	rds::CongMap *map = net->cong.get(want.addr, net->seed);
-	Status st = map ? map->ensure_bits(RDS_MAY_SLEEP) : Status::fail(err::kEnomem);
+	Status st = map ? map->ensure_bits(rds::may_sleep()) : Status::fail(err::kEnomem);
 
 	if (st.ok()) {
 		lcong = map;
@@ -187,6 +187,8 @@ void rds_socket_destroy(struct rds_socket *s)
 
 int rds_socket_bind(struct rds_socket *s, const struct rds_endpoint *want)
 {
+	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
+
 	return s->bind(*want).code();
 }
 

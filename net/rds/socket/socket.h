@@ -49,7 +49,7 @@ struct rds_socket final : rds::Bound {
 	~rds_socket();
 
 	/* -- names (socket.cc).  Written once by bind under bind_lock_, then constant -- */
-	rds::Status bind(const struct rds_endpoint &want);
+	rds::Status bind(const struct rds_endpoint &want) RDS_SLEEPS;
 	rds::Status connect(const struct rds_endpoint &to);
 	rds::Status set_transport(unsigned int type);
 	rds::Status set_tos(uint8_t tos);
@@ -61,7 +61,7 @@ struct rds_socket final : rds::Bound {
 	void release();
 
 	/* -- sending (socket_send.cc) -- */
-	rds::Status send(const struct rds_endpoint &to, rds::Message *m, bool more);
+	rds::Status send(const struct rds_endpoint &to, rds::Message *m, bool more) RDS_SLEEPS;
 	bool writable()
 	{
 		return snd_space.wait_for_room(this);
@@ -72,7 +72,8 @@ struct rds_socket final : rds::Bound {
 	/* -- receiving (socket_recv.cc) -- */
 	/* From a path, any context, RCU reader, no lock held.  @arriving: the path's, done with
 	 * when the message is taken.  @spill: its sender may not have known that we are full. */
-	rds::Deliver deliver(rds::Message *m, rds::Atomic<uint64_t> &arriving, bool spill);
+	rds::Deliver deliver(rds::Message *m, rds::Atomic<uint64_t> &arriving, bool spill)
+		RDS_READS(rds::kRcu);
 	rds::Message *recv_head() RDS_REQUIRES(reader);
 	void recv_pop(rds::Message *m) RDS_REQUIRES(reader);
 	bool readable() const;
@@ -80,11 +81,12 @@ struct rds_socket final : rds::Bound {
 	/* The messages not read, of @peer (nullptr: of everybody), see recv_query.h.  RCU
 	 * reader. */
 	struct rds_recv_counts count_held(const struct rds_recv_look &look,
-					  const struct rds_endpoint *peer) RDS_REQUIRES(reader);
+					  const struct rds_endpoint *peer) RDS_REQUIRES(reader)
+		RDS_READS(rds::kRcu);
 	/* Everything that arrived and was not read, oldest first; what a reader has at hand this
 	 * very moment may be missing.  Any context that may take mutexes, RCU reader. */
 	template <typename F>
-	void for_each_received(F fn);
+	void for_each_received(F fn) RDS_READS(rds::kRcu);
 	rds::Net *const net;
 	rds::Atomic<bool> bound_flag;
 	rds::Atomic<bool> dead; /* released */
@@ -129,20 +131,20 @@ struct rds_socket final : rds::Bound {
 	rds::RdmaSeat rdma;
 
 private:
-	rds::Status attach(const struct rds_endpoint &want);
+	rds::Status attach(const struct rds_endpoint &want) RDS_SLEEPS;
 	void choose(const struct rds_transport *t);
 	void give_transport_back();
 	void remember(struct rds_conn *c, uint64_t gen);
-	struct rds_conn *known_conn(const struct rds_endpoint &to);
+	struct rds_conn *known_conn(const struct rds_endpoint &to) RDS_READS(rds::kRcu);
 	bool send_over(struct rds_conn &c, uint16_t port, rds::Message *m, bool more,
-		       rds::XmitToken &token, rds::Status &st);
+		       rds::XmitToken &token, rds::Status &st) RDS_READS(rds::kRcu);
 	bool queue_on(struct rds_path &path, uint16_t port, rds::Message *m, bool more,
-		      rds::XmitToken &token, rds::Status &st);
+		      rds::XmitToken &token, rds::Status &st) RDS_READS(rds::kRcu);
 	rds::Status send_anew(const struct rds_endpoint &to, rds::Message *m, bool more,
-			      rds::XmitToken &token);
+			      rds::XmitToken &token) RDS_SLEEPS;
 	void cancel_on(struct rds_conn &c, int to_port);
-	rds::Status copy_pages(rds::Message &m);
-	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more);
+	rds::Status copy_pages(rds::Message &m) RDS_SLEEPS;
+	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more) RDS_SLEEPS;
 	void take_arrived() RDS_REQUIRES(reader, recv_lock);
 	void note_place(const rds::Message &m) RDS_REQUIRES(recv_lock);
 	bool may_spill(const rds::Message &m);
@@ -180,7 +182,7 @@ RDS_INLINE Socket *BindTable::find(const struct rds_addr &addr, uint32_t scope, 
 template <typename F>
 uint64_t BindTable::walk(uint64_t pos, F fn) const
 {
-	return table_.walk(pos, [&](Bound &b) { fn(static_cast<Socket &>(b)); });
+	return table_.walk(pos, [&](Bound &b) RDS_READS(kRcu) { fn(static_cast<Socket &>(b)); });
 }
 
 } // namespace rds

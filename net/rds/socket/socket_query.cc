@@ -23,9 +23,9 @@ bool is_for(const Socket &s, const Path &p, uint64_t word)
 	       p.conn.scope == s.bound.scope;
 }
 
-/* Every path on which a message is arriving, and the word that says so.  RCU reader. */
+/* Every path on which a message is arriving, and the word that says so. */
 template <typename F>
-void for_each_arriving(const Net &net, F fn)
+void for_each_arriving(const Net &net, F fn) RDS_READS(kRcu)
 {
 	net.conns.for_each([&](const Conn &c) {
 		c.for_each_path([&](Path &p) {
@@ -199,6 +199,8 @@ int rds_socket_recv_query(struct rds_socket *s, const struct rds_endpoint *peer,
 
 void rds_recv_look(struct rds_net *net, struct rds_recv_look *look)
 {
+	RcuReader rcu; /* in the caller's section */
+
 	look->n = 0;
 	for_each_arriving(*net, [&](Path &p, uint64_t) { remember(*look, p); });
 }
@@ -206,6 +208,8 @@ void rds_recv_look(struct rds_net *net, struct rds_recv_look *look)
 void rds_socket_recv_counts(struct rds_socket *s, const struct rds_recv_look *look,
 			    struct rds_recv_counts *out)
 {
+	RcuReader rcu; /* in that of rds_recv_look() */
+
 	*out = {};
 	if (!s->is_bound())
 		return;

@@ -136,23 +136,23 @@ Status fill_op(rds_socket &s, const Message &m, const struct rds_op_args &a, str
 }
 
 /* @m's part in it, made if there is none. */
-MsgRdma *part_of(Message &m)
+MsgRdma *part_of(Message &m) RDS_SLEEPS
 {
 	if (m.has == rds::MsgHas::kNothing) {
-		m.part = rds::create<MsgRdma>(RDS_MAY_SLEEP);
+		m.part = rds::create<MsgRdma>(rds::may_sleep());
 		m.has = m.part ? rds::MsgHas::kRdma : rds::MsgHas::kNothing;
 	}
 	return m.rdma();
 }
 
 /* A note for whoever wants to know: always, or only of what goes wrong. */
-Status want_notice(const rds_socket &s, const struct rds_op_args &a, MsgRdma &r)
+Status want_notice(const rds_socket &s, const struct rds_op_args &a, MsgRdma &r) RDS_SLEEPS
 {
 	const bool always = a.flags & rds::kRdmaNotifyMe;
 
 	if (!always && !s.recverr.load())
 		return Status();
-	r.notice = rds::create<rds::OpNotice>(RDS_MAY_SLEEP);
+	r.notice = rds::create<rds::OpNotice>(rds::may_sleep());
 	if (!r.notice)
 		return Status::fail(err::kEnomem);
 	r.notice->n.token = a.token;
@@ -176,6 +176,7 @@ extern "C" {
 
 int rds_mr_get(struct rds_socket *s, const struct rds_iov *vec, uint64_t flags, uint64_t *cookie)
 {
+	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
 	Status st = check_region(*s, *vec);
 	uint32_t at = 0;
 
@@ -183,7 +184,7 @@ int rds_mr_get(struct rds_socket *s, const struct rds_iov *vec, uint64_t flags, 
 		return st.code();
 
 	RdmaSide *side = RdmaSide::make(s->rdma);
-	Mr *mr = rds::create<Mr>(RDS_MAY_SLEEP, *s->trans, flags);
+	Mr *mr = rds::create<Mr>(rds::may_sleep(), *s->trans, flags);
 
 	if (!side || !mr) {
 		rds::destroy(mr);
@@ -236,6 +237,7 @@ void rds_socket_notices_done(struct rds_socket *s, unsigned int n)
 
 int rds_msg_set_op(struct rds_socket *s, struct rds_msg *m, const struct rds_op_args *a)
 {
+	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
 	RdmaSide *side = RdmaSide::make(s->rdma);
 	MsgRdma *r = side ? part_of(*m) : nullptr;
 
@@ -258,6 +260,7 @@ int rds_msg_set_op(struct rds_socket *s, struct rds_msg *m, const struct rds_op_
 
 int rds_msg_set_cookie(struct rds_socket *s, struct rds_msg *m, uint64_t cookie)
 {
+	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
 	RdmaSide *side = s->rdma.side.load_acquire();
 
 	if (!side || !side->announce(static_cast<uint32_t>(cookie)))

@@ -300,15 +300,16 @@ extern "C" {
 int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int zcopy,
 		   uint32_t cookie, struct rds_msg **out)
 {
-	Message *m = zcopy ? rds::message_alloc(len, RDS_MAY_SLEEP)
-			   : rds::message_create(len, RDS_MAY_SLEEP);
+	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
+	Message *m = zcopy ? rds::message_alloc(len, rds::may_sleep())
+			   : rds::message_create(len, rds::may_sleep());
 
 	if (!m) {
 		s->net->count(RDS_S_send_no_memory);
 		return -err::kEnomem;
 	}
 	if (zcopy) {
-		m->note = rds::create<rds::ZcopyNote>(RDS_MAY_SLEEP);
+		m->note = rds::create<rds::ZcopyNote>(rds::may_sleep());
 
 		int bad = m->note ? rds_payload_pin_user(m->payload(), len, from) : -err::kEnomem;
 
@@ -337,6 +338,7 @@ int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int
 
 int rds_msg_set_order(struct rds_socket *s, struct rds_msg *m, uint32_t order)
 {
+	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
 	Status st = rds::Flows::expect(s->send_flows, order);
 
 	if (st.ok())
@@ -346,6 +348,7 @@ int rds_msg_set_order(struct rds_socket *s, struct rds_msg *m, uint32_t order)
 
 int rds_socket_set_order(struct rds_socket *s, uint32_t order)
 {
+	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
 	Status st = rds::Flows::expect(s->send_flows, order);
 
 	if (st.ok())
@@ -361,6 +364,8 @@ uint32_t rds_socket_order(const struct rds_socket *s)
 int rds_socket_send(struct rds_socket *s, const struct rds_endpoint *to, struct rds_msg *m,
 		    int more)
 {
+	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
+
 	return s->send(*to, m, more != 0).code();
 }
 
