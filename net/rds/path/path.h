@@ -30,7 +30,7 @@
  * the peer, and only path 0 carries congestion maps.
  *
  * Holding back (coalesce.h).  On a transport with RDS_CAP_COALESCE a stream's messages wait for
- * company; flush_ ends that.
+ * company; hold_timer_ ends that.
  */
 #ifndef RDS_PATH_H
 #define RDS_PATH_H
@@ -64,6 +64,17 @@ struct XmitToken {
 	struct rds_path *path = nullptr; /* nullptr: somebody else has it */
 	Batch batch;
 };
+
+/*
+ * Timers of a path, one for each purpose: a task that arms a timer again puts off what it was armed
+ * for.  When it is over, name_over() runs, in hard interrupt; the room that arms it defines that.
+ */
+#define RDS_PATH_TIMERS(X)                                                                         \
+	X(state, "back-off, connect timeout, drain timeout: by state")                             \
+	X(hold, "the end of a hold window")                                                        \
+	X(pause, "the end of a receive pause")                                                     \
+	X(memory, "another try to get memory for hello or a congestion map")                       \
+	X(ack, "what was received is to be acknowledged by then")
 
 } // namespace rds
 
@@ -287,10 +298,6 @@ private:
 
 	/* path_worker.cc */
 	static void send_fn(struct rds_work *w);
-	static void timer_fn(struct rds_timer *t);
-	static void flush_fn(struct rds_timer *t);
-	static void pause_fn(struct rds_timer *t);
-	static void map_fn(struct rds_timer *t);
 	void end_in_order(unsigned int why);
 	void disarm() RDS_TURN;
 	void arm(uint64_t ns) RDS_TURN;
@@ -336,7 +343,6 @@ private:
 	}
 
 	/* path_ack.cc */
-	static void ack_fn(struct rds_timer *t);
 	bool say_hello() RDS_TURN RDS_EXCLUDES(lock);
 	void greet() RDS_TURN RDS_EXCLUDES(lock);
 	bool meet(const rds::wire::Header &h, const rds::wire::Fields &f)
@@ -401,13 +407,13 @@ private:
 	rds::Slot<rds::Accepted> accepted_; /* closed by act_die() */
 	rds::Dial dial_;
 	struct rds_work send_work_;
-	struct rds_timer timer_; /* back-off, connect timeout, drain timeout: by state */
-	/* One for each, for whoever arms a timer again puts off what it was armed for. */
-	struct rds_timer flush_;     /* end of a hold window */
-	struct rds_timer pause_;     /* end of a receive pause */
-	struct rds_timer map_timer_; /* another try to get memory for hello or a congestion map */
-	struct rds_timer ack_timer_; /* what was received is to be acknowledged by then */
-	bool passive_open_ = false;  /* the peer opened this one; worker, before it is open_ */
+#define RDS_X(name, text)                                                                          \
+	struct rds_timer name##_timer_;                                                            \
+	static void name##_timer_fn(struct rds_timer *t);                                          \
+	void name##_over();
+	RDS_PATH_TIMERS(RDS_X)
+#undef RDS_X
+	bool passive_open_ = false; /* the peer opened this one; worker, before it is open_ */
 	/* Up, and not open_ before there is memory for it. */
 	bool hello_due_ RDS_GUARDED_BY(rds::kWorker) = false;
 	bool reports_ RDS_GUARDED_BY(rds::kWorker) = false; /* counted in fcong's reporters */

@@ -19,12 +19,10 @@
  */
 #include "path.h"
 
-void rds_path::ack_fn(struct rds_timer *t)
+void rds_path::ack_over()
 {
-	rds_path *p = rds::container_of(t, &rds_path::ack_timer_);
-
-	if (p->received_.timer_over())
-		p->kick();
+	if (received_.timer_over())
+		kick();
 }
 
 /* Before anything else on a new connection; false without memory.  Worker. */
@@ -54,7 +52,7 @@ void rds_path::greet()
 {
 	hello_due_ = !say_hello();
 	if (hello_due_) {
-		rds_timer_arm(&map_timer_, rds::kRetryNs);
+		rds_timer_arm(&memory_timer_, rds::kRetryNs);
 		return;
 	}
 	if (conn.trans.caps & RDS_CAP_PROBE)

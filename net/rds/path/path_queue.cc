@@ -71,9 +71,14 @@ bool rds_path::hold_locked(bool more)
 	if (hold == rds::Hold::kNone)
 		return false;
 	if (hold == rds::Hold::kBegin)
-		rds_timer_arm(&flush_, rds::kHoldWindowNs);
+		rds_timer_arm(&hold_timer_, rds::kHoldWindowNs);
 	conn.net.count(RDS_S_send_held);
 	return true;
+}
+
+void rds_path::hold_over()
+{
+	kick();
 }
 
 /* A frame without number, before all that have one.  Token holder or worker. */

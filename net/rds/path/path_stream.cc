@@ -33,7 +33,7 @@ constexpr bool is_edge(PathState from, PathState to)
 /* Before a connection begins: what was said and heard on the last one is void. */
 void rds_path::fresh_stream()
 {
-	rds_timer_cancel_sync(&pause_);
+	rds_timer_cancel_sync(&pause_timer_);
 	events_.fetch_and(~kStreamEvents);
 	drop_reason_.store(RDS_DROP_NONE);
 	heard.store(false);

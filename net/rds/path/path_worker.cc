@@ -3,7 +3,7 @@
  * path_worker.cc: how anybody reaches the worker of a path's connection, and how the path ends.
  *
  * Any context posts events; the connection's worker takes all that there are (turn() in path.cc).
- * Each timer posts the event of what it was armed for.  To transmit there is a work item of the
+ * A timer that is over posts what it was armed for.  To transmit there is a work item of the
  * path's own: it takes the token as any sender does, and waits for no turn.
  */
 #include "path.h"
@@ -14,11 +14,9 @@ rds_path::rds_path(struct rds_conn &conn, unsigned int index)
 	  queue_(index ? 1 : conn.net.first_seq.load()), delivered_(queue_.next_number())
 {
 	rds_work_init(&send_work_, send_fn, RDS_WORK_LEAF);
-	rds_timer_init(&timer_, timer_fn);
-	rds_timer_init(&flush_, flush_fn);
-	rds_timer_init(&pause_, pause_fn);
-	rds_timer_init(&map_timer_, map_fn);
-	rds_timer_init(&ack_timer_, ack_fn);
+#define RDS_X(name, text) rds_timer_init(&name##_timer_, name##_timer_fn);
+	RDS_PATH_TIMERS(RDS_X)
+#undef RDS_X
 	received_.begin(conn.trans.caps & RDS_CAP_DELIVERY_ACK);
 }
 
@@ -88,7 +86,7 @@ bool rds_path::accepted(void *handle)
 
 void rds_path::pause_recv()
 {
-	rds_timer_arm(&pause_, rds::kRetryNs);
+	rds_timer_arm(&pause_timer_, rds::kRetryNs);
 }
 
 void rds_path::send_fn(struct rds_work *w)
@@ -101,27 +99,30 @@ void rds_path::send_fn(struct rds_work *w)
 		p->transmit();
 }
 
-void rds_path::timer_fn(struct rds_timer *t)
+/* ---- timers; hard interrupt ---- */
+
+#define RDS_X(name, text)                                                                          \
+	void rds_path::name##_timer_fn(struct rds_timer *t)                                        \
+	{                                                                                          \
+		rds::container_of(t, &rds_path::name##_timer_)->name##_over();                     \
+	}
+RDS_PATH_TIMERS(RDS_X)
+#undef RDS_X
+
+void rds_path::state_over()
 {
-	rds::container_of(t, &rds_path::timer_)->post(rds::kEvTimer);
+	post(rds::kEvTimer);
 }
 
-void rds_path::flush_fn(struct rds_timer *t)
+void rds_path::pause_over()
 {
-	rds::container_of(t, &rds_path::flush_)->kick();
+	post(rds::kEvRecvRetry);
 }
 
-void rds_path::pause_fn(struct rds_timer *t)
+void rds_path::memory_over()
 {
-	rds::container_of(t, &rds_path::pause_)->post(rds::kEvRecvRetry);
-}
-
-void rds_path::map_fn(struct rds_timer *t)
-{
-	rds_path *p = rds::container_of(t, &rds_path::map_timer_);
-
-	p->post(rds::kEvHello);
-	p->kick();
+	post(rds::kEvHello);
+	kick();
 }
 
 /* ---- the worker ---- */
@@ -129,14 +130,14 @@ void rds_path::map_fn(struct rds_timer *t)
 /* A timer event of an earlier state must not be taken for this one's. */
 void rds_path::disarm()
 {
-	rds_timer_cancel_sync(&timer_);
+	rds_timer_cancel_sync(&state_timer_);
 	events_.fetch_and(~uint32_t{rds::kEvTimer});
 }
 
 void rds_path::arm(uint64_t ns)
 {
 	disarm();
-	rds_timer_arm(&timer_, ns);
+	rds_timer_arm(&state_timer_, ns);
 }
 
 /* ---- the end ---- */
@@ -144,10 +145,8 @@ void rds_path::arm(uint64_t ns)
 void rds_path::reap()
 {
 	rds::bug_on(state() != rds::PathState::kDead, "a path is reaped alive");
-	rds_timer_cancel_sync(&timer_);
-	rds_timer_cancel_sync(&flush_);
-	rds_timer_cancel_sync(&pause_);
-	rds_timer_cancel_sync(&map_timer_);
-	rds_timer_cancel_sync(&ack_timer_);
+#define RDS_X(name, text) rds_timer_cancel_sync(&name##_timer_);
+	RDS_PATH_TIMERS(RDS_X)
+#undef RDS_X
 	rds_work_cancel_sync(&send_work_);
 }

@@ -254,7 +254,7 @@ void rds_path::queue_cong_update()
 
 	if (!m) {
 		conn.net.count(RDS_S_cong_send_error);
-		rds_timer_arm(&map_timer_, rds::kRetryNs);
+		rds_timer_arm(&memory_timer_, rds::kRetryNs);
 		return;
 	}
 	conn.net.count(RDS_S_cong_update_queued);

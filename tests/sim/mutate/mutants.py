@@ -115,7 +115,7 @@ MUTANTS = [
     Mutant("room-mark", "room that comes before the sender noted that there was none", QUEUE,
            "room_came_ = true; /* for a sender that is about to find no room */", ""),
     Mutant("hold-timer", "messages held back without a timer", QUEUE,
-           "rds_timer_arm(&flush_, rds::kHoldWindowNs);", ""),
+           "rds_timer_arm(&hold_timer_, rds::kHoldWindowNs);", ""),
     Mutant("cancel-bytes", "a message cancelled in flight keeps its bytes", QUEUE,
            "m.sock = nullptr; c.bytes += m.len; c.mem += m.charge;",
            "m.sock = nullptr; c.mem += m.charge;"),
@@ -165,13 +165,13 @@ MUTANTS = [
            "if (!map || at->hdr.flags != wire::kCongBitmap) continue;",
            "continue;"),
     Mutant("map-no-memory", "no memory for a map: not tried again", XMIT,
-           "rds_timer_arm(&map_timer_, rds::kRetryNs);", ""),
+           "rds_timer_arm(&memory_timer_, rds::kRetryNs);", ""),
     # ---- states ----
     Mutant("ports-forgotten", "one of several connections ends, and what its peer said counts no more", STREAM,
            "&& !conn.fcong->reporters.load_seq())",
            ")"),
     Mutant("map-rearm", "the map is not sent again after a reset", STREAM,
-           "cong_due_ = true; /* nobody has the token yet */", ""),
+           "cong_due_ = true;", ""),
     Mutant("quiesce", "the connection is closed under its sender", PATH,
            "if (!quiesce()) return Went::kWait; end_connection(",
            "(void)quiesce(); end_connection("),
@@ -203,12 +203,12 @@ MUTANTS = [
            "if (hello_due_) greet();",
            ""),
     Mutant("recv-timer", "the pause of a receiver gets no timer", WORKER,
-           "rds_timer_arm(&pause_, rds::kRetryNs);", ""),
-    Mutant("pause-flush", "every flush ends a receiver's pause", WORKER,
-           "rds::container_of(t, &rds_path::flush_)->kick();",
-           "rds::container_of(t, &rds_path::flush_)->post(rds::kEvRecvRetry);"),
+           "rds_timer_arm(&pause_timer_, rds::kRetryNs);", ""),
+    Mutant("pause-flush", "every flush ends a receiver's pause", QUEUE,
+           "void rds_path::hold_over() { kick(); }",
+           "void rds_path::hold_over() { post(rds::kEvRecvRetry); }"),
     Mutant("pause-map", "a try for a map puts off a stream's messages", XMIT,
-           "rds_timer_arm(&map_timer_, rds::kRetryNs);", "rds_timer_arm(&flush_, rds::kRetryNs);"),
+           "rds_timer_arm(&memory_timer_, rds::kRetryNs);", "rds_timer_arm(&hold_timer_, rds::kRetryNs);"),
     Mutant("rest-events", "events left for later are forgotten", PATH,
            "if (went == Went::kWait) break;",
            "if (went == Went::kWait) return;"),
@@ -400,11 +400,11 @@ MUTANTS = [
     Mutant("bind-late", "a socket is found before it has its transport", SOCKET,
            "choose(found.value()); }"
            " rds::CongMap *map = net->cong.get(want.addr, net->seed);"
-           " Status st = map ? map->ensure_bits(RDS_MAY_SLEEP) : Status::fail(err::kEnomem);"
+           " Status st = map ? map->ensure_bits(rds::may_sleep()) : Status::fail(err::kEnomem);"
            " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->seed); }",
            "t = found.value(); }"
            " rds::CongMap *map = net->cong.get(want.addr, net->seed);"
-           " Status st = map ? map->ensure_bits(RDS_MAY_SLEEP) : Status::fail(err::kEnomem);"
+           " Status st = map ? map->ensure_bits(rds::may_sleep()) : Status::fail(err::kEnomem);"
            " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->seed); }"
            " if (!chosen) choose(t);"),
     Mutant("close-waits", "close leaves its waiters", SOCKET,
