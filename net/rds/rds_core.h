@@ -215,8 +215,9 @@ void rds_socket_wake_each(struct rds_socket *s);
 /*
  * ---- snapshots, in steps ----
  * @fn is called for each at @pos, under RCU or a spin lock: it may not sleep.  Positions begin at
- * 0; the next one is returned, RDS_INFO_END after the last.  What is there from the first step to
- * the last is met once, what comes or goes between them once or not at all.  Process.
+ * 0; the next one is returned, RDS_INFO_END after the last.  An object that is there from the
+ * first step to the last is met once, one that comes or goes between them once or not at all.
+ * Process.
  */
 #define RDS_INFO_END ((uint64_t)1 << 33)
 struct rds_conn_info {

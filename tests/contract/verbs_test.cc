@@ -134,5 +134,26 @@ TEST_P(Verbs, AgreesOnOneConnection)
 	EXPECT_EQ(order.complaint(), "");
 }
 
+/* The calls of one host are not answered, those of the other are: whichever has the smaller
+ * address, and so the call that counts, there is a connection soon. */
+TEST_P(Verbs, ConnectsThoughOneHostsCallsAreLost)
+{
+	auto from = socket_a(100), to = socket_b(200);
+	check::Order order;
+	Sender s{from.get(), at_b(200), 1, &order, &stop};
+	Sender back{to.get(), at_a(100), 2, &order, &stop};
+	Finish finish(*this);
+
+	fabric::params().deaf = network::host_of(addr_b);
+	sim::spawn("receive", [&] { traffic::receive(*from, order, stop); });
+	sim::spawn("receive", [&] { traffic::receive(*to, order, stop); });
+	sim::spawn("send", [&] { s.send(10, 16, 100); });
+	sim::spawn("send", [&] { back.send(10, 16, 100); });
+	EXPECT_TRUE(
+		sim::run_until([&] { return s.sent == 10 && back.sent == 10 && order.complete(); },
+			       4 * kSecond)); /* a call is waited for for 5 s */
+	EXPECT_EQ(order.complaint(), "");
+}
+
 } // namespace
 } // namespace contract

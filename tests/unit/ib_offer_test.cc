@@ -234,8 +234,20 @@ TEST(IbOffer, TheSmallerAddressKeepsItsCall)
 		for (size_t j = 0; j < std::size(all); j++) {
 			const struct rds_addr self = addr(all[i]), peer = addr(all[j]);
 
-			EXPECT_EQ(rds_ib_keeps_call(&self, &peer), i < j) << i << ' ' << j;
+			EXPECT_EQ(rds_ib_keeps_call(&self, &peer, 0), i < j) << i << ' ' << j;
 		}
+}
+
+/* ... but not when it was waited for in vain: neither would ever get through. */
+TEST(IbOffer, ACallCountsForASecond)
+{
+	const struct rds_addr small = addr({10, 0, 0, 1}), large = addr({10, 0, 0, 2});
+	const unsigned long long second = 1000000000;
+
+	EXPECT_TRUE(rds_ib_keeps_call(&small, &large, second - 1));
+	EXPECT_FALSE(rds_ib_keeps_call(&small, &large, second));
+	EXPECT_FALSE(rds_ib_keeps_call(&small, &large, ~0ull));
+	EXPECT_FALSE(rds_ib_keeps_call(&large, &small, 0));
 }
 
 } // namespace

@@ -318,6 +318,7 @@ int rds_ib_connect(void *priv)
 	rdma_set_service_type(id, rds_path_tos(tp->path));
 	tp->id = id;
 	rdma_lock_handler(id);
+	WRITE_ONCE(tp->called_ns, ktime_get_ns());
 	WRITE_ONCE(tp->phase, RDS_IB_CALLING);
 	rdma_unlock_handler(id);
 	rds_sockaddr(&src, rds_path_laddr(tp->path), scope, 0);

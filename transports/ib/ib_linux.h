@@ -217,6 +217,7 @@ struct rds_ib_path {
 	u8 phase;	       /* enum rds_ib_phase */
 	bool unconfirmed;      /* rdma_cm waits for the peer to confirm our answer */
 	u8 attempt;	       /* which version to propose; phase CALLING, and the worker before */
+	u64 called_ns;	       /* when we called last */
 
 	/* From the making of the queue pair to close(). */
 	struct rds_ib_dev *dev;

@@ -68,7 +68,8 @@ static bool rds_ib_ours_wins(const struct rds_path *path)
 	const struct rds_ib_path *tp = rds_path_priv(path);
 
 	return READ_ONCE(tp->phase) == RDS_IB_CALLING &&
-	       rds_ib_keeps_call(rds_path_laddr(path), rds_path_faddr(path));
+	       rds_ib_keeps_call(rds_path_laddr(path), rds_path_faddr(path),
+				 ktime_get_ns() - READ_ONCE(tp->called_ns));
 }
 
 /* Gives @call to the path that it is for: 0, or -errno: the caller still has it. */

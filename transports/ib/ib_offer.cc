@@ -12,6 +12,8 @@ using namespace rds::wire;
 
 /* Minor versions that we understand, of either major one. */
 constexpr uint16_t kMinors = 0x0003;
+/* For so long a call counts for more than the peer's. */
+constexpr unsigned long long kCallCountsNs = 1000ull * 1000 * 1000;
 /* Behind the two addresses. */
 constexpr unsigned int kCommonBytes = 24;
 /* Of struct rds_addr: ::ffff:0:0/96. */
@@ -155,10 +157,11 @@ int rds_ib_offer_propose(struct rds_ib_offer *o, unsigned int attempt)
 	return 1;
 }
 
-int rds_ib_keeps_call(const struct rds_addr *self, const struct rds_addr *peer)
+int rds_ib_keeps_call(const struct rds_addr *self, const struct rds_addr *peer,
+		      unsigned long long age_ns)
 {
 	/* Network byte order: comparing bytes compares numbers. */
-	return __builtin_memcmp(self, peer, sizeof(*self)) < 0;
+	return age_ns < kCallCountsNs && __builtin_memcmp(self, peer, sizeof(*self)) < 0;
 }
 
 } // extern "C"

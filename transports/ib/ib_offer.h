@@ -54,10 +54,13 @@ int rds_ib_offer_accepted(const struct rds_ib_offer *o);
 int rds_ib_offer_propose(struct rds_ib_offer *o, unsigned int attempt);
 
 /*
- * Both hosts have called: does @self go on with its own call, and refuse @peer's?  The one with the
- * smaller address (128 bits, big-endian, IPv4 mapped) does; equal ones do not meet here.
+ * Both hosts have called: does @self go on with its own call, made @age_ns ago, and refuse @peer's?
+ * The one with the smaller address (128 bits, big-endian, IPv4 mapped) does, for a second; equal
+ * ones do not meet here.  A call that was not answered in that time may be lost, and as long as it
+ * is waited for the peer would not get through either.
  */
-int rds_ib_keeps_call(const struct rds_addr *self, const struct rds_addr *peer);
+int rds_ib_keeps_call(const struct rds_addr *self, const struct rds_addr *peer,
+		      unsigned long long age_ns);
 
 #ifdef __cplusplus
 }

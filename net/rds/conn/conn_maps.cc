@@ -3,7 +3,7 @@
  * conn_maps.cc: what the change of a congestion map means for connections.
  *
  * A port of ours that fills or clears concerns every connection from its address, and a port of a
- * peer's that clears those on which messages wait for one.  Whoever changes the map may be in a
+ * peer's that clears those on which messages wait for one.  A task that changes the map may be in a
  * softirq, and there may be many connections: the change itself tells those of a few buckets, and a
  * work item tells all of a larger table, in steps.  A further change during its round begins the
  * round anew where it is, so the last connections are reached however often maps change.

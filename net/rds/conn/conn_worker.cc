@@ -3,10 +3,10 @@
  * conn_worker.cc: the turns of a connection: its paths' events, coming back to one path, its end.
  *
  * One work item takes all that was posted, path by path: the further paths first and path 0 last,
- * as messages move.  What is of the whole connection happens between these, so a fold, the end of
- * an idle connection and its death are each one turn in which nothing else happens.  They wait for
- * nobody but the senders that have a path's token: a turn that meets one ends, and the token's
- * return begins the next (rds_path::release_token()).
+ * as messages move.  The fold, the end of an idle connection and its death are the whole
+ * connection's: each is one turn in which nothing else happens.  They wait for nobody but the
+ * senders that have a path's token: a turn that meets one ends, and the token's return begins the
+ * next (rds_path::release_token()).
  */
 #include "conn_table.h"
 #include "../path/path.h"

@@ -208,6 +208,20 @@ TEST_F(Offers, AreAnsweredWithTheirOwnTerms)
 	}
 }
 
+/* The host's own call counts for more, as its address is the smaller one; but not for ever. */
+TEST_F(Offers, ACallIsTakenWhileTheHostWaitsForAnAnswer)
+{
+	Peer caller(own, host.address(v6));
+
+	peer.listen();
+	ASSERT_EQ(host.send(own, 1, 100).count, 1u);
+	ASSERT_TRUE(peer.called()) << "the host does not call";
+	ASSERT_TRUE(insist(caller).accepted);
+	EXPECT_TRUE(caller.send(message(header(), "after all")));
+	reads("after all");
+	caller.hangUp();
+}
+
 /* Half-made connections stop nobody. */
 TEST_F(Offers, CallersThatVanish)
 {

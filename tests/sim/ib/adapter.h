@@ -49,7 +49,8 @@ struct Adapter final : fabric::User {
 	fabric::Ref pair; /* changed by the path's worker alone */
 	unsigned int side = 0;
 	Phase phase = Phase::kIdle;
-	bool heard = false; /* a frame, on this queue pair */
+	uint64_t called_ns = 0; /* when it asked last */
+	bool heard = false;	/* a frame, on this queue pair */
 	struct rds_ib_link link;
 	struct Tx {
 		struct rds_msg *m =

@@ -80,6 +80,8 @@ void request_arrives(const Ref &p)
 		again_later(p, 0, [p] { request_arrives(p); });
 		return;
 	}
+	if (p->qp[1].host == state().params.deaf)
+		return;
 
 	Listener *who = listener_at(p->addr[1]);
 

@@ -129,8 +129,9 @@ private:
 };
 
 struct Params {
-	unsigned int refuse_per_1000 = 0; /* requests */
-	unsigned int error_per_1000 = 0;  /* work requests */
+	unsigned int refuse_per_1000 = 0;	 /* requests */
+	unsigned int error_per_1000 = 0;	 /* work requests */
+	network::HostId deaf = network::kNobody; /* requests to this host are lost */
 };
 
 void reset(const Params &p);

@@ -49,7 +49,8 @@ bool ours_wins(struct rds_path *path)
 	auto *l = static_cast<Adapter *>(rds_path_priv(path));
 
 	return l->phase == Phase::kAsking &&
-	       rds_ib_keeps_call(rds_path_laddr(path), rds_path_faddr(path));
+	       rds_ib_keeps_call(rds_path_laddr(path), rds_path_faddr(path),
+				 rds_now_ns() - l->called_ns);
 }
 
 bool same(const struct rds_addr &a, const struct rds_addr &b)
@@ -133,6 +134,7 @@ int connect(void *tp)
 	if (!p)
 		return -19;
 	device_users(p->qp[0].host)++;
+	l->called_ns = rds_now_ns();
 	if (!l->begin(p, 0, Phase::kAsking))
 		return -12; /* close() follows */
 	rds_ib_offer_propose(&o, 0);
