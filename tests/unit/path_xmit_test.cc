@@ -127,6 +127,20 @@ TEST_F(PathXmit, SendsTheMapFirstAndWhenItChanges)
 	EXPECT_EQ(maps_sent(), 2u);
 }
 
+/* Before the worker has heard of the change, too: the sender itself puts the map in front. */
+TEST_F(PathXmit, AMapThatHasChangedGoesBeforeTheNextMessage)
+{
+	bring_up();
+	congest(77, true);
+	ASSERT_EQ(s->send(to, pattern(1)), 0);
+
+	const auto sent = fake::frames(wire().sent);
+
+	ASSERT_GE(sent.size(), 2u);
+	EXPECT_EQ(sent[sent.size() - 2].flags, rds::wire::kCongBitmap);
+	EXPECT_EQ(sent.back().data.size(), 1u);
+}
+
 TEST_F(PathXmit, SendsTheMapAgainAfterAReset)
 {
 	bring_up();

@@ -175,6 +175,17 @@ TEST_F(RdmaOp, IsBegunWithItsMessage)
 	EXPECT_EQ(net->stat(RDS_S_send_rdma_bytes), 100);
 }
 
+/* The remote piece may be the larger one: as much moves as there is memory for here. */
+TEST_F(RdmaOp, MovesWhatOurMemoryHas)
+{
+	struct rds_op_args a = write_op(7);
+
+	a.remote_bytes = 300;
+	ASSERT_EQ(send_op(a), 0);
+	bring_up();
+	EXPECT_EQ(net->stat(RDS_S_send_rdma_bytes), 100);
+}
+
 /* Memory that an atomic operation counted at may be used again. */
 TEST_F(RdmaOp, AnAtomicOneFreesNothing)
 {

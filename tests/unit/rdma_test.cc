@@ -116,6 +116,8 @@ TEST_F(Rdma, WhatCannotBeARegion)
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEinval);
 	v = {~0ull - 99, 100};
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEfault) << "up to the last address";
+	v = {~0ull, 1};
+	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEfault) << "the last address itself";
 	/* 1 MiB anywhere is 257 pieces of 4 KiB at most. */
 	v = {0x10000, (1 << 20) + 4097};
 	EXPECT_EQ(rds_mr_get(s->core(), &v, 0, &cookie), kEmsgsize);
