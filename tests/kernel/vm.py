@@ -34,6 +34,8 @@ import guest  # noqa: E402
 
 SetupError = guest.SetupError
 LOGS = guest.TOP / "build/logs"
+# Threads of our workqueues and mainline's, as kernels of different ages name them.
+RESCUERS = "krdsd|rds_tcp|rds_ib|kworker/R-(krds|rds_).*"
 SILENCE = float(os.environ.get("PF_RDS_SILENCE", 25))  # s without a beat: the guest hangs
 BOOT_TIMEOUT = 180  # s until the agent says hello; it takes 3 on a quiet machine
 PROBLEM = re.compile(
@@ -455,6 +457,10 @@ class VM:
         self.wait_until(
             "for m in rds_rdma rds_tcp rds_loop rds; do [ ! -d /sys/module/$m ] || /run/busybox rmmod $m ||"
             " { cat /sys/module/$m/refcnt; grep ^rds /proc/modules; exit 1; }; done", timeout)
+        # A workqueue that nobody destroyed has its rescuer still.
+        left = self.run(f"grep -xhE '{RESCUERS}' /proc/[0-9]*/comm 2>/dev/null")[1]
+        if left:
+            raise VMError(f"{self.name}: threads of modules that are gone: {left}")
         self.modules = None
 
 

@@ -429,10 +429,13 @@ class TransportsNone : public SimTest
 
 TEST_F(TransportsNone, TheRegistryNeedsMemory)
 {
-	sim::fail_nth(1);
-	EXPECT_EQ(rds_core_init(), -12);
-	sim::fail_nth(0);
-	rds_core_exit();
+	for (unsigned int nth = 1; nth <= 2; nth++) {
+		sim::fail_nth(nth);
+		EXPECT_EQ(rds_core_init(), -12);
+		sim::fail_nth(0);
+		rds_core_exit();
+		EXPECT_EQ(sim::leftovers(), "") << nth;
+	}
 	EXPECT_EQ(rds_core_init(), 0);
 	rds_core_exit();
 	rds_core_exit(); /* nothing is left of it */

@@ -19,6 +19,7 @@ GROUPS = {
     "frames": "Frames/*:Messages*",
     "credits": "Credits.*",
     "acks": "Acks.*",
+    "silence": "Silence.*",
 }
 
 
@@ -66,5 +67,11 @@ def credits(t):
 
 @test(vms=2, modules=("ours", "none"), only="ours", timeout=300)
 def acks(t):
-    """Acknowledgement by number, what is sent again without, keepalive, peers that fall silent."""
+    """Acknowledgement by number, and what is sent again without."""
     peer(t, "acks")
+
+
+@test(vms=2, modules=("ours", "none"), only="ours", timeout=300)
+def silence(t):
+    """Keepalives, and peers that fall silent: gone without a word, or without buffers."""
+    peer(t, "silence")

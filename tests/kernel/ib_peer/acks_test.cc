@@ -8,9 +8,6 @@ namespace rdstest
 namespace
 {
 
-/* For what the host finds out by its keepalive, every 5 s. */
-constexpr Patience kSilence = std::chrono::seconds(60);
-
 class Acks : public OverIb
 {
 protected:
@@ -219,8 +216,15 @@ TEST_F(Acks, OfAGeneration)
 
 /* ---- silence ---- */
 
+/* The host finds it out by its keepalive, every 5 s. */
+constexpr Patience kSilence = std::chrono::seconds(60);
+
+class Silence : public Acks
+{
+};
+
 /* Nothing to say: an empty frame all the same, now and then, with what was acknowledged. */
-TEST_F(Acks, InKeepalives)
+TEST_F(Silence, IsFilledByKeepalives)
 {
 	connect();
 	const uint64_t number = sequence;
@@ -239,7 +243,7 @@ TEST_F(Acks, InKeepalives)
 }
 
 /* The peer is gone without a word: its keepalive tells the host. */
-TEST_F(Acks, OfAPeerThatVanished)
+TEST_F(Silence, OfAPeerThatVanished)
 {
 	connect();
 	goesOn();
@@ -249,7 +253,7 @@ TEST_F(Acks, OfAPeerThatVanished)
 }
 
 /* The peer posts no buffers: it is given time, but not for ever. */
-TEST_F(Acks, OfAPeerWithoutBuffers)
+TEST_F(Silence, OfAPeerWithoutBuffers)
 {
 	peer.call(peer.offer(), {.receive = 4, .again = false});
 	ASSERT_EQ(host.send(own, 20, kBytes).count, 20u);
