@@ -45,7 +45,7 @@ CASES = ["kunit.*", "sockets.errnos", "sockets.behave", "sockets.copies", "inter
          "shortage.regions", "faults.modules_go_under_load", "order.how_much_is_held",
          "multipath.*", "ib.ours_with_ours", "ib.credits", "ib.adapter_goes",
          "ib.modules_go_under_load", "ib.types_of_service", "ib.a_mebibyte", "ib.further_addresses",
-         "ib.rings_of_any_size", "ib.no_buffers", "ib_rdma.refused", "ib_rdma.data",
+         "ib.rings_of_any_size", "ib.no_buffers", "ib_rdma.refused", "ib_rdma.data*",
          "ib_rdma.killed", "ib_rdma.freed_in_use", "ib_rdma.adapter_goes",
          "ib_rdma.by_who_was_called", "ib_regions.*", "ib.last_word_is_lost", "ib_peer.*",
          "ib_netns.among_themselves", "ib_stress.regions_are_shown", "ib_stress.nowhere_else",
