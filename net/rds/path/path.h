@@ -61,14 +61,15 @@ enum class Queued {
 
 /* The right to transmit, of a caller of enqueue(), and its first batch. */
 struct XmitToken {
+	XmitToken() /* or the compiler would clear the batch, too */
+	{
+	}
 	struct rds_path *path = nullptr; /* nullptr: somebody else has it */
 	Batch batch;
 };
 
-/*
- * Timers of a path, one for each purpose: a task that arms a timer again puts off what it was armed
- * for.  When it is over, name_over() runs, in hard interrupt; the room that arms it defines that.
- */
+/* Timers, one for each purpose: a task that arms one again puts off what it was armed for.  When it
+ * is over, name_over() runs, in hard interrupt; the room that arms it defines that. */
 #define RDS_PATH_TIMERS(X)                                                                         \
 	X(state, "back-off, connect timeout, drain timeout: by state")                             \
 	X(hold, "the end of a hold window")                                                        \

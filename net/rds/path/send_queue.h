@@ -237,7 +237,7 @@ private:
 };
 
 template <typename F>
-void SendQueue::collect(F gone, MsgList &done)
+RDS_INLINE void SendQueue::collect(F gone, MsgList &done)
 {
 	while (Message *m = msgs_.front()) {
 		if (m == unsent_ || !gone(*m, m->end_off <= acked_off_))
