@@ -29,13 +29,6 @@ set(RDS_SIM_BETWEEN ${RDS_SIM_SANITIZE} -DRDS_SIM_HOOKED
 	-include ${CMAKE_SOURCE_DIR}/tests/sim/between/hooks.h)
 set(RDS_THREAD_SANITIZE -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer)
 
-# Linked last by a program of Google Test's: its own sources, of which UBSan would double the time that
-# they take to compile.  What is tested has been compiled with it.
-add_library(rds_test_sources INTERFACE)
-if(NOT (RDS_COVERAGE OR RDS_FUZZ OR RDS_MUTANTS))
-	target_compile_options(rds_test_sources INTERFACE -fno-sanitize=undefined)
-endif()
-
 # Objects of kernel C++, with more flags.
 function(rds_pure_objects target sources)
 	add_library(${target} OBJECT ${sources})

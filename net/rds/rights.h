@@ -6,7 +6,7 @@
  *	kSender		the task that has a path's token (path_xmit.cc)
  *	kReceiver	the one task that a transport lets receive for a path (recv.cc)
  *	kRcu		an RCU reader (ref.h): what it has found stays.  Any number share it
- *	kMaySleep	a task that may wait for memory: no lock is held, and no RCU reader runs
+ *	kMaySleep	a task that may wait for memory: it holds no spinlock and is no RCU reader
  *
  * A right is no lock: nobody waits for it, and it costs no instruction.  Its role begins where a
  * Guard takes it, and there is written why it may: a work item never runs twice at once, the token

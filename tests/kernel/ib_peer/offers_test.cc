@@ -208,7 +208,9 @@ TEST_F(Offers, AreAnsweredWithTheirOwnTerms)
 	}
 }
 
-/* The host's own call counts for more, as its address is the smaller one; but not for ever. */
+/* The host's own call counts for more, as its address is the smaller one; but not for ever.  Taking
+ * the other ends it, and what was to be said goes over that.  How soon:
+ * Verbs.ConnectsThoughOneHostsCallsAreLost. */
 TEST_F(Offers, ACallIsTakenWhileTheHostWaitsForAnAnswer)
 {
 	Peer caller(own, host.address(v6));
@@ -219,6 +221,7 @@ TEST_F(Offers, ACallIsTakenWhileTheHostWaitsForAnAnswer)
 	ASSERT_TRUE(insist(caller).accepted);
 	EXPECT_TRUE(caller.send(message(header(), "after all")));
 	reads("after all");
+	EXPECT_TRUE(caller.receive([](const Frame &f) { return f.payload == pattern(0, 100); }));
 	caller.hangUp();
 }
 
