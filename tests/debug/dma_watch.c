@@ -58,8 +58,9 @@ static void take_away(struct ib_device *dev, u64 addr, size_t len, enum dma_data
 	unsigned long flags;
 
 	spin_lock_irqsave(&lock, flags);
-	hash_for_each_possible(mappings, m, on, addr) if (m->dev == dev && m->addr == addr &&
-							  m->len == len && m->dir == dir) found = m;
+	hash_for_each_possible(mappings, m, on, addr)
+		if (m->dev == dev && m->addr == addr && m->len == len && m->dir == dir)
+			found = m;
 	if (found)
 		hash_del(&found->on);
 	spin_unlock_irqrestore(&lock, flags);
@@ -77,10 +78,10 @@ static struct mapping *find_at(struct ib_device *dev, u64 start, u64 addr, size_
 {
 	struct mapping *m;
 
-	hash_for_each_possible(mappings, m, on,
-			       start) if (m->dev == dev && m->addr == start &&
-					  addr + len <= start + m->len &&
-					  (m->dir == way || m->dir == DMA_BIDIRECTIONAL)) return m;
+	hash_for_each_possible(mappings, m, on, start)
+		if (m->dev == dev && m->addr == start && addr + len <= start + m->len &&
+		    (m->dir == way || m->dir == DMA_BIDIRECTIONAL))
+			return m;
 	return NULL;
 }
 
@@ -209,12 +210,12 @@ int ib_dma_map_sgtable_attrs(struct ib_device *dev, struct sg_table *sgt,
 
 	if (err)
 		return err;
-	for_each_sgtable_dma_sg(sgt, sg,
-				done) if (!add(dev, sg_dma_address(sg), sg_dma_len(sg), dir)) break;
+	for_each_sgtable_dma_sg(sgt, sg, done)
+		if (!add(dev, sg_dma_address(sg), sg_dma_len(sg), dir))
+			break;
 	if (done == sgt->nents)
 		return 0;
-	for_each_sgtable_dma_sg(sgt, sg, i)
-	{
+	for_each_sgtable_dma_sg(sgt, sg, i) {
 		if (i == done)
 			break;
 		take_away(dev, sg_dma_address(sg), sg_dma_len(sg), dir);
@@ -229,7 +230,8 @@ void ib_dma_unmap_sgtable_attrs(struct ib_device *dev, struct sg_table *sgt,
 	struct scatterlist *sg;
 	int i;
 
-	for_each_sgtable_dma_sg(sgt, sg, i) take_away(dev, sg_dma_address(sg), sg_dma_len(sg), dir);
+	for_each_sgtable_dma_sg(sgt, sg, i)
+		take_away(dev, sg_dma_address(sg), sg_dma_len(sg), dir);
 	plain_ib_dma_unmap_sgtable_attrs(dev, sgt, dir, attrs);
 }
 
@@ -283,7 +285,9 @@ void ib_dealloc_pd(struct ib_pd *pd)
 	int i;
 
 	spin_lock_irqsave(&lock, flags);
-	hash_for_each(mappings, i, m, on) if (m->dev == pd->device) left = m;
+	hash_for_each(mappings, i, m, on)
+		if (m->dev == pd->device)
+			left = m;
 	spin_unlock_irqrestore(&lock, flags);
 	if (left)
 		wrong("left behind", left->addr, left->len);

@@ -169,8 +169,7 @@ static struct rds_ib_dev *rds_ib_dev_of_path(struct rds_os_net *os, const struct
 	struct rds_ib_path *tp;
 
 	spin_lock_bh(&rds_ib_devs_lock);
-	hash_for_each_possible(rds_ib_paths, tp, by_laddr, rds_ib_addr_hash(addr))
-	{
+	hash_for_each_possible(rds_ib_paths, tp, by_laddr, rds_ib_addr_hash(addr)) {
 		if (memcmp(rds_path_laddr(tp->path), addr, sizeof(*addr)) ||
 		    rds_path_scope(tp->path) != scope || rds_path_os_net(tp->path) != os ||
 		    !refcount_inc_not_zero(&tp->dev->users))
