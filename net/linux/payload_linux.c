@@ -145,8 +145,8 @@ int rds_payload_from_user(struct rds_payload *p, struct rds_uio *from)
 			return -EFAULT;
 	} else {
 		for (i = 0; i < p->segs; i++) {
-			if (copy_page_from_iter(p->bv[i].bv_page, 0, p->bv[i].bv_len, iter) !=
-			    p->bv[i].bv_len)
+			if (!copy_from_iter_full(page_address(p->bv[i].bv_page), p->bv[i].bv_len,
+						 iter))
 				return -EFAULT;
 		}
 	}
@@ -336,7 +336,8 @@ static int bvecs_to_iter(const struct bio_vec *bv, u32 off, u32 n, struct iov_it
 			continue;
 		}
 		piece = min(n, bv->bv_len - off);
-		if (copy_page_to_iter(bv->bv_page, bv->bv_offset + off, piece, to) != piece)
+		if (copy_to_iter(page_address(bv->bv_page) + bv->bv_offset + off, piece, to) !=
+		    piece)
 			return -EFAULT;
 		n -= piece;
 		off = 0;

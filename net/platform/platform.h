@@ -22,6 +22,10 @@ extern "C" {
 /* @size bytes, not zeroed, 8-aligned; NULL when there are none.  Any context that @ctx is true
  * of. */
 void *rds_alloc(size_t size, enum rds_ctx ctx);
+/* The same for a message, at most 4096 bytes: its owner writes all of it before anybody reads it,
+ * so no kernel need clear it, as some do with what they give (init_on_alloc).  rds_free() takes it.
+ */
+void *rds_alloc_msg(size_t size, enum rds_ctx ctx);
 /* Gives memory of rds_alloc() back; NULL is allowed.  Any context. */
 void rds_free(void *p);
 /* The same for @n of them, none NULL or larger than a page: much cheaper where they were allocated

@@ -10,7 +10,7 @@ namespace rds
 Message *message_alloc(uint32_t len, enum rds_ctx ctx)
 {
 	uint32_t bytes = sizeof(Message) + (len ? rds_payload_footprint(len) : 0);
-	void *p = rds_alloc(bytes, ctx);
+	void *p = rds_alloc_msg(bytes, ctx);
 
 	return p ? new (p) Message(len, bytes) : nullptr;
 }
@@ -32,17 +32,43 @@ Message *message_collect(uint32_t len, const struct rds_src *src, uint32_t at_ha
 	return m;
 }
 
+Status message_lend(Message &m, uint32_t cookie)
+{
+	auto *note = create<ZcopyNote>(may_sleep());
+
+	if (!note)
+		return Status::fail(err::kEnomem);
+	note->cookie = cookie;
+	m.lent = PinnedPages(note);
+	m.has = MsgHas::kZcopy;
+	return {};
+}
+
+ZcopyNote *message_complete(Message &m)
+{
+	if (bug_on(!m.zcopy(), "lent pages are given back twice"))
+		return nullptr;
+	m.has = MsgHas::kNothing;
+	return m.lent.note_;
+}
+
+void message_forget_pages(Message &m)
+{
+	bug_on(m.sock != nullptr, "a sender waits for pages that nobody gives back");
+	rds_free(m.lent.note_);
+}
+
 void message_free_raw(Message *m)
 {
 	if (RDS_UNLIKELY(m->zcopy()))
-		rds_free(m->note);
+		message_forget_pages(*m);
 	rds_free(m);
 }
 
 static void free_more(Message &m)
 {
 	if (m.zcopy())
-		rds_free(m.note);
+		message_forget_pages(m);
 	else
 		msg_rdma_free(m.part);
 }

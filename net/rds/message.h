@@ -17,6 +17,7 @@
 #include "list.h"
 #include "ref.h"
 #include "result.h"
+#include "rights.h"
 #include "wire.h"
 
 struct rds_conn;
@@ -63,6 +64,25 @@ struct ZcopyNote {
 	uint32_t cookie;
 };
 
+/*
+ * The pages that a program has lent with one send, as its message holds them: they are given back
+ * once, by the note that message_complete() hands out and nobody else can reach.  A message must
+ * not be freed with pages that a sender waits for.
+ */
+class PinnedPages
+{
+public:
+	explicit PinnedPages(ZcopyNote *note) : note_(note)
+	{
+	}
+
+private:
+	friend ZcopyNote *message_complete(::rds_msg &m);
+	friend void message_forget_pages(::rds_msg &m);
+
+	ZcopyNote *note_;
+};
+
 } // namespace rds
 
 struct alignas(8) rds_msg final {
@@ -94,8 +114,8 @@ struct alignas(8) rds_msg final {
 	uint64_t stamp_ns = 0;	   /* arrival, time of day */
 	uint64_t trace_ns[3] = {}; /* RXPATH_LATENCY: header, whole, delivered */
 	union {
-		rds::ZcopyNote *note = nullptr;
-		rds::MsgRdma *part; /* of what there is to do with RDMA (rdma.h) */
+		rds::MsgRdma *part = nullptr; /* of what there is to do with RDMA (rdma.h) */
+		rds::PinnedPages lent;
 	};
 	rds::wire::Header hdr;
 
@@ -103,9 +123,9 @@ struct alignas(8) rds_msg final {
 	{
 		return RDS_UNLIKELY(flags & rds::kMsgInFlow) ? order.on : nullptr;
 	}
-	RDS_INLINE rds::ZcopyNote *zcopy() const
+	RDS_INLINE bool zcopy() const
 	{
-		return has == rds::MsgHas::kZcopy ? note : nullptr;
+		return has == rds::MsgHas::kZcopy;
 	}
 	RDS_INLINE rds::MsgRdma *rdma() const
 	{
@@ -136,6 +156,10 @@ Message *message_collect(uint32_t len, const struct rds_src *src, uint32_t at_ha
 			 enum rds_ctx ctx);
 /* Frees a message whose payload was never initialised (or has no bytes). */
 void message_free_raw(Message *m);
+/* Pages that @cookie names are lent with @m.  -ENOMEM. */
+Status message_lend(Message &m, uint32_t cookie) RDS_SLEEPS;
+/* Ends the lending of a message that has lent pages; the note is the caller's. */
+[[nodiscard]] ZcopyNote *message_complete(Message &m);
 /* Drops a reference; the last one frees payload, note and message. */
 void message_put(Message *m);
 /* As message_put() for many: their memory is given back together. */

@@ -2,8 +2,9 @@
 """The judges of mutants of the glue: cases of the VM suite, in User-Mode Linux.
 
 First the unbroken modules play every case: how long it takes, and which mutants it reaches. Then a
-mutant is asked of those that reach it, the shortest first; one that is reached by none, before its
-module goes, is asked of the first case, whose end unloads the modules, and of those that have none
+mutant is asked of those that reach it: of the shortest of each file, then of the second of each,
+for cases of a file are alike; one that is reached by none, before its module goes, is asked of the
+first case, whose end unloads the modules, and of those that have none
 left to tell. Guests are booted once and stay until something has failed in them; what fails in
 guests that were used has to fail in fresh ones, too. A mutant is noticed when a case fails, when
 the kernel complains, when something is left behind or lost, or when it takes several times as long
@@ -11,6 +12,7 @@ as without. PATIENCE=N: N times as long, on a machine that others use.
 CASES='...': no more than these are asked, which finds fewer.
 """
 import argparse
+import collections
 import contextlib
 import dataclasses
 import fnmatch
@@ -33,7 +35,7 @@ SEEN = "/sys/module/rds/parameters/mutants_seen"
 SEVERAL = 4  # times what the unbroken modules take, and
 FEW = 30  # s: a guest that stands still
 PATIENCE = float(os.environ.get("PATIENCE") or 1)
-BUDGET = 200 * PATIENCE  # s of cases that are asked of one mutant
+BUDGET = 240 * PATIENCE  # s of cases that are asked of one mutant
 CASES = ["kunit.*", "sockets.errnos", "sockets.behave", "sockets.copies", "interop.first_contact",
          "interop.ours_with_ours", "congestion.ours_with_ours", "tcp.*", "load.settings",
          "load.the_family_is_listed", "load.modprobe_pulls_what_it_needs", "load.parameters",
@@ -230,12 +232,23 @@ class Court:
                                     files)
                 self.known.write_text(json.dumps(self.plays))
 
+    @staticmethod
+    def in_turns(cases):
+        """The first of each file, the second of each, and so on."""
+        turn = collections.Counter()
+
+        def nth(case):
+            file = case.split(".")[0]
+            turn[file] += 1
+            return turn[file]
+        return [case for _, case in sorted(((nth(c), c) for c in cases), key=lambda at: at[0])]
+
     def asked(self, mutant):
         """The cases that are to notice it."""
         by_time = sorted(self.took, key=self.took.get)
         cases, left = [], BUDGET
-        for case in by_time:
-            if mutant in self.reach[case] and self.took[case] <= left:
+        for case in self.in_turns([case for case in by_time if mutant in self.reach[case]]):
+            if self.took[case] <= left:
                 cases.append(case)
                 left -= self.took[case]
         return cases or [*by_time[:1], *(case for case in by_time if not self.reach[case] or any(

@@ -223,6 +223,13 @@ void *rds_alloc(size_t size, enum rds_ctx ctx)
 	return b + 1;
 }
 
+void *rds_alloc_msg(size_t size, enum rds_ctx ctx)
+{
+	if (size > 4096)
+		fail("a message is larger than its caches");
+	return rds_alloc(size, ctx);
+}
+
 void rds_free_many(size_t n, void **p)
 {
 	while (n)

@@ -165,8 +165,7 @@ TEST_F(Bug, LentPagesComeBackTooSoon)
 	MsgList done;
 	Message *m = make();
 
-	m->note = rds::create<rds::ZcopyNote>(RDS_MAY_SLEEP);
-	m->has = rds::MsgHas::kZcopy;
+	ASSERT_TRUE(rds::message_lend(*m, 1).ok());
 	q.append(m);
 	q.begin(b);
 	q.add(b, m);
@@ -174,6 +173,28 @@ TEST_F(Bug, LentPagesComeBackTooSoon)
 	q.collect([](const Message &, bool) { return true; }, done);
 	EXPECT_EQ(told(), "lent pages come back that a transport may read");
 	rds::message_put(done.pop_front());
+}
+
+TEST_F(Bug, LentPagesAreGivenBackTwice)
+{
+	Message *m = make();
+
+	ASSERT_TRUE(rds::message_lend(*m, 1).ok());
+	rds_free(rds::message_complete(*m));
+	EXPECT_EQ(told(), "");
+	EXPECT_EQ(rds::message_complete(*m), nullptr);
+	EXPECT_EQ(told(), "lent pages are given back twice");
+	rds::message_put(m);
+}
+
+TEST_F(Bug, ASenderWaitsForPages)
+{
+	Message *m = make();
+
+	ASSERT_TRUE(rds::message_lend(*m, 1).ok());
+	m->sock = reinterpret_cast<rds::Socket *>(m); /* it is not looked into */
+	rds::message_put(m);
+	EXPECT_EQ(told(), "a sender waits for pages that nobody gives back");
 }
 
 TEST_F(Bug, WhatWasDeliveredIsNotAnyMore)

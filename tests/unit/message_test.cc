@@ -59,8 +59,7 @@ TEST_F(Messages, LastReferenceFreesEverything)
 {
 	Message *m = message_create(5000, RDS_MAY_SLEEP);
 
-	m->note = create<ZcopyNote>(RDS_MAY_SLEEP);
-	m->has = MsgHas::kZcopy;
+	ASSERT_TRUE(message_lend(*m, 7).ok());
 	rds_msg_get(m);
 	rds_msg_put(m);
 	EXPECT_GT(host::usage().blocks, 0u);

@@ -143,8 +143,7 @@ void rds_path::finish(rds::MsgList &done, int unbegun)
 		bytes += m->len;
 		mem += m->charge;
 		if (RDS_UNLIKELY(s && m->zcopy())) {
-			rds::sender_done(*s, bytes, mem, m->note);
-			m->has = rds::MsgHas::kNothing;
+			rds::sender_done(*s, bytes, mem, rds::message_complete(*m));
 			s = nullptr;
 		}
 		if (RDS_UNLIKELY(m->flags & rds::kMsgPong))
@@ -250,10 +249,8 @@ void rds_path::cancel_one_locked(rds::Message &m, rds::Cancelled &c)
 	m.sock = nullptr;
 	c.bytes += m.len;
 	c.mem += m.charge;
-	if (m.zcopy()) {
-		c.notes.push_back(m.note);
-		m.has = rds::MsgHas::kNothing;
-	}
+	if (m.zcopy())
+		c.notes.push_back(rds::message_complete(m));
 }
 
 /* True: there may be more. */

@@ -309,17 +309,14 @@ int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int
 		return -err::kEnomem;
 	}
 	if (zcopy) {
-		m->note = rds::create<rds::ZcopyNote>(rds::may_sleep());
+		Status lent = rds::message_lend(*m, cookie);
 
-		int bad = m->note ? rds_payload_pin_user(m->payload(), len, from) : -err::kEnomem;
-
-		m->has = m->note ? rds::MsgHas::kZcopy : rds::MsgHas::kNothing;
-
-		if (bad) {
+		if (lent.ok())
+			lent = Status(rds_payload_pin_user(m->payload(), len, from));
+		if (!lent.ok()) {
 			rds::message_free_raw(m);
-			return bad;
+			return lent.code();
 		}
-		m->note->cookie = cookie;
 		m->flags = rds::kMsgPinned;
 	} else if (len) {
 		int bad = rds_payload_from_user(m->payload(), from);
