@@ -34,6 +34,7 @@ do_install() {
 	done
 	put 644 packaging/pf_rds.conf /etc/modprobe.d/pf_rds.conf
 	[ -z "${AUTOLOAD:-}" ] || sed -i 's/^#alias/alias/' "$DESTDIR/etc/modprobe.d/pf_rds.conf"
+	put 644 packaging/pf_rds.nft "$PREFIX/share/pf_rds/pf_rds.nft"
 	for f in $TOOLS; do
 		put 755 "$f" "$PREFIX/bin/${f##*/}"
 	done

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Many hosts that nobody here has ever spoken to call, and go. The same on mainline's modules."""
+import guest
 from suite import test
 from traffic import A, B, counters, ping, unavailable
 
@@ -70,6 +71,49 @@ def scans(t):
     new_host_is_served(t)
     forgotten(t, before)
     goes_away(t)
+
+
+MUTE = """import socket
+s = socket.create_connection(("{target}", 16385), source_address=("10.8.0.1", 0))
+s.settimeout(60)
+heard = 0
+try:
+    while chunk := s.recv(4096):
+        heard += len(chunk)
+except ConnectionResetError:
+    pass
+print(heard)
+"""
+
+
+@test(vms=2, only="ours")
+def mute(t):
+    """A stranger that says nothing is told no more than our name, and is hung up on."""
+    t.a.check("ip route replace local 10.8.0.0/16 dev eth0")
+    t.b.check(f"ip route replace 10.8.0.0/16 via {A}")
+    heard = int(t.a.check(f"python3 -I -S - <<'END'\n{MUTE.format(target=B)}END", 90))
+    assert heard <= 48, f"{heard} bytes"
+    goes_away(t)
+
+
+CONNECT = "import socket; socket.create_connection((\"{}\", 16385), 5)"
+NOBODY = "setpriv --reuid nobody --regid nogroup --clear-groups"
+
+
+@test(vms=2, only="ours")
+def own_users(t):
+    """With the rules of packaging/pf_rds.nft no program of a host speaks to the RDS of its peers;
+    the kernel does."""
+    connect = f"{NOBODY} python3 -I -S -c '{CONNECT.format(B)}'"
+    t.a.check(connect)
+    t.a.check(f"modprobe nf_tables && nft -f {guest.TOP}/packaging/pf_rds.nft")
+    status, said = t.a.run(connect)
+    assert status and "refused" in said.lower(), said
+    ping(t, t.a, A, B)
+    t.a.check("modprobe tcp_diag && ss -HtnK dport = :16385")
+    ping(t, t.a, A, B)
+    assert "packets 1 " in t.a.check("nft list table inet pf_rds")
+    t.a.check("nft delete table inet pf_rds")
 
 
 def forgotten(t, before):
