@@ -67,6 +67,7 @@ Status CongMap::replace(uint64_t *words)
 {
 	Atomic<uint64_t> *w = bits_.load_acquire();
 	uint64_t any = 0;
+	bool news = false;
 
 	if (!w) {
 		for (uint32_t i = 0; i < kCongMapWords; i++)
@@ -79,12 +80,17 @@ Status CongMap::replace(uint64_t *words)
 	}
 	for (uint32_t i = 0; i < kCongMapWords; i++) {
 		uint64_t now = le64(words[i]);
-		uint64_t was = w[i].exchange(now);
+		uint64_t was = w[i].load();
 
-		note_word(was, now);
+		if (was != now) {
+			was = w[i].exchange(now);
+			note_word(was, now);
+			news = true;
+		}
 		words[i] = was & ~now;
 	}
-	version_.fetch_add(1);
+	if (news)
+		version_.fetch_add(1);
 	return Status();
 }
 
@@ -163,9 +169,11 @@ Status CongTable::received(Net &net, CongMap &map, Message &m)
 		rds_trace_cong(&map.addr, 0, RDS_CONG_MAP);
 		if (mask) {
 			port_cleared(net, map);
-			net.cong.wake_ports(net, map, words);
-			net.cong.wake_any(net);
-			net.cong.wake_monitors(mask);
+			if (map.wanted.load()) {
+				net.cong.wake_ports(net, map, words);
+				net.cong.wake_any(net);
+				net.cong.wake_monitors(mask);
+			}
 		}
 	}
 	rds_free(words);
@@ -180,6 +188,8 @@ void CongTable::lost_peer(Net &net, CongMap &map)
 		return;
 	rds_trace_cong(&map.addr, 0, RDS_CONG_FORGOTTEN);
 	port_cleared(net, map);
+	if (!map.wanted.load())
+		return;
 	net.cong.wake_all(net, map);
 	net.cong.wake_any(net);
 	net.cong.wake_monitors(ports);

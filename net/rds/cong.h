@@ -11,7 +11,7 @@
  * A sender that meets a set bit becomes a waiter of (map, port); when the bit clears, the waiters
  * of that port are looked up and woken, and nobody else.  A socket that waits for too many ports is
  * woken when any port clears.  Sockets with a congestion monitor are told about every port of their
- * mask.
+ * mask, of addresses that a socket here has sent to: a stranger's map is no news.
  *
  * Bits are atomic words without a lock: set and clear happen under the lock of the socket that owns
  * the port.  Waiters and monitors are guarded by CongTable::lock; wakeups happen outside it.
@@ -107,8 +107,8 @@ public:
 	bool clear(uint16_t port);
 	/* Little-endian copy of all bits, as the wire has them. */
 	void snapshot(uint64_t *words) const;
-	/* Takes over @words (as on the wire) and leaves in them what was set and no longer is.
-	 * -ENOMEM: nothing changed. */
+	/* Takes over @words (as on the wire) and leaves in them, in our byte order, what was set
+	 * and no longer is.  The same bits once more are no change.  -ENOMEM: nothing changed. */
 	Status replace(uint64_t *words);
 	/* Clears every bit: the ports (mod 64) that were set. */
 	uint64_t clear_all();
@@ -123,6 +123,7 @@ public:
 	List<CongWaiter, &CongWaiter::map_link> waiters; /* CongTable::lock */
 	Atomic<uint32_t> reporters; /* connections that are up, whose peer says what is set */
 	Atomic<uint32_t> held; /* ports that messages wait for, over all paths (path_hold.cc) */
+	Atomic<bool> wanted;   /* a socket here has sent there, or waits: never taken back */
 
 private:
 	void note_word(uint64_t was, uint64_t is);
@@ -175,7 +176,9 @@ private:
 	void unlink(CongWaiter &w) RDS_REQUIRES(lock);
 	static void port_cleared(Net &net, CongMap &map) RDS_EXCLUDES(lock);
 	void wake_port(Net &net, CongMap &map, uint16_t port) RDS_EXCLUDES(lock);
+	bool has_waiters(const CongMap &map) RDS_EXCLUDES(lock);
 	void wake_ports(Net &net, CongMap &map, const uint64_t *words) RDS_EXCLUDES(lock);
+	void wake_listed(Net &net, CongMap &map, const uint64_t *words) RDS_EXCLUDES(lock);
 	void wake_all(Net &net, CongMap &map) RDS_EXCLUDES(lock);
 	void wake_any(Net &net) RDS_EXCLUDES(lock);
 	void wake_monitors(uint64_t mask) RDS_EXCLUDES(lock);

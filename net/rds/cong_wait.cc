@@ -44,6 +44,17 @@ unsigned int pop(List<T, M> &from, T **out)
 	return n;
 }
 
+/* Are more than a few of these ports set? */
+bool are_many(const uint64_t *words)
+{
+	unsigned int n = 0;
+
+	for (uint32_t i = 0; i < kCongMapWords && n <= kWakeBatch; i++)
+		for (uint64_t left = words[i]; left && n <= kWakeBatch; left &= left - 1)
+			n++;
+	return n > kWakeBatch;
+}
+
 void wake_waiter(Net &net, CongWaiter &w) RDS_READS(kRcu)
 {
 	wake_sender(net, *w.who);
@@ -116,10 +127,11 @@ Status CongTable::wait(CongWatch &s, CongMap &map, uint16_t port)
 	destroy(spare);
 	if (!waits)
 		return Status::fail(err::kEnomem);
+	map.wanted.store(true);
 	if (s.monitor_on.load())
 		s.monitor_mask.fetch_or(1ull << (port % 64));
 	/* Registered first, looked second: a clear in between finds us or is seen here.  For the
-	 * waiter the lock would do, but not for the mask. */
+	 * waiter the lock would do, but not for the mask and for @wanted. */
 	full_fence();
 	return map.test(port) ? Status::fail(err::kEnobufs) : Status();
 }
@@ -191,12 +203,45 @@ void CongTable::wake_port(Net &net, CongMap &map, uint16_t port)
 				    [&](CongWaiter &w) RDS_READS(kRcu) { wake_waiter(net, w); });
 }
 
-/* All whose bit is set in @words, as the wire has them. */
+bool CongTable::has_waiters(const CongMap &map)
+{
+	Guard g(lock);
+
+	return !map.waiters.empty();
+}
+
+/* All whose bit is set in @words.  A few ports are looked up.  For more the map's waiters are gone
+ * through, once: the peer chooses how many ports clear, and we how many wait. */
 void CongTable::wake_ports(Net &net, CongMap &map, const uint64_t *words)
 {
+	if (!has_waiters(map))
+		return;
+	if (are_many(words)) {
+		wake_listed(net, map, words);
+		return;
+	}
 	for (uint32_t i = 0; i < kCongMapWords; i++)
-		for (uint64_t left = le64(words[i]); left; left &= left - 1)
+		for (uint64_t left = words[i]; left; left &= left - 1)
 			wake_port(net, map, static_cast<uint16_t>(i * 64 + __builtin_ctzll(left)));
+}
+
+void CongTable::wake_listed(Net &net, CongMap &map, const uint64_t *words)
+{
+	List<CongWaiter, &CongWaiter::map_link> now;
+	RcuReader rcu; /* keeps the sockets' memory */
+	{
+		Guard g(lock);
+
+		for (CongWaiter *next, *w = map.waiters.front(); w; w = next) {
+			next = map.waiters.next(w);
+			if (words[w->port / 64] >> w->port % 64 & 1) {
+				unlink(*w);
+				now.push_back(w);
+			}
+		}
+	}
+	while (CongWaiter *w = now.pop_front())
+		wake_waiter(net, *w);
 }
 
 void CongTable::wake_all(Net &net, CongMap &map)

@@ -81,6 +81,7 @@ private:
 	std::unique_ptr<host::Net> net_;
 	Listener sockets_[kSockets];
 	Ports now_ = {};
+	bool sent_ = false; /* a socket has sent to the peer, whose map was no news before */
 };
 
 Harness::Harness(FuzzedDataProvider &in) : in_(in)
@@ -192,7 +193,7 @@ void Harness::cleared(const Ports &gone)
 
 		l.woken += static_cast<uint32_t>(n);
 		l.event = l.event || n;
-		if (l.monitor)
+		if (l.monitor && sent_)
 			l.notice |= mask & l.mask;
 	}
 }
@@ -212,6 +213,7 @@ void Harness::send(Listener &l, uint16_t port)
 	auto to = host::endpoint(host::addr4(raw::kPeer), port);
 	int ret = l.s->send(to, {});
 
+	sent_ = true;
 	raw::acknowledge();
 	sim::run_ready();
 	must(ret == (has(now_, port) ? -err::kEnobufs : 0), "refused exactly while the bit is set");

@@ -40,6 +40,7 @@ struct Platform {
 	size_t blocks = 0;
 	unsigned int fail_in = 0;
 	uint64_t failed = 0;
+	uint64_t spins = 0; /* spin locks taken */
 };
 
 Platform plat;
@@ -188,6 +189,11 @@ uint64_t failed_allocs()
 	return plat.failed;
 }
 
+uint64_t spin_locks()
+{
+	return plat.spins;
+}
+
 } // namespace sim
 
 using namespace sim;
@@ -286,6 +292,7 @@ void rds_spin_lock(struct rds_spinlock *l)
 		});
 	if (k->owner)
 		fail("spin lock owned by a task that was preempted");
+	plat.spins++;
 	take(k, true);
 }
 

@@ -108,6 +108,8 @@ void note(uint64_t what);
 void fail_nth(unsigned int nth);
 /* Allocations that were made to fail since reset(). */
 uint64_t failed_allocs();
+/* Spin locks taken since reset(). */
+uint64_t spin_locks();
 
 /* ---- a trace to read ---- */
 extern bool tracing;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fixture.h"
 #include "net/rds/net.h"
+#include "net/rds/path/path.h"
 #include "net/rds/socket/socket.h"
 
 namespace
@@ -218,6 +219,10 @@ TEST_F(Cong, SeveralWaitForAnyPort)
 				EXPECT_TRUE(table().wait(w->core()->watch, m, p)
 						    .is(rds::err::kEnobufs));
 		}
+		/* A socket that waits for any has met them all. */
+		for (auto &w : all)
+			EXPECT_TRUE(
+				table().wait(w->core()->watch, other, 10).is(rds::err::kEnobufs));
 		all.erase(all.begin() + 1);
 		if (how == 0)
 			CongTable::lost_peer(*net->core(), other);
@@ -443,6 +448,132 @@ TEST_F(Cong, ALostPeerHasNoFullPorts)
 	EXPECT_EQ(rds_socket_cong_notice(monitor.core()), 1ull << (301 % 64));
 	CongTable::lost_peer(*net->core(), m);
 	EXPECT_EQ(s.sock().woken_cong, 1u);
+}
+
+/* Whom nobody here has sent to may fill and clear his ports as he likes, and come and go. */
+TEST_F(Cong, AStrangersMapWakesNobody)
+{
+	host::Bytes full(rds::kCongMapBytes, 0xff), clear(rds::kCongMapBytes);
+	Socket monitor(*net), s(*net);
+	int err, handle = 0;
+	auto says = [&](const host::Bytes &bits) {
+		EXPECT_EQ(fake::arrive(fake::wire().path, 0, 0, 0, bits, rds::wire::kCongBitmap),
+			  0);
+	};
+
+	fake::defaults().initiates = false;
+	ASSERT_EQ(s.bind(endpoint(a1, 4000)), 0);
+	rds_socket_set_cong_monitor(monitor.core(), 1, ~0ull);
+
+	struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &a1, &remote, 0, 0, &err);
+
+	ASSERT_NE(c, nullptr);
+	rds_path_accepted(rds_conn_path(c, 0), &handle);
+	sim::run_ready();
+	says(full);
+	EXPECT_TRUE(c->fcong->test(5000));
+	says(clear);
+	says(full);
+	CongTable::lost_peer(*net->core(), *c->fcong);
+	EXPECT_FALSE(c->fcong->test(5000));
+	EXPECT_EQ(rds_socket_cong_notice(monitor.core()), 0u);
+	EXPECT_EQ(monitor.sock().woken.load(), 0u);
+	/* No stranger any more. */
+	EXPECT_EQ(s.send(endpoint(remote, 5000), pattern(10)), 0);
+	sim::run_ready();
+	says(full);
+	says(clear);
+	EXPECT_EQ(rds_socket_cong_notice(monitor.core()), ~0ull);
+	EXPECT_EQ(monitor.sock().woken_read.load(), 1u);
+	rds_conn_put(c);
+}
+
+/* 65536 ports clear at once, again and again, as fast as the peer sends. */
+TEST_F(Cong, AMapWithoutWaitersIsCheap)
+{
+	CongMap &m = map(remote), &one = map(host::addr4(78));
+	Socket w(*net);
+	rds::Message *clear = CongTable::make_update(map(host::addr4(77)));
+	uint64_t rounds = 0;
+	auto brings = [&](rds::Message *bits) {
+		host::Bytes full(rds::kCongMapBytes, 0xff);
+
+		ASSERT_TRUE(m.replace(reinterpret_cast<uint64_t *>(full.data())).ok());
+		rounds = sim::spin_locks();
+		EXPECT_TRUE(CongTable::received(*net->core(), m, *bits).ok());
+		rounds = sim::spin_locks() - rounds;
+	};
+
+	m.wanted.store(true);
+	one.set(7);
+
+	rds::Message *still = CongTable::make_update(one);
+
+	ASSERT_TRUE(clear && still);
+	brings(clear);
+	EXPECT_LE(rounds, 16u) << "nobody waits";
+	m.set(7);
+	EXPECT_TRUE(table().wait(w.core()->watch, m, 7).is(rds::err::kEnobufs));
+	brings(still);
+	EXPECT_LE(rounds, 16u) << "of the ports that clear none is waited for";
+	EXPECT_EQ(w.sock().woken_cong.load(), 0u);
+	brings(clear);
+	EXPECT_LE(rounds, 16u);
+	EXPECT_EQ(w.sock().woken_cong.load(), 1u);
+	rds::message_put(clear);
+	rds::message_put(still);
+}
+
+/* Few are looked up by their port, of many it is asked who waits. */
+TEST_F(Cong, AMapWakesWhosePortsItClears)
+{
+	constexpr unsigned int kSockets = 100;
+	CongMap &m = map(remote), &next = map(host::addr4(77));
+
+	for (unsigned int stride : {1u, 2u, 20u, 60u, 200u}) {
+		std::vector<std::unique_ptr<Socket>> all;
+
+		next.clear_all();
+		for (unsigned int i = 0; i < kSockets; i++) {
+			auto port = static_cast<uint16_t>(1000 + i);
+
+			m.set(port);
+			if (i % stride)
+				next.set(port);
+			all.push_back(std::make_unique<Socket>(*net));
+			ASSERT_TRUE(table().wait(all[i]->core()->watch, m, port)
+					    .is(rds::err::kEnobufs));
+		}
+
+		rds::Message *news = CongTable::make_update(next);
+
+		ASSERT_NE(news, nullptr);
+		EXPECT_TRUE(CongTable::received(*net->core(), m, *news).ok());
+		rds::message_put(news);
+		for (unsigned int i = 0; i < kSockets; i++)
+			EXPECT_EQ(all[i]->sock().woken_cong.load(), i % stride == 0)
+				<< "port " << i << " of every " << stride;
+	}
+}
+
+/* Once for each connection from another address of ours: the second changes nothing. */
+TEST_F(Cong, TheSameMapTwiceIsNoNews)
+{
+	CongMap &m = map(remote), &full = map(host::addr4(77));
+
+	full.set(10);
+
+	rds::Message *news = CongTable::make_update(full);
+	uint32_t v = m.version();
+
+	ASSERT_NE(news, nullptr);
+	EXPECT_TRUE(CongTable::received(*net->core(), m, *news).ok());
+	EXPECT_TRUE(m.test(10));
+	EXPECT_EQ(m.version(), v + 1);
+	EXPECT_TRUE(CongTable::received(*net->core(), m, *news).ok());
+	EXPECT_TRUE(m.test(10));
+	EXPECT_EQ(m.version(), v + 1);
+	rds::message_put(news);
 }
 
 TEST_F(Cong, UpdatesAreWholeMaps)

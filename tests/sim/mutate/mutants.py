@@ -482,7 +482,7 @@ MUTANTS = [
            "if (!c.passive.load() || c.life.rests(now))",
            "if (c.life.rests(now))"),
     Mutant("stranger-late-claim", "a socket's message is on a connection that counts as a peer's",
-           SEND, "c->claim(); /* before", "/* before"),
+           SEND, "claim(*c); /* before", "/* before"),
     Mutant("stranger-calls", "a stranger that knocked once is called for ever", DIAL,
            "(t.stranger && calls_.load() >= kStrangerCalls)", "false"),
     Mutant("stranger-numbers", "our numbers begin anew for a peer that cannot tell", STRANGERS,
