@@ -3,6 +3,15 @@
 
 namespace rds
 {
+namespace
+{
+
+void free_map(struct rds_rcu_head *h)
+{
+	destroy(container_of(h, &CongMap::rcu));
+}
+
+} // namespace
 
 Status CongMap::ensure_bits(enum rds_ctx ctx)
 {
@@ -108,19 +117,28 @@ uint64_t CongMap::clear_all()
 	return ports;
 }
 
+CongTable::CongTable()
+{
+	rds_work_init(&bury_work_, bury_fn, RDS_WORK_LEAF);
+}
+
 CongTable::~CongTable()
 {
-	table_.drain([](CongMap *m) { destroy(m); });
+	rds_work_cancel_sync(&bury_work_);
+	table_.drain([](CongMap *m) {
+		bug_on(m->refs.get_unless_zero(), "a map is left that somebody has");
+		destroy(m);
+	});
 	destroy(index_.load());
 }
 
 CongMap *CongTable::get(const struct rds_addr &addr, uint32_t seed)
 {
 	uint32_t h = hash_addr(addr, seed);
-	auto match = [&](const CongMap &m) { return same_addr(m.addr, addr); };
+	auto take = [&](CongMap &m) { return same_addr(m.addr, addr) && m.refs.get_unless_zero(); };
 	{
 		RcuReader rcu;
-		CongMap *found = table_.find(h, match);
+		CongMap *found = table_.find(h, take);
 
 		if (found)
 			return found;
@@ -130,12 +148,39 @@ CongMap *CongTable::get(const struct rds_addr &addr, uint32_t seed)
 	if (!made)
 		return nullptr;
 
-	CongMap *old = table_.insert(h, made, match);
+	CongMap *old = table_.insert(h, made, take);
 
 	if (!old)
 		return made;
 	destroy(made);
 	return old;
+}
+
+void CongTable::put(CongMap &map)
+{
+	if (!map.refs.put())
+		return;
+
+	CongMap *before = gone_.load();
+
+	do
+		map.next_gone = before;
+	while (!gone_.compare_exchange(before, &map));
+	rds_work_queue(&bury_work_);
+}
+
+void CongTable::bury_fn(struct rds_work *w)
+{
+	container_of(w, &CongTable::bury_work_)->bury();
+}
+
+void CongTable::bury()
+{
+	for (CongMap *next, *m = gone_.exchange(nullptr); m; m = next) {
+		next = m->next_gone;
+		bug_on(!table_.remove(m), "a map is buried twice");
+		rds_rcu_defer(&m->rcu, free_map);
+	}
 }
 
 void CongTable::local_changed(Net &net, CongMap &map, uint16_t port, bool set)

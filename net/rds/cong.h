@@ -15,7 +15,14 @@
  *
  * Bits are atomic words without a lock: set and clear happen under the lock of the socket that owns
  * the port.  Waiters and monitors are guarded by CongTable::lock; wakeups happen outside it.
- * Maps live as long as the namespace.
+ *
+ * A map is counted: a connection has one of either end, a bound socket that of its address, a
+ * waiter that of its port, a sender one while it begins to wait.  The last to give it back may be
+ * in a softirq, and the table's mutex is for process context: a work item takes what nobody has any
+ * more out of the table (cong.cc), and memory goes a grace period later.  Until then it stays in
+ * the table, where nobody gets it: who asks for its address gets a new one.  That has lost nothing:
+ * ports of ours are cleared by their sockets before they give it back, and a peer's are forgotten
+ * with its connection.
  */
 #ifndef RDS_CONG_H
 #define RDS_CONG_H
@@ -39,7 +46,7 @@ struct CongWaiter {
 	ListNode port_link;
 	ListNode sock_link;
 	CongWatch *who;
-	CongMap *map;
+	CongMap *map; /* with a reference */
 	uint16_t port;
 };
 
@@ -119,6 +126,11 @@ public:
 	}
 
 	HashNode node;
+	RefCount refs{1};
+	union {
+		struct rds_rcu_head rcu = {}; /* after the last reference, out of the table */
+		CongMap *next_gone;	      /* before that, with none (CongTable::gone_) */
+	};
 	const struct rds_addr addr;
 	List<CongWaiter, &CongWaiter::map_link> waiters; /* CongTable::lock */
 	Atomic<uint32_t> reporters; /* connections that are up, whose peer says what is set */
@@ -136,14 +148,25 @@ private:
 class CongTable final
 {
 public:
+	CongTable();
 	Status init() RDS_SLEEPS
 	{
 		return table_.init();
 	}
+	/* Process. */
 	~CongTable();
 
-	/* The map of @addr, made if there is none; nullptr without memory.  Process. */
+	/* The map of @addr with a reference, made if there is none; nullptr without memory.
+	 * Process. */
 	CongMap *get(const struct rds_addr &addr, uint32_t seed) RDS_SLEEPS;
+	/* Gives a reference back.  RCU readers that have found the map may go on.  Any context,
+	 * with locks held or not. */
+	void put(CongMap &map);
+	/* Maps that there are: a snapshot. */
+	uint32_t count() const
+	{
+		return table_.count();
+	}
 
 	/* A local port's bit changed: tell the peers; after a clear also our own waiters. */
 	static void local_changed(Net &net, CongMap &map, uint16_t port, bool set);
@@ -182,8 +205,12 @@ private:
 	void wake_all(Net &net, CongMap &map) RDS_EXCLUDES(lock);
 	void wake_any(Net &net) RDS_EXCLUDES(lock);
 	void wake_monitors(uint64_t mask) RDS_EXCLUDES(lock);
+	static void bury_fn(struct rds_work *w);
+	void bury();
 
 	HashTable<CongMap, &CongMap::node> table_;
+	Atomic<CongMap *> gone_; /* by next_gone: nobody has them, and the work item none yet */
+	struct rds_work bury_work_;
 	Atomic<Index *> index_;
 	List<CongWatch, &CongWatch::any_link> any RDS_GUARDED_BY(lock);
 	List<CongWatch, &CongWatch::waking_link> waking RDS_GUARDED_BY(lock);

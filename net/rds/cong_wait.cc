@@ -58,6 +58,7 @@ bool are_many(const uint64_t *words)
 void wake_waiter(Net &net, CongWaiter &w) RDS_READS(kRcu)
 {
 	wake_sender(net, *w.who);
+	net.cong.put(*w.map);
 	destroy(&w);
 }
 
@@ -86,6 +87,7 @@ bool CongTable::ensure_index()
 void CongTable::add(CongWatch &s, CongMap &map, uint16_t port, CongWaiter &w)
 {
 	bug_on(s.n_waits >= kMaxCongWaits, "a socket waits for too many ports");
+	map.refs.get();
 	w.who = &s;
 	w.map = &map;
 	w.port = port;
@@ -153,8 +155,10 @@ void CongTable::forget(CongWatch &s)
 		if (s.waking_link.linked())
 			waking.remove(&s);
 	}
-	while (CongWaiter *w = gone.pop_front())
+	while (CongWaiter *w = gone.pop_front()) {
+		put(*w->map);
 		destroy(w);
+	}
 }
 
 void CongTable::set_monitor(CongWatch &s, bool on, uint64_t mask)

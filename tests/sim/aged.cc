@@ -24,7 +24,6 @@ struct State {
 	uint64_t bytes = 0;	  /* the same of byte offsets */
 	std::set<uint32_t> given; /* numbers of 32 bits: two generations may not be the same */
 	uint32_t last_number = 0; /* of 32 bits, that is: 2^31 or 2^32 less 1 */
-	std::set<const rds::CongMap *> maps; /* that are old */
 };
 
 State &state()
@@ -86,9 +85,9 @@ void age(struct rds_path *path)
 
 	if (!s.on)
 		return;
-	/* Once: a version that went back could be one that a peer knows already. */
+	/* Before the first change: a version that went back could be one that a peer knows. */
 	for (rds::CongMap *map : {c.lcong, c.fcong})
-		if (s.maps.insert(map).second)
+		if (!map->version_.load())
 			map->version_.store(static_cast<uint32_t>(before(1ull << 32, 20)));
 	if (!path->index) {
 		const_cast<uint32_t &>(c.gen) = unique(~0u);

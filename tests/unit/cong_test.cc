@@ -15,18 +15,41 @@ using rds::CongTable;
 class Cong : public CoreTest
 {
 protected:
-	CongMap &map(const struct rds_addr &a)
+	void TearDown() override
 	{
-		CongMap *m = net->core()->cong.get(a, net->core()->seed);
+		let_go();
+		CoreTest::TearDown();
+	}
+	/* Until the end of the test, or let_go(). */
+	CongMap &hold(const struct rds_addr &a)
+	{
+		CongMap *m = table().get(a, net->core()->seed);
 
 		EXPECT_NE(m, nullptr);
-		EXPECT_TRUE(m->ensure_bits(RDS_MAY_SLEEP).ok());
+		held_.push_back(m);
 		return *m;
+	}
+	/* The same with room for bits. */
+	CongMap &map(const struct rds_addr &a)
+	{
+		CongMap &m = hold(a);
+
+		EXPECT_TRUE(m.ensure_bits(RDS_MAY_SLEEP).ok());
+		return m;
+	}
+	void let_go()
+	{
+		for (CongMap *m : held_)
+			table().put(*m);
+		held_.clear();
 	}
 	CongTable &table()
 	{
 		return net->core()->cong;
 	}
+
+private:
+	std::vector<CongMap *> held_;
 };
 
 TEST_F(Cong, BitsAreOneAPort)
@@ -50,7 +73,7 @@ TEST_F(Cong, BitsAreOneAPort)
 
 TEST_F(Cong, AMapWithoutBitsIsAllClear)
 {
-	CongMap *m = net->core()->cong.get(remote, net->core()->seed);
+	CongMap *m = &hold(remote);
 	host::Bytes words(8192, 0xff);
 
 	EXPECT_FALSE(m->test(5));
@@ -143,7 +166,10 @@ TEST_F(Cong, OneMapAnAddress)
 
 	host::Net other({a1});
 
-	EXPECT_NE(other.core()->cong.get(remote, other.core()->seed), &map(remote));
+	CongMap *theirs = other.core()->cong.get(remote, other.core()->seed);
+
+	EXPECT_NE(theirs, &map(remote));
+	other.core()->cong.put(*theirs);
 }
 
 TEST_F(Cong, WakesWhoWaitsForThePortAndNobodyElse)
@@ -620,7 +646,7 @@ TEST_F(Cong, SoManyPortsOfOneSocketAreWaitedFor)
 TEST_F(Cong, TwoMakeRoomForBitsAtOnce)
 {
 	for (unsigned int host = 60; host < 80; host++) {
-		CongMap *m = table().get(host::addr4(host), net->core()->seed);
+		CongMap *m = &hold(host::addr4(host));
 
 		sim::options().preempt_per_1000 = 400;
 		for (int i = 0; i < 4; i++)
@@ -634,10 +660,136 @@ TEST_F(Cong, TwoMakeRoomForBitsAtOnce)
 	}
 }
 
+/* Somebody who has it, a waiter too, keeps it with its bits; nobody, and it is gone. */
+TEST_F(Cong, AMapGoesWithItsLast)
+{
+	Socket s(*net);
+
+	map(a2).set(1);
+	EXPECT_TRUE(table().wait(s.core()->watch, map(a2), 1).is(rds::err::kEnobufs));
+	table().forget(s.core()->watch); /* the index of waiters is there from now on */
+	let_go();
+	sim::run_ready();
+
+	size_t blocks = host::usage().blocks;
+
+	EXPECT_EQ(table().count(), 0u);
+	map(remote).set(10);
+	EXPECT_EQ(&hold(remote), &hold(remote));
+	EXPECT_TRUE(table().wait(s.core()->watch, hold(remote), 10).is(rds::err::kEnobufs));
+	let_go();
+	sim::run_ready();
+	EXPECT_EQ(table().count(), 1u);
+	EXPECT_TRUE(hold(remote).test(10)) << "it is the waiter's";
+	let_go();
+	table().forget(s.core()->watch);
+	/* Nobody's, and not yet buried. */
+	EXPECT_FALSE(hold(remote).test(10));
+	sim::run_ready();
+	EXPECT_EQ(table().count(), 1u) << "the new one stays";
+	EXPECT_EQ(&hold(remote), &hold(remote));
+	let_go();
+	sim::run_ready();
+	EXPECT_EQ(table().count(), 0u);
+	EXPECT_EQ(host::usage().blocks, blocks);
+}
+
+/* The table's mutex is not for softirqs. */
+TEST_F(Cong, TheLastIsAWaiterWokenInASoftirq)
+{
+	Socket s(*net);
+
+	for (uint16_t many : {1, 40}) {
+		CongMap *m = &map(remote);
+
+		for (uint16_t p = 0; p < many; p++) {
+			m->set(p);
+			EXPECT_TRUE(table().wait(s.core()->watch, *m, p).is(rds::err::kEnobufs));
+		}
+		let_go();
+		sim::spawn(
+			"lost",
+			[&] {
+				rds::RcuReader rcu;
+
+				CongTable::lost_peer(*net->core(), *m);
+			},
+			sim::Context::kSoftirq);
+		sim::run_ready();
+		EXPECT_EQ(s.core()->watch.n_waits, 0u);
+		EXPECT_EQ(table().count(), 0u);
+	}
+	EXPECT_EQ(s.sock().woken_cong.load(), 41u);
+}
+
+/* One is given back, as the others get it. */
+TEST_F(Cong, AMapComesAndGoesAtOnce)
+{
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		sim::options().preempt_per_1000 = 400;
+		for (int i = 0; i < 4; i++)
+			sim::spawn("user", [&] {
+				for (int n = 0; n < 3; n++) {
+					CongMap *m = table().get(remote, net->core()->seed);
+
+					ASSERT_NE(m, nullptr);
+					EXPECT_TRUE(m->ensure_bits(RDS_MAY_SLEEP).ok());
+					table().put(*m);
+				}
+			});
+		sim::run_ready();
+		sim::options().preempt_per_1000 = 0;
+		ASSERT_EQ(table().count(), 0u) << "seed " << seed;
+	}
+}
+
+/* All of 127/8 is ours: an unprivileged user may try every address of it. */
+TEST_F(Cong, AFailedBindLeavesNoMap)
+{
+	Socket taken(*net), s(*net);
+
+	ASSERT_EQ(taken.bind(endpoint(a2, 4000)), 0);
+	EXPECT_EQ(s.bind(endpoint(a2, 4000)), -98);
+	taken.close();
+	sim::run_ready();
+	EXPECT_EQ(table().count(), 0u);
+	/* The map, its bits. */
+	for (unsigned int nth = 1; nth <= 2; nth++) {
+		sim::fail_nth(nth);
+		EXPECT_EQ(s.bind(endpoint(a2, 4000)), -12);
+		sim::run_ready();
+		EXPECT_EQ(table().count(), 0u) << nth;
+	}
+	EXPECT_EQ(s.bind(endpoint(a2, 4000)), 0);
+	EXPECT_EQ(table().count(), 1u);
+	s.close();
+	sim::run_ready();
+	EXPECT_EQ(table().count(), 0u);
+}
+
+/* A port of an address is full as long as its socket does not read, whoever else comes and goes. */
+TEST_F(Cong, AnothersCloseLeavesAFullPort)
+{
+	auto full = std::make_unique<Socket>(*net), other = std::make_unique<Socket>(*net);
+
+	ASSERT_EQ(full->bind(endpoint(a1, 4000)), 0);
+	ASSERT_EQ(other->bind(endpoint(a1, 4001)), 0);
+	map(a1).set(4000);
+	let_go();
+	other.reset();
+	sim::run_ready();
+	EXPECT_TRUE(map(a1).test(4000));
+	map(a1).clear(4000);
+	let_go();
+	full.reset();
+	sim::run_ready();
+	EXPECT_EQ(table().count(), 0u);
+}
+
 /* That nothing is full takes no memory. */
 TEST_F(Cong, AnEmptyMapNeedsNoRoom)
 {
-	CongMap *m = table().get(remote, net->core()->seed);
+	CongMap *m = &hold(remote);
 	size_t blocks = host::usage().blocks;
 	uint64_t words[rds::kCongMapWords] = {};
 

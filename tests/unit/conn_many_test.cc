@@ -53,7 +53,7 @@ protected:
 	/* A port of ours fills. */
 	void fill(uint16_t port)
 	{
-		rds::CongMap &m = *net->core()->cong.get(a1, net->core()->seed);
+		rds::CongMap &m = map_at(a1);
 
 		ASSERT_TRUE(m.ensure_bits(RDS_MAY_SLEEP).ok());
 		ASSERT_TRUE(m.set(port));

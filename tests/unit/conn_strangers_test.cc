@@ -131,6 +131,25 @@ TEST_F(ConnStrangers, WhoBroughtNothingIsForgottenAtOnce)
 	EXPECT_EQ(net->core()->passive.load(), 0u);
 }
 
+/* 8 KiB for each that came and went. */
+TEST_F(ConnStrangers, AStrangersMapGoesWithTheStranger)
+{
+	const rds::CongTable &maps = net->core()->cong;
+	host::Bytes full(rds::kCongMapBytes, 0xff);
+	uint32_t before = maps.count();
+
+	for (unsigned int host = 50; host < 60; host++) {
+		Wire &w = calls(host);
+
+		EXPECT_EQ(fake::arrive(w.path, 0, 0, 0, full, rds::wire::kCongBitmap), 0);
+		EXPECT_EQ(maps.count(), before + 1);
+		breaks(w);
+		sim::run_for(8 * 1000 * kMs);
+		ASSERT_EQ(find(host), nullptr);
+		EXPECT_EQ(maps.count(), before);
+	}
+}
+
 /* A pong that waits calls nobody, and does not keep the connection. */
 TEST_F(ConnStrangers, NoStrangerIsCalledForAPong)
 {

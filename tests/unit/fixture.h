@@ -16,6 +16,7 @@
 
 #include "fake_transport.h"
 #include "host.h"
+#include "net/rds/net.h"
 #include "sim.h"
 #include "transports/loop/loop.h"
 
@@ -66,6 +67,16 @@ protected:
 		SimTest::TearDown();
 		EXPECT_EQ(loop_module.refs.load(), 0);
 		EXPECT_EQ(fake::module().refs.load(), 0);
+	}
+
+	/* The map of @a, of which somebody else has a reference. */
+	rds::CongMap &map_at(const struct rds_addr &a)
+	{
+		rds::CongTable &table = net->core()->cong;
+		rds::CongMap *m = table.get(a, net->core()->seed);
+
+		table.put(*m);
+		return *m;
 	}
 
 	struct rds_addr a1 = host::addr4(1), a2 = host::addr4(2);

@@ -340,6 +340,7 @@ TEST_F(PathFresh, ADeadConnectionTellsOfNoPorts)
 	rds_transport_net_exit(net->core(), fake::ops());
 	EXPECT_EQ(ports.reporters.load(), 0u);
 	EXPECT_FALSE(ports.test(to.port));
+	net->core()->cong.put(ports);
 }
 
 /* A pause of receiving ends with the connection that it was for. */

@@ -28,7 +28,7 @@ protected:
 	}
 	rds::CongMap &map()
 	{
-		return *net->core()->cong.get(a1, net->core()->seed);
+		return map_at(a1);
 	}
 	void congest(uint16_t port, bool on)
 	{

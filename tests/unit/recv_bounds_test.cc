@@ -44,7 +44,7 @@ protected:
 	{
 		bool says = s->core()->congested.load();
 
-		EXPECT_EQ(net->core()->cong.get(a1, net->core()->seed)->test(4000), says);
+		EXPECT_EQ(map_at(a1).test(4000), says);
 		return says;
 	}
 	/* Fills it with messages of @bytes and reads it empty; as the model has it? */

@@ -55,6 +55,10 @@ void free_conn(struct rds_rcu_head *h)
 	c->claim();
 	bug_on(c->waiting.load(), "a connection is destroyed that messages wait for");
 	c->for_each_path([](Path &p) { destroy_path(&p); });
+	if (c->fcong)
+		c->net.cong.put(*c->fcong);
+	if (c->lcong)
+		c->net.cong.put(*c->lcong);
 	destroy(c);
 	bug_on(!alive.fetch_sub(1), "a connection ends that was not counted");
 }

@@ -64,8 +64,8 @@ struct rds_conn final {
 	rds::Atomic<bool> passive;
 	rds::Atomic<bool> orders;      /* the peer wants to know of flows (order.h) */
 	rds::Atomic<bool> lends;       /* a message with lent pages was queued (RDS_CAP_ZEROCOPY) */
-	rds::CongMap *lcong = nullptr; /* our own ports: sent to the peer */
-	rds::CongMap *fcong = nullptr; /* the peer's ports: asked before sending */
+	rds::CongMap *lcong = nullptr; /* our own ports: sent to the peer; a reference */
+	rds::CongMap *fcong = nullptr; /* the peer's: asked before sending; a reference */
 	rds::Atomic<rds::Path *> paths[rds::kMaxPaths]; /* made when first used; path 0 at once */
 	rds::Fan fan;					/* changed under path 0's lock */
 	rds::Lifecycle life;

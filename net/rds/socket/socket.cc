@@ -71,9 +71,14 @@ Status rds_socket::attach(const struct rds_endpoint &want)
 		lcong = map;
 		st = net->bind.add(*this, ep, net->seed);
 	}
-	if (st.ok())
+	if (st.ok()) {
 		bound_flag.store_release(true);
-	else if (!chosen)
+		return st;
+	}
+	lcong = nullptr;
+	if (map)
+		net->cong.put(*map);
+	if (!chosen)
 		give_transport_back();
 	return st;
 }
@@ -146,6 +151,8 @@ void rds_socket::release()
 	if (is_bound()) {
 		net->bind.remove(*this);
 		cancel(nullptr);
+		/* A delivery that has found us goes on with it until its RCU section ends. */
+		net->cong.put(*lcong);
 	}
 	/* After what it sent was cancelled: nobody reads of that. */
 	if (rds::RdmaSide *side = rdma.side.load_acquire())

@@ -125,7 +125,8 @@ struct rds_socket final : rds::Bound {
 	/* Made when first needed; given back under both locks. */
 	rds::RecvFlows *recv_flows RDS_GUARDED_BY(recv_lock) = nullptr;
 
-	rds::CongMap *lcong = nullptr; /* map of our own address, from bind on */
+	/* Map of our own address, with a reference from bind to release. */
+	rds::CongMap *lcong = nullptr;
 
 	rds::CongWatch watch;
 	rds::RdmaSeat rdma;

@@ -217,6 +217,7 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 		if (!map)
 			return Status::fail(err::kEnomem);
 		st = net->cong.wait(watch, *map, to.port);
+		net->cong.put(*map);
 		if (!st.ok())
 			return st;
 		/* It cleared while we registered: once more. */

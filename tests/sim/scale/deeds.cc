@@ -184,6 +184,7 @@ void Deeds::change_maps()
 		rds::CongTable::local_changed(*core(), ours, kFull, true);
 		sim::run_for(kMs);
 	});
+	core()->cong.put(ours);
 }
 
 /* Sockets wait for a port of each host, all of them monitors, too; one clears. */
