@@ -132,10 +132,12 @@ CongTable::~CongTable()
 	destroy(index_.load());
 }
 
-CongMap *CongTable::get(const struct rds_addr &addr, uint32_t seed)
+CongMap *CongTable::get(const struct rds_addr &addr, uint32_t scope, uint32_t seed)
 {
-	uint32_t h = hash_addr(addr, seed);
-	auto take = [&](CongMap &m) { return same_addr(m.addr, addr) && m.refs.get_unless_zero(); };
+	uint32_t h = hash_addr(addr, seed ^ scope);
+	auto take = [&](CongMap &m) {
+		return same_addr(m.addr, addr) && m.scope == scope && m.refs.get_unless_zero();
+	};
 	{
 		RcuReader rcu;
 		CongMap *found = table_.find(h, take);
@@ -143,7 +145,7 @@ CongMap *CongTable::get(const struct rds_addr &addr, uint32_t seed)
 		if (found)
 			return found;
 	}
-	auto *made = create<CongMap>(may_sleep(), addr);
+	auto *made = create<CongMap>(may_sleep(), addr, scope);
 
 	if (!made)
 		return nullptr;

@@ -2,11 +2,13 @@
 /*
  * cong.h: congestion maps: which ports of an address have a full receive queue.
  *
- * One map per address and namespace.  For an address of ours its bits are set and cleared by the
- * sockets bound there (socket_recv.cc), and every connection from that address carries the whole
- * map to its peer: each change raises the map's version, each path remembers the version it sent
- * last (path.cc).  For a peer's address the bits are what the peer sent.  Over a transport with
- * RDS_CAP_SHARED_CONG both are the same map, and nothing is sent.
+ * One map per address, scope and namespace: a link-local address is another one on each interface,
+ * ours on the one and a neighbour's on the other.  Connections and sockets ask with the scope that
+ * they have (bind.h), so both mean the same ports.  For an address of ours its bits are set and
+ * cleared by the sockets bound there (socket_recv.cc), and every connection from that address
+ * carries the whole map to its peer: each change raises the map's version, each path remembers the
+ * version it sent last (path.cc).  For a peer's address the bits are what the peer sent.  Over a
+ * transport with RDS_CAP_SHARED_CONG both are the same map, and nothing is sent.
  *
  * A sender that meets a set bit becomes a waiter of (map, port); when the bit clears, the waiters
  * of that port are looked up and woken, and nobody else.  A socket that waits for too many ports is
@@ -88,7 +90,7 @@ RDS_INLINE uint64_t le64(uint64_t v)
 class CongMap final
 {
 public:
-	explicit CongMap(const struct rds_addr &a) : addr(a)
+	CongMap(const struct rds_addr &a, uint32_t interface) : scope(interface), addr(a)
 	{
 	}
 	~CongMap()
@@ -127,6 +129,7 @@ public:
 
 	HashNode node;
 	RefCount refs{1};
+	const uint32_t scope; /* interface of a link-local address */
 	union {
 		struct rds_rcu_head rcu = {}; /* after the last reference, out of the table */
 		CongMap *next_gone;	      /* before that, with none (CongTable::gone_) */
@@ -158,7 +161,7 @@ public:
 
 	/* The map of @addr with a reference, made if there is none; nullptr without memory.
 	 * Process. */
-	CongMap *get(const struct rds_addr &addr, uint32_t seed) RDS_SLEEPS;
+	CongMap *get(const struct rds_addr &addr, uint32_t scope, uint32_t seed) RDS_SLEEPS;
 	/* Gives a reference back.  RCU readers that have found the map may go on.  Any context,
 	 * with locks held or not. */
 	void put(CongMap &map);

@@ -21,18 +21,18 @@ protected:
 		CoreTest::TearDown();
 	}
 	/* Until the end of the test, or let_go(). */
-	CongMap &hold(const struct rds_addr &a)
+	CongMap &hold(const struct rds_addr &a, uint32_t scope = 0)
 	{
-		CongMap *m = table().get(a, net->core()->seed);
+		CongMap *m = table().get(a, scope, net->core()->seed);
 
 		EXPECT_NE(m, nullptr);
 		held_.push_back(m);
 		return *m;
 	}
 	/* The same with room for bits. */
-	CongMap &map(const struct rds_addr &a)
+	CongMap &map(const struct rds_addr &a, uint32_t scope = 0)
 	{
-		CongMap &m = hold(a);
+		CongMap &m = hold(a, scope);
 
 		EXPECT_TRUE(m.ensure_bits(RDS_MAY_SLEEP).ok());
 		return m;
@@ -166,10 +166,53 @@ TEST_F(Cong, OneMapAnAddress)
 
 	host::Net other({a1});
 
-	CongMap *theirs = other.core()->cong.get(remote, other.core()->seed);
+	CongMap *theirs = other.core()->cong.get(remote, 0, other.core()->seed);
 
 	EXPECT_NE(theirs, &map(remote));
 	other.core()->cong.put(*theirs);
+}
+
+/* A neighbour on one interface has the link-local address that is ours on another. */
+TEST_F(Cong, OneMapAScope)
+{
+	constexpr uint32_t kOurs = 2, kTheirs = 3;
+	host::Bytes full(rds::kCongMapBytes, 0xff);
+	Socket s(*net);
+	int err;
+
+	EXPECT_EQ(&hold(a1, kOurs), &hold(a1, kOurs));
+	EXPECT_NE(&hold(a1, kOurs), &hold(a1, kTheirs));
+	EXPECT_NE(&hold(a1, kOurs), &hold(a1));
+	ASSERT_EQ(s.bind(endpoint(a1, 4000, kOurs)), 0);
+	EXPECT_EQ(s.core()->lcong, &hold(a1, kOurs));
+	fake::set_caps(0); /* loopback does not stand in */
+
+	struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &a2, &a1, kTheirs, 0, &err);
+
+	ASSERT_NE(c, nullptr);
+	EXPECT_EQ(c->fcong, &hold(a1, kTheirs));
+	EXPECT_EQ(c->lcong, &hold(a2, kTheirs));
+	ASSERT_TRUE(c->fcong->replace(reinterpret_cast<uint64_t *>(full.data())).ok());
+	EXPECT_FALSE(s.core()->lcong->any()) << "all our ports are full";
+	rds_conn_put(c);
+}
+
+/* A sender waits for the port of the connection that it has. */
+TEST_F(Cong, AScopesWaiterIsWokenByItsMap)
+{
+	constexpr uint32_t kScope = 2;
+	Socket s(*net);
+
+	ASSERT_EQ(s.bind(endpoint(a1, 4000, kScope)), 0);
+	ASSERT_EQ(s.send(endpoint(remote, 5000, kScope), pattern(10)), 0);
+
+	CongMap &m = map(remote, kScope);
+
+	m.set(5000);
+	EXPECT_EQ(s.send(endpoint(remote, 5000, kScope), pattern(10)), -105);
+	CongTable::lost_peer(*net->core(), m);
+	EXPECT_EQ(s.sock().woken_cong.load(), 1u);
+	EXPECT_EQ(s.send(endpoint(remote, 5000, kScope), pattern(10)), 0);
 }
 
 TEST_F(Cong, WakesWhoWaitsForThePortAndNobodyElse)
@@ -730,7 +773,7 @@ TEST_F(Cong, AMapComesAndGoesAtOnce)
 		for (int i = 0; i < 4; i++)
 			sim::spawn("user", [&] {
 				for (int n = 0; n < 3; n++) {
-					CongMap *m = table().get(remote, net->core()->seed);
+					CongMap *m = table().get(remote, 0, net->core()->seed);
 
 					ASSERT_NE(m, nullptr);
 					EXPECT_TRUE(m->ensure_bits(RDS_MAY_SLEEP).ok());

@@ -68,8 +68,8 @@ Status furnish(Conn &c) RDS_SLEEPS
 {
 	Net &net = c.net;
 
-	c.fcong = net.cong.get(c.faddr, net.seed);
-	c.lcong = net.cong.get(c.laddr, net.seed);
+	c.fcong = net.cong.get(c.faddr, c.scope, net.seed);
+	c.lcong = net.cong.get(c.laddr, c.scope, net.seed);
 	if (!c.fcong || !c.lcong)
 		return Status::fail(err::kEnomem);
 	return c.provide(0).status();

@@ -64,7 +64,7 @@ Status rds_socket::attach(const struct rds_endpoint &want)
 		choose(found.value());
 	}
 
-	rds::CongMap *map = net->cong.get(want.addr, net->seed);
+	rds::CongMap *map = net->cong.get(want.addr, want.scope, net->seed);
 	Status st = map ? map->ensure_bits(rds::may_sleep()) : Status::fail(err::kEnomem);
 
 	if (st.ok()) {

@@ -212,7 +212,8 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 		if (RDS_LIKELY(!st.is(err::kEnobufs)))
 			return st;
 
-		rds::CongMap *map = net->cong.get(to.addr, net->seed);
+		/* That of the connection, whose scope is ours (send_anew). */
+		rds::CongMap *map = net->cong.get(to.addr, bound.scope, net->seed);
 
 		if (!map)
 			return Status::fail(err::kEnomem);

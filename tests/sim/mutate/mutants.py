@@ -399,11 +399,11 @@ MUTANTS = [
            "t->unuse(net->os); rds_module_put(t->owner);", "t->unuse(net->os);"),
     Mutant("bind-late", "a socket is found before it has its transport", SOCKET,
            "choose(found.value()); }"
-           " rds::CongMap *map = net->cong.get(want.addr, net->seed);"
+           " rds::CongMap *map = net->cong.get(want.addr, want.scope, net->seed);"
            " Status st = map ? map->ensure_bits(rds::may_sleep()) : Status::fail(err::kEnomem);"
            " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->seed); }",
            "t = found.value(); }"
-           " rds::CongMap *map = net->cong.get(want.addr, net->seed);"
+           " rds::CongMap *map = net->cong.get(want.addr, want.scope, net->seed);"
            " Status st = map ? map->ensure_bits(rds::may_sleep()) : Status::fail(err::kEnomem);"
            " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->seed); }"
            " if (!chosen) choose(t);"),

@@ -175,7 +175,7 @@ void Deeds::look_at_a_queue()
 /* A port of ours: each connection sends the map.  Another host's: nothing but what waits for it. */
 void Deeds::change_maps()
 {
-	rds::CongMap &ours = *core()->cong.get(addr_of(0), core()->seed);
+	rds::CongMap &ours = *core()->cong.get(addr_of(0), 0, core()->seed);
 
 	if (!ours.ensure_bits(RDS_MAY_SLEEP).ok())
 		sim::fail("no memory");
