@@ -737,6 +737,22 @@ TEST_F(Cong, AMapGoesWithItsLast)
 	EXPECT_EQ(host::usage().blocks, blocks);
 }
 
+/* It would have leaked as long as the namespace was there. */
+TEST_F(Cong, AMapThatIsNotGivenBackIsABug)
+{
+	for (bool kept : {false, true}) {
+		auto other = std::make_unique<host::Net>(std::vector<struct rds_addr>{a1});
+		CongTable &maps = other->core()->cong;
+		CongMap *m = maps.get(remote, 0, other->core()->seed);
+
+		ASSERT_NE(m, nullptr);
+		if (!kept)
+			maps.put(*m);
+		other.reset();
+		EXPECT_EQ(told(), kept ? "a map is left that somebody has" : "");
+	}
+}
+
 /* The table's mutex is not for softirqs. */
 TEST_F(Cong, TheLastIsAWaiterWokenInASoftirq)
 {
