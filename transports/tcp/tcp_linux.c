@@ -84,6 +84,7 @@ static int __net_init rds_tcp_net_init(struct net *net)
 
 	tn->net = net;
 	klist_init(&tn->socks, NULL, NULL);
+	rds_tcp_listen_init(tn);
 	tn->counters = alloc_percpu(struct rds_tcp_counters);
 	if (!tn->counters)
 		return -ENOMEM;

@@ -63,7 +63,8 @@
 	X(knock_refused)       /* the peer's knock: reset, and called back */                      \
 	X(accept_refused)      /* accepted from ourselves, or no connection could be made */       \
 	X(too_many_paths)      /* RDS_TCP_MAX_NET_PATHS reached */                                 \
-	X(nudged)	       /* no room and no ack on its way: tried again by a timer */
+	X(nudged)	       /* no room and no ack on its way: tried again by a timer */         \
+	X(listen_failed)       /* the port was not to be had: nobody can call this namespace */
 
 enum rds_tcp_stat {
 #define RDS_TCP_STAT_ENUM(name) RDS_TCP_S_##name,
@@ -84,9 +85,10 @@ struct rds_tcp_net {
 
 	struct klist socks; /* rds_tcp_path.link of every path with a socket */
 
-	/* The listener; NULL before start and after stop.  Changed under @tuning. */
+	/* The listener; NULL before start and after stop, and while the port is another's and
+	 * listen_work tries again.  Changed under @tuning. */
 	struct socket *listener;
-	struct delayed_work accept_work;
+	struct delayed_work accept_work, listen_work;
 	void (*plain_data_ready)(struct sock *sk); /* a TCP socket's own callback */
 	struct list_head all; /* on the list of namespaces; rds_tcp_nets_lock */
 
@@ -173,8 +175,11 @@ void rds_tcp_tune_listener(struct rds_tcp_net *tn, struct socket *sock);
 int rds_tcp_info_start(void);
 void rds_tcp_info_stop(void);
 
-/* tcp_listen_linux.c */
+/* tcp_listen_linux.c; process */
+void rds_tcp_listen_init(struct rds_tcp_net *tn);
+/* Listens, or tries again until it does.  -ENOMEM: neither. */
 int rds_tcp_listen_start(struct rds_tcp_net *tn);
+/* Ends both, if they were begun. */
 void rds_tcp_listen_stop(struct rds_tcp_net *tn);
 
 /* tcp_path_linux.c */

@@ -9,6 +9,8 @@
 
 /* Connections that wait for accept_work; as mainline's. */
 #define RDS_TCP_BACKLOG 64
+/* The port is somebody else's: the next try. */
+#define RDS_TCP_LISTEN_PAUSE msecs_to_jiffies(10000)
 /* Accepting has failed, for want of memory: the next try. */
 #define RDS_TCP_ACCEPT_PAUSE msecs_to_jiffies(10)
 
@@ -147,18 +149,37 @@ static int rds_tcp_listen_on(struct net *net, int family, struct socket **res)
 	return 0;
 }
 
-int rds_tcp_listen_start(struct rds_tcp_net *tn)
+/*
+ * After it no connection is accepted, and no accepted one is on its way to a path.  Children that
+ * nobody accepted are reset by the listener's release; the grace period sees off a callback that
+ * has begun on one of them.
+ */
+static void rds_tcp_close_listener(struct rds_tcp_net *tn)
+{
+	struct socket *sock = tn->listener;
+
+	write_lock_bh(&sock->sk->sk_callback_lock);
+	rcu_assign_sk_user_data(sock->sk, NULL);
+	write_unlock_bh(&sock->sk->sk_callback_lock);
+	cancel_delayed_work_sync(&tn->accept_work);
+	down_read(&tn->tuning);
+	tn->listener = NULL;
+	up_read(&tn->tuning);
+	sock_release(sock);
+	synchronize_rcu();
+}
+
+static int rds_tcp_open_listener(struct rds_tcp_net *tn)
 {
 	struct socket *sock;
 	struct sock *sk;
 	int err;
 
-	INIT_DELAYED_WORK(&tn->accept_work, rds_tcp_accept_work);
-	if (rds_tcp_listen_on(tn->net, AF_INET6, &sock) &&
-	    rds_tcp_listen_on(tn->net, AF_INET, &sock)) {
-		pr_warn("rds_tcp: port %d is taken\n", RDS_TCP_PORT);
-		return -EAFNOSUPPORT;
-	}
+	err = rds_tcp_listen_on(tn->net, AF_INET6, &sock);
+	if (err)
+		err = rds_tcp_listen_on(tn->net, AF_INET, &sock);
+	if (err)
+		return err;
 	sk = sock->sk;
 	down_read(&tn->tuning);
 	rds_tcp_tune_listener(tn, sock);
@@ -171,28 +192,48 @@ int rds_tcp_listen_start(struct rds_tcp_net *tn)
 	write_unlock_bh(&sk->sk_callback_lock);
 	err = kernel_listen(sock, RDS_TCP_BACKLOG);
 	if (err)
-		rds_tcp_listen_stop(tn);
+		rds_tcp_close_listener(tn);
 	return err;
 }
 
-/*
- * After it no connection is accepted, and no accepted one is on its way to a path.  Children that
- * nobody accepted are reset by the listener's release; the grace period sees off a callback that
- * has begun on one of them.
- */
+static void rds_tcp_listen_later(struct rds_tcp_net *tn)
+{
+	rds_tcp_count(tn, RDS_TCP_S_listen_failed);
+	queue_delayed_work(rds_tcp_wq, &tn->listen_work, RDS_TCP_LISTEN_PAUSE);
+}
+
+static void rds_tcp_listen_work(struct work_struct *work)
+{
+	struct rds_tcp_net *tn =
+		container_of(to_delayed_work(work), struct rds_tcp_net, listen_work);
+
+	if (rds_tcp_open_listener(tn))
+		rds_tcp_listen_later(tn);
+}
+
+void rds_tcp_listen_init(struct rds_tcp_net *tn)
+{
+	INIT_DELAYED_WORK(&tn->accept_work, rds_tcp_accept_work);
+	INIT_DELAYED_WORK(&tn->listen_work, rds_tcp_listen_work);
+}
+
+/* A program that has the port keeps its own namespace from being called, and the others from
+ * nothing: a container could keep the module from being loaded. */
+int rds_tcp_listen_start(struct rds_tcp_net *tn)
+{
+	int err = rds_tcp_open_listener(tn);
+
+	if (!err || err == -ENOMEM)
+		return err;
+	pr_warn_ratelimited("rds_tcp: port %d of a namespace is not to be had (%d): tried again\n",
+			    RDS_TCP_PORT, err);
+	rds_tcp_listen_later(tn);
+	return 0;
+}
+
 void rds_tcp_listen_stop(struct rds_tcp_net *tn)
 {
-	struct socket *sock = tn->listener;
-
-	if (!sock)
-		return;
-	write_lock_bh(&sock->sk->sk_callback_lock);
-	rcu_assign_sk_user_data(sock->sk, NULL);
-	write_unlock_bh(&sock->sk->sk_callback_lock);
-	cancel_delayed_work_sync(&tn->accept_work);
-	down_read(&tn->tuning);
-	tn->listener = NULL;
-	up_read(&tn->tuning);
-	sock_release(sock);
-	synchronize_rcu();
+	cancel_delayed_work_sync(&tn->listen_work);
+	if (tn->listener)
+		rds_tcp_close_listener(tn);
 }

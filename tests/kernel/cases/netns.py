@@ -4,7 +4,7 @@ import re
 
 from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
-from traffic import Flows, counters, exact, helper, load_again, ping
+from traffic import PYTHON, Flows, counters, exact, helper, load_again, ping
 
 
 PARTS = 2  # of the rounds of exit_under_load
@@ -59,6 +59,35 @@ def settings_and_counters(t):
     rc, said = t.a.run(f"{IN_X} {t.tool('rds-ping')} -c 1 -w 500ms -I {X} {Y}")
     assert rc == 1, said
     ping(t, t.a, Y, X, prefix=IN_Y)
+    unpair(t)
+
+
+# Somebody has the port of a third namespace.
+IN_Z = "ip netns exec z"
+TAKER = (f"exec {IN_Z} {PYTHON} -c 'import socket\ns = socket.socket(socket.AF_INET6)\n"
+         "s.bind((\"::\", 16385))\ns.listen()\nprint(\"taken\", flush=True)\ninput()'")
+
+
+@test(modules="none", only="ours")
+def port_is_taken(t):
+    """A program that listens on the port in one namespace keeps rds_tcp neither from being loaded
+    and serving the others, nor from going; when it ends that namespace is served, too."""
+    pair(t)
+    t.a.check("ip netns add z && ip -n z link set lo up")
+    taker = t.a.spawn(TAKER, stdin=True)
+    taker.wait_output("^taken$")
+    for _ in range(2):
+        t.a.unload()
+        load_again(t, t.a)
+    ping(t, t.a, X, Y, prefix=IN_X)
+    assert counters(t, t.a, IN_Z)["tcp_listen_failed"] > 0
+    assert counters(t, t.a, IN_X)["tcp_listen_failed"] == 0
+    said = [line for line in t.a.dmesg() if "16385" in line]
+    assert len(said) == 2, f"once each time that it was loaded: {said}"
+    taker.kill()
+    taker.wait()
+    t.a.wait_until(f"{IN_Z} ss -Hltn 'sport = :16385' | grep -q .")
+    t.a.check("ip netns del z")
     unpair(t)
 
 
