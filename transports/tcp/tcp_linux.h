@@ -89,6 +89,7 @@ struct rds_tcp_net {
 	 * listen_work tries again.  Changed under @tuning. */
 	struct socket *listener;
 	struct delayed_work accept_work, listen_work;
+	bool stopping;				   /* for good: nothing more is accepted */
 	void (*plain_data_ready)(struct sock *sk); /* a TCP socket's own callback */
 	struct list_head all; /* on the list of namespaces; rds_tcp_nets_lock */
 

@@ -13,6 +13,8 @@
 #define RDS_TCP_LISTEN_PAUSE msecs_to_jiffies(10000)
 /* Accepting has failed, for want of memory: the next try. */
 #define RDS_TCP_ACCEPT_PAUSE msecs_to_jiffies(10)
+/* Connections that are accepted before others have their turn on the workqueue. */
+#define RDS_TCP_ACCEPTS 64
 
 /*
  * The listener's children begin with this callback too, but without its user data (NOCOPY): they
@@ -96,30 +98,39 @@ static bool rds_tcp_receive_call(struct rds_tcp_net *tn, struct socket *sock)
 	return placed;
 }
 
+static void rds_tcp_take_call(struct rds_tcp_net *tn, struct socket *sock)
+{
+	/* Not the listener's any more; nobody hears of what comes until a path adopts it. */
+	lock_sock(sock->sk);
+	write_lock_bh(&sock->sk->sk_callback_lock);
+	sock->sk->sk_data_ready = tn->plain_data_ready;
+	write_unlock_bh(&sock->sk->sk_callback_lock);
+	release_sock(sock->sk);
+	if (!rds_tcp_receive_call(tn, sock)) {
+		rds_tcp_count(tn, RDS_TCP_S_accept_refused);
+		rds_tcp_release(sock);
+	}
+	cond_resched();
+}
+
+/* However fast strangers connect, listen_stop() waits for one of them at most. */
 static void rds_tcp_accept_work(struct work_struct *work)
 {
 	struct rds_tcp_net *tn =
 		container_of(to_delayed_work(work), struct rds_tcp_net, accept_work);
 	struct socket *sock;
-	int err;
+	unsigned int n;
+	int err = 0;
 
-	while (!(err = kernel_accept(tn->listener, &sock, O_NONBLOCK))) {
-		/* Not the listener's any more; nobody hears of what comes until a path adopts it.
-		 * */
-		lock_sock(sock->sk);
-		write_lock_bh(&sock->sk->sk_callback_lock);
-		sock->sk->sk_data_ready = tn->plain_data_ready;
-		write_unlock_bh(&sock->sk->sk_callback_lock);
-		release_sock(sock->sk);
-		if (!rds_tcp_receive_call(tn, sock)) {
-			rds_tcp_count(tn, RDS_TCP_S_accept_refused);
-			rds_tcp_release(sock);
-		}
-		cond_resched();
+	for (n = 0; n < RDS_TCP_ACCEPTS && !READ_ONCE(tn->stopping); n++) {
+		err = kernel_accept(tn->listener, &sock, O_NONBLOCK);
+		if (err)
+			break;
+		rds_tcp_take_call(tn, sock);
 	}
 	/* Nobody would tell us again of those that wait already, and their peers count on us. */
-	if (err != -EAGAIN)
-		queue_delayed_work(rds_tcp_wq, &tn->accept_work, RDS_TCP_ACCEPT_PAUSE);
+	if (err != -EAGAIN && !READ_ONCE(tn->stopping))
+		queue_delayed_work(rds_tcp_wq, &tn->accept_work, err ? RDS_TCP_ACCEPT_PAUSE : 0);
 }
 
 static int rds_tcp_listen_on(struct net *net, int family, struct socket **res)
@@ -150,9 +161,9 @@ static int rds_tcp_listen_on(struct net *net, int family, struct socket **res)
 }
 
 /*
- * After it no connection is accepted, and no accepted one is on its way to a path.  Children that
- * nobody accepted are reset by the listener's release; the grace period sees off a callback that
- * has begun on one of them.
+ * After it no connection is accepted, and no accepted one is on its way to a path.  The port is
+ * closed first, which resets the children that nobody accepted: else others would come meanwhile.
+ * The grace period sees off a callback that has begun on one of them.
  */
 static void rds_tcp_close_listener(struct rds_tcp_net *tn)
 {
@@ -161,6 +172,7 @@ static void rds_tcp_close_listener(struct rds_tcp_net *tn)
 	write_lock_bh(&sock->sk->sk_callback_lock);
 	rcu_assign_sk_user_data(sock->sk, NULL);
 	write_unlock_bh(&sock->sk->sk_callback_lock);
+	kernel_sock_shutdown(sock, SHUT_RDWR);
 	cancel_delayed_work_sync(&tn->accept_work);
 	down_read(&tn->tuning);
 	tn->listener = NULL;
@@ -233,6 +245,7 @@ int rds_tcp_listen_start(struct rds_tcp_net *tn)
 
 void rds_tcp_listen_stop(struct rds_tcp_net *tn)
 {
+	WRITE_ONCE(tn->stopping, true);
 	cancel_delayed_work_sync(&tn->listen_work);
 	if (tn->listener)
 		rds_tcp_close_listener(tn);

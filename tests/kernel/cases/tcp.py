@@ -2,10 +2,12 @@
 """The TCP transport's own part: who connects, its settings, link-local addresses, strangers at
 its port."""
 import re
+import time
 
 from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
-from traffic import PYTHON, A, B, Flows, counters, exact, helper, no_rdma, paths, ping
+from traffic import (PYTHON, A, B, Flows, counters, exact, helper, load_again, no_rdma, paths,
+                     ping)
 
 SMP = 2  # softirq and process of one host at the same time
 
@@ -275,3 +277,56 @@ def strangers(t):
               "        pass\n'")
     assert counters(t, t.a)["tcp_accept_refused"] == 3
     assert t.a.check(f"{t.tool('rds-info')} -n").count("tcp") == 0
+
+
+# Eight threads call from a thousand addresses without a pause, for so long at most, and reset each
+# connection as soon as it is there.
+FLOOD_S = 100
+FLOOD = f"""exec {PYTHON} - <<'END'
+import socket, struct, threading, time
+end = time.monotonic() + {FLOOD_S}
+def flood(net):
+    n = 0
+    while time.monotonic() < end:
+        n = n % 120 + 1
+        s = socket.socket()
+        s.settimeout(0.2)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        try:
+            s.bind((f"10.8.{{net}}.{{n}}", 0))
+            s.connect(("{A}", 16385))
+        except OSError:
+            pass
+        s.close()
+for net in range(8):
+    threading.Thread(target=flood, args=(net,)).start()
+print("flooding", flush=True)
+END
+"""
+ENOUGH = 200  # of them are forgotten: the flood has begun
+SOON = 5      # s; a process takes a tenth of one here
+
+
+@test(vms=2, modules=("ours", "none"), only="ours", timeout=200)
+def flood_of_connects(t):
+    """Strangers that connect without a pause keep neither a namespace from being made nor the
+    module from going."""
+    t.b.check("ip route replace local 10.8.0.0/16 dev eth0")
+    t.a.check(f"ip route replace 10.8.0.0/16 via {B}")
+    gone = f"{t.tool('rds-info')} -c | awk '/conn_stranger_gone/ {{ print $2 }}'"
+    flood = t.b.spawn(FLOOD)
+    flood.wait_output("^flooding$")
+    for _ in range(2):
+        t.a.wait_until(f"test $({gone}) -ge {ENOUGH}", 60)
+        for command in ("unshare -n true", "rmmod rds_tcp"):
+            began = time.monotonic()
+            t.a.check(command)
+            took = time.monotonic() - began
+            assert took < t.seconds(SOON), f"{command} took {took:.1f} s"
+            t.note(f"{command}: {took:.1f} s")
+        t.a.unload()
+        load_again(t, t.a)
+    flood.kill()
+    flood.wait()
+    t.a.check("ip route del 10.8.0.0/16")
+    t.b.check("ip route del local 10.8.0.0/16 dev eth0")
