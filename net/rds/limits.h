@@ -99,9 +99,9 @@ inline constexpr uint32_t kStrangerCalls = 3;
 inline constexpr uint64_t kSteadyNs = 10ull * 1000 * 1000 * 1000;
 /* A peer that nobody here has sent to, and says no first frame for so long, is hung up on, ns. */
 inline constexpr uint64_t kMuteNs = 10ull * 1000 * 1000 * 1000;
-/* Beyond max_passive_connections a stranger may be silent for so long, one that has delivered
- * something for so long, ns; and there may be so many times as many, of hosts with a tombstone
- * twice that. */
+/* Beyond max_passive_connections a stranger may be silent for so long before it goes sooner than
+ * those that are not, one that has delivered something for so long, ns; and there may be so many
+ * times as many, of hosts with a tombstone twice that. */
 inline constexpr uint64_t kStrangerSilentNs = 1000 * 1000 * 1000;
 inline constexpr uint64_t kKnownSilentNs = 60ull * 1000 * 1000 * 1000;
 inline constexpr uint32_t kPassiveRoom = 2, kKnownRoom = 4;

@@ -464,8 +464,7 @@ TEST_F(ConnStrangers, TooManyMakeRoom)
 	EXPECT_GE(stat(RDS_S_conn_evicted), 101u);
 }
 
-/* Of those that are alike the silent go, not those that have something to say; and nobody who was
- * heard less than a second ago. */
+/* Of those that are alike the silent go, not those that have something to say. */
 TEST_F(ConnStrangers, TheSilentGoFirst)
 {
 	uint64_t seq = 1;
@@ -481,15 +480,70 @@ TEST_F(ConnStrangers, TheSilentGoFirst)
 	EXPECT_NE(find(51), nullptr);
 	EXPECT_EQ(find(52), nullptr);
 	tun().max_passive = 0;
-	for (int i = 0; i < 100; i++) {
-		ASSERT_NE(find(51), nullptr) << i;
-		EXPECT_EQ(wire_of(51).path->state(), rds::PathState::kUp);
-		ASSERT_EQ(ping(wire_of(51), ++seq), RDS_RECV_SKIP);
-		sim::run_for(200 * kMs);
-	}
 	sim::run_for(20 * 1000 * kMs);
 	EXPECT_EQ(find(51), nullptr);
 	EXPECT_EQ(stat(RDS_S_conn_evicted), 2u);
+}
+
+/* A stranger that pings all the time goes behind a host that has brought something and has fallen
+ * silent, but it goes; a host that goes on bringing something does not. */
+TEST_F(ConnStrangers, TheBusyGoLast)
+{
+	constexpr unsigned int kPinger = 51, kSilent = 60, kBusy = 61;
+	uint64_t seq = 1;
+	auto up = [&](unsigned int host) {
+		return find(host) && find(host)->path->state() == rds::PathState::kUp;
+	};
+	/* Until @gone, or for @secs. */
+	auto talk = [&](unsigned int secs, auto gone) {
+		for (unsigned int n = 0; n < 2 * secs && !gone(); n++) {
+			seq++;
+			if (up(kPinger)) {
+				ASSERT_EQ(ping(wire_of(kPinger), seq), RDS_RECV_SKIP);
+			}
+			ASSERT_EQ(message(wire_of(kBusy), seq), 0);
+			(void)received();
+			sim::run_for(500 * kMs);
+		}
+	};
+
+	ASSERT_EQ(message(calls(kSilent), 1), 0);
+	ASSERT_EQ(message(calls(kBusy), 1), 0);
+	ASSERT_EQ(ping(calls(kPinger)), RDS_RECV_SKIP);
+	talk(80, [] { return false; });
+	tun().max_passive = 2;
+	talk(20, [&] { return !find(kSilent); });
+	EXPECT_EQ(find(kSilent), nullptr);
+	ASSERT_TRUE(up(kPinger)) << "another could go";
+	tun().max_passive = 1;
+	talk(20, [&] { return !find(kPinger); });
+	EXPECT_EQ(find(kPinger), nullptr) << "its pings keep it";
+	tun().max_passive = 0;
+	talk(20, [] { return false; });
+	EXPECT_TRUE(up(kBusy));
+	EXPECT_EQ(stat(RDS_S_conn_evicted), 2u);
+}
+
+/* Nor is a new host refused because those that are there all ping. */
+TEST_F(ConnStrangers, WhoPingsKeepsNobodyOut)
+{
+	constexpr unsigned int kMost = 20, kAll = rds::kPassiveRoom * kMost;
+	uint64_t seq = 1;
+
+	tun().max_passive = kMost;
+	for (unsigned int n = 0; n < kAll; n++)
+		(void)calls(100 + n);
+	for (unsigned int i = 0; i < 20; i++, seq++) {
+		for (Wire *w : wires()) {
+			if (w->path->state() == rds::PathState::kUp) {
+				ASSERT_EQ(ping(*w, seq), RDS_RECV_SKIP);
+			}
+		}
+		sim::run_for(100 * kMs);
+	}
+	ASSERT_EQ(net->core()->passive.load(), kMost);
+	ASSERT_EQ(ping(calls(99)), RDS_RECV_SKIP);
+	EXPECT_EQ(stat(RDS_S_conn_passive_refused), 0u);
 }
 
 /* Mainline's is hung up on when it is its turn, without being asked. */

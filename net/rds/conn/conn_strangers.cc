@@ -14,8 +14,9 @@
  *
  * The sweep (conn_idle.cc) does both.  When there are more than max_passive_connections it also
  * evicts: strangers that are down, strangers that are silent, known hosts that are down, known
- * hosts that are silent.  It has time for that, because newcomers are admitted up to kPassiveRoom
- * times as many, hosts with a tombstone up to kKnownRoom times.
+ * hosts that are silent, and at last strangers that have something to say: pings cost nothing, and
+ * would keep everybody else out.  It has time for that, because newcomers are admitted up to
+ * kPassiveRoom times as many, hosts with a tombstone up to kKnownRoom times.
  *
  * Numbers.  A peer of ours knows our numbers of one connection from those of another by our
  * generation.  Mainline's does not: it takes whatever is not marked as sent again, and of what is
@@ -31,7 +32,14 @@ namespace
 {
 
 /* In this order room is made. */
-enum class Rank : uint8_t { kStrangerDown, kStrangerSilent, kKnownDown, kKnownSilent, kLast };
+enum class Rank : uint8_t {
+	kStrangerDown,
+	kStrangerSilent,
+	kKnownDown,
+	kKnownSilent,
+	kStrangerBusy,
+	kLast, /* stays, whoever else comes */
+};
 static_assert(static_cast<unsigned int>(Rank::kLast) == ConnTable::kRanks);
 
 bool is_down(const Conn &c)
@@ -51,7 +59,7 @@ Rank rank_of(const Conn &c, uint64_t now)
 	if (!c.has_reached())
 		return is_down(c)		     ? Rank::kStrangerDown
 		       : silent >= kStrangerSilentNs ? Rank::kStrangerSilent
-						     : Rank::kLast;
+						     : Rank::kStrangerBusy;
 	if (silent < kStrangerSilentNs)
 		return Rank::kLast;
 	return is_down(c)		  ? Rank::kKnownDown

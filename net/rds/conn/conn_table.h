@@ -115,7 +115,7 @@ public:
 	}
 
 	/* Those that only peers want are evicted in so many ranks (conn_strangers.cc). */
-	static constexpr unsigned int kRanks = 4;
+	static constexpr unsigned int kRanks = 5;
 	/* Connections that have memory, by transport type: made and not yet freed. */
 	Atomic<uint32_t> alive[kTransCount];
 	/* Held to make a path, or to end the making of paths. */

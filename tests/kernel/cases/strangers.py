@@ -128,3 +128,52 @@ def forgotten(t, before):
     t.note(f"{unavailable(t.b) - before} kB more, {now['conn_stranger_gone']} forgotten, "
            f"{now['conn_evicted']} evicted")
     assert now["conn_passive_refused"] == 0 and now["conn_tombstone"] == 0
+
+
+# So many hosts call, ping again before a second is over, and call again when they are hung up on.
+PINGERS, ROOM = 500, 200
+PING_ON = f"""exec python3 -I -S - <<'END'
+import errno, socket, time
+def call(n):
+    s = socket.socket()
+    s.setblocking(False)
+    s.bind((f"10.8.{{n // 250}}.{{n % 250 + 1}}", 0))
+    assert s.connect_ex(("{B}", 16385)) in (0, errno.EINPROGRESS)
+    return s
+def say(s, seq):
+    try:
+        s.send(seq.to_bytes(8, "big") + bytes(12) + (5000).to_bytes(2, "big") + bytes(26))
+        return s.recv(1 << 16)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+socks = [call(n) for n in range({PINGERS})]
+print("calling", flush=True)
+for seq in range(1, 200):
+    time.sleep(0.5)
+    for n, s in enumerate(socks):
+        if not say(s, seq):
+            s.close()
+            socks[n] = call(n)
+END
+"""
+
+
+@test(vms=2, timeout=120, only="ours")
+def who_ping_all_the_time(t):
+    """More hosts than there may be ping without end: one never heard of is served all the same."""
+    t.b.check(f"echo {ROOM} >/proc/sys/net/rds/max_passive_connections")
+    t.a.check("ip route replace local 10.8.0.0/16 dev eth0")
+    t.b.check(f"ip route replace 10.8.0.0/16 via {A}")
+    pingers = t.a.spawn(PING_ON)
+    pingers.wait_output("^calling$")
+    t.b.wait_until(f"test $(wc -l </proc/net/rds/connections) -gt {ROOM}")
+    t.a.check(f"ip addr replace {NEW}/32 dev eth0")
+    t.a.wait_until(f"{t.tool('rds-ping')} -q -c 1 -w {t.seconds(5)} -I {NEW} {B}", 30)
+    now = counters(t, t.b)
+    t.note(f"{now['conn_evicted']} evicted, {now['conn_passive_refused']} refused")
+    assert now["conn_evicted"] > 0
+    pingers.kill()
+    pingers.wait()
+    goes_away(t)
