@@ -119,6 +119,19 @@ Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
 	return loop;
 }
 
+Status transport_reaches(struct rds_os_net *os, const struct rds_transport &t,
+			 const struct rds_addr &laddr, const struct rds_addr &faddr, uint32_t scope)
+{
+	if (!(t.caps & RDS_CAP_SHARED_CONG) || same_addr(laddr, faddr))
+		return Status();
+
+	auto here = transport_for_laddr(os, faddr, scope);
+
+	if (here.ok())
+		rds_module_put(here.value()->owner);
+	return here.status();
+}
+
 Status transports_begin()
 {
 	registry = create<Registry>(may_sleep());

@@ -29,8 +29,13 @@ Result<const struct rds_transport *>
 transport_for_laddr(struct rds_os_net *os, const struct rds_addr &addr, uint32_t scope);
 /* The one of @type, loaded if need be.  -ENOPROTOOPT. */
 Result<const struct rds_transport *> transport_by_type(unsigned int type);
+/* May @t's sockets at @laddr send to @faddr at all?  Those of loopback reach this host's addresses
+ * only: to any other they would be both ends of a connection.  -EADDRNOTAVAIL.  Process. */
+Status transport_reaches(struct rds_os_net *os, const struct rds_transport &t,
+			 const struct rds_addr &laddr, const struct rds_addr &faddr,
+			 uint32_t scope);
 /* The transport that carries from @t's sockets at @laddr to @faddr: @t, or loopback.  Takes a
- * module reference that the caller drops.  -EADDRNOTAVAIL.  Process. */
+ * module reference that the caller drops.  -ENETDOWN, -ENETUNREACH.  Process. */
 Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
 						   const struct rds_transport &t,
 						   const struct rds_addr &laddr,

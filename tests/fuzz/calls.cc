@@ -384,6 +384,9 @@ void Harness::send(App &a)
 		must(!rds_socket_writable(a.s->core()), "refused because the queue is full");
 	else if (ret == -err::kEnobufs)
 		must(rds_socket_congested(a.s->core(), &to), "refused because of congestion");
+	else if (a.transport == kLoop && !local(a.net, to.addr))
+		must(ret == -err::kEaddrnotavail || (ret == -err::kEnomem && failed(before)),
+		     "errno of a send from loopback to another host");
 	else
 		must(!ret || (ret == -err::kEnomem && failed(before)) || (zcopy && ret == -14),
 		     "errno of a send");

@@ -406,6 +406,61 @@ TEST_F(Transports, LocalDestinationsGoOverLoopback)
 	EXPECT_EQ(loop_module.refs.load(), 0);
 }
 
+unsigned int conns_of(host::Net &net)
+{
+	unsigned int n = 0;
+
+	net.core()->conns.for_each([&](rds::Conn &) { n++; });
+	return n;
+}
+
+/* From a loopback address one reaches this host, and no connection is made to any other. */
+TEST_F(Transports, LoopbackReachesNobodyElse)
+{
+	const struct rds_addr own = parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1});
+	const struct rds_addr another =
+		parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 9, 9, 9});
+	const int before = fake::module().refs.load();
+	Socket s(*net);
+
+	ASSERT_EQ(s.bind(endpoint(own, 4000)), 0);
+	for (unsigned int n = 50; n < 60; n++)
+		EXPECT_EQ(s.send(endpoint(host::addr4(n), 4000), pattern(1)), -99);
+	EXPECT_EQ(conns_of(*net), 0u);
+	for (const struct rds_addr &to : {own, another, a1})
+		EXPECT_EQ(s.send(endpoint(to, 4000), pattern(1)), 0);
+	sim::run_ready();
+	EXPECT_TRUE(s.recv());
+	EXPECT_EQ(fake::module().refs.load(), before);
+	EXPECT_EQ(loop_module.refs.load(), 1);
+}
+
+/* A socket whose device is away still reaches this host's other addresses: loopback's other end,
+ * which has that address for its peer's, is made all the same. */
+TEST_F(Transports, LoopbackBringsWhatASocketWithoutDeviceSends)
+{
+	static struct rds_addr away;
+	struct rds_transport t = like_fake(0, [](struct rds_os_net *os, const struct rds_addr *addr,
+						 uint32_t scope) {
+		return rds::same_addr(*addr, away) ? -99 : host::laddr_is_local(os, addr, scope);
+	});
+	away = {};
+	rds_transport_unregister(fake::ops());
+	ASSERT_EQ(rds_transport_register(&t), 0);
+	{
+		Socket s(*net), r(*net);
+
+		ASSERT_EQ(s.bind(endpoint(a1, 4000)), 0);
+		ASSERT_EQ(r.bind(endpoint(a2, 4000)), 0);
+		away = a1;
+		EXPECT_EQ(s.send(endpoint(a2, 4000), pattern(7)), 0);
+		sim::run_ready();
+		EXPECT_TRUE(r.recv());
+	}
+	rds_transport_unregister(&t);
+	ASSERT_EQ(rds_transport_register(fake::ops()), 0);
+}
+
 /* Wherever they are. */
 TEST_F(Transports, UnregisterLooksIntoEveryNamespace)
 {

@@ -96,6 +96,14 @@ Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t, const str
 		if (c && c->refs.get_unless_zero())
 			return c;
 	}
+	/* A peer's address is not asked for: loopback's other end calls that of a socket here,
+	 * which may have lost its device since. */
+	Status st =
+		whom == For::kSocket ? transport_reaches(net.os, t, laddr, faddr, scope) : Status();
+
+	if (!st.ok())
+		return st;
+
 	auto via = transport_for(net.os, t, laddr, faddr, scope);
 
 	if (!via.ok())

@@ -44,7 +44,8 @@ public:
 	 * that only peers want there may be max_passive; beyond, the sweep makes room
 	 * (conn_strangers.cc), and kPassiveRoom times as many are the end. */
 	enum class For { kSocket, kPeer };
-	/* As find(), but made when missing, and with a reference.  -ENOBUFS: too many.  Process. */
+	/* As find(), but made when missing, and with a reference.  -ENOBUFS: too many;
+	 * -EADDRNOTAVAIL: a socket of loopback's reaches this host only.  Process. */
 	Result<Conn *> get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
 			   const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
 			   For whom) RDS_SLEEPS;
