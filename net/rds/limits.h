@@ -106,6 +106,10 @@ inline constexpr uint64_t kStrangerSilentNs = 1000 * 1000 * 1000;
 inline constexpr uint64_t kKnownSilentNs = 60ull * 1000 * 1000 * 1000;
 inline constexpr uint32_t kPassiveRoom = 2, kKnownRoom = 4;
 
+/* A namespace tells the log of what its peers do wrong so often at most, ns: the log is the host's,
+ * and has room for what others say. */
+inline constexpr uint64_t kLogPauseNs = 60ull * 1000 * 1000 * 1000;
+
 /* Tombstones of a namespace (tombs.h), some 170 bytes each: more than twice as many as there can be
  * connections that leave one. */
 inline constexpr uint32_t kMaxTombstones = 16384;

@@ -49,6 +49,7 @@ struct rds_net {
 	rds::Atomic<uint32_t> passive;	    /* connections with rds_conn.passive */
 	rds::Atomic<bool> dying;	    /* no new connections */
 	rds::Atomic<uint64_t> first_seq{1}; /* of connections, see ConnTable::first_seq() */
+	rds::Atomic<uint64_t> log_after_ns; /* what peers bring about is not told again before */
 	rds::ListNode all_link;		    /* on the list of namespaces (net.cc) */
 
 	rds::BindTable &bind;

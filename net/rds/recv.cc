@@ -47,6 +47,16 @@ void send_pong(Path &p, const wire::Fields &f)
 	}
 }
 
+/* Any peer can do what is told here as often as it likes: the counter says how often. */
+void log_rarely(Path &p, const char *what)
+{
+	Net &net = p.conn.net;
+	uint64_t now = rds_now_ns(), until = net.log_after_ns.load();
+
+	if (now >= until && net.log_after_ns.compare_exchange(until, now + kLogPauseNs))
+		rds_log(what, &p.conn.laddr, &p.conn.faddr);
+}
+
 /* As mainline's make them over queue pairs: heartbeats too, which nobody has to answer. */
 bool is_bare_ack(const Path &p, const wire::Fields &f)
 {
@@ -60,7 +70,7 @@ int check_header(Path &p, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 
 	if (f.len > kMaxMessageBytes) {
 		note_drop(p, f, RDS_S_recv_drop_bad_length);
-		rds_log("message longer than the limit: path reset", &p.conn.laddr, &p.conn.faddr);
+		log_rarely(p, "message longer than the limit: path reset");
 		p.drop(RDS_DROP_PROTOCOL);
 		return -err::kEproto;
 	}

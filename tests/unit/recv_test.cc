@@ -70,6 +70,51 @@ TEST_F(Recv, TakesAMessageToItsSocket)
 	EXPECT_EQ(m->info.from.addr.w[1], remote.w[1]);
 }
 
+/* The log of the host hears of it once a minute, from each namespace; the counter has them all. */
+TEST_F(Recv, NobodyFillsTheLog)
+{
+	constexpr unsigned int kMany = 100;
+	constexpr uint64_t kSecond = 1000ull * 1000 * 1000;
+	const unsigned int before = host::logged.load();
+	host::Net other({a1});
+	auto bad_headers = [](rds_path *p) {
+		Header h;
+
+		if (p->state() != rds::PathState::kUp) {
+			ASSERT_TRUE(sim::run_until(
+				[&] { return p->state() == rds::PathState::kConnecting; },
+				3 * kSecond));
+			rds_path_connected(p);
+			sim::run_ready();
+		}
+		rds::wire::encode(h, UINT32_MAX, 5000, 4000, 0);
+		for (unsigned int i = 0; i < kMany; i++) {
+			struct rds_msg *m = nullptr;
+
+			ASSERT_EQ(rds_recv_begin(p, h.sequence, nullptr, 0, RDS_ATOMIC, &m), -71);
+		}
+	};
+
+	bad_headers(path());
+	EXPECT_EQ(host::logged.load(), before + 1);
+	sim::run_for(50 * kSecond);
+	bad_headers(path());
+	EXPECT_EQ(host::logged.load(), before + 1);
+	sim::run_for(15 * kSecond);
+	bad_headers(path());
+	EXPECT_EQ(host::logged.load(), before + 2);
+	EXPECT_EQ(net->stat(RDS_S_recv_drop_bad_length), 3 * kMany);
+	{
+		host::Socket o(other);
+
+		ASSERT_EQ(o.bind(host::endpoint(a1, 4000)), 0);
+		ASSERT_EQ(o.send(host::endpoint(remote, 5000), pattern(1)), 0);
+		sim::run_ready();
+		bad_headers(fake::wires().back()->path);
+		EXPECT_EQ(host::logged.load(), before + 3) << "the other's does not speak for it";
+	}
+}
+
 TEST_F(Recv, RefusesALengthBeyondTheLimitBeforeItAllocates)
 {
 	size_t before = host::usage().bytes;
