@@ -34,6 +34,14 @@ protected:
 		EXPECT_TRUE(third->has_queued());
 		return third;
 	}
+	static unsigned int probes(const Wire &w)
+	{
+		unsigned int n = 0;
+
+		for (const auto &f : fake::frames(w.sent))
+			n += f.sport == rds::kProbePort && f.dport == rds::kPingPort;
+		return n;
+	}
 };
 
 using Numbers = std::vector<uint64_t>;
@@ -79,9 +87,48 @@ TEST_F(PathFan, APathBeyondThePeersLastIsDropped)
 	send(port_for(4));
 	up(*wires()[1]);
 	ASSERT_EQ(wires()[1]->path->index, 4);
+
+	unsigned int asked = probes(*wires()[0]);
+
 	EXPECT_NE(hello(*wires()[1], 4, 4), RDS_RECV_SKIP);
-	EXPECT_NE(wires()[0]->path->state(), rds::PathState::kUp) << "it asks again";
+	EXPECT_NE(wires()[1]->path->state(), rds::PathState::kUp);
+	EXPECT_EQ(wires()[0]->path->state(), rds::PathState::kUp);
+	EXPECT_EQ(probes(*wires()[0]), asked + 1);
 	EXPECT_EQ(net->stat(RDS_S_conn_wrong_path), 1u);
+	/* The peer was restarted: its host answers with a reset. */
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 4, 0, 78), RDS_RECV_SKIP);
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	EXPECT_EQ(numbers(*wires()[0]).size(), 1u) << "what the path had";
+}
+
+/* Any user of the peer's host may call from a port of a further path: path 0 goes on. */
+TEST_F(PathFan, AStrangerOnAFurtherPathEndsNoOther)
+{
+	int handle;
+
+	fan_out();
+
+	unsigned int asked = probes(*wires()[0]);
+	rds_path *third = rds_conn_path(&conn(), 3);
+
+	for (unsigned int n = 1; n <= 3; n++) {
+		rds_path_accepted(third, &handle);
+		sim::run_ready();
+		EXPECT_EQ(fake::arrive(third, 1, 5000, 4000, pattern(10)), -71);
+		sim::run_ready();
+		EXPECT_EQ(third->state(), rds::PathState::kDown);
+		EXPECT_EQ(net->stat(RDS_S_conn_wrong_path), n);
+		EXPECT_EQ(probes(*wires()[0]), asked + n);
+		peer_has(*wires()[0], last_on_first());
+	}
+	EXPECT_EQ(wires()[0]->history(), "connect");
+	EXPECT_EQ(wires()[0]->path->resets.load(), 0u);
+	EXPECT_EQ(conn().fan.n_paths(), 8u);
 }
 
 TEST_F(PathFan, APathIsMadeWhenItIsUsed)
@@ -349,6 +396,9 @@ TEST_F(PathFan, APlainPeerHasOnePath)
 	send(third, 30);
 	up(*wires()[1]);
 	EXPECT_EQ(fake::arrive(wires()[1]->path, 1, 5000, 4000, pattern(10)), -71);
+	sim::run_ready();
+	/* Path 0 asks, and hears a reset. */
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
 	sim::run_for(1000 * kMs);
 	up(*wires()[0]);
 	EXPECT_EQ(fake::arrive(wires()[0]->path, 1, 5000, 2, pattern(10)), 0);

@@ -36,9 +36,10 @@ bool rds_conn::on_hello(rds::Path &p, const rds::wire::Hello &hello)
 
 	if (hello.index != p.index || p.index >= n) {
 		net.count(RDS_S_conn_wrong_path);
-		/* It is not whom path 0 met: that has to ask again. */
+		/* The peer may have come back with fewer paths, or somebody else on its host calls:
+		 * path 0 is asked, and goes on if its peer is there (path_takeover.cc). */
 		if (p.index >= n)
-			first().drop(RDS_DROP_PATHS);
+			first().post(rds::kEvKnocked);
 		p.drop(RDS_DROP_PATHS);
 		return false;
 	}
