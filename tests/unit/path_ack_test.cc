@@ -137,6 +137,47 @@ TEST_F(PathAck, AnAckOfWhatWasNeverSentIsIgnored)
 	EXPECT_EQ(net->stat(RDS_S_recv_bad_ack), 2u);
 }
 
+/* Believed, the messages would be dropped at the next reset, and nobody would have them. */
+TEST_F(PathAck, AnAckOfWhatIsQueuedIsIgnored)
+{
+	send();
+	bring_up();
+	hello();
+	wire().room = 0;
+	send(2);
+	peer_has(2);
+	peer_has(3);
+	EXPECT_EQ(net->stat(RDS_S_recv_bad_ack), 2u);
+	EXPECT_EQ(path().delivered(), 0u);
+	peer_has(1);
+	EXPECT_EQ(path().delivered(), 1u);
+	wire().room = SIZE_MAX;
+	reconnect();
+	hello();
+	EXPECT_EQ(waiting(), 2u);
+	EXPECT_EQ(sent().back().seq, 3u);
+	peer_has(3);
+	EXPECT_EQ(waiting(), 0u);
+	EXPECT_EQ(net->stat(RDS_S_recv_bad_ack), 2u);
+}
+
+/* The peer may be faster than the call that sends. */
+TEST_F(PathAck, AnAckMayComeWhileItsMessageIsSent)
+{
+	send();
+	bring_up();
+	hello();
+	wire().on_xmit = [this] {
+		peer_has(3);
+		EXPECT_EQ(net->stat(RDS_S_recv_bad_ack), 1u) << "of the message, no more";
+		peer_has(2);
+		EXPECT_EQ(path().delivered(), 2u);
+	};
+	send();
+	EXPECT_EQ(waiting(), 0u);
+	EXPECT_EQ(net->stat(RDS_S_recv_bad_ack), 1u);
+}
+
 TEST_F(PathAck, SendsAgainExactlyWhatWasNotAcknowledged)
 {
 	send(4);

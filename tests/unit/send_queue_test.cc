@@ -242,6 +242,24 @@ TEST_F(Queue, ARestartSendsAgain)
 	EXPECT_EQ(drop(), Numbers{kFirst + 1});
 }
 
+/* Also on a connection before; also with the transport, which has not said how much it took. */
+TEST_F(Queue, NobodyHasWhatHasNotLeft)
+{
+	for (int i = 0; i < 3; i++)
+		append(10);
+	EXPECT_TRUE(q->may_have_left(kFirst - 7));
+	EXPECT_FALSE(q->may_have_left(kFirst));
+	mark(2);
+	EXPECT_TRUE(q->may_have_left(kFirst + 1));
+	EXPECT_FALSE(q->may_have_left(kFirst + 2));
+	q->settle(b, 1, done);
+	EXPECT_TRUE(q->may_have_left(kFirst));
+	EXPECT_FALSE(q->may_have_left(kFirst + 1)) << "it came back";
+	q->restart([](const Message &) { return false; }, done);
+	EXPECT_TRUE(q->may_have_left(kFirst));
+	EXPECT_FALSE(q->may_have_left(kFirst + 1));
+}
+
 TEST_F(Queue, AnotherQueueIsTakenOver)
 {
 	SendQueue from(1);

@@ -86,16 +86,17 @@ void rds_path::peer_has(uint64_t seq)
 {
 	if (peer() != rds::Peer::kAcks)
 		return;
-	if (seq >= next_tx_seq()) {
-		conn.net.count(RDS_S_recv_bad_ack);
-		return;
-	}
 
 	rds::RcuReader rcu;
 	rds::MsgList done;
 	{
 		rds::Guard g(lock);
 
+		/* A number that is only queued, believed, would be dropped at the next reset. */
+		if (!queue_.may_have_left(seq)) {
+			conn.net.count(RDS_S_recv_bad_ack);
+			return;
+		}
 		delivered_.has(seq);
 		delivered_.allow(unacked_limits());
 		collect_acked(done);

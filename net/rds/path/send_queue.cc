@@ -15,6 +15,17 @@ uint64_t SendQueue::skip_number()
 	return number;
 }
 
+bool SendQueue::may_have_left(uint64_t seq) const
+{
+	if (seq <= begun_ || seq <= begun_before_)
+		return true;
+	/* The messages of a batch stand together. */
+	for (Message *m = unsent_; m && m->flags & kMsgInXmit; m = msgs_.next(m))
+		if (seq <= wire::get64(m->hdr.sequence))
+			return true;
+	return false;
+}
+
 void SendQueue::put_first(Message *m, MsgList &replaced)
 {
 	bool map = m->hdr.flags == wire::kCongBitmap;

@@ -132,6 +132,9 @@ public:
 	{
 		return begun_before_;
 	}
+	/* A peer may have message @seq: it has begun to leave, on any connection; or it is with the
+	 * transport just now, whose answer may come after the peer's. */
+	bool may_have_left(uint64_t seq) const;
 
 	/* At the end, with the next number. */
 	RDS_INLINE void append(Message *m)
