@@ -97,6 +97,16 @@ inline constexpr uint64_t kStrangerSweepNs = 250 * 1000 * 1000;
  * kSteadyNs. */
 inline constexpr uint32_t kStrangerCalls = 3;
 inline constexpr uint64_t kSteadyNs = 10ull * 1000 * 1000 * 1000;
+/* A host that has brought something and that nobody here has sent to is called so often, the same
+ * holds. */
+inline constexpr uint32_t kKnownCalls = 200;
+/* A knock is heeded so long after the last one whose call was of no use, ns: whoever knocks and
+ * says nonsense is called 30 times a minute. */
+inline constexpr uint64_t kKnockAgainNs = 2ull * 1000 * 1000 * 1000;
+/* The pause after a connection that ended by nonsense, and what it doubles up to, ns; no knock
+ * makes it start over, or all that a knock allows would come twice. */
+inline constexpr uint64_t kFaultPauseNs = 2ull * 1000 * 1000 * 1000;
+inline constexpr uint64_t kMaxFaultPauseNs = 60ull * 1000 * 1000 * 1000;
 /* A peer that nobody here has sent to, and says no first frame for so long, is hung up on, ns. */
 inline constexpr uint64_t kMuteNs = 10ull * 1000 * 1000 * 1000;
 /* Beyond max_passive_connections a stranger may be silent for so long before it goes sooner than

@@ -162,7 +162,8 @@ Harness::~Harness()
 /* The core calls, and is answered. */
 void Harness::bring_up()
 {
-	must(sim::run_until([] { return raw::connecting(); }, 10000 * kMs), "it calls again");
+	must(sim::run_until([] { return raw::connecting(); }, kMaxFaultPauseNs + 10000 * kMs),
+	     "it calls again");
 	raw::establish();
 	sim::run_ready();
 }

@@ -656,6 +656,8 @@ TEST_F(ConnStrangers, TheStuckDoNotStarveTheOthers)
 TEST_F(ConnStrangers, AnotherKnockBeginsToCountAnew)
 {
 	fake::defaults().initiates = true;
+	/* So long that none of them ends. */
+	tun().reconnect_min_ms = tun().reconnect_max_ms = 4000 * 1000;
 
 	Wire &w = knocks(51);
 	auto call_in_vain = [&](uint32_t times) {
@@ -669,8 +671,10 @@ TEST_F(ConnStrangers, AnotherKnockBeginsToCountAnew)
 	};
 
 	call_in_vain(rds::kStrangerCalls - 1);
-	if (w.path->state() == rds::PathState::kDown)
-		knocks(51);
+	sim::run_for(rds::kKnockAgainNs);
+	ASSERT_EQ(w.path->state(), rds::PathState::kDown);
+	tun().reconnect_min_ms = tun().reconnect_max_ms = 1;
+	knocks(51);
 	call_in_vain(rds::kStrangerCalls);
 	EXPECT_EQ(w.path->dial().attempts(), 2 * rds::kStrangerCalls - 1);
 }
@@ -824,17 +828,74 @@ TEST_F(ConnStrangers, ACallIsUnderWay)
 	EXPECT_FALSE(p.is_resting());
 }
 
+/* It knocks all the time, and answers each call with the header of a message that is too long. */
+TEST_F(ConnStrangers, ABadAnswerIsNotAskedForAtOnce)
+{
+	fake::defaults().initiates = true;
+	for (unsigned int host : {51u, 52u}) {
+		unsigned int called = 0;
+		rds::wire::Header h;
+
+		rds::wire::encode(h, rds::kMaxMessageBytes + 1, 5000, 4000, 0);
+		if (host == 52) {
+			Wire &known = calls(host);
+
+			ASSERT_EQ(message(known, 1), 0);
+			breaks(known);
+		}
+		for (unsigned int ms = 0; ms < 60 * 1000; ms += 10) {
+			Wire &w = knocks(host);
+
+			if (w.path->state() == rds::PathState::kConnecting) {
+				called++;
+				rds_path_connected(w.path);
+				sim::run_ready();
+				EXPECT_EQ(fake::arrive(w.path, h), -71);
+				/* It hangs up before we do. */
+				rds_path_drop(w.path, RDS_DROP_PEER_CLOSED);
+				sim::run_ready();
+			}
+			sim::run_for(10 * kMs);
+		}
+		EXPECT_GE(called, 20u) << host;
+		EXPECT_LT(called, 40u) << host;
+	}
+}
+
+/* A header that is right is no proof, either, of a host that nobody here has sent to. */
+TEST_F(ConnStrangers, OnlyWhoIsOfUseIsCalledAtOnce)
+{
+	fake::defaults().initiates = true;
+	tun().reconnect_min_ms = tun().reconnect_max_ms = 4000 * 1000;
+
+	Wire &w = knocks(51);
+	rds::wire::Header h;
+
+	rds::wire::encode_control(h);
+	for (uint32_t n = 1; n < rds::kStrangerCalls; n++) {
+		sim::run_for(kMs);
+		ASSERT_EQ(w.path->state(), rds::PathState::kConnecting);
+		rds_path_connected(w.path);
+		sim::run_ready();
+		EXPECT_EQ(fake::arrive(w.path, h), RDS_RECV_SKIP);
+		breaks(w);
+	}
+	sim::run_for(1000 * kMs);
+	EXPECT_EQ(w.path->state(), rds::PathState::kDown) << "it pauses";
+	tun().reconnect_min_ms = tun().reconnect_max_ms = 1;
+}
+
 /* Nor does it wait for what is left of the pauses that the one before had come to. */
 TEST_F(ConnStrangers, AnotherKnockBeginsWithoutAPause)
 {
 	fake::defaults().initiates = true;
 	fake::defaults().connect_result = -111;
-	tun().reconnect_min_ms = tun().reconnect_max_ms = 60000;
+	tun().reconnect_min_ms = tun().reconnect_max_ms = 4000 * 1000;
 
 	Wire &w = knocks(51);
 	uint32_t calls;
 
-	sim::run_for(100 * kMs);
+	sim::run_for(rds::kKnockAgainNs);
 	calls = w.path->dial().attempts();
 	ASSERT_GE(calls, 2u);
 	(void)knocks(51);

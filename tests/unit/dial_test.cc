@@ -232,6 +232,59 @@ TEST_F(DialTest, OnlyALongConnectionForgivesCalls)
 	EXPECT_EQ(dial.attempts(), 1u);
 }
 
+/* Twice as long each time, and no knock makes it shorter. */
+TEST_F(DialTest, ABadAnswerIsNoAnswer)
+{
+	for (int i = 0; i < 2; i++) {
+		for (uint64_t s : {2, 4, 8, 16, 32, 60, 60}) {
+			Dial::Plan plan = ended(caller(RDS_DROP_PROTOCOL));
+
+			EXPECT_EQ(plan.what, Dial::kCall);
+			EXPECT_EQ(plan.in_ns, s * 1000 * kMs);
+			EXPECT_TRUE(dial.is_waiting());
+			dial.knocked();
+		}
+		EXPECT_EQ(ended(caller(RDS_DROP_CONNECT)).in_ns, 0u) << "the first after a knock";
+		if (!i)
+			dial.answered();
+	}
+	dial.was_up(rds::kSteadyNs - 1);
+	EXPECT_EQ(ended(caller(RDS_DROP_PROTOCOL)).in_ns, rds::kMaxFaultPauseNs);
+	dial.was_up(rds::kSteadyNs);
+	EXPECT_EQ(ended(caller(RDS_DROP_PROTOCOL)).in_ns, rds::kFaultPauseNs);
+}
+
+TEST_F(DialTest, AKnockLoopIsNotAnsweredEachTime)
+{
+	const uint64_t first = 5;
+
+	EXPECT_TRUE(dial.heeds_knock(first));
+	EXPECT_FALSE(dial.heeds_knock(first + 1));
+	EXPECT_FALSE(dial.heeds_knock(first + rds::kKnockAgainNs - 1));
+	EXPECT_TRUE(dial.heeds_knock(first + rds::kKnockAgainNs));
+	EXPECT_FALSE(dial.heeds_knock(first + 2 * rds::kKnockAgainNs - 1));
+	dial.answered();
+	EXPECT_TRUE(dial.heeds_knock(first + 2 * rds::kKnockAgainNs - 1)) << "it was of use";
+}
+
+/* It has brought something, and is not there: not for ever. */
+TEST_F(DialTest, AKnownHostIsCalledSoOften)
+{
+	Dial::Terms t = caller(RDS_DROP_CONNECT);
+
+	t.passive = true;
+	for (uint32_t n = 1; n <= rds::kKnownCalls; n++) {
+		ASSERT_EQ(what(t), Dial::kCall) << n;
+		dial.begin();
+	}
+	EXPECT_EQ(what(t), Dial::kRest);
+	t.passive = false;
+	EXPECT_EQ(what(t), Dial::kCall) << "a socket has sent to it";
+	t.passive = true;
+	dial.knocked();
+	EXPECT_EQ(what(t), Dial::kCall);
+}
+
 TEST_F(DialTest, AKnockEndsTheBackOff)
 {
 	for (int i = 0; i < 4; i++)

@@ -125,6 +125,8 @@ TEST_F(Recv, RefusesALengthBeyondTheLimitBeforeItAllocates)
 	EXPECT_EQ(net->stat(RDS_S_recv_drop_bad_length), 2u);
 	EXPECT_EQ(begin(header(rds::kMaxMessageBytes, 5000, 4000, 0)), 0);
 	sim::run_ready();
+	EXPECT_EQ(wire().history(), "connect close");
+	sim::run_for(rds::kFaultPauseNs + 1000 * 1000);
 	EXPECT_EQ(wire().history(), "connect close connect");
 }
 

@@ -24,6 +24,16 @@ bool Dial::may_ask(uint64_t now)
 	return true;
 }
 
+bool Dial::heeds_knock(uint64_t now)
+{
+	uint64_t last = knocked_ns_.load();
+
+	if (last && now - last < kKnockAgainNs)
+		return false;
+	knocked_ns_.store(now);
+	return true;
+}
+
 Dial::Plan Dial::plan(const Terms &t)
 {
 	if (!t.waiting && !calls_unasked(t)) {
@@ -38,23 +48,27 @@ Dial::Plan Dial::plan(const Terms &t)
 	}
 	state_.store(State::kWaiting);
 
+	if (t.why == RDS_DROP_PROTOCOL)
+		return {kCall, next_fault_pause_ns()};
+
 	uint64_t pause_us = next_pause_us(t);
 
 	return {kCall, t.why == RDS_DROP_KNOCKED ? kKnockPauseNs : pause_us * kNsPerUs};
 }
 
 /* With nothing to send.  A stranger (conn_strangers.cc) is called back kStrangerCalls times for a
- * knock, and then forgotten. */
+ * knock, and then forgotten; a host that has brought something and is not there, kKnownCalls. */
 bool Dial::calls_unasked(const Terms &t) const
 {
 	bool unwanted = (t.passive && t.why == RDS_DROP_EVICTED) ||
-			(t.stranger && calls_.load() >= kStrangerCalls);
+			(t.stranger && calls_.load() >= kStrangerCalls) ||
+			(t.passive && calls_.load() >= kKnownCalls);
 
 	return t.initiates && !t.drained && !unwanted;
 }
 
 /* At once the first time, then a random part of a pause that doubles from least_ms to most_ms until
- * something was heard from the peer. */
+ * the peer was of use. */
 uint64_t Dial::next_pause_us(const Terms &t)
 {
 	/* In microseconds: a random part of one millisecond would be none at all, for ever. */
@@ -64,6 +78,17 @@ uint64_t Dial::next_pause_us(const Terms &t)
 	if (backoff_ms_ > t.most_ms)
 		backoff_ms_ = t.most_ms;
 	return pause_us;
+}
+
+/* A peer that says nonsense will say it again, however often it knocks. */
+uint64_t Dial::next_fault_pause_ns()
+{
+	const uint64_t pause = kFaultPauseNs << faults_;
+
+	if (pause >= kMaxFaultPauseNs)
+		return kMaxFaultPauseNs;
+	faults_++;
+	return pause;
 }
 
 } // namespace rds

@@ -15,8 +15,8 @@
  *
  * A Dial knows neither the path nor its connection, and has no lock, no timer and no clock.  It
  * decides on the Terms that it is told; the decision is a Plan, by which the path arms its timer.
- * The worker's turns alone decide.  Any context may call want() and may_ask(), and read the
- * counters.
+ * The worker's turns alone decide.  Any context may call want(), may_ask() and heeds_knock(), and
+ * read the counters.
  *
  * A sender against the worker.  The sender (1) queues its message, (2) says by want() that the peer
  * is needed; ended() (1) says kIdle, (2) looks whether a message waits.  Both take the queue's lock
@@ -70,6 +70,9 @@ public:
 	}
 	/* A task could use the peer and has nothing for it yet: whether it may want() at @now. */
 	[[nodiscard]] bool may_ask(uint64_t now);
+	/* The peer has knocked at @now: whether it is to be called for that.  Not if it was just
+	 * called for a knock, and answered nothing, or nonsense. */
+	[[nodiscard]] bool heeds_knock(uint64_t now);
 
 	/* -- in the path's worker -- */
 	/* The path went down, or has nobody to lead it.  @look for its Terms comes when senders can
@@ -104,16 +107,21 @@ public:
 		backoff_ms_ = 0;
 		calls_.store(0);
 	}
-	/* A frame of the peer's came on the connection that ended: the first pause is none. */
+	/* The peer was of use on the connection that ended: the first pause is none, and its next
+	 * knock is heeded. */
 	void answered()
 	{
 		backoff_ms_ = 0;
+		faults_ = 0;
+		knocked_ns_.store(0);
 	}
 	/* A connection that ends was up for @ns. */
 	void was_up(uint64_t ns)
 	{
-		if (ns >= kSteadyNs)
-			calls_.store(0);
+		if (ns < kSteadyNs)
+			return;
+		calls_.store(0);
+		answered();
 	}
 	/* A connection begins, which tells the peer; or it is not the same peer any more. */
 	void owe_nothing()
@@ -151,13 +159,16 @@ private:
 	Plan plan(const Terms &t);
 	bool calls_unasked(const Terms &t) const;
 	uint64_t next_pause_us(const Terms &t);
+	uint64_t next_fault_pause_ns();
 
-	Atomic<uint64_t> called_ns_; /* the time at which may_ask() last said yes; 0: never */
+	Atomic<uint64_t> called_ns_;  /* the time at which may_ask() last said yes; 0: never */
+	Atomic<uint64_t> knocked_ns_; /* heeds_knock() the same, since the peer was of use */
 	Atomic<uint32_t> attempts_;
 	Atomic<uint32_t> calls_;
 	uint32_t backoff_ms_ = 0; /* the next pause is a random part of it; worker */
 	AtomicEnum<State> state_;
 	Atomic<bool> owes_;
+	uint8_t faults_ = 0; /* connections that ended by nonsense, as far as pauses grow; worker */
 };
 
 } // namespace rds

@@ -101,6 +101,8 @@ struct rds_path final {
 	}
 	/* The same, of who has nothing for it yet: not too often, for nobody may be there. */
 	void call();
+	/* The peer has knocked: whether that is news for the worker. */
+	bool heeds_knock();
 	/* Takes back what @s sent (@to_port < 0: to any port). */
 	void cancel(rds::Socket &s, int to_port) RDS_EXCLUDES(lock);
 	void acked(uint64_t bytes) RDS_EXCLUDES(lock);
@@ -199,9 +201,6 @@ struct rds_path final {
 	{
 		return received_.last();
 	}
-	/* A message of it has reached a socket here, on this object or on one before it (tombs.h):
-	 * the numbers have to be remembered.  Pings, knocks and maps are forgotten. */
-	rds::Atomic<bool> reached;
 	/* Ports and number of a message that is arriving (recv_query.h); 0: none is.  Becomes
 	 * 0 with the socket's lock held if the socket takes it. */
 	rds::Atomic<uint64_t> arriving;
@@ -210,7 +209,6 @@ struct rds_path final {
 	uint64_t trace_whole_ns RDS_GUARDED_BY(rds::kReceiver) = 0;
 
 	struct rds_conn &conn;
-	const uint8_t index;
 	void *priv = nullptr; /* the transport's */
 
 	/* -- several paths (path_fan.cc) -- */
@@ -285,6 +283,10 @@ struct rds_path final {
 	/* Both ends have ended the last connection in order: neither is owed anything, and nobody
 	 * calls before somebody has something to say. */
 	rds::Atomic<bool> drained;
+	/* A message of it has reached a socket here, on this object or on one before it (tombs.h):
+	 * the numbers have to be remembered.  Pings, knocks and maps are forgotten. */
+	rds::Atomic<bool> reached;
+	const uint8_t index; /* of the connection's paths, this one */
 
 private:
 	/* Which act is the token holder's next. */
@@ -328,8 +330,9 @@ private:
 	void forget_connection() RDS_TURN;
 	rds::Dial::Terms terms(unsigned int why);
 
-	/* conn_idle.cc */
+	/* conn_idle.cc, path_fan.cc */
 	bool may_retire() const;
+	bool may_connect();
 
 	/* path_takeover.cc */
 	bool discard(rds::Accepted *handle);
@@ -359,9 +362,6 @@ private:
 	void stamp_acks(rds::Batch &b) RDS_REQUIRES(lock, rds::kSender);
 	void settle_acks(const rds::Batch &b, uint64_t bytes) RDS_REQUIRES(lock, rds::kSender);
 	rds::Delivered::Limits unacked_limits() const;
-
-	/* path_fan.cc */
-	bool may_connect();
 
 	/* path_queue.cc */
 	void queue_first(rds::Message *m) RDS_EXCLUDES(lock);

@@ -67,7 +67,8 @@ void rds_path_accepted(struct rds_path *path, void *handle)
 void rds_path_knocked(struct rds_path *path)
 {
 	path->conn.net.count(RDS_S_conn_knock);
-	path->post(rds::kEvKnocked);
+	if (path->heeds_knock())
+		path->post(rds::kEvKnocked);
 }
 
 void rds_path_drop(struct rds_path *path, enum rds_drop_reason why)

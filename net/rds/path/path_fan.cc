@@ -125,6 +125,12 @@ void rds_path::call()
 		want();
 }
 
+/* One that is up is asked by each knock whether it lives. */
+bool rds_path::heeds_knock()
+{
+	return state() != rds::PathState::kDown || dial_.heeds_knock(rds_now_ns());
+}
+
 /* A further path may connect: its peer knows, or will know at once, which path it is called for. */
 bool rds_path::may_connect()
 {

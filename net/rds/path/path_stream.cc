@@ -146,9 +146,10 @@ void rds_path::go_down(unsigned int why)
 	disarm(); /* the connect's or the drain's: down, it would mean "call" */
 	enter(PathState::kDown, why);
 	/* Once: it says nothing of the attempts that follow. */
-	bool answered = heard.exchange(false);
+	const bool answered = heard.exchange(false);
 
-	if (answered)
+	/* A host that only calls us has to have been of use: any user of it can say a header. */
+	if (answered && why != RDS_DROP_PROTOCOL && (!conn.passive.load() || received_.is_of_use()))
 		dial_.answered();
 	/* After a failed call those that wait would ask for the next one at once. */
 	if (!index && !drained.load())

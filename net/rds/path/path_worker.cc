@@ -49,10 +49,11 @@ void rds_path::kick()
 
 void rds_path::drop(enum rds_drop_reason why)
 {
-	/* That it is to end in order is no news for one that ends, and must not hide what is. */
+	/* That it is to end in order is no news for one that ends, and must not hide what is; a
+	 * peer that said nonsense and hangs up is one that said nonsense. */
 	if (why == RDS_DROP_ADMIN)
 		end_in_order(why);
-	else
+	else if (drop_reason_.load() != RDS_DROP_PROTOCOL)
 		drop_reason_.store(why);
 	post(rds::kEvDrop);
 }

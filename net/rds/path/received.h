@@ -115,6 +115,11 @@ public:
 	{
 		return peer_.load();
 	}
+	/* On this connection: it is one of ours, or a message of it was dealt with. */
+	bool is_of_use() const
+	{
+		return known_.load() || (peer() == Peer::kAcks && generation());
+	}
 	/* Of next()'s count; 0: none. */
 	RDS_INLINE uint32_t generation() const
 	{

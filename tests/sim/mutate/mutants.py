@@ -178,7 +178,8 @@ MUTANTS = [
     Mutant("not-orderly", "a reset that was asked for does not wait for the peer", STREAM,
            "(why == RDS_DROP_ADMIN && !peer_gets_again())) {", "false) {"),
     Mutant("drop-hidden", "a wish to end hides that the connection broke", WORKER,
-           "if (why == RDS_DROP_ADMIN) end_in_order(why); else drop_reason_.store(why);",
+           "if (why == RDS_DROP_ADMIN) end_in_order(why); "
+           "else if (drop_reason_.load() != RDS_DROP_PROTOCOL) drop_reason_.store(why);",
            "drop_reason_.store(why);"),
     Mutant("retry-timer", "no timer for the next attempt to connect", STREAM,
            "if (plan.what != rds::Dial::kRest) arm(plan.in_ns);",
