@@ -39,6 +39,7 @@ enum MsgFlag : uint16_t {
 	kMsgAway = 1 << 7,    /* not on the path that its ports choose */
 	kMsgWaiting = 1 << 8, /* on no path yet */
 	kMsgInFlow = 1 << 9,  /* order.on counts it */
+	kMsgProbe = 1 << 10,  /* the one that its path may have queued */
 };
 
 /* RDS_RDMA_* of the UAPI that operations end with; the glue asserts that they agree. */

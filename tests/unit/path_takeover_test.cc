@@ -2,6 +2,7 @@
 #include "fixture.h"
 #include "net/rds/net.h"
 #include "net/rds/path/path.h"
+#include "net/rds/path/path_walk.h"
 #include "net/rds/socket/socket.h"
 
 namespace
@@ -48,6 +49,19 @@ protected:
 	uint64_t refused()
 	{
 		return net->stat(RDS_S_conn_takeover_refused);
+	}
+	void knock()
+	{
+		rds_path_knocked(wire().path);
+		sim::run_ready();
+	}
+	static unsigned int unsent()
+	{
+		rds::RcuReader rcu;
+		unsigned int n = 0;
+
+		wire().path->for_each_queued(false, [&](const rds::Message &) { n++; });
+		return n;
 	}
 	int handles_[8] = {};
 	unsigned int accepted_ = 0;
@@ -105,6 +119,36 @@ TEST_F(PathTakeover, TheNextHasItsOwnTime)
 	sim::run_for(2 * rds::kAskNs);
 	EXPECT_EQ(net->stat(RDS_S_conn_replaced), 0u);
 	EXPECT_EQ(wire().path->state(), rds::PathState::kUp);
+}
+
+/* The peer's window is shut, and it knocks all the time. */
+TEST_F(PathTakeover, OneProbeWaits)
+{
+	wire().room = 0;
+	for (int i = 0; i < 1000; i++)
+		knock();
+	EXPECT_EQ(unsent(), 1u);
+	accept();
+	EXPECT_EQ(unsent(), 1u) << "it asks for the newcomer, too";
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	speak();
+	EXPECT_EQ(probes(), 1u);
+	EXPECT_EQ(refused(), 1u);
+	EXPECT_EQ(unsent(), 0u);
+	knock();
+	EXPECT_EQ(probes(), 2u) << "it has left";
+	/* One that was never sent goes with its connection. */
+	wire().room = 0;
+	knock();
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_for(kMs);
+	wire().room = SIZE_MAX;
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	ASSERT_EQ(probes(), 0u);
+	knock();
+	EXPECT_EQ(probes(), 1u);
 }
 
 } // namespace

@@ -369,6 +369,7 @@ private:
 	bool carries_locked(const rds::Message &m, bool away) RDS_REQUIRES(lock);
 	bool hold_locked(bool more) RDS_REQUIRES(lock);
 	bool is_done(rds::Message &m, rds::Peer who, bool taken);
+	void own_left(const rds::Message &m);
 	void collect_acked(rds::MsgList &done) RDS_REQUIRES(lock);
 	void reset_queue(bool purge) RDS_EXCLUDES(lock);
 
@@ -405,6 +406,7 @@ private:
 	rds::Atomic<uint32_t> events_;
 	rds::Atomic<uint32_t> drop_reason_;
 	rds::Atomic<bool> spoken_;	    /* the peer has said something on this connection */
+	rds::Atomic<bool> probe_waits_;	    /* one is queued, and not sent; worker sets it */
 	rds::Slot<rds::Accepted> accepted_; /* closed by act_die() */
 	rds::Dial dial_;
 	struct rds_work send_work_;
@@ -443,8 +445,4 @@ private:
 	rds::Atomic<uint32_t> cong_sent_; /* version of the map sent last; token holder writes */
 };
 
-namespace rds
-{
-using Path = ::rds_path;
-} // namespace rds
 #endif

@@ -122,6 +122,15 @@ void rds_path::collect_acked(rds::MsgList &done)
 	queue_.collect([&](rds::Message &m, bool taken) { return is_done(m, who, taken); }, done);
 }
 
+/* Another of the same kind may be queued. */
+void rds_path::own_left(const rds::Message &m)
+{
+	if (m.flags & rds::kMsgPong)
+		pongs.fetch_sub(1);
+	if (m.flags & rds::kMsgProbe)
+		probe_waits_.store(false);
+}
+
 /*
  * The last act of messages that left the queue.  No lock; the RCU section of their unlinking.  A
  * socket is told once of those that follow each other.  @unbegun: how operations end that were not
@@ -146,8 +155,8 @@ void rds_path::finish(rds::MsgList &done, int unbegun)
 			rds::sender_done(*s, bytes, mem, rds::message_complete(*m));
 			s = nullptr;
 		}
-		if (RDS_UNLIKELY(m->flags & rds::kMsgPong))
-			pongs.fetch_sub(1);
+		if (RDS_UNLIKELY(m->flags & (rds::kMsgPong | rds::kMsgProbe)))
+			own_left(*m);
 		if (RDS_UNLIKELY(m->rdma()))
 			rds::op_left(*m, unbegun);
 		if (RDS_UNLIKELY(m->flow() != nullptr))

@@ -56,18 +56,26 @@ void rds_path::ask_who()
 	send_probe();
 }
 
-/* Tells a peer of mainline's how many paths we use, and makes a stale connection show itself. */
+/* Tells a peer of mainline's how many paths we use, and makes a stale connection show itself.  One
+ * that waits for room will do that as well as another behind it. */
 void rds_path::send_probe()
 {
+	if (probe_waits_.exchange(true))
+		return;
+
 	rds::Message *m = rds::message_create(0, rds::may_sleep());
 
-	if (!m)
+	if (!m) {
+		probe_waits_.store(false);
 		return; /* the peer falls back to one path by itself */
+	}
 	rds::wire::encode(m->hdr, 0, rds::kProbePort, rds::kPingPort, 0);
 	(void)rds::wire::ExtWriter(m->hdr).npaths(rds::kMainlinePaths);
-	m->flags = rds::kMsgOnce;
-	if (!enqueue(m, false, nullptr).ok())
+	m->flags = rds::kMsgOnce | rds::kMsgProbe;
+	if (!enqueue(m, false, nullptr).ok()) {
+		probe_waits_.store(false);
 		rds::message_put(m);
+	}
 }
 
 void rds_path::refuse_newcomer()

@@ -130,7 +130,7 @@ MUTANTS = [
     Mutant("cancel-order", "cancel walks against the messages, which pass it", SEND,
            "c.for_each_path_as_messages_move([&]", "c.for_each_path([&]"),
     Mutant("pong-count", "pongs sent still count as queued", QUEUE,
-           "if (RDS_UNLIKELY(m->flags & rds::kMsgPong)) pongs.fetch_sub(1);",
+           "if (m.flags & rds::kMsgPong) pongs.fetch_sub(1);",
            ""),
     Mutant("enqueue-lock", "queueing without the path's lock", QUEUE,
            "rds::Guard g(lock); if (RDS_UNLIKELY(dead_ || conn.life.is_ending())) {",
