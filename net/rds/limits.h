@@ -124,6 +124,8 @@ inline constexpr uint64_t kLogPauseNs = 60ull * 1000 * 1000 * 1000;
  * connections that leave one. */
 inline constexpr uint32_t kMaxTombstones = 16384;
 inline constexpr uint32_t kTombBuckets = 2048;
+/* Generations of a path's peer whose numbers are remembered, the current one included. */
+inline constexpr unsigned int kGenerations = 4;
 
 /* Messages of one flow over several paths whose arrival is told apart (recv_query.h): from the
  * oldest on that the sender does not know delivered. */

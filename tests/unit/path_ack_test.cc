@@ -254,6 +254,33 @@ TEST_F(PathAck, APeerThatBecamePlainCountsAnew)
 	EXPECT_EQ(path().peer(), Peer::kPlain);
 }
 
+/* Somebody else has the peer's address between two connections of it, says hello or does not, and
+ * takes the peer's messages: it sends them again, and they have come. */
+TEST_F(PathAck, NothingComesTwiceOfPeersThatComeByTurns)
+{
+	unsigned int got = 0;
+
+	send();
+	bring_up();
+	hello(7);
+	for (uint64_t seq = 1; seq <= 5; seq++)
+		ASSERT_EQ(arrive(seq), 0);
+	for (unsigned int round = 0; round < 4; round++) {
+		reconnect();
+		if (round % 2)
+			hello(8);
+		EXPECT_EQ(arrive(1), round == 3 ? RDS_RECV_SKIP : 0) << round;
+		reconnect();
+		hello(7);
+		for (uint64_t seq = 1; seq <= 5 + round; seq++)
+			EXPECT_EQ(arrive(seq, rds::wire::kRetransmitted), RDS_RECV_SKIP) << seq;
+		EXPECT_EQ(arrive(6 + round), 0);
+	}
+	while (s->recv())
+		got++;
+	EXPECT_EQ(got, 5u + 4u + 3u);
+}
+
 TEST_F(PathAck, AsksAfterSoManyMessages)
 {
 	rds_net_tunables(net->core())->max_unacked_packets = 4;

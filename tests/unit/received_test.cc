@@ -21,6 +21,12 @@ protected:
 		SimTest::SetUp();
 		begin();
 	}
+	void TearDown() override
+	{
+		std::destroy_at(&r); /* it has memory, perhaps */
+		std::construct_at(&r);
+		SimTest::TearDown();
+	}
 	void begin()
 	{
 		r.begin(true);
@@ -71,6 +77,52 @@ TEST_F(ReceivedTest, TheCountIsOfAGeneration)
 	EXPECT_EQ(r.next(), 0u);
 	EXPECT_EQ(r.last(), 0u);
 	EXPECT_EQ(r.generation(), kGen + 1);
+}
+
+/* Others came in between, under the same address. */
+TEST_F(ReceivedTest, AGenerationIsTakenUpAgain)
+{
+	auto next_of = [this](uint32_t gen) {
+		begin();
+		meet(gen);
+		return r.next();
+	};
+
+	meet();
+	r.add(8, false);
+	for (uint32_t i = 1; i < rds::kGenerations; i++) {
+		EXPECT_EQ(next_of(kGen + i), 0u) << i;
+		r.add(i, false);
+	}
+	EXPECT_EQ(next_of(kGen), 9u) << "the oldest of all";
+	EXPECT_EQ(r.last(), 8u);
+	EXPECT_EQ(next_of(0), 0u);
+	r.add(5, false);
+	EXPECT_EQ(next_of(0), 6u) << "the same count goes on";
+	EXPECT_EQ(next_of(kGen + 1), 0u) << "four are remembered";
+	EXPECT_EQ(next_of(kGen), 9u) << "nothing came of the others";
+	EXPECT_EQ(next_of(0), 0u) << "without a generation each count is new";
+	for (uint32_t i = 2; i < rds::kGenerations; i++)
+		EXPECT_EQ(next_of(kGen + i), i + 1) << i;
+	EXPECT_EQ(next_of(kGen), 9u);
+}
+
+/* Then it is forgotten, as it was when there was no other. */
+TEST_F(ReceivedTest, NoMemoryForAGeneration)
+{
+	meet();
+	r.add(8, false);
+	begin();
+	sim::options().fail_per_1000 = 1000;
+	meet(kGen + 1);
+	sim::options().fail_per_1000 = 0;
+	r.add(3, false);
+	begin();
+	meet(kGen);
+	EXPECT_EQ(r.next(), 0u);
+	begin();
+	meet(kGen + 1);
+	EXPECT_EQ(r.next(), 4u);
 }
 
 TEST_F(ReceivedTest, WithoutGenerationOnlyThisConnectionIsTold)

@@ -7,6 +7,10 @@
  * acknowledged: with a peer that has no generation only what came on this connection, for such a
  * peer, restarted, would take the rest for news of what it sends.
  *
+ * Generations.  Any host that has the peer's address may come in between, with another generation
+ * or none.  The counts of the last kGenerations are kept, so that what the peer sends again when it
+ * is back is known.  Who has none counts anew each time: that is what mainline's do.
+ *
  * The peer, as the first frame of a connection says it:
  *
  *	any --begin()--> kUnknown, or kPlain on a transport without acks
@@ -46,6 +50,11 @@ enum class Tell : uint8_t {
 class Received final
 {
 public:
+	Received() = default;
+	Received(const Received &) = delete;
+	Received &operator=(const Received &) = delete;
+	~Received();
+
 	/* Before a connection begins: what was said and heard on the last one is void.  @acks: its
 	 * peer may be one that acknowledges. */
 	void begin(bool acks);
@@ -173,6 +182,17 @@ private:
 		return armed ? Tell::kLater : Tell::kSoon;
 	}
 
+	/* How far generations were counted that were met before; the one met last comes first,
+	 * and those that are free come last. */
+	struct Past {
+		struct {
+			uint64_t next;
+			uint32_t gen; /* 0: none */
+		} of[kGenerations - 1] = {};
+	};
+
+	uint64_t change_generation(uint32_t gen) RDS_REQUIRES(kReceiver);
+
 	Atomic<uint64_t> next_;
 	Atomic<uint64_t> known_; /* may be acknowledged; receiving */
 	Atomic<uint64_t> acked_; /* ... and was; token holder */
@@ -181,6 +201,8 @@ private:
 	Atomic<uint32_t> gen_;
 	Atomic<bool> due_;   /* the next header is to carry an ack, at once */
 	Atomic<bool> armed_; /* the timer is */
+	/* Made when there is one to remember: most peers are never another. */
+	Past *past_ RDS_GUARDED_BY(kReceiver) = nullptr;
 };
 
 } // namespace rds
