@@ -359,17 +359,17 @@ int rds_payload_to_user(const struct rds_payload *p, uint32_t off, uint32_t n, s
 	}
 }
 
-void rds_payload_to_mem(const struct rds_payload *p, uint32_t off, uint32_t n, void *to)
+int rds_payload_to_mem(const struct rds_payload *p, uint32_t off, uint32_t n, void *to)
 {
 	switch (p->kind) {
 	case RDS_PAYLOAD_FLAT:
 		memcpy(to, rds_payload_data(p) + off, n);
-		break;
+		return 0;
 	case RDS_PAYLOAD_SKBS:
-		rds_skb_to_mem(p, off, n, to);
-		break;
+		return rds_skb_to_mem(p, off, n, to);
 	default:
 		bvecs_to_mem(p->bv, off, n, to);
+		return 0;
 	}
 }
 
@@ -395,7 +395,7 @@ void rds_payload_destroy(struct rds_payload *p)
 	}
 }
 
-void rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n)
+int rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n)
 {
-	skb_copy_bits((const struct sk_buff *)src, off, to, n);
+	return skb_copy_bits((const struct sk_buff *)src, off, to, n);
 }

@@ -6,10 +6,18 @@
  * the whole buffer: to hold down what a message pins, a small piece of a buffer is copied instead,
  * into a buffer of our own at the end of the list, which is filled to its end.  However a peer cuts
  * its bytes up, they cost about twice their number at most.
+ *
+ * Several messages may share a buffer, and it stays until the last of them is read.  Nobody knows
+ * which that will be, so each that keeps the buffer pays for all of it.  Only a piece of half the
+ * buffer or more may keep it: at most two do, and what is paid is never less than what is pinned,
+ * nor more than twice that.
  */
 #include "payload_skb.h"
 
 #include <linux/slab.h>
+
+/* The most that a buffer of our own holds: more needs pages in a row that a softirq seldom gets. */
+#define MOST_OWN SKB_WITH_OVERHEAD(32768)
 
 /* The part of a buffer that belongs to the message, in the buffer's private room. */
 struct piece {
@@ -23,10 +31,17 @@ static struct piece *piece_of(const struct sk_buff *skb)
 	return (struct piece *)skb->cb;
 }
 
-/* A piece is kept when it is big, or half of what is kept with it. */
+/* The memory that stays as long as a clone of @skb does. */
+static u32 kept_by_clone(const struct sk_buff *skb)
+{
+	return skb->truesize + sizeof(struct sk_buff);
+}
+
+/* A piece is kept when it is half of what is kept with it, or big and half of the buffer's bytes.
+ */
 static bool worth_a_clone(const struct sk_buff *skb, u32 n)
 {
-	return n >= 16384 || n >= (skb->truesize + sizeof(struct sk_buff)) / 2;
+	return n >= (n >= 16384 ? skb->len : kept_by_clone(skb)) / 2;
 }
 
 bool rds_skb_worth_keeping(const struct rds_src *src, u32 len)
@@ -53,8 +68,7 @@ static int append_clone(struct rds_payload *p, struct sk_buff *skb, u32 off, u32
 
 	if (!clone)
 		return -ENOMEM;
-	/* Of what the buffer costs, as much as we have of its bytes. */
-	p->truesize += mult_frac(skb->truesize, n, skb->len) + sizeof(struct sk_buff);
+	p->truesize += kept_by_clone(skb);
 	add(p, clone, off, n, false);
 	return 0;
 }
@@ -65,29 +79,66 @@ static void put_behind(struct sk_buff *own, u32 n)
 	piece_of(own)->len += n;
 }
 
-/* Copies into the last buffer as far as that is ours and has room, and the rest into a new one. */
+/* Copies into a new buffer at the end of the list. */
+static int append_own(struct rds_payload *p, const struct sk_buff *skb, u32 off, u32 n, gfp_t gfp)
+{
+	struct sk_buff *own = alloc_skb(max_t(u32, n, 2048), gfp | __GFP_NOWARN);
+
+	if (!own)
+		return -ENOMEM;
+	if (skb_copy_bits(skb, off, own->data, n)) {
+		kfree_skb(own);
+		return -EFAULT;
+	}
+	p->truesize += own->truesize;
+	add(p, own, 0, 0, true);
+	put_behind(own, n);
+	return 0;
+}
+
+static void free_list(struct sk_buff *skb)
+{
+	while (skb) {
+		struct sk_buff *next = skb->next;
+
+		skb->next = NULL;
+		consume_skb(skb);
+		skb = next;
+	}
+}
+
+/* As it was when @last was the last of the list, and @truesize what all cost. */
+static void cut_behind(struct rds_payload *p, struct sk_buff *last, u32 truesize)
+{
+	free_list(last ? last->next : p->head);
+	if (last)
+		last->next = NULL;
+	else
+		p->head = NULL;
+	p->tail = last;
+	p->truesize = truesize;
+}
+
+/* Copies into the last buffer as far as that is ours and has room, and the rest into new ones. */
 static int append_copy(struct rds_payload *p, const struct sk_buff *skb, u32 off, u32 n, gfp_t gfp)
 {
-	struct sk_buff *last = p->tail, *next = NULL;
+	struct sk_buff *last = p->tail;
 	u32 room = last && piece_of(last)->own ? min_t(u32, n, skb_tailroom(last)) : 0;
+	u32 at, part, truesize = p->truesize;
+	int err;
 
-	if (room < n) {
-		next = alloc_skb(max_t(u32, n - room, 2048), gfp | __GFP_NOWARN);
-		if (!next)
-			return -ENOMEM;
-	}
-	if ((room && skb_copy_bits(skb, off, skb_tail_pointer(last), room)) ||
-	    (next && skb_copy_bits(skb, off + room, next->data, n - room))) {
-		kfree_skb(next);
+	if (room && skb_copy_bits(skb, off, skb_tail_pointer(last), room))
 		return -EFAULT;
+	for (at = room; at < n; at += part) {
+		part = min_t(u32, n - at, MOST_OWN);
+		err = append_own(p, skb, off + at, part, gfp);
+		if (err) {
+			cut_behind(p, last, truesize);
+			return err;
+		}
 	}
 	if (room)
 		put_behind(last, room);
-	if (next) {
-		p->truesize += next->truesize;
-		add(p, next, 0, 0, true);
-		put_behind(next, n - room);
-	}
 	return 0;
 }
 
@@ -122,7 +173,7 @@ int rds_skb_to_iter(const struct rds_payload *p, u32 off, u32 n, struct iov_iter
 	return 0;
 }
 
-void rds_skb_to_mem(const struct rds_payload *p, u32 off, u32 n, void *to)
+int rds_skb_to_mem(const struct rds_payload *p, u32 off, u32 n, void *to)
 {
 	struct sk_buff *skb;
 
@@ -135,23 +186,17 @@ void rds_skb_to_mem(const struct rds_payload *p, u32 off, u32 n, void *to)
 			continue;
 		}
 		part = min(n, pc->len - off);
-		skb_copy_bits(skb, pc->off + off, to, part);
+		if (skb_copy_bits(skb, pc->off + off, to, part))
+			return -EFAULT;
 		to += part;
 		n -= part;
 		off = 0;
 	}
+	return 0;
 }
 
 void rds_skb_free(struct rds_payload *p)
 {
-	struct sk_buff *skb = p->head;
-
-	while (skb) {
-		struct sk_buff *next = skb->next;
-
-		skb->next = NULL;
-		consume_skb(skb);
-		skb = next;
-	}
+	free_list(p->head);
 	p->head = p->tail = NULL;
 }

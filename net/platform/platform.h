@@ -110,14 +110,16 @@ int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off,
 		       enum rds_ctx ctx);
 /* Copies @n bytes at @off to a system call: 0 or -EFAULT.  Process. */
 int rds_payload_to_user(const struct rds_payload *p, uint32_t off, uint32_t n, struct rds_uio *to);
-/* Copies @n bytes at @off to memory (congestion maps).  Any context. */
-void rds_payload_to_mem(const struct rds_payload *p, uint32_t off, uint32_t n, void *to);
+/* Copies @n bytes at @off to memory (congestion maps): 0, or -EFAULT when they cannot be read.  Any
+ * context. */
+int rds_payload_to_mem(const struct rds_payload *p, uint32_t off, uint32_t n, void *to);
 /* Bytes of memory beyond rds_payload_footprint() that this payload holds.  Any context. */
 uint32_t rds_payload_truesize(const struct rds_payload *p);
 /* Releases what _init, _pin_user and _append got.  Any context. */
 void rds_payload_destroy(struct rds_payload *p);
-/* Copies @n bytes at @off of received data (headers).  Any context. */
-void rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n);
+/* Copies @n bytes at @off of received data (headers): 0, or -EFAULT when they cannot be read.  Any
+ * context. */
+int rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n);
 
 /* ---- a program's memory, for RDMA ---- */
 /* Pins the pages of @n pieces of the caller's memory, none of them empty; @write: they will be

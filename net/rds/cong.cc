@@ -203,9 +203,11 @@ Status CongTable::received(Net &net, CongMap &map, Message &m)
 
 	if (!words)
 		return Status::fail(err::kEnomem);
-	rds_payload_to_mem(m.payload(), 0, kCongMapBytes, words);
 
-	Status st = map.replace(words);
+	Status st(rds_payload_to_mem(m.payload(), 0, kCongMapBytes, words));
+
+	if (st.ok())
+		st = map.replace(words);
 
 	if (st.ok()) {
 		uint64_t mask = 0;

@@ -294,8 +294,16 @@ int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
 	wire::Fields f = wire::decode(m->hdr);
 
 	if (f.flags == wire::kCongBitmap && f.len == kCongMapBytes) {
-		if (!CongTable::received(p.conn.net, *p.conn.fcong, *m).ok())
+		Status st = CongTable::received(p.conn.net, *p.conn.fcong, *m);
+
+		if (st.is(err::kEnomem))
 			return -err::kEagain;
+		if (!st.ok()) {
+			/* It lies where this host cannot look at it, and the next may be no better.
+			 */
+			note_drop(p, f, RDS_S_recv_drop_bad_cong);
+			p.drop(RDS_DROP_PROTOCOL);
+		}
 		message_put(m);
 		return 0;
 	}

@@ -4,7 +4,7 @@
 
 #include "kunit_rds.h"
 
-#define BIG 16384U /* bytes that are kept wherever they lie */
+#define BIG 16384U /* from here on half of the buffer's bytes is enough */
 
 /* Buffers lend their bytes: nobody reads what is in them here, but copies are compared. */
 static struct sk_buff *some_skb(struct kunit *test, const u8 *bytes, u32 n)
@@ -39,7 +39,8 @@ static void append(struct kunit *test, struct rds_payload *p, struct sk_buff *sk
 	rds_test_no_reclaim(false);
 }
 
-/* Is a piece of @n bytes of @skb kept, and not copied?  It costs its part of the buffer then. */
+/* Is a piece of @n bytes of @skb kept, and not copied?  It costs all of the buffer then: the others
+ * that have it may be read sooner. */
 static bool is_kept(struct kunit *test, struct sk_buff *skb, u32 n)
 {
 	struct rds_payload *p = taker(test, 1 << 20);
@@ -49,8 +50,7 @@ static bool is_kept(struct kunit *test, struct sk_buff *skb, u32 n)
 	append(test, p, skb, 0, n);
 	kept = atomic_read(&skb_shinfo(skb)->dataref) != refs;
 	KUNIT_EXPECT_EQ(test, rds_payload_truesize(p),
-			kept ? mult_frac(skb->truesize, n, skb->len) + (u32)sizeof(*skb)
-			     : p->tail->truesize);
+			kept ? skb->truesize + (u32)sizeof(*skb) : p->tail->truesize);
 	rds_payload_destroy(p);
 	KUNIT_EXPECT_EQ(test, atomic_read(&skb_shinfo(skb)->dataref), refs);
 	return kept;
@@ -68,15 +68,53 @@ static void half_of_the_buffer_is_kept(struct kunit *test)
 	kfree_skb(skb);
 }
 
-static void many_bytes_are_kept(struct kunit *test)
+static void half_of_many_bytes_is_kept(struct kunit *test)
 {
 	u8 *bytes = rds_test_bytes(test, 40000);
 	struct sk_buff *skb = some_skb(test, bytes, 40000);
 
-	KUNIT_ASSERT_GT(test, half_of(skb), BIG);
+	KUNIT_ASSERT_GT(test, half_of(skb), 20000);
+	KUNIT_EXPECT_FALSE(test, is_kept(test, skb, BIG));
+	KUNIT_EXPECT_FALSE(test, is_kept(test, skb, 19999));
+	KUNIT_EXPECT_TRUE(test, is_kept(test, skb, 20000));
+	skb_trim(skb, 2 * BIG);
 	KUNIT_EXPECT_FALSE(test, is_kept(test, skb, BIG - 1));
 	KUNIT_EXPECT_TRUE(test, is_kept(test, skb, BIG));
 	kfree_skb(skb);
+}
+
+/* 16 KiB of 64 KiB pay for what they pin, and that is not the 64 KiB. */
+static void a_quarter_of_a_buffer_pins_none_of_it(struct kunit *test)
+{
+	u8 *bytes = rds_test_bytes(test, 65536);
+	struct sk_buff *skb = some_skb(test, bytes, 65536);
+	struct rds_payload *p = taker(test, 65536);
+	int i, refs = atomic_read(&skb_shinfo(skb)->dataref);
+
+	KUNIT_EXPECT_FALSE(test, is_kept(test, skb, BIG));
+	for (i = 0; i < 4; i++)
+		append(test, p, skb, i * BIG, BIG);
+	KUNIT_EXPECT_EQ(test, atomic_read(&skb_shinfo(skb)->dataref), refs);
+	kfree_skb(skb);
+	KUNIT_EXPECT_TRUE(test, rds_test_same(test, p, bytes, 0, 65536));
+	KUNIT_EXPECT_GE(test, rds_payload_truesize(p), 65536);
+	KUNIT_EXPECT_LE(test, rds_payload_truesize(p), 2 * 65536 + 8192);
+	rds_payload_destroy(p);
+}
+
+/* No copy needs more than eight pages in a row. */
+static void big_copies_lie_in_pieces(struct kunit *test)
+{
+	u8 *bytes = rds_test_bytes(test, 200000);
+	struct sk_buff *skb = some_skb(test, bytes, 200000), *own;
+	struct rds_payload *p = taker(test, 90000);
+
+	append(test, p, skb, 0, 90000);
+	for (own = p->head; own; own = own->next)
+		KUNIT_EXPECT_LE(test, skb_end_offset(own), 32768);
+	kfree_skb(skb);
+	KUNIT_EXPECT_TRUE(test, rds_test_same(test, p, bytes, 0, 90000));
+	rds_payload_destroy(p);
 }
 
 /* The kind of a payload of @len bytes of which @soon are there in @skb. */
@@ -214,7 +252,9 @@ static void bytes_that_are_not_there(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {KUNIT_CASE(half_of_the_buffer_is_kept),
-				    KUNIT_CASE(many_bytes_are_kept),
+				    KUNIT_CASE(half_of_many_bytes_is_kept),
+				    KUNIT_CASE(a_quarter_of_a_buffer_pins_none_of_it),
+				    KUNIT_CASE(big_copies_lie_in_pieces),
 				    KUNIT_CASE(where_a_payload_will_lie),
 				    KUNIT_CASE(copies_fill_their_buffers),
 				    KUNIT_CASE(pages_are_filled),

@@ -295,7 +295,7 @@ int rds_payload_init(struct rds_payload *p, uint32_t len, const struct rds_src *
 	(void)src;
 	p->len = len;
 	p->have = 0;
-	p->pinned = 0;
+	p->pinned = p->unreadable = 0;
 	p->bytes = p->small;
 	p->room = len <= host::kInlineBytes ? len : 0;
 	if (len <= host::kInlineBytes)
@@ -354,7 +354,9 @@ int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off,
 		rds_bug("payload overrun");
 	if (make_room(p, p->have + n, ctx))
 		return -12;
-	rds_src_copy(src, off, p->bytes + p->have, n);
+	/* As the kernel's, which keeps the buffer and looks later. */
+	if (rds_src_copy(src, off, p->bytes + p->have, n))
+		p->unreadable = 1;
 	p->have += n;
 	return 0;
 }
@@ -370,11 +372,14 @@ int rds_payload_to_user(const struct rds_payload *p, uint32_t off, uint32_t n, s
 	return 0;
 }
 
-void rds_payload_to_mem(const struct rds_payload *p, uint32_t off, uint32_t n, void *to)
+int rds_payload_to_mem(const struct rds_payload *p, uint32_t off, uint32_t n, void *to)
 {
 	if (n > p->have || off > p->have - n)
 		rds_bug("payload read beyond what is there");
+	if (p->unreadable)
+		return -14;
 	memcpy(to, p->bytes + off, n);
+	return 0;
 }
 
 uint32_t rds_payload_truesize(const struct rds_payload *p)
@@ -390,11 +395,14 @@ void rds_payload_destroy(struct rds_payload *p)
 	p->bytes = nullptr;
 }
 
-void rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n)
+int rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n)
 {
 	if (n > src->len || off > src->len - n)
 		rds_bug("source read beyond its end");
+	if (src->unreadable)
+		return -14;
 	memcpy(to, src->data + off, n);
+	return 0;
 }
 
 /* ---- sockets ---- */

@@ -48,6 +48,7 @@ struct rds_uio {
 struct rds_src {
 	const unsigned char *data = nullptr;
 	size_t len = 0;
+	bool unreadable = false; /* a payload that it is appended to keeps it, and cannot be read */
 };
 
 /* Up to kInlineBytes lie behind the structure, more in an allocation of their own, so that both
@@ -58,6 +59,7 @@ struct rds_payload {
 	uint32_t room; /* bytes at @bytes, when they are not @small */
 	unsigned char *bytes;
 	uint8_t pinned;
+	uint8_t unreadable;
 	alignas(8) unsigned char small[];
 };
 

@@ -42,11 +42,20 @@ bool refuse(int &left)
 
 extern "C" {
 
-void rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n)
+int rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n)
 {
-	memcpy(to, src->bytes.substr(off, n).data(), n);
 	if (off + n > src->bytes.size())
 		abort();
+	if (fake_path->copy_error)
+		return fake_path->copy_error;
+	memcpy(to, src->bytes.data() + off, n);
+	return 0;
+}
+
+/* fake_ib.cc has its own. */
+__attribute__((weak)) void rds_path_drop(struct rds_path *path, enum rds_drop_reason)
+{
+	path->drops++;
 }
 
 int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off, uint32_t n,

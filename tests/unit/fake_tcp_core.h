@@ -45,6 +45,8 @@ struct rds_path {
 	bool begun_with_src = false;
 	uint32_t begun_with = 0; /* payload bytes at hand */
 	int append_error = 0;	 /* of every append, when not 0 */
+	int copy_error = 0;	 /* the same of headers */
+	int drops = 0;
 
 	/* Refusals to come, counted down; headers with this source port are to be skipped, or are
 	 * not RDS at all. */

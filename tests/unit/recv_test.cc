@@ -262,6 +262,25 @@ TEST_F(Recv, SkipsCongestionUpdatesOfAWrongLength)
 	EXPECT_EQ(net->stat(RDS_S_recv_drop_bad_cong), 2u);
 }
 
+/* Its words would be whatever lay in our memory: ports that are not full. */
+TEST_F(Recv, AMapThatCannotBeReadEndsTheConnection)
+{
+	host::Bytes all(rds::kCongMapBytes, 0xff);
+	Header h = header(rds::kCongMapBytes, 0, 0, rds::wire::kCongBitmap);
+	struct rds_src src = {.data = all.data(), .len = all.size(), .unreadable = true};
+	struct rds_msg *m = nullptr;
+
+	ASSERT_EQ(rds_recv_begin(path(), h.sequence, &src, rds::kCongMapBytes, RDS_ATOMIC, &m), 0);
+	ASSERT_EQ(rds_payload_append(rds_msg_payload(m), &src, 0, rds::kCongMapBytes, RDS_ATOMIC),
+		  0);
+	EXPECT_EQ(rds_recv_incoming(path(), m), 0);
+	EXPECT_EQ(net->stat(RDS_S_recv_drop_bad_cong), 1u);
+	EXPECT_EQ(net->stat(RDS_S_cong_update_received), 0u);
+	EXPECT_FALSE(path()->conn.fcong->test(5000));
+	sim::run_ready();
+	EXPECT_EQ(path()->last_reason.load(), static_cast<uint32_t>(RDS_DROP_PROTOCOL));
+}
+
 TEST_F(Recv, CountsUnknownFlagsAndTakesTheMessage)
 {
 	EXPECT_EQ(arrive(path(), 1, 5000, 4000, pattern(5), 0xc0), 0);

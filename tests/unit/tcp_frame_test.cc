@@ -209,6 +209,27 @@ TEST_F(TcpFrame, payload__that_cannot_be_read_ends_the_stream)
 	EXPECT_EQ(rds_tcp_frame_feed(&frame, &src, 0, 58, RDS_ATOMIC, &used), -EPROTO);
 	EXPECT_EQ(rds_tcp_frame_feed(&frame, &src, used, 58 - used, RDS_ATOMIC, &used), -EPROTO);
 	EXPECT_TRUE(path.taken.empty());
+	EXPECT_EQ(path.drops, 1);
+}
+
+/* It is not the header that lay there before. */
+TEST_F(TcpFrame, header__that_cannot_be_read_ends_the_stream)
+{
+	uint32_t used;
+
+	add(0, 2);
+	feed_piece(stream);
+	ASSERT_EQ(path.headers.size(), 1u);
+
+	struct rds_src src = {stream};
+
+	path.copy_error = -EFAULT;
+	EXPECT_EQ(rds_tcp_frame_feed(&frame, &src, 0, 48, RDS_ATOMIC, &used), -EPROTO);
+	EXPECT_EQ(used, 0u);
+	path.copy_error = 0;
+	EXPECT_EQ(rds_tcp_frame_feed(&frame, &src, 0, 48, RDS_ATOMIC, &used), -EPROTO);
+	EXPECT_EQ(path.headers.size(), 1u);
+	EXPECT_EQ(path.drops, 1);
 }
 
 TEST_F(TcpFrame, skip__every_cut)

@@ -46,13 +46,28 @@ void enter(Frame &f, enum rds_tcp_frame_state state)
 	write_once(f.state, static_cast<uint8_t>(state));
 }
 
+/* Nothing more is read of this stream. */
+int broken(Frame &f)
+{
+	enter(f, RDS_TCP_FRAME_BROKEN);
+	return -kEproto;
+}
+
+/* Its bytes are where this host cannot look at them.  The core has not seen that. */
+int unreadable(Frame &f)
+{
+	rds_path_drop(f.path, RDS_DROP_PROTOCOL);
+	return broken(f);
+}
+
 int take_header(Frame &f, Bytes &b)
 {
 	uint32_t n = b.at_most(rds::wire::kHeaderBytes - f.have);
 
 	if (!n)
 		return kStarved;
-	rds_src_copy(b.src, b.off, f.header + f.have, n);
+	if (rds_src_copy(b.src, b.off, f.header + f.have, n))
+		return unreadable(f);
 	b.take(n);
 	write_once(f.have, static_cast<uint8_t>(f.have + n));
 	if (f.have == rds::wire::kHeaderBytes)
@@ -71,8 +86,7 @@ int begin(Frame &f, Bytes &b)
 		return -kEagain;
 	if (r != 0 && r != RDS_RECV_SKIP) {
 		f.m = nullptr;
-		enter(f, RDS_TCP_FRAME_BROKEN);
-		return -kEproto;
+		return broken(f);
 	}
 	if (r)
 		f.m = nullptr;
@@ -91,10 +105,8 @@ int take_payload(Frame &f, Bytes &b)
 
 		if (r == -kEnomem)
 			return -kEagain;
-		if (r) {
-			enter(f, RDS_TCP_FRAME_BROKEN);
-			return -kEproto;
-		}
+		if (r)
+			return unreadable(f);
 		b.take(n);
 		write_once(f.left, f.left - n);
 	}
