@@ -125,6 +125,11 @@ int rds_cmsg_recv(struct sock *sk, struct msghdr *msg, const struct rds_recv_inf
  * their number, or -EFAULT.  They are taken off by the caller once nothing can fail any more. */
 int rds_cmsg_zcopy(struct sock *sk, struct msghdr *msg);
 
+/* ---- cgroup_linux.c ---- */
+/* The cgroup of @sk is so far over its limit that only a task which may sleep shall charge it, and
+ * reclaim.  Any context. */
+bool rds_sk_over_limit(const struct sock *sk);
+
 /* ---- sockopt.c, rds_info.c ---- */
 int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval,
 		   unsigned int optlen);

@@ -319,7 +319,7 @@ int rds_socket_pay(struct rds_socket *s, uint32_t bytes, enum rds_ctx ctx)
 		return err;
 	}
 	spin_lock_bh(&sk->sk_lock.slock);
-	if (!sock_owned_by_user(sk) && sk_wmem_schedule(sk, bytes)) {
+	if (!sock_owned_by_user(sk) && !rds_sk_over_limit(sk) && sk_wmem_schedule(sk, bytes)) {
 		sk_mem_charge(sk, bytes);
 		err = 0;
 	}

@@ -77,6 +77,9 @@ inline constexpr uint64_t kRetryNs = 5 * 1000 * 1000;
 
 /* Memory of a socket's messages is charged to its cgroup, and given back, in such steps, bytes. */
 inline constexpr uint32_t kPayStep = 16 * 1024;
+/* Received messages that nobody could pay for are taken up to so much, bytes of a socket: its
+ * cgroup has no more, or somebody had the socket locked at that moment. */
+inline constexpr uint32_t kMostDebt = 64 * 1024;
 
 /* Idle connections are looked for so often at least, and so soon again while one is on its way
  * out, ns; so many are handed over between two such pauses, and so many buckets of the table looked

@@ -5,7 +5,7 @@
  * The platform charges it to the socket's cgroup, as TCP's buffers are (decisions/017), in steps of
  * kPayStep: most messages find their memory paid for.  Two words, no lock: used is exact; paid is
  * at least as much but for a moment, or while the platform refuses who may not wait (a debt, which
- * the next who looks pays).
+ * the next who looks pays; a receiver takes no more than kMostDebt on it).
  */
 #ifndef RDS_MEM_ACCOUNT_H
 #define RDS_MEM_ACCOUNT_H
@@ -47,6 +47,13 @@ public:
 	RDS_INLINE bool overpaid() const
 	{
 		return paid_.load() >= used_.load() + 2 * kPayStep;
+	}
+	/* The debt, for who looks again. */
+	RDS_INLINE uint64_t unpaid() const
+	{
+		uint64_t used = used_.load_seq(), paid = paid_.load();
+
+		return used > paid ? used - paid : 0;
 	}
 	/* Pays for what @s uses and @more bytes: -ENOMEM, the cgroup has no more.  No lock held;
 	 * who may not wait gets no error and makes a debt. */

@@ -79,6 +79,7 @@ struct Sock {
 	std::atomic<uint32_t> woken = 0;   /* any of them: what sleepers watch */
 	std::atomic<uint64_t> charged = 0; /* by rds_socket_pay() */
 	std::atomic<uint32_t> charges = 0; /* calls that may not wait */
+	std::atomic<bool> poor = false;	   /* they are refused all */
 	std::atomic<bool> gone = false;
 	struct rds_rcu_head rcu;
 	/* Linux's part before the core's storage: struct rds_sock of its glue (tests/sim/glue).

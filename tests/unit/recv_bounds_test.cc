@@ -158,6 +158,39 @@ TEST_F(RecvBounds, TheSpill)
 	EXPECT_EQ(arrive(100), 0);
 }
 
+/* The socket's cgroup has no more: a little is taken on credit, the rest not before there is, or
+ * before the debt was read away.  Any other would go on to 32 times the limit, unpaid. */
+TEST_F(RecvBounds, ADebtIsBounded)
+{
+	unsigned int n = 0;
+
+	s->sock().rcvbuf = 1u << 20;
+	s->sock().poor = true;
+	while (n < 1000 && !arrive(1000))
+		n++;
+	EXPECT_LT(n, 1000u);
+	EXPECT_GT(mem(), rds::kMostDebt);
+	EXPECT_LE(mem(), 2 * rds::kMostDebt);
+	EXPECT_TRUE(congested()) << "far below its limit, but its port is full";
+	/* It has something again: what waits is taken. */
+	s->sock().poor = false;
+	s->sock().charges = 0;
+	EXPECT_EQ(arrive(1000), 0);
+	EXPECT_TRUE(s->core()->rcv_mem.covers(0));
+	ASSERT_TRUE(s->recv());
+	EXPECT_FALSE(congested());
+	s->sock().poor = true;
+	while (!arrive(1000))
+		;
+	ASSERT_TRUE(congested());
+	while (s->recv())
+		;
+	EXPECT_FALSE(congested());
+	EXPECT_EQ(arrive(1000), 0);
+	s->sock().poor = false;
+	ASSERT_TRUE(s->recv());
+}
+
 /* It was congested and its limit is raised: the next that is read finds it far from full. */
 TEST_F(RecvBounds, ALimitThatIsRaised)
 {

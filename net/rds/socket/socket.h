@@ -149,6 +149,8 @@ private:
 	void take_arrived() RDS_REQUIRES(reader, recv_lock);
 	void note_place(const rds::Message &m) RDS_REQUIRES(recv_lock);
 	bool may_spill(const rds::Message &m);
+	bool pays_debt();
+	bool has_room_for(const rds::Message &m, uint32_t limit, bool spill);
 	rds::Deliver refuse() RDS_EXCLUDES(recv_lock);
 	bool congest() RDS_REQUIRES(recv_lock);
 	bool below_low_water() const;

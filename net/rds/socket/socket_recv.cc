@@ -22,6 +22,21 @@ bool rds_socket::may_spill(const Message &m)
 	return rcv_mem.covers(m.charge);
 }
 
+/* A socket whose messages are charged to nobody would be no part of its cgroup's limit, and any
+ * host may send to it. */
+bool rds_socket::pays_debt()
+{
+	(void)rcv_mem.pay(this, 0, RDS_ATOMIC);
+	return rcv_mem.unpaid() <= rds::kMostDebt;
+}
+
+RDS_INLINE bool rds_socket::has_room_for(const Message &m, uint32_t limit, bool spill)
+{
+	if (RDS_UNLIKELY(rcv_mem.used() / rds::kHardMemFactor > limit) && !(spill && may_spill(m)))
+		return false;
+	return RDS_LIKELY(rcv_mem.unpaid() <= rds::kMostDebt) || pays_debt();
+}
+
 /* The limit may have been lowered since the last message came: that we are full has to be said. */
 Deliver rds_socket::refuse()
 {
@@ -43,7 +58,7 @@ Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool sp
 	uint32_t limit = rds_socket_rcvbuf(this);
 	bool first, congested_now = false;
 
-	if (RDS_UNLIKELY(rcv_mem.used() / rds::kHardMemFactor > limit) && !(spill && may_spill(*m)))
+	if (RDS_UNLIKELY(!has_room_for(*m, limit, spill)))
 		return refuse();
 	m->stamp_ns = rds_socket_stamp(this);
 	if (RDS_UNLIKELY(rds::trace_users.load()))
@@ -103,7 +118,8 @@ bool rds_socket::below_low_water() const
 {
 	uint32_t limit = rds_socket_rcvbuf(this) / 2;
 
-	return rcv_bytes.load_seq() < limit && rcv_mem.used_seq() / rds::kMemFactor < limit;
+	return rcv_bytes.load_seq() < limit && rcv_mem.used_seq() / rds::kMemFactor < limit &&
+	       rcv_mem.unpaid() <= rds::kMostDebt;
 }
 
 void rds_socket::maybe_uncongest()

@@ -4,7 +4,7 @@ import re
 
 from memcg import GROUP, ROOT, group, hold, sock_bytes
 from suite import test
-from traffic import A, B
+from traffic import A, B, helper, ping
 
 KERNELS = ["6.1", "6.12", "7.2"]  # the debug kernels have no memory controller
 
@@ -97,3 +97,27 @@ def at_the_cgroups_limit(t):
         t.a.dmesg_mark()
         t.note(f"exit status {rc}")
     t.a.check(f"{t.tool('rds-ping')} -c 3 {B}")
+
+
+@test(vms=2, only="ours")
+def receiving_at_the_limit(t):
+    """Sockets that nobody reads, filled by another host: their cgroup's limit holds for them too,
+    and two others go on."""
+    count, limit, over = 150, 8 << 20, 1 << 20
+    t.a.check("ip addr add 10.9.0.31/24 dev eth0")
+    t.b.check("ip addr add 10.9.0.32/24 dev eth0")
+    with group(t):
+        holder = t.a.spawn(f"{helper('rds_unpaid.py')} hold {GROUP} {A} {count}", stdin=True)
+        holder.wait_output("^ready$")
+        t.a.check(f"echo {limit} >{GROUP}/memory.max")
+        taken = int(t.b.check(f"{helper('rds_unpaid.py')} flood {B} {A} {count}", 100))
+        charged = sock_bytes(t.a)
+        t.note(f"{taken} messages of 8000 bytes taken, {charged} bytes charged")
+        assert limit // 2 <= charged <= limit + over + (256 << 10), charged
+        ping(t, t.b, "10.9.0.32", "10.9.0.31")
+        holder.write("", close=True)
+        holder.check()
+        t.a.wait_until(f"grep -qx 'sock 0' {GROUP}/memory.stat")
+    ping(t, t.b, B, A)
+    t.a.check("ip addr del 10.9.0.31/24 dev eth0")
+    t.b.check("ip addr del 10.9.0.32/24 dev eth0")
