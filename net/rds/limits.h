@@ -32,6 +32,9 @@ inline constexpr uint32_t kMemFactor = 8;
 /* Beyond this multiple the receiver stops taking at all (the path waits): reached only by a sender
  * that ignores congestion, or by very many that sent before they knew. */
 inline constexpr uint32_t kHardMemFactor = 32;
+/* A receive limit counts as no more than this, bytes: 32 times it is 2 GiB.  SO_RCVBUF may say more
+ * and getsockopt repeats it. */
+inline constexpr uint32_t kMostRcvbuf = 64u << 20;
 
 /* ... but what other hosts sent before they could know is taken up to so much, in all, bytes: what
  * TCP has under way, of one fast peer or of some slow ones. */

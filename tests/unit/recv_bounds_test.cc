@@ -158,6 +158,31 @@ TEST_F(RecvBounds, TheSpill)
 	EXPECT_EQ(arrive(100), 0);
 }
 
+/* SO_RCVBUF may say 2^30 - 1, SO_RCVBUFFORCE too; 32 times that would be no bound. */
+TEST_F(RecvBounds, AHugeBufferHasABound)
+{
+	constexpr uint64_t kBound = uint64_t{rds::kMostRcvbuf} * rds::kHardMemFactor;
+	rds::MemAccount &account = s->core()->rcv_mem;
+
+	s->sock().rcvbuf = (1u << 30) - 1;
+	account.add(1u << 30);
+	account.add((1u << 30) - 1);
+	while (!account.covers(4096))
+		ASSERT_TRUE(account.pay(s->core(), 4096, RDS_MAY_SLEEP).ok());
+	ASSERT_LT(mem(), kBound);
+	EXPECT_EQ(arrive(100), 0);
+	EXPECT_TRUE(congested()) << "at an eighth of that";
+	account.add(rds::kHardMemFactor);
+	EXPECT_EQ(arrive(100), -11);
+	account.sub(rds::kHardMemFactor);
+	account.sub(1u << 30);
+	EXPECT_EQ(arrive(100), 0);
+	account.sub((1u << 30) - 1);
+	while (s->recv())
+		;
+	EXPECT_FALSE(congested());
+}
+
 /* The socket's cgroup has no more: a little is taken on credit, the rest not before there is, or
  * before the debt was read away.  Any other would go on to 32 times the limit, unpaid. */
 TEST_F(RecvBounds, ADebtIsBounded)

@@ -117,7 +117,7 @@ struct rds_socket final : rds::Bound {
 	rds::Atomic<bool> arrived_any;	 /* arrived is not empty; written under recv_lock */
 	rds::Atomic<bool> wake_each;	 /* wake for every message; stays set */
 	rds::Atomic<bool> congested;	 /* our port's bit is set; written under recv_lock */
-	rds::Atomic<uint32_t> rcv_bytes; /* payload not read yet */
+	rds::Atomic<uint64_t> rcv_bytes; /* payload not read yet */
 	rds::MemAccount rcv_mem;	 /* memory of the same messages */
 	rds::Mutex<RDS_RANK_READER> reader;
 	rds::List<rds::Message, &rds::Message::recv_link> reading RDS_GUARDED_BY(reader);
@@ -150,6 +150,7 @@ private:
 	void note_place(const rds::Message &m) RDS_REQUIRES(recv_lock);
 	bool may_spill(const rds::Message &m);
 	bool pays_debt();
+	uint32_t recv_limit() const;
 	bool has_room_for(const rds::Message &m, uint32_t limit, bool spill);
 	rds::Deliver refuse() RDS_EXCLUDES(recv_lock);
 	bool congest() RDS_REQUIRES(recv_lock);

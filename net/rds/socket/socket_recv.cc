@@ -22,6 +22,13 @@ bool rds_socket::may_spill(const Message &m)
 	return rcv_mem.covers(m.charge);
 }
 
+RDS_INLINE uint32_t rds_socket::recv_limit() const
+{
+	uint32_t asked = rds_socket_rcvbuf(this);
+
+	return asked < rds::kMostRcvbuf ? asked : rds::kMostRcvbuf;
+}
+
 /* A socket whose messages are charged to nobody would be no part of its cgroup's limit, and any
  * host may send to it. */
 bool rds_socket::pays_debt()
@@ -55,7 +62,7 @@ Deliver rds_socket::refuse()
 
 Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool spill)
 {
-	uint32_t limit = rds_socket_rcvbuf(this);
+	uint32_t limit = recv_limit();
 	bool first, congested_now = false;
 
 	if (RDS_UNLIKELY(!has_room_for(*m, limit, spill)))
@@ -80,7 +87,7 @@ Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool sp
 		if (first)
 			arrived_any.store(true);
 
-		uint32_t bytes = rcv_bytes.fetch_add(m->len) + m->len;
+		uint64_t bytes = rcv_bytes.fetch_add(m->len) + m->len;
 		uint64_t mem = rcv_mem.add(m->charge) + m->charge;
 
 		if (RDS_UNLIKELY(bytes > limit || mem / rds::kMemFactor > limit) &&
@@ -116,7 +123,7 @@ bool rds_socket::congest()
 
 bool rds_socket::below_low_water() const
 {
-	uint32_t limit = rds_socket_rcvbuf(this) / 2;
+	uint32_t limit = recv_limit() / 2;
 
 	return rcv_bytes.load_seq() < limit && rcv_mem.used_seq() / rds::kMemFactor < limit &&
 	       rcv_mem.unpaid() <= rds::kMostDebt;

@@ -701,7 +701,7 @@ MUTANTS = [
            "return static_cast<int32_t>(a - b) < 0;", "return a < b;"),
     Mutant("wrap-clock", "the flow that was not heard for longest has the lowest time", "net/rds/socket/recv_query.cc",
            "clock_ - f->heard > clock_ - oldest->heard", "f->heard < oldest->heard"),
-    Mutant("wrap-unread", "a queue of 4 GiB is taken for an empty one", SRECV,
+    Mutant("unread-memory", "a queue of many empty messages is taken for an empty one", SRECV,
            "return rcv_bytes.load_seq() < limit && rcv_mem.used_seq() / rds::kMemFactor < limit &&",
            "return rcv_bytes.load_seq() < limit &&"),
     Mutant("wrap-ring", "the room of a ring is compared before it is subtracted", LINK,
