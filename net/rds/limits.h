@@ -125,6 +125,9 @@ inline constexpr uint32_t kPassiveRoom = 2, kKnownRoom = 4;
 /* A namespace tells the log of what its peers do wrong so often at most, ns: the log is the host's,
  * and has room for what others say. */
 inline constexpr uint64_t kLogPauseNs = 60ull * 1000 * 1000 * 1000;
+/* A connection whose peer owes the rest of a frame and brings no byte of it for so long ends, ns:
+ * whatever takes longer over TCP is an outage, after which the message is sent again. */
+inline constexpr uint64_t kStallNs = 30ull * 1000 * 1000 * 1000;
 
 /* Tombstones of a namespace (tombs.h), some 170 bytes each: more than twice as many as there can be
  * connections that leave one. */

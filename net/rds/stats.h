@@ -77,7 +77,8 @@
 	X(send_order_wait)	 /* kept back until what is on other paths was delivered */        \
 	X(conn_stranger_gone)	 /* of a peer that brought nothing for a socket: forgotten */      \
 	X(conn_evicted)		 /* one of too many that only peers want, or mute */               \
-	X(conn_tombstone)	 /* collected, and only its numbers are remembered */
+	X(conn_tombstone)	 /* collected, and only its numbers are remembered */              \
+	X(conn_stalled)		 /* the rest of a frame did not come: ended */
 
 enum rds_stat {
 #define RDS_STAT_ENUM(name) RDS_S_##name,

@@ -128,6 +128,10 @@ struct rds_transport {
 	 * Of a transport with RDS_CAP_DELIVERY_ACK whose peer's orderly end can be told from a
 	 * failure; NULL: idle connections stay.  Process, connected. */
 	int (*midway)(const void *tp);
+	/* Bytes that the peer owes of the frame under way: 0 between two, and while the core has no
+	 * room for what is here.  NULL: frames come whole.  Any context, from path_alloc to
+	 * path_free. */
+	uint32_t (*wants)(const void *tp);
 
 	/* RDS_CAP_RDMA; NULL without.
 	 *
@@ -175,6 +179,7 @@ struct rds_transport {
 	X(ADMIN, "admin")	  /* a sysctl asked for it */                                      \
 	X(IDLE, "idle")		  /* nothing went over it for idle_timeout_ms */                   \
 	X(EVICTED, "evicted")	  /* a stranger said nothing, or room was needed */                \
+	X(STALLED, "stalled")	  /* the peer owes the rest of a frame, and brings no byte */      \
 	LAST(DESTROY, "destroy")  /* its namespace or transport goes */
 
 enum rds_drop_reason {

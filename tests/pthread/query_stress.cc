@@ -55,6 +55,7 @@ const struct rds_transport none = {
 	.xmit = nullptr,
 	.recv_retry = [](void *) {},
 	.midway = nullptr,
+	.wants = nullptr,
 	.mr_get = nullptr,
 	.mr_free = nullptr,
 	.mr_sync = nullptr,

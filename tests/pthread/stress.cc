@@ -339,6 +339,7 @@ const struct rds_transport local = {
 	.xmit = nullptr,
 	.recv_retry = nullptr,
 	.midway = nullptr,
+	.wants = nullptr,
 	.mr_get = nullptr,
 	.mr_free = nullptr,
 	.mr_sync = nullptr,

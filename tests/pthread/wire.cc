@@ -461,6 +461,7 @@ const struct rds_transport ops = {
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = midway,
+	.wants = nullptr,
 	.mr_get = nullptr,
 	.mr_free = nullptr,
 	.mr_sync = nullptr,

@@ -356,6 +356,44 @@ TEST_F(ConnSweep, OthersAreLookedAtToo)
 			<< i;
 }
 
+/* A frame's rest does not come: after 30 s without a byte the connection ends.  Else it would stay
+ * as long as the peer's TCP, or whoever answers for it, says that it is there. */
+TEST_F(ConnSweep, AHalfMessageIsNotWaitedForForEver)
+{
+	used();
+	w().midway = true;
+	for (w().wants = 100; w().wants > 96; w().wants--)
+		sim::run_for(rds::kStallNs - 2000 * kMs); /* a byte in time */
+	EXPECT_EQ(w().path->state(), PathState::kUp) << "slow is no fault";
+	EXPECT_EQ(net->stat(RDS_S_conn_stalled), 0u);
+	w().wants = 7;
+	sim::run_for(rds::kStallNs - 1000 * kMs);
+	EXPECT_EQ(w().path->state(), PathState::kUp);
+	EXPECT_EQ(net->stat(RDS_S_conn_stalled), 0u);
+	sim::run_for(2000 * kMs);
+	EXPECT_EQ(net->stat(RDS_S_conn_stalled), 1u);
+	EXPECT_EQ(w().path->last_reason.load(), static_cast<uint32_t>(RDS_DROP_STALLED));
+	w().wants = 0;
+}
+
+/* Numbers that pass show that it moves, though each look finds as much missing. */
+TEST_F(ConnSweep, ASteadyStreamDoesNotStand)
+{
+	used();
+	w().midway = true;
+	w().wants = 100;
+	for (uint64_t seq = 1; seq <= 10; seq++) {
+		rds::wire::Header h;
+
+		rds::wire::encode(h, 0, 5000, 4000, 0);
+		rds::wire::put64(h.sequence, seq);
+		EXPECT_EQ(fake::arrive(w().path, h), 0);
+		sim::run_for(10000 * kMs);
+	}
+	EXPECT_EQ(net->stat(RDS_S_conn_stalled), 0u);
+	w().wants = 0;
+}
+
 /* Nor are those whose peers stopped in the midst of a message. */
 TEST_F(ConnSweep, OthersAreLookedAtBesideThoseThatStopped)
 {

@@ -78,6 +78,11 @@ int midway(const void *tp)
 	return static_cast<const Wire *>(tp)->midway;
 }
 
+uint32_t wants(const void *tp)
+{
+	return static_cast<const Wire *>(tp)->wants;
+}
+
 int initiates(const void *tp)
 {
 	return static_cast<const Wire *>(tp)->initiates;
@@ -263,6 +268,7 @@ struct rds_transport table = {
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = midway,
+	.wants = wants,
 	.mr_get = nullptr,
 	.mr_free = mr_free,
 	.mr_sync = mr_sync,

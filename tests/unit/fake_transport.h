@@ -38,6 +38,7 @@ struct Wire {
 	long no_room = -11;  /* what it says instead of "no byte" */
 	bool initiates = true;
 	bool midway = false;
+	uint32_t wants = 0;
 	bool ended = false;
 	unsigned int xmits = 0;
 	unsigned int last_batch = 0;

@@ -276,6 +276,36 @@ TEST_F(TcpFrame, left__counts_down)
 	EXPECT_EQ(rds_tcp_frame_payload_left(&frame), 0u);
 }
 
+TEST_F(TcpFrame, wants__what_the_peer_owes_and_nothing_else)
+{
+	add(10, 2);
+	EXPECT_EQ(rds_tcp_frame_wants(&frame), 0u) << "between two frames";
+	feed_piece(stream.substr(0, 1));
+	EXPECT_EQ(rds_tcp_frame_wants(&frame), 47u);
+	feed_piece(stream.substr(1, 46));
+	EXPECT_EQ(rds_tcp_frame_wants(&frame), 1u);
+	feed_piece(stream.substr(47, 1));
+	EXPECT_EQ(rds_tcp_frame_wants(&frame), 10u);
+	feed_piece(stream.substr(48, 9));
+	EXPECT_EQ(rds_tcp_frame_wants(&frame), 1u);
+	feed_piece(stream.substr(57));
+	EXPECT_EQ(rds_tcp_frame_wants(&frame), 0u);
+}
+
+/* A whole message that is not taken is our own fault. */
+TEST_F(TcpFrame, wants__nothing_for_a_full_receiver)
+{
+	uint32_t used;
+
+	add(10, 2);
+
+	struct rds_src src = {stream};
+
+	path.incoming_again = 1;
+	EXPECT_EQ(rds_tcp_frame_feed(&frame, &src, 0, 58, RDS_ATOMIC, &used), -EAGAIN);
+	EXPECT_EQ(rds_tcp_frame_wants(&frame), 0u);
+}
+
 TEST_F(TcpFrame, skip__counts_down)
 {
 	path.skip_port = 77;

@@ -127,6 +127,7 @@ struct rds_transport ops = {
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = nullptr,
+	.wants = nullptr,
 	.mr_get = nullptr,
 	.mr_free = nullptr,
 	.mr_sync = nullptr,

@@ -201,6 +201,15 @@ int rds_tcp_frame_midway(const struct rds_tcp_frame *f)
 	return rds_tcp_frame_header_left(f) != rds::wire::kHeaderBytes;
 }
 
+uint32_t rds_tcp_frame_wants(const struct rds_tcp_frame *f)
+{
+	uint8_t have = read_once(f->have);
+
+	if (read_once(f->state) == RDS_TCP_FRAME_HEADER)
+		return have ? rds::wire::kHeaderBytes - have : 0;
+	return rds_tcp_frame_payload_left(f);
+}
+
 uint32_t rds_tcp_frame_payload_left(const struct rds_tcp_frame *f)
 {
 	uint8_t state = read_once(f->state);

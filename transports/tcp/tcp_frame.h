@@ -60,6 +60,8 @@ uint32_t rds_tcp_frame_header_left(const struct rds_tcp_frame *f);
 uint32_t rds_tcp_frame_payload_left(const struct rds_tcp_frame *f);
 /* Is one under way? */
 int rds_tcp_frame_midway(const struct rds_tcp_frame *f);
+/* Bytes without which it does not go on: of its header, or of its payload. */
+uint32_t rds_tcp_frame_wants(const struct rds_tcp_frame *f);
 
 #ifdef __cplusplus
 }

@@ -72,6 +72,7 @@ struct rds_transport rds_tcp_transport = {
 	.xmit = rds_tcp_xmit,
 	.recv_retry = rds_tcp_recv_retry,
 	.midway = rds_tcp_midway,
+	.wants = rds_tcp_wants,
 	.n_stats = RDS_TCP_STAT_COUNT,
 	.stat_names = rds_tcp_stat_names,
 	.stats = rds_tcp_stats,

@@ -191,6 +191,7 @@ void *rds_tcp_path_alloc(struct rds_path *path);
 void rds_tcp_path_free(void *priv);
 int rds_tcp_initiates(const void *priv);
 int rds_tcp_midway(const void *priv);
+u32 rds_tcp_wants(const void *priv);
 int rds_tcp_ended(const void *priv);
 int rds_tcp_connect(void *priv);
 int rds_tcp_adopt(void *priv, void *handle);

@@ -153,6 +153,14 @@ int rds_tcp_midway(const void *priv)
 	return rds_tcp_frame_midway(&tp->frame);
 }
 
+/* While it is paused the peer cannot bring anything. */
+u32 rds_tcp_wants(const void *priv)
+{
+	const struct rds_tcp_path *tp = priv;
+
+	return READ_ONCE(tp->paused) ? 0 : rds_tcp_frame_wants(&tp->frame);
+}
+
 /* Worker, and connected: the socket stays. */
 int rds_tcp_ended(const void *priv)
 {

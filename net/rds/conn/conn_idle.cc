@@ -45,6 +45,20 @@ bool is_idle(Conn &c, uint64_t now)
 	return c.life.is_idle(mark, busy, limit, now);
 }
 
+/* No care is needed for a peer that has died in the midst of a frame: TCP may take its end for a
+ * pause for ever. */
+void end_stalled(Conn &c, uint64_t now)
+{
+	if (!c.trans.wants)
+		return;
+	c.for_each_path([&](Path &p) {
+		if (!p.is_stalled(now))
+			return;
+		c.net.count(RDS_S_conn_stalled);
+		p.drop(RDS_DROP_STALLED);
+	});
+}
+
 /* The care that @c needs; notes when it was used last. */
 Care care_for(Conn &c, uint64_t now)
 {
@@ -151,6 +165,8 @@ ConnTable::Step ConnTable::step()
 void ConnTable::look_at(Conn &c, uint64_t now)
 {
 	const bool in_use = c.life.is_in_use(), passive = c.passive.load();
+
+	end_stalled(c, now);
 	const Care care = in_use ? care_for(c, now) : Care::kNone;
 
 	if (care != Care::kNone)
@@ -252,6 +268,21 @@ bool rds_path::owes_ack()
 	if (received_.fall_due())
 		kick();
 	return true;
+}
+
+/* The mark says where the stream is: 21 bits of what is missing, the others of the number that
+ * comes next, so no steady stream is taken for one that stands. */
+bool rds_path::is_stalled(uint64_t now)
+{
+	const uint32_t now_ms = static_cast<uint32_t>(now / (1000 * 1000));
+	const uint32_t want = state() == rds::PathState::kUp ? conn.trans.wants(priv) : 0;
+	const uint32_t mark = want ? want | static_cast<uint32_t>(next_rx_seq()) << 21 : 0;
+
+	if (mark && mark == stall_mark)
+		return now_ms - stalled_since_ms >= rds::kStallNs / (1000 * 1000);
+	stall_mark = mark;
+	stalled_since_ms = now_ms;
+	return false;
 }
 
 /* Never up, and nothing of the peer's came: that may do so before the worker knows that the path is

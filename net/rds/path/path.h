@@ -210,6 +210,8 @@ struct rds_path final {
 
 	struct rds_conn &conn;
 	void *priv = nullptr; /* the transport's */
+	/* The sweep's: is_stalled(). */
+	uint32_t stall_mark = 0, stalled_since_ms = 0;
 
 	/* -- several paths (path_fan.cc) -- */
 	bool delivered_all_locked(uint64_t seq) RDS_REQUIRES(lock);
@@ -222,6 +224,7 @@ struct rds_path final {
 	bool owes_ack();
 	bool peer_knows_all() const;
 	bool unheard() const;
+	bool is_stalled(uint64_t now); /* a frame's rest does not come.  The sweep */
 	/* None is up, and what this end owes and is owed may be forgotten. */
 	bool has_drained(rds::Care care) const;
 	/* -- conn_strangers.cc -- */
@@ -231,8 +234,7 @@ struct rds_path final {
 	/* Down, and nobody calls but for company: the peer has been called as often as it may ask
 	 * for. */
 	bool is_resting() const;
-	/* Up, and the peer has not said one frame. */
-	bool is_mute(uint64_t now) const;
+	bool is_mute(uint64_t now) const; /* up, and the peer has not said one frame */
 	/* No peer is called that cannot tell whose numbers it has kept, and waits to be called. */
 	bool is_calling() const;
 	bool has_messages() RDS_EXCLUDES(lock);
@@ -417,12 +419,10 @@ private:
 	RDS_PATH_TIMERS(RDS_X)
 #undef RDS_X
 	bool passive_open_ = false; /* the peer opened this one; worker, before it is open_ */
-	/* Up, and not open_ before there is memory for it. */
-	bool hello_due_ RDS_GUARDED_BY(rds::kWorker) = false;
-	bool reports_ RDS_GUARDED_BY(rds::kWorker) = false; /* counted in fcong's reporters */
-	bool asking_ RDS_GUARDED_BY(rds::kWorker) = false;  /* another one waits for the answer */
-	/* When it answered last; 0: never. */
-	uint64_t answered_ns_ RDS_GUARDED_BY(rds::kWorker) = 0;
+	bool hello_due_ RDS_GUARDED_BY(rds::kWorker) = false; /* up, not open_: no memory for it */
+	bool reports_ RDS_GUARDED_BY(rds::kWorker) = false;   /* counted in fcong's reporters */
+	bool asking_ RDS_GUARDED_BY(rds::kWorker) = false;    /* another one waits for the answer */
+	uint64_t answered_ns_ RDS_GUARDED_BY(rds::kWorker) = 0; /* when last; 0: never */
 
 	rds::Received received_;
 

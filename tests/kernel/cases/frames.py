@@ -158,6 +158,30 @@ def bytes_cost_what_they_are(t):
     sink.check()
 
 
+@test(vms=2, modules=("none", "ours"), only="ours")
+def half_a_message_ends(t):
+    """A peer that announces a message and brings no byte of it is hung up on after half a minute,
+    though its TCP answers."""
+    timeout = "/proc/sys/net/rds/idle_timeout_ms"
+    sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
+    sink.wait_output("^ready$")
+    kept = t.b.check(f"cat {timeout}").strip()
+    t.b.check(f"echo 4000 >{timeout}")  # so that it is looked at each second
+    with many_peers(t):
+        before = counters(t, t.b)["conn_stalled"]
+        peers = announcing(t, 1, BOUND, "pass")
+        peers.wait_output("^announced$")
+        left_to_come(t, MEBIBYTE, 1)
+        t.b.wait_until(f"test $({t.tool('rds-info')} -c | awk '/conn_stalled/ {{ print $2 }}') "
+                       f"-gt {before}", 60)
+        left_to_come(t, MEBIBYTE, 0)
+        peers.write("", close=True)
+        peers.check()
+    t.b.check(f"echo {kept} >{timeout}")
+    sink.write("", close=True)
+    sink.check()
+
+
 def calls_back(t, is_ours):
     """The peer has the larger address: it knocks, is called back, and pings over that."""
     said = t.b.check(f"{t.prog('rds_peer')} --listen {B} --knock {A} --frame map_zero"

@@ -20,7 +20,7 @@ constexpr const char *kNames[] = {"down", "connecting", "disconnecting", "up", "
 constexpr const char *kWhy[] = {
 	"-",	    "peer closed", "error",	  "connect failed", "knocked",
 	"replaced", "protocol",	   "send failed", "paths changed",  "admin",
-	"idle",	    "evicted",	   "destroy"};
+	"idle",	    "evicted",	   "stalled",	  "destroy"};
 
 /* Calls in a row that led to nothing, within a second or so. */
 struct Calls {

@@ -242,6 +242,7 @@ struct rds_transport table = {
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = nullptr,
+	.wants = nullptr,
 	.mr_get = mr_get,
 	.mr_free = mr_free,
 	.mr_sync = mr_sync,

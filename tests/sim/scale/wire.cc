@@ -65,6 +65,11 @@ int midway(const void *tp)
 	return rds_tcp_frame_midway(&static_cast<const Wire *>(tp)->frame);
 }
 
+uint32_t wants(const void *tp)
+{
+	return rds_tcp_frame_wants(&static_cast<const Wire *>(tp)->frame);
+}
+
 int initiates(const void *tp)
 {
 	auto *w = static_cast<const Wire *>(tp);
@@ -189,6 +194,7 @@ struct rds_transport table = {
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = midway,
+	.wants = wants,
 	.mr_get = nullptr,
 	.mr_free = nullptr,
 	.mr_sync = nullptr,
