@@ -97,11 +97,20 @@ int check_header(Path &p, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 	return 0;
 }
 
-Socket *find_receiver(const Path &p, const wire::Fields &f) RDS_READS(kRcu)
+/*
+ * The socket that is bound to the destination, or nullptr, and it was counted.  A message from port
+ * 0 is a pong: a program that answers whatever comes would ping by its answer, the pong would be
+ * answered, and so on for ever.  It goes to a socket that has pinged itself and to no other.
+ */
+Socket *find_receiver(Path &p, const wire::Fields &f) RDS_READS(kRcu)
 {
 	Net &net = p.conn.net;
+	Socket *s = net.bind.find(p.conn.laddr, p.conn.scope, f.dport, net.seed);
 
-	return net.bind.find(p.conn.laddr, p.conn.scope, f.dport, net.seed);
+	if (RDS_LIKELY(s && (f.sport != kPingPort || s->pinged.load())))
+		return s;
+	note_drop(p, f, s ? RDS_S_recv_drop_bad_port : RDS_S_recv_drop_no_sock);
+	return nullptr;
 }
 
 /*
@@ -114,7 +123,6 @@ bool has_receiver(Path &p, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 
 	if (find_receiver(p, f))
 		return true;
-	note_drop(p, f, RDS_S_recv_drop_no_sock);
 	p.received(f);
 	return false;
 }
@@ -147,7 +155,6 @@ int deliver(Path &p, Message *m, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 
 	if (!s) {
 		p.arriving.store(0);
-		note_drop(p, f, RDS_S_recv_drop_no_sock);
 		message_put(m);
 		return 0;
 	}

@@ -242,6 +242,9 @@ TEST_F(Recv, BoundsTheAnswersThatWait)
 
 TEST_F(Recv, GivesPongsToTheSocketThatPinged)
 {
+	ASSERT_EQ(s->send(endpoint(remote, 0), {}), 0);
+	(void)sent();
+	wire().sent.clear();
 	EXPECT_EQ(arrive(path(), 1, 0, 4000, {}), 0);
 
 	auto m = s->recv();
@@ -253,6 +256,24 @@ TEST_F(Recv, GivesPongsToTheSocketThatPinged)
 	EXPECT_EQ(arrive(path(), 3, 0, 0, {}), RDS_RECV_SKIP);
 	EXPECT_EQ(net->stat(RDS_S_recv_drop_bad_port), 1u);
 	EXPECT_TRUE(sent().empty());
+}
+
+/* A program that answers its senders would answer to port 0, which is a ping, and so for ever. */
+TEST_F(Recv, APongForNobodyIsDropped)
+{
+	struct rds_msg *m = nullptr;
+
+	EXPECT_EQ(arrive(path(), 1, 0, 4000, pattern(10)), 0);
+	EXPECT_FALSE(s->recv());
+	EXPECT_EQ(net->stat(RDS_S_recv_drop_bad_port), 1u);
+	/* Nor is one collected of which only the header has come. */
+	EXPECT_EQ(rds_recv_begin(path(), header(1000, 0, 4000, 0).sequence, nullptr, 0, RDS_ATOMIC,
+				 &m),
+		  RDS_RECV_SKIP);
+	EXPECT_EQ(net->stat(RDS_S_recv_drop_bad_port), 2u);
+	EXPECT_EQ(net->stat(RDS_S_recv_drop_no_sock), 0u);
+	EXPECT_EQ(net->stat(RDS_S_recv_ping), 0u);
+	EXPECT_EQ(path()->next_rx_seq(), 2u) << "its number was taken";
 }
 
 TEST_F(Recv, SkipsCongestionUpdatesOfAWrongLength)

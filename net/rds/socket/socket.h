@@ -92,6 +92,7 @@ struct rds_socket final : rds::Bound {
 	rds::Atomic<bool> dead; /* released */
 	rds::Atomic<bool> recverr;
 	rds::Atomic<bool> tracing;
+	rds::Atomic<bool> pinged; /* it has sent to port 0; stays set */
 
 	rds::Mutex<RDS_RANK_BIND> bind_lock; /* bind, set_transport, set_tos */
 	/* Pinned; set under bind_lock, and constant once we are bound, or it was asked for. */

@@ -200,6 +200,8 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 
 	if (RDS_UNLIKELY(!paid.ok()))
 		return paid;
+	if (RDS_UNLIKELY(to.port == rds::kPingPort))
+		pinged.store(true); /* before the pong can come */
 	for (;;) {
 		Status st = try_send(to, m, more);
 
