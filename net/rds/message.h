@@ -98,7 +98,9 @@ struct alignas(8) rds_msg final {
 	uint32_t charge;    /* bytes of memory it holds, for both queues' limits */
 	uint16_t flags = 0; /* MsgFlag */
 	uint8_t tos = 0;
-	bool fresh = false;   /* made by rds_recv_begin(), not looked at yet: the receiver's */
+	/* The receiver's: made by rds_recv_begin(), not looked at yet; its peer numbers its flows.
+	 */
+	bool fresh : 1 = false, numbered : 1 = false;
 	uint64_t end_off = 0; /* byte of the transport's stream behind it, once all is accepted */
 	/* Sender; nullptr for the kernel's own and for cancelled ones.  Guarded by the path's lock
 	 * while queued; valid inside an RCU section, see path.h "Completion". */

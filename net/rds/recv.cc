@@ -283,9 +283,12 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 		p.conn.net.count(RDS_S_recv_no_memory);
 		return -err::kEnomem;
 	}
+	const bool numbered = RDS_UNLIKELY(h.ext[0]) && p.conn.orders.load();
+
 	made->hdr = h;
 	made->fresh = true;
-	p.arriving.store(f.flags == wire::kCongBitmap ? 0 : arriving_word(h, f));
+	made->numbered = numbered;
+	p.arriving.store(f.flags == wire::kCongBitmap ? 0 : arriving_word(h, f, numbered));
 	if (RDS_UNLIKELY(trace_users.load())) {
 		p.trace_head_ns = rds_now_ns();
 		p.trace_whole_ns = 0;

@@ -243,6 +243,7 @@ int query_stress(unsigned int rounds)
 		check(!w.sock.bind(host::endpoint(w.here, kPort)), "bind");
 		w.conn = rds_conn_get(w.net.core(), &none, &w.here, &w.peer, 0, 0, &err);
 		check(w.conn, "a connection");
+		w.conn->orders.store(true); /* as if the peer's hello had said so */
 		for (unsigned int i = 0; i < kPaths; i++)
 			w.paths[i] = w.conn->provide(i).value();
 		run(w, rounds);

@@ -2,6 +2,7 @@
 /* One numbered flow (recv_query.h), at the bounds of what it follows; and who has which. */
 #include "fixture.h"
 #include "net/rds/hash.h"
+#include "net/rds/path/path.h"
 #include "net/rds/socket/recv_query.h"
 
 namespace
@@ -263,6 +264,7 @@ protected:
 		sim::run_ready();
 		rds_path_connected(fake::wire().path);
 		sim::run_ready();
+		fake::wire().path->conn.orders.store(true); /* as if its hello had said so */
 	}
 	rds::wire::Header header(uint16_t dport, uint32_t number, uint32_t low)
 	{

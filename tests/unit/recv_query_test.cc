@@ -41,6 +41,7 @@ protected:
 		rds_path_connected(w.path);
 		sim::run_ready();
 		rds_path_acked(w.path, w.sent.size());
+		w.path->conn.orders.store(true); /* as if its hello had said so */
 		return w.path;
 	}
 	rds_path *path()
@@ -294,6 +295,55 @@ TEST_F(RecvQuery, WithoutMemoryTheSpanIsUnknown)
 	expect(2, kUnknown);
 	number(3, 1);
 	expect(3, 3);
+}
+
+/* A peer that has not said that it numbers its flows, and does: they are messages as any, and no
+ * memory is made for them.  Any stranger could make 160 kB in each socket, and push out others'. */
+TEST_F(RecvQuery, OnlyWhoSaidSoIsCounted)
+{
+	path()->conn.orders.store(false);
+	number(19, 19);
+	number(21, 19);
+	expect(2, 2);
+	EXPECT_EQ(s->core()->recv_flows, nullptr);
+	EXPECT_EQ(s->core()->flow_bytes.load(), 0u);
+
+	struct rds_msg *m = begin(numbered(30, 19));
+
+	expect(3, 3);
+	rds_msg_put(m);
+	path()->arriving.store(0);
+	/* Once it says so, what came before stays as it is. */
+	path()->conn.orders.store(true);
+	number(23, 23);
+	expect(3, 3);
+}
+
+/* The flows' memory is the socket's, charged like its messages, but fills no queue: nobody could
+ * read it away. */
+TEST_F(RecvQuery, FlowsArePaidFor)
+{
+	constexpr uint32_t kFlows = 16;
+	const uint64_t before = s->core()->rcv_mem.used();
+
+	for (uint16_t i = 0; i < kFlows; i++)
+		number(1, 1, static_cast<uint16_t>(5000 + i));
+	while (s->recv())
+		;
+
+	const uint64_t flows = s->core()->rcv_mem.used() - before;
+
+	EXPECT_EQ(flows, sizeof(rds::RecvFlows) + kFlows * sizeof(rds::RecvFlow));
+	EXPECT_TRUE(s->core()->rcv_mem.covers(0)) << "and it is paid";
+	number(2, 2);
+	EXPECT_TRUE(s->recv());
+	EXPECT_EQ(s->core()->rcv_mem.used() - before, flows) << "one is enough for each";
+	/* Many times what this limit lets messages take. */
+	rds_net_tunables(net->core())->recv_spill_bytes = 0;
+	s->sock().rcvbuf = 100;
+	number(3, 3);
+	EXPECT_FALSE(s->core()->congested.load());
+	EXPECT_TRUE(s->recv());
 }
 
 TEST_F(RecvQuery, CountsFromTheHeaderOn)

@@ -67,12 +67,25 @@ void RecvFlow::restart(uint32_t below)
 	__builtin_memset(bits_, 0, sizeof(bits_));
 }
 
+/* A word at a time: softirqs are off, and the peer says how far. */
 void RecvFlow::settle(uint32_t upto)
 {
 	while (now.contig != upto) {
-		now.contig++;
-		word(now.contig) &= ~bit(now.contig);
+		const uint32_t at = now.contig + 1, left = upto - now.contig, room = 64 - at % 64;
+		const uint32_t n = left < room ? left : room;
+
+		word(at) &= ~(~0ull >> (64 - n) << at % 64);
+		now.contig += n;
 	}
+}
+
+/* So many have arrived behind what is settled, up to the end of their word. */
+uint32_t RecvFlow::run()
+{
+	const uint32_t at = now.contig + 1;
+	const uint64_t missing = ~(word(at) >> at % 64);
+
+	return missing ? static_cast<uint32_t>(__builtin_ctzll(missing)) : 64;
 }
 
 void RecvFlow::take(uint32_t number)
@@ -83,8 +96,8 @@ void RecvFlow::take(uint32_t number)
 	word(number) |= bit(number);
 	if (number - now.first > now.seen - now.first)
 		now.seen = number;
-	while (word(now.contig + 1) & bit(now.contig + 1))
-		settle(now.contig + 1);
+	while (uint32_t n = run())
+		settle(now.contig + n);
 	if (now.contig - now.first > kFar)
 		now.first = now.contig - kFar;
 }
@@ -149,6 +162,7 @@ RecvFlow *RecvFlows::get(const struct rds_endpoint &peer)
 		if (!f) {
 			f = create<RecvFlow>(RDS_ATOMIC);
 			if (f) {
+				bytes_ += sizeof(*f);
 				f->assign(peer);
 				way->store_release(f);
 			}

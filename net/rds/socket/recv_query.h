@@ -8,9 +8,10 @@
  * read; so it counts the gaps as well.
  *
  * Gaps exist only where a flow uses several paths, and there its messages are numbered (kOrder).
- * All others come in order: they are 1 held and 1 in the span each.  Of a numbered flow a RecvFlow
- * keeps what has arrived of the kOrderWindow numbers after the first gap.  A number that cannot be
- * of the same count begins another: the peer's socket is a new one, or its host.
+ * All others come in order, and those of a peer whose hello did not say that it numbers any are
+ * taken for that: they are 1 held and 1 in the span each.  Of a numbered flow a RecvFlow keeps what
+ * has arrived of the kOrderWindow numbers after the first gap.  A number that cannot be of the same
+ * count begins another: the peer's socket is a new one, or its host.
  *
  * One set.  Delivery queues a message, enters its number, and takes its word off the path, under
  * the socket's receive lock; nobody reads while a query has the reader's mutex.  A query takes the
@@ -40,11 +41,11 @@ bool place_of(const wire::Header &h, Place &place);
  * numbered one 31 bits of the number.  A message without destination port is for no socket. */
 inline constexpr uint64_t kArrivingNumbered = 1ull << 32;
 uint64_t arriving_number(const wire::Header &h);
-RDS_INLINE uint64_t arriving_word(const wire::Header &h, const wire::Fields &f)
+RDS_INLINE uint64_t arriving_word(const wire::Header &h, const wire::Fields &f, bool numbered)
 {
 	uint64_t word = uint64_t{f.sport} << 16 | f.dport;
 
-	return RDS_LIKELY(!h.ext[0]) ? word : word | arriving_number(h);
+	return RDS_LIKELY(!numbered) ? word : word | arriving_number(h);
 }
 
 /* The state of a flow's numbers.  They wrap: only distances mean something. */
@@ -94,6 +95,7 @@ private:
 	bool is_new(uint32_t number) const;
 	void restart(uint32_t below);
 	void settle(uint32_t upto);
+	uint32_t run();
 	void take(uint32_t number);
 	uint64_t &word(uint32_t number)
 	{
@@ -118,6 +120,11 @@ public:
 	~RecvFlows();
 	/* recv_lock.  Without memory the peer has no flow. */
 	void note(const struct rds_endpoint &peer, const Place &place);
+	/* recv_lock: the memory of it and its flows, which the socket pays for. */
+	uint32_t bytes() const
+	{
+		return bytes_;
+	}
 	/* recv_lock and reader. */
 	void freeze();
 	/* Reader: the flow as it was then. */
@@ -136,6 +143,7 @@ private:
 
 	const uint32_t seed_;
 	uint32_t clock_ = 0;
+	uint32_t bytes_ = sizeof(RecvFlows);
 	Atomic<RecvFlow *> slots_[kFlowRows * kFlowWays]; /* written under recv_lock, once */
 };
 

@@ -125,6 +125,9 @@ struct rds_socket final : rds::Bound {
 	rds::Atomic<bool> reading_any; /* reading is not empty; written under reader */
 	/* Made when first needed; given back under both locks. */
 	rds::RecvFlows *recv_flows RDS_GUARDED_BY(recv_lock) = nullptr;
+	/* Its part of rcv_mem: paid for, but no reading frees it, so it fills no queue.  Raised
+	 * after that, lowered before. */
+	rds::Atomic<uint32_t> flow_bytes;
 
 	/* Map of our own address, with a reference from bind to release. */
 	rds::CongMap *lcong = nullptr;
@@ -152,6 +155,13 @@ private:
 	bool may_spill(const rds::Message &m);
 	bool pays_debt();
 	uint32_t recv_limit() const;
+	/* Memory of the messages not read. */
+	uint64_t unread_mem() const
+	{
+		uint64_t flows = flow_bytes.load_seq();
+
+		return rcv_mem.used_seq() - flows;
+	}
 	bool has_room_for(const rds::Message &m, uint32_t limit, bool spill);
 	rds::Deliver refuse() RDS_EXCLUDES(recv_lock);
 	bool congest() RDS_REQUIRES(recv_lock);

@@ -83,7 +83,7 @@ void HeldCount::queued(const Message &m)
 	if (!wants(from))
 		return;
 	held_++;
-	if (RDS_LIKELY(!m.hdr.ext[0]) || !place_of(m.hdr, place)) {
+	if (RDS_LIKELY(!m.numbered) || !place_of(m.hdr, place)) {
 		span_++;
 		return;
 	}
@@ -142,8 +142,16 @@ void rds_socket::note_place(const Message &m)
 		return;
 	if (!recv_flows)
 		recv_flows = create<RecvFlows>(RDS_ATOMIC, net->seed);
-	if (recv_flows)
-		recv_flows->note(from, place);
+	if (!recv_flows)
+		return;
+	recv_flows->note(from, place);
+
+	const uint32_t before = flow_bytes.load(), now = recv_flows->bytes();
+
+	if (now == before)
+		return;
+	rcv_mem.add(now - before);
+	flow_bytes.fetch_add(now - before);
 }
 
 struct rds_recv_counts rds_socket::count_held(const struct rds_recv_look &look,

@@ -39,7 +39,7 @@ bool rds_socket::pays_debt()
 
 RDS_INLINE bool rds_socket::has_room_for(const Message &m, uint32_t limit, bool spill)
 {
-	if (RDS_UNLIKELY(rcv_mem.used() / rds::kHardMemFactor > limit) && !(spill && may_spill(m)))
+	if (RDS_UNLIKELY(unread_mem() / rds::kHardMemFactor > limit) && !(spill && may_spill(m)))
 		return false;
 	return RDS_LIKELY(rcv_mem.unpaid() <= rds::kMostDebt) || pays_debt();
 }
@@ -82,15 +82,14 @@ Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool sp
 		first = arrived.empty();
 		arrived.push_back(m);
 		arriving.store(0);
-		if (RDS_UNLIKELY(m->hdr.ext[0]))
+		if (RDS_UNLIKELY(m->numbered))
 			note_place(*m);
 		if (first)
 			arrived_any.store(true);
 
 		uint64_t bytes = rcv_bytes.fetch_add(m->len) + m->len;
-		uint64_t mem = rcv_mem.add(m->charge) + m->charge;
-
-		if (RDS_UNLIKELY(bytes > limit || mem / rds::kMemFactor > limit) &&
+		(void)rcv_mem.add(m->charge);
+		if (RDS_UNLIKELY(bytes > limit || unread_mem() / rds::kMemFactor > limit) &&
 		    !congested.load())
 			congested_now = congest();
 	}
@@ -125,7 +124,7 @@ bool rds_socket::below_low_water() const
 {
 	uint32_t limit = recv_limit() / 2;
 
-	return rcv_bytes.load_seq() < limit && rcv_mem.used_seq() / rds::kMemFactor < limit &&
+	return rcv_bytes.load_seq() < limit && unread_mem() / rds::kMemFactor < limit &&
 	       rcv_mem.unpaid() <= rds::kMostDebt;
 }
 
@@ -225,6 +224,7 @@ void rds_socket::drop_received()
 
 		no_more = recv_flows;
 		recv_flows = nullptr;
+		rcv_mem.sub(flow_bytes.exchange(0));
 		gone.splice_back(arrived);
 		arrived_any.store(false);
 		was_congested = congested.exchange(false);

@@ -701,7 +701,7 @@ MUTANTS = [
     Mutant("wrap-clock", "the flow that was not heard for longest has the lowest time", "net/rds/socket/recv_query.cc",
            "clock_ - f->heard > clock_ - oldest->heard", "f->heard < oldest->heard"),
     Mutant("unread-memory", "a queue of many empty messages is taken for an empty one", SRECV,
-           "return rcv_bytes.load_seq() < limit && rcv_mem.used_seq() / rds::kMemFactor < limit &&",
+           "return rcv_bytes.load_seq() < limit && unread_mem() / rds::kMemFactor < limit &&",
            "return rcv_bytes.load_seq() < limit &&"),
     Mutant("wrap-ring", "the room of a ring is compared before it is subtracted", LINK,
            "return l.posted - l.done + n.slots < l.p.send_wr &&",
