@@ -16,6 +16,7 @@ static_assert(ENOENT == 2);
 static_assert(EINTR == 4);
 static_assert(EAGAIN == 11);
 static_assert(ENOMEM == 12);
+static_assert(EACCES == 13);
 static_assert(EFAULT == 14);
 static_assert(EEXIST == 17);
 static_assert(EINVAL == 22);

@@ -19,6 +19,7 @@ inline constexpr int kEnoent = 2;
 inline constexpr int kEintr = 4;
 inline constexpr int kEagain = 11;
 inline constexpr int kEnomem = 12;
+inline constexpr int kEacces = 13;
 inline constexpr int kEfault = 14;
 inline constexpr int kEexist = 17;
 inline constexpr int kEinval = 22;

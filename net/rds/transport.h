@@ -76,6 +76,31 @@ struct rds_xmit {
 	unsigned char more; /* another call follows at once: no need to push */
 };
 
+/* Why a path was dropped, and how traces and tables call it. */
+#define RDS_DROP_REASONS(X, LAST)                                                                  \
+	X(NONE, "-")                                                                               \
+	X(PEER_CLOSED, "peer closed")                                                              \
+	X(ERROR, "error") /* reset, timeout, unreachable */                                        \
+	X(CONNECT, "connect failed")                                                               \
+	X(KNOCKED, "knocked")	   /* our knock was accepted; now the peer calls us */             \
+	X(REPLACED, "replaced")	   /* the peer opened a new one */                                 \
+	X(PROTOCOL, "protocol")	   /* the peer sent what no RDS sends */                           \
+	X(SEND, "send failed")	   /* xmit failed */                                               \
+	X(PATHS, "paths changed")  /* the peer has another number of paths */                      \
+	X(ADMIN, "admin")	   /* a sysctl asked for it, or the table of peers */              \
+	X(IDLE, "idle")		   /* nothing went over it for idle_timeout_ms */                  \
+	X(EVICTED, "evicted")	   /* a stranger said nothing, or room was needed */               \
+	X(STALLED, "stalled")	   /* the peer owes the rest of a frame, and brings no byte */     \
+	X(REFUSED, "refused here") /* the transport's connect said -EACCES: we do not call it */   \
+	X(KEY, "no answer; key?")  /* no answer to a call that was signed */                       \
+	LAST(DESTROY, "destroy")   /* its namespace or transport goes */
+
+enum rds_drop_reason {
+#define RDS_DROP_ENUM(name, text) RDS_DROP_##name,
+	RDS_DROP_REASONS(RDS_DROP_ENUM, RDS_DROP_ENUM)
+#undef RDS_DROP_ENUM
+};
+
 struct rds_transport {
 	const char *name;	  /* as RDS_INFO_CONNECTIONS shows it: "tcp", at most 15 bytes */
 	unsigned int type;	  /* RDS_TRANS_* of the UAPI */
@@ -99,8 +124,12 @@ struct rds_transport {
 	/* Does this side call the other?  Then the core reconnects by itself; if not it calls only
 	 * when it has something to send (a knock).  Pure.  Any context. */
 	int (*initiates)(const void *tp);
-	/* Starts to connect: 0 (then rds_path_connected() or rds_path_drop() follows) or -errno. */
+	/* Starts to connect: 0 (then rds_path_connected() or rds_path_drop() follows) or -errno;
+	 * -EACCES: this host's administrator does not want it. */
 	int (*connect)(void *tp);
+	/* Why nobody answers the call that is on, as far as this side can tell: a reason to drop
+	 * it.  NULL: RDS_DROP_CONNECT.  Process, connecting. */
+	enum rds_drop_reason (*unanswered)(const void *tp);
 	/* Takes over an accepted @handle given to rds_path_accepted(): 0, or -errno when it is dead
 	 * already (then it is released).  Data may arrive before this returns. */
 	int (*adopt)(void *tp, void *handle);
@@ -163,29 +192,6 @@ struct rds_transport {
 	unsigned int n_stats;
 	const char *const *stat_names;
 	void (*stats)(struct rds_os_net *net, uint64_t *values);
-};
-
-/* Why a path was dropped, and how traces and tables call it. */
-#define RDS_DROP_REASONS(X, LAST)                                                                  \
-	X(NONE, "-")                                                                               \
-	X(PEER_CLOSED, "peer closed")                                                              \
-	X(ERROR, "error") /* reset, timeout, unreachable */                                        \
-	X(CONNECT, "connect failed")                                                               \
-	X(KNOCKED, "knocked")	  /* our knock was accepted; now the peer calls us */              \
-	X(REPLACED, "replaced")	  /* the peer opened a new one */                                  \
-	X(PROTOCOL, "protocol")	  /* the peer sent what no RDS sends */                            \
-	X(SEND, "send failed")	  /* xmit failed */                                                \
-	X(PATHS, "paths changed") /* the peer has another number of paths */                       \
-	X(ADMIN, "admin")	  /* a sysctl asked for it */                                      \
-	X(IDLE, "idle")		  /* nothing went over it for idle_timeout_ms */                   \
-	X(EVICTED, "evicted")	  /* a stranger said nothing, or room was needed */                \
-	X(STALLED, "stalled")	  /* the peer owes the rest of a frame, and brings no byte */      \
-	LAST(DESTROY, "destroy")  /* its namespace or transport goes */
-
-enum rds_drop_reason {
-#define RDS_DROP_ENUM(name, text) RDS_DROP_##name,
-	RDS_DROP_REASONS(RDS_DROP_ENUM, RDS_DROP_ENUM)
-#undef RDS_DROP_ENUM
 };
 
 /* ---- registry (process context) ---- */

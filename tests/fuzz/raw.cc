@@ -152,6 +152,7 @@ const struct rds_transport table = {
 	.path_free = path_free,
 	.initiates = initiates,
 	.connect = connect,
+	.unanswered = nullptr,
 	.adopt = adopt,
 	.discard = discard,
 	.shutdown = shutdown,

@@ -47,6 +47,7 @@ const struct rds_transport none = {
 	.path_free = [](void *) {},
 	.initiates = [](const void *) { return 0; },
 	.connect = [](void *) { return -111; },
+	.unanswered = nullptr,
 	.adopt = nullptr,
 	.discard = nullptr,
 	.shutdown = nullptr,

@@ -331,6 +331,7 @@ const struct rds_transport local = {
 	.path_free = nullptr,
 	.initiates = nullptr,
 	.connect = nullptr,
+	.unanswered = nullptr,
 	.adopt = nullptr,
 	.discard = nullptr,
 	.shutdown = nullptr,

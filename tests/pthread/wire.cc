@@ -453,6 +453,7 @@ const struct rds_transport ops = {
 	.path_free = path_free,
 	.initiates = initiates,
 	.connect = connect,
+	.unanswered = nullptr,
 	.adopt = adopt,
 	.discard = discard,
 	.shutdown = shutdown,

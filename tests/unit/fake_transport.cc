@@ -95,6 +95,11 @@ int connect(void *tp)
 	return as_wire(tp)->connect_result;
 }
 
+enum rds_drop_reason unanswered(const void *tp)
+{
+	return static_cast<const Wire *>(tp)->unanswered;
+}
+
 int adopt(void *tp, void *handle)
 {
 	(void)handle;
@@ -260,6 +265,7 @@ struct rds_transport table = {
 	.path_free = path_free,
 	.initiates = initiates,
 	.connect = connect,
+	.unanswered = unanswered,
 	.adopt = adopt,
 	.discard = discard,
 	.shutdown = shutdown,

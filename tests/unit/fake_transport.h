@@ -34,6 +34,7 @@ struct Wire {
 	size_t room = SIZE_MAX;		/* bytes that xmit still accepts */
 	int connect_result = 0;
 	int adopt_result = 0;
+	enum rds_drop_reason unanswered = RDS_DROP_CONNECT;
 	long xmit_error = 0; /* returned by xmit when not 0 */
 	long no_room = -11;  /* what it says instead of "no byte" */
 	bool initiates = true;

@@ -139,6 +139,33 @@ TEST_F(Info, ShowsMessagesWhereTheyAre)
 	EXPECT_EQ(v[1].len, 4u);
 }
 
+/* The last reason tells an administrator's own refusal, and a call whose key may be wrong, from a
+ * connect that failed. */
+TEST_F(Info, SaysWhyNobodyWasReached)
+{
+	auto reason = [&] {
+		std::vector<struct rds_path_info> v;
+
+		host::info_paths(net->core(), collect<struct rds_path_info>, &v);
+		return v.size() == 1 ? std::string(v[0].last_reason) : std::string();
+	};
+
+	fake::defaults().connect_result = -13;
+	ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(9)), 0);
+	sim::run_ready();
+	EXPECT_EQ(reason(), "refused here");
+	wire().connect_result = -111;
+	ASSERT_TRUE(sim::run_until([&] { return reason() == "connect failed"; },
+				   rds::kConnectTimeoutNs));
+	wire().connect_result = 0;
+	wire().unanswered = RDS_DROP_KEY;
+	ASSERT_TRUE(sim::run_until([&] { return reason() == "no answer; key?"; },
+				   3 * rds::kConnectTimeoutNs));
+	wire().unanswered = RDS_DROP_CONNECT;
+	ASSERT_TRUE(sim::run_until([&] { return reason() == "connect failed"; },
+				   3 * rds::kConnectTimeoutNs));
+}
+
 /* Local is the socket that has the message, foreign the one that sent it. */
 TEST_F(Info, ReceivedMessagesAreTheReceiversOwn)
 {

@@ -119,6 +119,7 @@ struct rds_transport ops = {
 	.path_free = path_free,
 	.initiates = initiates,
 	.connect = connect,
+	.unanswered = nullptr,
 	.adopt = adopt,
 	.discard = discard,
 	.shutdown = shutdown,

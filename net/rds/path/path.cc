@@ -133,8 +133,11 @@ rds_path::Went rds_path::act_end_call()
 
 rds_path::Went rds_path::act_stop_call()
 {
+	const unsigned int why =
+		conn.trans.unanswered ? conn.trans.unanswered(priv) : RDS_DROP_CONNECT;
+
 	conn.trans.close(priv);
-	go_down(RDS_DROP_CONNECT);
+	go_down(why);
 	return Went::kOver;
 }
 

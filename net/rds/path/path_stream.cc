@@ -51,9 +51,10 @@ void rds_path::start_connect()
 	fresh_stream();
 	enter(PathState::kConnecting, RDS_DROP_NONE);
 	arm(rds::kConnectTimeoutNs);
-	if (conn.trans.connect(priv)) {
+	if (const int err = conn.trans.connect(priv)) {
 		conn.trans.close(priv);
-		go_down(RDS_DROP_CONNECT);
+		go_down(rds::Status(err).is(rds::err::kEacces) ? RDS_DROP_REFUSED
+							       : RDS_DROP_CONNECT);
 	}
 }
 

@@ -18,9 +18,9 @@ namespace
 /* In the order of PathState and rds_drop_reason. */
 constexpr const char *kNames[] = {"down", "connecting", "disconnecting", "up", "dead"};
 constexpr const char *kWhy[] = {
-	"-",	    "peer closed", "error",	  "connect failed", "knocked",
-	"replaced", "protocol",	   "send failed", "paths changed",  "admin",
-	"idle",	    "evicted",	   "stalled",	  "destroy"};
+	"-",	    "peer closed",  "error",	       "connect failed", "knocked", "replaced",
+	"protocol", "send failed",  "paths changed",   "admin",		 "idle",    "evicted",
+	"stalled",  "refused here", "no answer; key?", "destroy"};
 
 /* Calls in a row that led to nothing, within a second or so. */
 struct Calls {

@@ -434,6 +434,7 @@ constinit struct rds_transport table = {
 	.path_free = path_free,
 	.initiates = initiates,
 	.connect = connect,
+	.unanswered = nullptr,
 	.adopt = adopt,
 	.discard = discard,
 	.shutdown = shutdown,

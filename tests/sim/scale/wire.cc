@@ -186,6 +186,7 @@ struct rds_transport table = {
 	.path_free = path_free,
 	.initiates = initiates,
 	.connect = connect,
+	.unanswered = nullptr,
 	.adopt = adopt,
 	.discard = discard,
 	.shutdown = shutdown,
