@@ -64,6 +64,7 @@ struct rds_transport rds_tcp_transport = {
 	.path_free = rds_tcp_path_free,
 	.initiates = rds_tcp_initiates,
 	.connect = rds_tcp_connect,
+	.unanswered = rds_tcp_unanswered,
 	.adopt = rds_tcp_adopt,
 	.discard = rds_tcp_discard,
 	.shutdown = rds_tcp_shutdown,
@@ -84,6 +85,7 @@ static int __net_init rds_tcp_net_init(struct net *net)
 	int err;
 
 	tn->net = net;
+	rds_tcp_peers_start(tn);
 	klist_init(&tn->socks, NULL, NULL);
 	rds_tcp_listen_init(tn);
 	tn->counters = alloc_percpu(struct rds_tcp_counters);
@@ -119,6 +121,7 @@ static void __net_exit rds_tcp_net_exit(struct net *net)
 	mutex_unlock(&rds_tcp_nets_lock);
 	rds_transport_net_exit(rds_net_of(net), &rds_tcp_transport);
 	WARN_ON_ONCE(atomic_read(&tn->paths));
+	rds_tcp_peers_stop(tn);
 	free_percpu(tn->counters);
 }
 
@@ -148,7 +151,12 @@ static int __init rds_tcp_init(void)
 	err = rds_tcp_info_start();
 	if (err)
 		goto no_transport;
+	err = rds_tcp_genl_start();
+	if (err)
+		goto no_info;
 	return 0;
+no_info:
+	rds_tcp_info_stop();
 no_transport:
 	rds_transport_unregister(&rds_tcp_transport);
 no_nets:
@@ -162,6 +170,7 @@ static void __exit rds_tcp_exit(void)
 {
 	struct rds_tcp_net *tn;
 
+	rds_tcp_genl_stop();
 	rds_tcp_info_stop();
 	/* A connection accepted during the unregistration would find nobody to take it. */
 	mutex_lock(&rds_tcp_nets_lock);
@@ -172,6 +181,7 @@ static void __exit rds_tcp_exit(void)
 	rds_transport_unregister(&rds_tcp_transport);
 	unregister_pernet_device(&rds_tcp_net_ops);
 	destroy_workqueue(rds_tcp_wq);
+	rcu_barrier(); /* entries of tables of peers that have been changed */
 }
 
 module_init(rds_tcp_init);

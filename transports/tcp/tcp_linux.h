@@ -8,6 +8,8 @@
  *	tcp_linux.c		module, namespaces, counters, the ops table
  *	tcp_sysctl_linux.c	net.rds.tcp.*, and how a socket is set up, also while it is open
  *	tcp_info_linux.c	RDS_INFO_TCP_SOCKETS
+ *	tcp_peers_linux.c	the table of peers: who is accepted, and with which key
+ *	tcp_genl_linux.c	generic netlink: that table as an administrator sees it
  *	tcp_listen_linux.c	the listener: accept, and what becomes of it
  *	tcp_path_linux.c	a path's socket from connect or adopt to close; state changes
  *	tcp_send_linux.c	ops->xmit, acks, room
@@ -41,6 +43,7 @@
 #include "../../net/linux/rds_linux.h"
 #include "tcp_duel.h"
 #include "tcp_frame.h"
+#include "tcp_peers_linux.h"
 
 /* Paths in one namespace: any host that reaches the port can make one, and each costs some 20 kB.
  * */
@@ -64,7 +67,9 @@
 	X(accept_refused)      /* accepted from ourselves, or no connection could be made */       \
 	X(too_many_paths)      /* RDS_TCP_MAX_NET_PATHS reached */                                 \
 	X(nudged)	       /* no room and no ack on its way: tried again by a timer */         \
-	X(listen_failed)       /* the port was not to be had: nobody can call this namespace */
+	X(listen_failed)       /* the port was not to be had: nobody can call this namespace */    \
+	X(peer_refused) /* a call, of the peer's or ours, that the table of peers refuses */       \
+	X(key_refused)	/* accepted unsigned, and the peer has to have a key */
 
 enum rds_tcp_stat {
 #define RDS_TCP_STAT_ENUM(name) RDS_TCP_S_##name,
@@ -99,6 +104,7 @@ struct rds_tcp_net {
 	int user_timeout_ms;
 	int dscp;
 	char ca[TCP_CA_NAME_MAX];
+	struct rds_tcp_peers peers; /* the same; see there */
 	struct ctl_table_header *sysctl;
 	struct ctl_table *table;
 };
@@ -123,6 +129,7 @@ struct rds_tcp_path {
 	u8 phase;     /* enum rds_tcp_phase */
 	bool paused;  /* the core refused something: ops->recv_retry goes on */
 	bool blocked; /* xmit came out short: rds_path_writable() is owed */
+	bool keyed;   /* our call is signed */
 	u32 una;      /* snd_una that @acked was last brought up to */
 	u64 sent;     /* bytes that TCP took since the connection is up */
 	u64 acked;    /* acknowledged by the peer's TCP; may run ahead of @sent */
@@ -194,6 +201,7 @@ int rds_tcp_midway(const void *priv);
 u32 rds_tcp_wants(const void *priv);
 int rds_tcp_ended(const void *priv);
 int rds_tcp_connect(void *priv);
+enum rds_drop_reason rds_tcp_unanswered(const void *priv);
 int rds_tcp_adopt(void *priv, void *handle);
 void rds_tcp_discard(void *handle);
 void rds_tcp_shutdown(void *priv);

@@ -63,7 +63,8 @@ static void rds_tcp_state_change(struct sock *sk)
 		rds_tcp_established(tp);
 	} else if (sk->sk_state == TCP_CLOSE && tp->phase == RDS_TCP_CONNECTING) {
 		rds_tcp_enter(tp, RDS_TCP_ENDED);
-		rds_path_drop(tp->path, RDS_DROP_CONNECT);
+		rds_path_drop(tp->path,
+			      sk->sk_err == ETIMEDOUT ? rds_tcp_unanswered(tp) : RDS_DROP_CONNECT);
 	} else if (sk->sk_state == TCP_CLOSE) {
 		rds_tcp_receive(tp, RDS_ATOMIC);
 	}
@@ -217,14 +218,30 @@ int rds_tcp_connect(void *priv)
 		return err;
 	}
 	down_read(&tp->tn->tuning);
-	rds_tcp_tune(tp, sock);
-	lock_sock(sock->sk);
-	rds_tcp_hook(tp, sock, RDS_TCP_CONNECTING);
-	release_sock(sock->sk);
+	err = rds_tcp_peers_call(tp, sock);
+	if (!err) {
+		rds_tcp_tune(tp, sock);
+		lock_sock(sock->sk);
+		rds_tcp_hook(tp, sock, RDS_TCP_CONNECTING);
+		release_sock(sock->sk);
+	}
 	up_read(&tp->tn->tuning);
+	if (err) {
+		sock_release(sock);
+		return err;
+	}
 	len = rds_sockaddr(&ss, faddr, rds_path_scope(tp->path), RDS_TCP_PORT);
 	err = kernel_connect(sock, (rds_sockaddr_arg *)&ss, len, O_NONBLOCK);
 	return err == -EINPROGRESS ? 0 : err;
+}
+
+/* A segment whose signature is wrong is dropped without a word, and so is one without: the call may
+ * have met another key. */
+enum rds_drop_reason rds_tcp_unanswered(const void *priv)
+{
+	const struct rds_tcp_path *tp = priv;
+
+	return tp->keyed ? RDS_DROP_KEY : RDS_DROP_CONNECT;
 }
 
 /*
@@ -239,6 +256,11 @@ int rds_tcp_adopt(void *priv, void *handle)
 	bool dead;
 
 	down_read(&tp->tn->tuning);
+	if (!rds_tcp_peers_accept(tp->tn, sk, rds_path_faddr(tp->path), rds_path_scope(tp->path))) {
+		up_read(&tp->tn->tuning);
+		rds_tcp_release(sock);
+		return -EACCES;
+	}
 	rds_tcp_tune(tp, sock);
 	lock_sock(sk);
 	dead = sk->sk_state == TCP_CLOSE && skb_queue_empty(&sk->sk_receive_queue);

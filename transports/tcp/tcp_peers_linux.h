@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * tcp_peers_linux.h: whom a namespace speaks to, and with which key (docs/peers.md).
+ *
+ * A list of prefixes, the longest first, and a default.  Written under rds_tcp_net.tuning, held for
+ * writing; read under RCU, or with tuning held either way.  An entry is constant: a change puts
+ * another into its place, and the old one is freed, its key wiped, after a grace period.
+ *
+ * An entry takes effect in four places:
+ *	a path calls		rds_tcp_peers_call(), before the socket connects
+ *	a host calls		rds_tcp_peers_accept(), before there is an object for it
+ *	its call is taken	the same once more, with tuning held
+ *	the table changes	the listener gets the key, and connections whose rule is another now
+ *				are dropped; they come back under it, or do not
+ * The last two are under tuning both, so no connection is taken by a rule that has gone.
+ */
+#ifndef RDS_TCP_PEERS_LINUX_H
+#define RDS_TCP_PEERS_LINUX_H
+
+#include <linux/netlink.h>
+#include <linux/ratelimit.h>
+#include <linux/rculist.h>
+
+#include "../../include/uapi/linux/rds_peers.h"
+#include "../../net/linux/rds_linux.h"
+
+struct rds_tcp_net;
+struct rds_tcp_path;
+
+struct rds_tcp_peer {
+	struct list_head link; /* rds_tcp_peers.list */
+	struct rcu_head rcu;
+	struct rds_addr addr; /* bits beyond @len are 0 */
+	u32 scope;	      /* interface; 0: any */
+	u8 len;		      /* of 128 bits: IPv4 is mapped, so it begins at 96 */
+	u8 policy;	      /* enum rds_peers_policy */
+	u8 method;	      /* enum rds_peers_method */
+	u8 key_len;	      /* 0: there is none */
+	u8 key[RDS_PEERS_MAX_KEY];
+};
+
+/* Of a namespace; a part of struct rds_tcp_net. */
+struct rds_tcp_peers {
+	struct list_head list;	      /* rds_tcp_peer.link, the longest prefix first */
+	unsigned int n;		      /* entries */
+	unsigned int unsigned_ones;   /* of these: accepted, without a key */
+	unsigned int changes;	      /* so far; a dump that sees two numbers says so */
+	u8 policy;		      /* of hosts in no entry */
+	bool shut;		      /* the listener has keys that nobody knows: strangers' SYNs */
+	struct ratelimit_state quiet; /* events */
+};
+
+void rds_tcp_peers_start(struct rds_tcp_net *tn);
+/* No reader is left: no listener, no path, no netlink socket. */
+void rds_tcp_peers_stop(struct rds_tcp_net *tn);
+
+/* May @tp's path call?  Then @sock, which is not connected yet, gets the key, and tp->keyed tells.
+ * 0, -EACCES, or what TCP says of the key.  Under tuning.  Process. */
+int rds_tcp_peers_call(struct rds_tcp_path *tp, struct socket *sock);
+/* May @sock, accepted from @faddr, become a connection?  Any refusal is counted.  Process. */
+bool rds_tcp_peers_accept(struct rds_tcp_net *tn, const struct sock *sk,
+			  const struct rds_addr *faddr, u32 scope);
+
+/* ---- changes, for tcp_genl_linux.c: process, under tuning for writing ---- */
+/* Takes @e over if it returns 0; else it is the caller's still, and nothing has changed. */
+int rds_tcp_peers_set(struct rds_tcp_net *tn, struct rds_tcp_peer *e, bool replace,
+		      struct netlink_ext_ack *extack);
+int rds_tcp_peers_del(struct rds_tcp_net *tn, const struct rds_tcp_peer *like,
+		      struct netlink_ext_ack *extack);
+void rds_tcp_peers_default(struct rds_tcp_net *tn, u8 policy);
+
+/* tcp_genl_linux.c */
+int rds_tcp_genl_start(void);
+void rds_tcp_genl_stop(void);
+/* Somebody may be listening.  Process. */
+void rds_tcp_genl_refused(struct rds_tcp_net *tn, const struct rds_addr *faddr, u32 scope,
+			  enum rds_peers_cause cause);
+
+#endif
