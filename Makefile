@@ -21,7 +21,7 @@ has_ib = $(shell grep -qsx CONFIG_INFINIBAND_ADDR_TRANS=y $(KDIR)/include/config
 modules = net/rds.ko transports/loop/rds_loop.ko transports/tcp/rds_tcp.ko \
 	$(if $(has_ib),transports/ib/rds_rdma.ko) \
 	$(if $(debug),tests/kunit/rds_kunit.ko tests/kunit/rds_bugs.ko)
-tools := rds-ping rds-info rds-stress
+tools := rds-ping rds-info rds-stress rdsctl
 # For another kernel than the usual one they are made in a copy: its objects would overwrite the
 # others'.  With debug kernels come modules that test ours.
 debug := $(filter uml x86 kcsan,$(KERNEL))
@@ -75,7 +75,7 @@ configure = $(locked) cmake -S . -B build $1 >$(logs)/cmake.log 2>&1 || { cat $(
 build/CMakeCache.txt: CMakeLists.txt | need-cmake
 	@$(call configure,-DRDS_TESTS=OFF)
 
-user: build/CMakeCache.txt ## rds-ping, rds-info, rds-stress, into build/tools/
+user: build/CMakeCache.txt ## rds-ping, rds-info, rds-stress, rdsctl, into build/tools/
 	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) $(tools)
 
 tests: need-cmake ## what the tests consist of, without running them

@@ -36,7 +36,10 @@ do_install() {
 	[ -z "${AUTOLOAD:-}" ] || sed -i 's/^#alias/alias/' "$DESTDIR/etc/modprobe.d/pf_rds.conf"
 	put 644 packaging/pf_rds.nft "$PREFIX/share/pf_rds/pf_rds.nft"
 	for f in $TOOLS; do
-		put 755 "$f" "$PREFIX/bin/${f##*/}"
+		case ${f##*/} in
+		rdsctl) put 755 "$f" "$PREFIX/sbin/rdsctl" ;;
+		*) put 755 "$f" "$PREFIX/bin/${f##*/}" ;;
+		esac
 	done
 	for f in docs/man/*.[0-9]; do
 		put 644 "$f" "$PREFIX/share/man/man${f##*.}/${f##*/}"

@@ -32,7 +32,7 @@ LIMIT = 900  # s for one check: it hangs
 QUICK = r"^(seam\.|tidy$|docs\.|abi_|kernel\.(planted|judges)$" \
     r"|sim\.(mutants$|same_history$|seed_)|fuzz\..*\.corpus$)"
 SMOKE = "kunit interop.ours_with_ours sockets.errnos faults.sockets_are_killed frames.malformed"
-SMOKE_TARGETS = "rds-info rds-ping rds-stress rds_flows rds_errno rds_peer"
+SMOKE_TARGETS = "rds-info rds-ping rds-stress rdsctl rds_flows rds_errno rds_peer"
 
 live = set()  # processes of the checks that run at the moment
 

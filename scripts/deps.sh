@@ -23,7 +23,7 @@ log=$cache/log/deps.log
 packages=(
 	# build
 	gcc g++ make cmake ccache linux-headers-amd64 kmod xz-utils zstd
-	libcli11-dev nlohmann-json3-dev
+	libcli11-dev nlohmann-json3-dev libmnl-dev
 	# tests in user space
 	libgtest-dev libgmock-dev googletest clang clang-format clang-tidy libclang-rt-14-dev llvm-14
 	universal-ctags python3 man-db mandoc groff

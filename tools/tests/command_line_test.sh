@@ -22,7 +22,7 @@ expect()
 	fi
 }
 
-for tool in rds-ping rds-info rds-stress; do
+for tool in rds-ping rds-info rds-stress rdsctl; do
 	expect 0 "Usage: $tool" $tool --help
 	expect 0 "^$tool (pf_rds) [0-9]" $tool --version
 	done
@@ -43,4 +43,13 @@ expect 2 "alignment must be 0 to 4095" rds-stress -D 4096 --rdma-alignment 4096
 expect 2 "use-notify must be 0 to 1" rds-stress -D 4096 --rdma-use-notify 2
 expect 2 "32 to 1048576" rds-stress -q 31
 expect 2 "tasks must be" rds-stress -t 0
+expect 2 "subcommand" rdsctl
+expect 2 "subcommand" rdsctl peer
+expect 2 "required" rdsctl peer add
+expect 2 "is 10.0.0.0/8" rdsctl peer add 10.0.0.1/8
+expect 2 "at most 32" rdsctl peer del 10.0.0.0/33
+expect 2 "others than its owner" rdsctl peer add 10.0.0.1 key-file /etc/passwd
+expect 2 "no regular file" rdsctl peer add 10.0.0.1 key-file /dev/null
+expect 2 "neither accept nor refuse" rdsctl peer default reject
+expect 0 "key-file FILE" rdsctl peer add --help
 exit $failed

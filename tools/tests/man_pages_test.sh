@@ -7,14 +7,14 @@ man=$2
 failed=0
 
 # -Wwarning leaves out style: it wants the other pages to be installed already.
-for page in "$man"/*.[17]; do
+for page in "$man"/*.[178]; do
 	mandoc -Tlint -Wwarning "$page" || failed=1
 done
-for tool in rds-ping rds-info rds-stress; do
+for tool in rds-ping rds-info rds-stress rdsctl; do
 	# Long options stand as "Fl -name" in mdoc.
 	"$tools/$tool" --help | grep -o -e '--[a-z][a-z-]*' | sort -u | while read -r option; do
-		grep -q -e "Fl ${option#-}\( \|\$\)" "$man/$tool.1" ||
-			echo "$tool.1 does not mention $option"
+		grep -q -e "Fl ${option#-}\( \|\$\)" "$man/$tool".[18] ||
+			echo "the page of $tool does not mention $option"
 	done | grep . && failed=1
 done
 exit $failed

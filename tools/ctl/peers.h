@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The kernel's table of peers, over generic netlink. */
+#ifndef RDSCTL_PEERS_H
+#define RDSCTL_PEERS_H
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "../lib/error.h"
+#include "key.h"
+#include "prefix.h"
+
+struct mnl_socket;
+struct nlmsghdr;
+
+namespace rdstools
+{
+
+/* The kernel's refusal of a request, in its own words. */
+class Refused : public Error
+{
+public:
+	using Error::Error;
+};
+
+/* An entry as the kernel tells it. */
+struct Peer {
+	Prefix prefix;
+	unsigned policy = 0, method = 0, key_bytes = 0;
+};
+
+class Peers
+{
+public:
+	/* Throws Error where rds_tcp is not loaded, or has no table of peers. */
+	Peers();
+	~Peers();
+	Peers(const Peers &) = delete;
+	Peers &operator=(const Peers &) = delete;
+
+	/* All throw Refused. */
+	void set(const PeerWords &peer, const Key &key, bool replace);
+	void del(const Prefix &prefix);
+	std::vector<Peer> list();
+	void set_default(rds_peers_policy policy);
+	unsigned get_default();
+
+private:
+	/* A request of the family @family_, to be filled with attributes. */
+	nlmsghdr *begin(void *room, std::uint16_t family, std::uint8_t command, int flags);
+	/* Sends it and hears the answers up to the last. Throws Refused. */
+	void talk(nlmsghdr *request, const std::function<void(const nlmsghdr *)> &answer = {});
+
+	mnl_socket *socket_ = nullptr;
+	std::uint16_t family_ = 0;
+	std::uint32_t seq_ = 0;
+};
+
+} // namespace rdstools
+
+#endif
