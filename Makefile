@@ -92,7 +92,8 @@ test: deps ## what every change must pass; last line: N passed, N failed, N skip
 	@! grep -E 'warning:|WARNING:' $(logs)/build.log || { \
 	echo "warnings in the build, see $(logs)/build.log" >&2; exit 1; }
 	@$(again) test-user; $(again) test-vm; $(again) test-uml; \
-	scripts/summary.py $(addprefix $(logs)/test-,user.log vm.log uml.log)
+	tests/docs/threats.py $(addprefix $(logs)/test-,user.log vm.log uml.log) | tee $(logs)/test-threats.log; \
+	scripts/summary.py $(addprefix $(logs)/test-,user.log vm.log uml.log threats.log)
 
 # No fuzzer looks for new inputs here, no play is explored, no guest boots that is not User-Mode Linux:
 # `make test` does all of that.

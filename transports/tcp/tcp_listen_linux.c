@@ -198,6 +198,7 @@ static int rds_tcp_open_listener(struct rds_tcp_net *tn)
 	down_read(&tn->tuning);
 	rds_tcp_tune_listener(tn, sock);
 	tn->listener = sock;
+	rds_tcp_peers_listen(tn);
 	up_read(&tn->tuning);
 	write_lock_bh(&sk->sk_callback_lock);
 	tn->plain_data_ready = sk->sk_data_ready;

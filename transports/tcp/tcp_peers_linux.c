@@ -78,10 +78,9 @@ static const struct rds_tcp_peer *rds_tcp_peer_find_but(struct rds_tcp_net *tn,
 {
 	const struct rds_tcp_peer *e;
 
-	list_for_each_entry_rcu(
-		e, &tn->peers.list, link,
-		lockdep_is_held(&tn->tuning)) if (e != but &&
-						  rds_tcp_peer_holds(e, addr, scope)) return e;
+	list_for_each_entry_rcu(e, &tn->peers.list, link, lockdep_is_held(&tn->tuning))
+		if (e != but && rds_tcp_peer_holds(e, addr, scope))
+			return e;
 	return &rds_tcp_peer_defaults[READ_ONCE(tn->peers.policy)];
 }
 
@@ -222,6 +221,18 @@ static void rds_tcp_listener_shut(struct rds_tcp_net *tn)
 	p->shut = shut && !err;
 	for (i = 0; shut && err && i < ARRAY_SIZE(all); i++)
 		rds_tcp_md5(tn->listener, &all[i], i ? 0 : 96, NULL, 0);
+}
+
+/* The port may have been another's for long (listen_work).  A host whose key it cannot take is
+ * refused: it comes unsigned. */
+void rds_tcp_peers_listen(struct rds_tcp_net *tn)
+{
+	const struct rds_tcp_peer *e;
+
+	list_for_each_entry(e, &tn->peers.list, link)
+		if (e->key_len)
+			rds_tcp_md5(tn->listener, &e->addr, e->len, e->key, e->key_len);
+	rds_tcp_listener_shut(tn);
 }
 
 /* ---- changes ---- */

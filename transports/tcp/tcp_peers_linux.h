@@ -54,6 +54,9 @@ void rds_tcp_peers_start(struct rds_tcp_net *tn);
 /* No reader is left: no listener, no path, no netlink socket. */
 void rds_tcp_peers_stop(struct rds_tcp_net *tn);
 
+/* There is a listener, and was none before: it gets the keys of the table.  Under tuning.
+ * Process. */
+void rds_tcp_peers_listen(struct rds_tcp_net *tn);
 /* May @tp's path call?  Then @sock, which is not connected yet, gets the key, and tp->keyed tells.
  * 0, -EACCES, or what TCP says of the key.  Under tuning.  Process. */
 int rds_tcp_peers_call(struct rds_tcp_path *tp, struct socket *sock);

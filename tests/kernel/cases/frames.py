@@ -204,3 +204,14 @@ def ours_calls_back(t):
 def mainline_calls_back(t):
     """As mainline does."""
     calls_back(t, False)
+
+
+@test(vms=2, modules=("ours", "none"), only="ours")
+def answered_badly(t):
+    """A host that knocks all the time and answers each call by a bad header is called ever more
+    rarely: forty times in a minute at most, so some thirty in the first third of it."""
+    before = counters(t, t.a)
+    calls = int(t.b.check(f"{helper('rds_badly.py')} {B} {A} 20", 60))
+    bad = counters(t, t.a)["recv_drop_bad_length"] - before["recv_drop_bad_length"]
+    t.note(f"{calls} calls in 20 s")
+    assert 0 < calls < 30 and bad, f"{calls} calls, {bad} bad headers"

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The threat model (docs/threat-model.md): each row names a limit, a counter and tests that exist.
+
+    threats.py              checks the names
+    threats.py LOG...       prints each row with what came of its tests in these logs of make test:
+                            green if all that were played passed and one was. The last line is
+                            `N passed, N failed, N skipped`, of rows
+
+A row is `| deed | cost | limit | counter | test |`. In `code`, a limit is a name of
+net/rds/limits.h (k...) or any other name that the tree has, a counter one of net/rds/stats.h, a
+transport's or "-", a test a unit test (unit.Suite.Name), or a case of the VM suite (file.name).
+"""
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import names  # noqa: E402
+
+TOP = names.TOP
+PAGE = TOP / "docs/threat-model.md"
+CODE = re.compile(r"`([^`]+)`")
+VM = re.compile(r"^(ok|FAIL|skip) +(\w+\.\w+)", re.M)
+UNIT = re.compile(r"^ *\d+/\d+ Test +#\d+: (unit\.\S+) \.+\**(.*)$", re.M)
+
+
+def rows():
+    """[deed, cost, limit, counter, test] of each, cells as they stand."""
+    for line in PAGE.read_text().splitlines():
+        cells = [c.strip() for c in line.strip().strip("|").split("|")]
+        if line.startswith("|") and len(cells) == 5 and cells[0] != "deed" and \
+                not set(line) <= set("|- "):
+            yield cells
+
+
+def text_of_tree():
+    files = [p for room in ("net", "transports", "include") for p in (TOP / room).rglob("*")
+             if p.suffix in (".h", ".c", ".cc")]
+    return "\n".join(p.read_text(errors="replace") for p in files)
+
+
+def faults():
+    tree, tests, found = text_of_tree(), names.tests(), []
+    for deed, _, limit, counter, test in rows():
+        for name in CODE.findall(limit) + CODE.findall(counter):
+            last = re.sub(r"^(tcp|ib|conn|recv|send|cong)_", "", name)
+            if not re.search(rf"\b({re.escape(name)}|\w*_?{re.escape(last)})\b", tree):
+                found.append(f"{deed}: the tree has no {name}")
+        shown = CODE.findall(test)
+        if not shown:
+            found.append(f"{deed}: no test")
+        for name in shown:
+            if name.removeprefix("unit.") not in tests:
+                found.append(f"{deed}: no test is called {name}")
+    return found
+
+
+def played(logs):
+    """{test: whether it passed every time}"""
+    came = {}
+    for log in logs:
+        text = pathlib.Path(log).read_text(errors="replace")
+        for how, name in VM.findall(text):
+            if how != "skip":
+                came[name] = came.get(name, True) and how == "ok"
+        for name, how in UNIT.findall(text):
+            came[name] = came.get(name, True) and "Passed" in how
+    return came
+
+
+def show(logs):
+    came, bad = played(logs), 0
+    for deed, cost, _, _, test in rows():
+        results = [came[name] for name in CODE.findall(test) if name in came]
+        word = "green" if results and all(results) else "RED  " if results else "never played"
+        bad += word != "green"
+        print(f"threat  {word}  {deed}: {cost}")
+    return bad
+
+
+def main(logs):
+    found, count = faults(), len(list(rows()))
+    bad = show(logs) if logs else 0
+    print("\n".join(found))
+    if logs:
+        print(f"{count - bad} passed, {bad} failed, 0 skipped")
+    else:
+        print(f"{count} rows")
+    return 1 if found or bad or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
