@@ -146,6 +146,7 @@ def strangers(t):
     # A default that accepts opens it again, and so does an entry without a key.
     for words in ("default accept", "default refuse", f"add {STRANGER} accept"):
         peer(t, words, t.b)
+    peer(t, f"del {B}")  # a host signs its calls to a peer, whichever of its addresses they are from
     ping(t, t.a, STRANGER, B)
     t.a.check(f"ip addr del {STRANGER}/32 dev eth0")
     t.b.check(f"ip route del {STRANGER}/32 via {A}")
