@@ -80,6 +80,7 @@ private:
 	void message(const wire::Fields &f, const unsigned char *data, bool whole)
 	{
 		bool control = !f.dport || (!f.sport && f.dport == kProbePort);
+		bool pong = !f.sport; /* and no socket here has pinged */
 
 		if (f.flags == wire::kCongBitmap)
 			return;
@@ -89,9 +90,9 @@ private:
 
 		/* Control messages count, and are answered, when their header is there; so do
 		 * messages for nobody (docs/decisions/021-announced-lengths.md). */
-		if (control ? f.seq != 0 : whole || to == kSockets)
+		if (control ? f.seq != 0 : whole || pong || to == kSockets)
 			next_ = f.seq + 1;
-		if (whole && !control && to < kSockets)
+		if (whole && !control && !pong && to < kSockets)
 			due[to].push_back(Message{f.sport, Bytes(data, data + f.len)});
 	}
 	uint64_t next_ = 0;

@@ -29,7 +29,7 @@ RACES = [
     Mutant("plain-load", "every atomic load is a plain one", "net/rds/ref.h",
            "return __atomic_load_n(&v_, __ATOMIC_RELAXED);", "return v_;"),
     Mutant("plain-mem", "a delivery looks at the queue's memory by a plain load",
-           "net/rds/socket/socket_recv.cc", "RDS_UNLIKELY(rcv_mem.used() / rds::kHardMemFactor > limit)",
+           "net/rds/socket/socket_recv.cc", "RDS_UNLIKELY(unread_mem() / rds::kHardMemFactor > limit)",
            "RDS_UNLIKELY(*reinterpret_cast<uint64_t *>(&rcv_mem) / rds::kHardMemFactor > limit)"),
     Mutant("take-lock", "a reader takes what has arrived without the lock",
            "net/rds/socket/socket_recv.cc",

@@ -79,6 +79,14 @@ void set_or_show_default(const CommandLine &line)
 		Peers().set_default(parse_policy(line.policy));
 }
 
+void del(const CommandLine &line)
+{
+	const Prefix prefix =
+		parse_peer(line.words, false).prefix; /* told before the kernel is asked */
+
+	Peers().del(prefix);
+}
+
 /* The subcommand that was given. */
 void run(const CLI::App &peer, const CommandLine &line)
 {
@@ -87,7 +95,7 @@ void run(const CLI::App &peer, const CommandLine &line)
 	else if (peer.got_subcommand("replace"))
 		set(line, true);
 	else if (peer.got_subcommand("del"))
-		Peers().del(parse_peer(line.words, false).prefix);
+		del(line);
 	else if (peer.got_subcommand("list"))
 		list(line);
 	else

@@ -9,6 +9,7 @@
 #include <net/genetlink.h>
 
 #include "tcp_linux.h"
+#include "tcp_peers_linux.h"
 
 static struct genl_family rds_peers_family;
 

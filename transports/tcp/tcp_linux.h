@@ -43,7 +43,7 @@
 #include "../../net/linux/rds_linux.h"
 #include "tcp_duel.h"
 #include "tcp_frame.h"
-#include "tcp_peers_linux.h"
+#include "tcp_peers_table_linux.h"
 
 /* Paths in one namespace: any host that reaches the port can make one, and each costs some 20 kB.
  * */
@@ -189,6 +189,15 @@ void rds_tcp_listen_init(struct rds_tcp_net *tn);
 int rds_tcp_listen_start(struct rds_tcp_net *tn);
 /* Ends both, if they were begun. */
 void rds_tcp_listen_stop(struct rds_tcp_net *tn);
+
+/* tcp_peers_linux.c; the table of peers, see tcp_peers_linux.h */
+void rds_tcp_peers_start(struct rds_tcp_net *tn);
+/* No reader is left: no listener, no path, no netlink socket. */
+void rds_tcp_peers_stop(struct rds_tcp_net *tn);
+
+/* tcp_genl_linux.c; process */
+int rds_tcp_genl_start(void);
+void rds_tcp_genl_stop(void);
 
 /* tcp_path_linux.c */
 int rds_tcp_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);

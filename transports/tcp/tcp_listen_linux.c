@@ -6,6 +6,7 @@
 #include <net/addrconf.h>
 
 #include "tcp_linux.h"
+#include "tcp_peers_linux.h"
 
 /* Connections that wait for accept_work; as mainline's. */
 #define RDS_TCP_BACKLOG 64

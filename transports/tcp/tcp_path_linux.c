@@ -9,6 +9,7 @@
 #include <net/route.h>
 
 #include "tcp_linux.h"
+#include "tcp_peers_linux.h"
 
 /* ---- addresses ---- */
 

@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 
 #include "tcp_linux.h"
+#include "tcp_peers_linux.h"
 
 /* Events of a namespace within a second. */
 #define RDS_TCP_PEER_EVENTS 10

@@ -18,41 +18,11 @@
 #define RDS_TCP_PEERS_LINUX_H
 
 #include <linux/netlink.h>
-#include <linux/ratelimit.h>
-#include <linux/rculist.h>
 
-#include "../../include/uapi/linux/rds_peers.h"
-#include "../../net/linux/rds_linux.h"
+#include "tcp_peers_table_linux.h"
 
 struct rds_tcp_net;
 struct rds_tcp_path;
-
-struct rds_tcp_peer {
-	struct list_head link; /* rds_tcp_peers.list */
-	struct rcu_head rcu;
-	struct rds_addr addr; /* bits beyond @len are 0 */
-	u32 scope;	      /* interface; 0: any */
-	u8 len;		      /* of 128 bits: IPv4 is mapped, so it begins at 96 */
-	u8 policy;	      /* enum rds_peers_policy */
-	u8 method;	      /* enum rds_peers_method */
-	u8 key_len;	      /* 0: there is none */
-	u8 key[RDS_PEERS_MAX_KEY];
-};
-
-/* Of a namespace; a part of struct rds_tcp_net. */
-struct rds_tcp_peers {
-	struct list_head list;	      /* rds_tcp_peer.link, the longest prefix first */
-	unsigned int n;		      /* entries */
-	unsigned int unsigned_ones;   /* of these: accepted, without a key */
-	unsigned int changes;	      /* so far; a dump that sees two numbers says so */
-	u8 policy;		      /* of hosts in no entry */
-	bool shut;		      /* the listener has keys that nobody knows: strangers' SYNs */
-	struct ratelimit_state quiet; /* events */
-};
-
-void rds_tcp_peers_start(struct rds_tcp_net *tn);
-/* No reader is left: no listener, no path, no netlink socket. */
-void rds_tcp_peers_stop(struct rds_tcp_net *tn);
 
 /* There is a listener, and was none before: it gets the keys of the table.  Under tuning.
  * Process. */
@@ -73,8 +43,6 @@ int rds_tcp_peers_del(struct rds_tcp_net *tn, const struct rds_tcp_peer *like,
 void rds_tcp_peers_default(struct rds_tcp_net *tn, u8 policy);
 
 /* tcp_genl_linux.c */
-int rds_tcp_genl_start(void);
-void rds_tcp_genl_stop(void);
 /* Somebody may be listening.  Process. */
 void rds_tcp_genl_refused(struct rds_tcp_net *tn, const struct rds_addr *faddr, u32 scope,
 			  enum rds_peers_cause cause);
