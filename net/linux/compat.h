@@ -67,6 +67,9 @@ static inline void rds_hrtimer_setup(struct hrtimer *t,
 #endif
 }
 
+/* 7.2 has no poll_does_not_wait() any more, and the same in its tables. */
+#define rds_poll_waits(table) ((table) && (table)->_qproc)
+
 /* 6.18: bind and connect take sockaddr_unsized; a macro because the type does not exist before. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
 #define rds_sockaddr_arg struct sockaddr_unsized

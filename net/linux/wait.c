@@ -79,8 +79,7 @@ int rds_wait_to_recv(struct sock *sk, long *timeo)
  */
 static bool wants_each(const struct poll_table_struct *wait)
 {
-	return !poll_does_not_wait(wait) &&
-	       poll_requested_events(wait) & (EPOLLET | EPOLLEXCLUSIVE);
+	return rds_poll_waits(wait) && poll_requested_events(wait) & (EPOLLET | EPOLLEXCLUSIVE);
 }
 
 __poll_t rds_poll_socket(struct file *file, struct socket *sock, struct poll_table_struct *wait)

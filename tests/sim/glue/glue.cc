@@ -135,10 +135,10 @@ int signal_pending(int)
 
 void sock_poll_wait(struct file *, struct socket *sock, struct poll_table_struct *p)
 {
-	if (poll_does_not_wait(p))
+	if (!p || !p->_qproc)
 		return;
-	if (!p->entry->queued)
-		add_wait_queue(sk_sleep(sock->sk), p->entry);
+	if (!p->_qproc->queued)
+		add_wait_queue(sk_sleep(sock->sk), p->_qproc);
 	smp_mb();
 }
 

@@ -62,15 +62,12 @@ static inline void sk_wake_async(struct sock *sk, int how, int band)
 int signal_pending(int task);
 
 /* ---- poll ---- */
-/* A NULL entry: poll() only looks. */
+/* Where the kernel has the function that enters a queue, ours has the entry; NULL: poll() only
+ * looks. */
 struct poll_table_struct {
-	struct wait_queue_entry *entry;
+	struct wait_queue_entry *_qproc;
 	__poll_t events;
 };
-static inline bool poll_does_not_wait(const struct poll_table_struct *p)
-{
-	return !p || !p->entry;
-}
 static inline __poll_t poll_requested_events(const struct poll_table_struct *p)
 {
 	return p->events;
