@@ -311,21 +311,25 @@ int rds_ib_connect(void *priv)
 	u32 scope = rds_path_scope(tp->path);
 	struct sockaddr_storage src, dst;
 	struct rdma_cm_id *id;
+	int err;
 
 	id = rdma_create_id(net, rds_ib_event, tp, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	rdma_set_service_type(id, rds_path_tos(tp->path));
 	tp->id = id;
-	rdma_lock_handler(id);
-	WRITE_ONCE(tp->called_ns, ktime_get_ns());
-	WRITE_ONCE(tp->phase, RDS_IB_CALLING);
-	rdma_unlock_handler(id);
 	rds_sockaddr(&src, rds_path_laddr(tp->path), scope, 0);
 	rds_sockaddr(&dst, rds_path_faddr(tp->path), scope,
 		     rds_addr_is_v4(rds_path_faddr(tp->path)) ? RDS_IB_PORT_V4 : RDS_IB_PORT_V6);
-	return rdma_resolve_addr(id, (struct sockaddr *)&src, (struct sockaddr *)&dst,
-				 RDS_IB_RESOLVE_MS);
+	/* rdma_cm binds the id to an adapter here, and warns when that goes before it has its next
+	 * state; the end of an adapter waits for the handler. */
+	rdma_lock_handler(id);
+	WRITE_ONCE(tp->called_ns, ktime_get_ns());
+	WRITE_ONCE(tp->phase, RDS_IB_CALLING);
+	err = rdma_resolve_addr(id, (struct sockaddr *)&src, (struct sockaddr *)&dst,
+				RDS_IB_RESOLVE_MS);
+	rdma_unlock_handler(id);
+	return err;
 }
 
 /* Data may arrive before we know that our answer did; then it is polled already. */
