@@ -28,7 +28,9 @@ extern "C" {
 enum rds_transport_caps {
 	/* Local destinations go through loopback (RDS_TRANS_LOOP) instead. */
 	RDS_CAP_PREFER_LOOP = 1 << 0,
-	/* Both ends share this host's congestion maps: no updates are sent. */
+	/* Both ends are on this host and share its congestion maps: no updates are sent.  What
+	 * xmit took has been received, so an end owes the other nothing and has no numbers to keep.
+	 * A path that is up has a reference on the connection of the other end. */
 	RDS_CAP_SHARED_CONG = 1 << 1,
 	/* rds_msg payload may be pinned user pages (MSG_ZEROCOPY). */
 	RDS_CAP_ZEROCOPY = 1 << 2,

@@ -20,6 +20,10 @@
  * it calls it off (lifecycle.h); if it is too late for that, there is another connection or will
  * be.  Those that are dead wait for a grace period together, and are reaped.
  *
+ * Loopback's ends are two connections of one namespace.  Neither owes the other anything when its
+ * own queue is empty, so one that is down may go, unless the other is up, which delivers to it and
+ * has a reference.  Each goes down by itself, and the one that was held goes with a later look.
+ *
  * A connection that did not end in order (the host died) stays for its numbers, if a socket here
  * has sent over it.  Of those that only peers wanted less has to be kept: conn_strangers.cc.
  */
@@ -35,8 +39,8 @@ bool is_idle(Conn &c, uint64_t now)
 {
 	uint64_t limit = uint64_t{read_once(c.net.tun.idle_timeout_ms)} * 1000 * 1000;
 	uint64_t mark = 0;
-	bool busy = !limit || !(c.trans.caps & RDS_CAP_DELIVERY_ACK) || !c.trans.midway ||
-		    c.waiting.load();
+	const bool tells = c.trans.caps & RDS_CAP_DELIVERY_ACK && c.trans.midway;
+	bool busy = !limit || !(tells || c.is_local()) || c.waiting.load();
 
 	c.for_each_path([&](Path &p) {
 		mark += p.next_tx_seq() + p.next_rx_seq();
@@ -251,13 +255,13 @@ void ConnTable::reap()
 
 bool rds_path::peer_drains() const
 {
-	return peer_has_gen() && conn.trans.midway;
+	return conn.is_local() || (peer_has_gen() && conn.trans.midway);
 }
 
-/* The peer is told of all that came. */
+/* The peer is told of all that came; loopback's end was when it came. */
 bool rds_path::peer_knows_all() const
 {
-	return peer() == rds::Peer::kAcks && received_.all_acked();
+	return conn.is_local() || (peer() == rds::Peer::kAcks && received_.all_acked());
 }
 
 /* Up, and the peer does not know what we have: it is told now. */
@@ -296,6 +300,9 @@ bool rds_path::has_drained(rds::Care care) const
 {
 	rds::PathState now = state();
 
+	/* A call of loopback's is never in vain: it is up in a moment. */
+	if (conn.is_local())
+		return now == rds::PathState::kDown;
 	if (now != rds::PathState::kDown && now != rds::PathState::kConnecting)
 		return false;
 	return drained.load() || unheard() ||
@@ -305,7 +312,7 @@ bool rds_path::has_drained(rds::Care care) const
 /* Neither end is owed anything, or what is owed fits a tombstone. */
 bool rds_path::may_retire() const
 {
-	if (drained.load())
+	if (drained.load() || conn.is_local())
 		return true;
 	return conn.passive.load() ? is_resting() || conn.life.is_evicted() : unheard();
 }

@@ -75,7 +75,7 @@ Rank rank_of(const Conn &c, uint64_t now)
  */
 Status ConnTable::admit_passive(Conn &c)
 {
-	if (c.trans.caps & RDS_CAP_SHARED_CONG)
+	if (c.is_local())
 		return Status();
 
 	uint64_t most = read_once(net_->tun.max_passive);
@@ -158,6 +158,8 @@ Status ConnTable::leave_tomb(Conn &c, bool &owed)
 	bool drained = true;
 
 	owed = false;
+	if (c.is_local())
+		return Status(); /* nobody there knows one number from another */
 	c.for_each_path([&](Path &p) {
 		bool ended = p.drained.load();
 

@@ -265,6 +265,9 @@ struct rds_conn *rds_conn_get(struct rds_net *net, const struct rds_transport *t
 		*err = r.status().code();
 		if (!r.ok())
 			return nullptr;
+		/* It is counted, then we look whether it retires, which looks who is counted after
+		 * it has said so. */
+		rds::full_fence();
 		/* On its way out it stays; if it is too late for that, there is another. */
 		if (r.value()->life.call_off())
 			return r.value();

@@ -199,6 +199,12 @@ void rds_conn::evict(rds::Care care, uint64_t now)
 	}
 }
 
+/* Of loopback: it delivers here.  Or a task has looked the connection up, and is about to. */
+bool rds_conn::is_other_end_up() const
+{
+	return is_local() && !refs.only_one();
+}
+
 /* All paths have drained.  True: nothing keeps the connection, and nobody finds it any more. */
 bool rds_conn::retire(rds::Care care)
 {
@@ -212,13 +218,15 @@ bool rds_conn::retire(rds::Care care)
 
 		life.retire();
 	}
-	rds::full_fence(); /* then we look whether something was accepted: rds_path::accepted() */
+	/* Then we look whether something was accepted (rds_path::accepted()), or loopback's other
+	 * end has come (rds_conn_get()). */
+	rds::full_fence();
 	for (auto &at : paths)
 		if (rds::Path *p = at.load_acquire()) {
 			p->step_own(RDS_EV_retire);
 			free = free && p->is_free();
 		}
-	if (!free || waiting.load() || fan.is_folding())
+	if (!free || waiting.load() || fan.is_folding() || is_other_end_up())
 		return false;
 	/* Its paths count no further: nobody receives on them.  Before another may be made. */
 	if (!net.conns.leave_tomb(*this, owed).ok() || !life.die())

@@ -108,6 +108,11 @@ struct rds_conn final {
 	/* Those that are up find out whether the peer is still there.  With @waiting, those that
 	 * have to call do, or ask path 0 to call first. */
 	void nudge_others(bool waiting);
+	/* Both ends are on this host. */
+	bool is_local() const
+	{
+		return trans.caps & RDS_CAP_SHARED_CONG;
+	}
 	/* A socket uses it. */
 	RDS_INLINE void claim()
 	{
@@ -157,6 +162,7 @@ private:
 	void look_after() RDS_TURN;
 	Draining drain(rds::Care care, bool first) RDS_TURN;
 	void evict(rds::Care care, uint64_t now) RDS_TURN;
+	bool is_other_end_up() const RDS_TURN;
 	bool retire(rds::Care care) RDS_TURN;
 	/* path_fan.cc */
 	bool agree(uint32_t n, bool orders);

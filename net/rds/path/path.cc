@@ -180,7 +180,7 @@ rds_path::Went rds_path::act_end()
 
 rds_path::Went rds_path::act_end_idle()
 {
-	if (conn.trans.midway(priv) || !quiesce_idle())
+	if ((conn.trans.midway && conn.trans.midway(priv)) || !quiesce_idle())
 		return Went::kOn;
 	conn.net.count(RDS_S_conn_idle);
 	end_connection(RDS_DROP_IDLE);

@@ -25,9 +25,13 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, rds::Batc
 		rds::Guard g(lock);
 
 		if (RDS_UNLIKELY(dead_ || conn.life.is_ending())) {
-			if (dead_ || !m->sock)
+			/* A pong is to keep loopback's: its peer is up, and asks only once. */
+			const bool needs = !dead_ && (m->sock || conn.is_local());
+			const bool kept = needs && conn.life.call_off();
+
+			if (!kept && (dead_ || !m->sock))
 				return rds::Status::fail(rds::err::kEnetunreach);
-			if (!conn.life.call_off())
+			if (!kept)
 				return rds::Queued::kMoved;
 		}
 		if (!carries_locked(*m, away))

@@ -466,7 +466,7 @@ MUTANTS = [
            "dead_ = dead_ || (purge && !conn.life.is_dying());",
            "dead_ = dead_ || purge;"),
     Mutant("idle-midway", "a connection ends in the midst of a message", PATH,
-           "if (conn.trans.midway(priv) || !quiesce_idle())",
+           "if ((conn.trans.midway && conn.trans.midway(priv)) || !quiesce_idle())",
            "if (!quiesce_idle())"),
     Mutant("retire-call", "a connection retires although a call waits", IDLE,
            "|| !may_retire() || !accepted_.empty())",
@@ -631,7 +631,7 @@ MUTANTS = [
     Mutant("numbered-old", "a restarted peer's new numbers are taken for old", RECV_H,
            "p.peer_has_gen());", "p.peer() == Peer::kAcks);"),
     Mutant("numbered-end", "the end of a queue pair says that nothing is owed", IDLE,
-           "return peer_has_gen() && conn.trans.midway;", "return peer_has_gen();"),
+           "(peer_has_gen() && conn.trans.midway);", "peer_has_gen();"),
     Mutant("numbered-claim", "what the peer says while connecting is believed", ACK,
            "if (open_ || received_.generation() || !delivered_.any() || "
            "seq > queue_.begun_before())",
