@@ -37,6 +37,7 @@ EXPORT_SYMBOL_GPL(rds_path_delivered);
 EXPORT_SYMBOL_GPL(rds_path_received);
 EXPORT_SYMBOL_GPL(rds_recv_begin);
 EXPORT_SYMBOL_GPL(rds_recv_ack);
+EXPORT_SYMBOL_GPL(rds_recv_more);
 EXPORT_SYMBOL_GPL(rds_recv_incoming);
 EXPORT_SYMBOL_GPL(rds_recv_later);
 EXPORT_SYMBOL_GPL(rds_msg_header);

@@ -40,6 +40,15 @@ inline constexpr uint32_t kMostRcvbuf = 64u << 20;
  * TCP has under way, of one fast peer or of some slow ones. */
 inline constexpr uint32_t kRecvSpillBytes = 16u << 20;
 
+/* Memory of messages that are not whole yet, of a namespace, bytes: those of strangers in all,
+ * beyond which the one whose grows goes (a stranger calls again, and is none once a message of it
+ * was whole and had a reader); and those of all others, beyond which paths pause, all but one, so
+ * that not all wait for each other's rest. */
+inline constexpr uint64_t kAssemblyStrangers = 8u << 20, kAssembly = 64u << 20;
+/* It is counted in such units, bytes, and so much ahead, as a part of it: a long message that comes
+ * in small pieces touches what all share a few times only. */
+inline constexpr uint32_t kAssemblyUnit = 1024, kAssemblyAhead = 4;
+
 /* Messages handed to one ops->xmit call. */
 inline constexpr unsigned int kXmitBatch = 32;
 /* Messages of a path's queue that a walk looks at each time that it takes the lock. */

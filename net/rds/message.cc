@@ -69,6 +69,8 @@ static void free_more(Message &m)
 {
 	if (m.zcopy())
 		message_forget_pages(m);
+	else if (m.has == MsgHas::kAssembly)
+		assembly_left(m);
 	else
 		msg_rdma_free(m.part);
 }

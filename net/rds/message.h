@@ -52,12 +52,13 @@ enum RdmaStatus : int {
 };
 struct MsgRdma;
 struct Flow;
+class Assembly;
 using Conn = ::rds_conn;
 using Socket = ::rds_socket;
 
 /* A part that few messages have.  One of them at most: the one is for transports with zerocopy,
- * the other for those with RDMA. */
-enum class MsgHas : uint8_t { kNothing, kZcopy, kRdma };
+ * the other for those with RDMA, and one is for those that are not whole yet. */
+enum class MsgHas : uint8_t { kNothing, kZcopy, kRdma, kAssembly };
 
 /* "The pages of this send are yours again": goes to the socket's completion list. */
 struct ZcopyNote {
@@ -98,9 +99,9 @@ struct alignas(8) rds_msg final {
 	uint32_t charge;    /* bytes of memory it holds, for both queues' limits */
 	uint16_t flags = 0; /* MsgFlag */
 	uint8_t tos = 0;
-	/* The receiver's: made by rds_recv_begin(), not looked at yet; its peer numbers its flows.
-	 */
-	bool fresh : 1 = false, numbered : 1 = false;
+	/* The receiver's: made by rds_recv_begin(), not looked at yet; its peer numbers its flows;
+	 * it counts as a stranger's (assembly.h). */
+	bool fresh : 1 = false, numbered : 1 = false, stranger : 1 = false;
 	uint64_t end_off = 0; /* byte of the transport's stream behind it, once all is accepted */
 	/* Sender; nullptr for the kernel's own and for cancelled ones.  Guarded by the path's lock
 	 * while queued; valid inside an RCU section, see path.h "Completion". */
@@ -114,11 +115,13 @@ struct alignas(8) rds_msg final {
 	};
 	uint32_t scope = 0;
 	rds::MsgHas has = rds::MsgHas::kNothing;
+	uint16_t assembling = 0;   /* kAssemblyUnits that are counted in @assembly */
 	uint64_t stamp_ns = 0;	   /* arrival, time of day */
 	uint64_t trace_ns[3] = {}; /* RXPATH_LATENCY: header, whole, delivered */
 	union {
 		rds::MsgRdma *part = nullptr; /* of what there is to do with RDMA (rdma.h) */
 		rds::PinnedPages lent;
+		rds::Assembly *assembly; /* of the namespace in which it arrives */
 	};
 	rds::wire::Header hdr;
 
@@ -187,6 +190,8 @@ private:
 };
 /* The last reference of the message goes, and its part in RDMA with it (rdma.h, which is above). */
 void msg_rdma_free(MsgRdma *r);
+/* The budget of what arrives is above as well (assembly.h): @m is whole, or thrown away. */
+void assembly_left(Message &m);
 /* Sockets are above the queues that have their messages, and define these (socket_send.cc).
  * @bytes of payload and @mem of memory have left the queue; @note (may be nullptr) is to be
  * reported.  Any context, RCU reader, no lock. */

@@ -11,6 +11,7 @@
 #ifndef RDS_NETNS_H
 #define RDS_NETNS_H
 
+#include "assembly.h"
 #include "limits.h"
 #include "list.h"
 #include "rds_core.h"
@@ -50,6 +51,7 @@ struct rds_net {
 	rds::Atomic<bool> dying;	    /* no new connections */
 	rds::Atomic<uint64_t> first_seq{1}; /* of connections, see ConnTable::first_seq() */
 	rds::Atomic<uint64_t> log_after_ns; /* what peers bring about is not told again before */
+	rds::Assembly assembly;		    /* memory of messages that are not whole */
 	rds::ListNode all_link;		    /* on the list of namespaces (net.cc) */
 
 	rds::BindTable &bind;

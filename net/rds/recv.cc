@@ -127,6 +127,47 @@ bool has_receiver(Path &p, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 	return false;
 }
 
+int no_memory(Path &p)
+{
+	p.conn.net.count(RDS_S_recv_no_memory);
+	return -err::kEnomem;
+}
+
+/*
+ * No more may arrive in pieces now.  A stranger goes, and what it brought with it: it would keep
+ * the others from having their messages whole.  Nobody calls it afterwards (dial.cc).  -EPROTO, or
+ * -ENOMEM: later.
+ */
+__attribute__((noinline)) int assembly_full(Path &p, bool stranger) RDS_REQUIRES(kReceiver)
+{
+	p.conn.net.count(RDS_S_recv_assembly_full);
+	if (!stranger)
+		return -err::kEnomem;
+	p.drop(RDS_DROP_EVICTED);
+	return -err::kEproto;
+}
+
+/*
+ * A message of which only @at_hand bytes are here: its memory is counted (assembly.h).  0 and *@m,
+ * or what rds_recv_begin() returns.
+ */
+__attribute__((noinline)) int begin_part(Path &p, const wire::Fields &f, const struct rds_src *src,
+					 uint32_t at_hand, enum rds_ctx ctx, Message *&m)
+	RDS_REQUIRES(kReceiver)
+{
+	Assembly &assembly = p.conn.net.assembly;
+	const bool stranger = p.conn.is_stranger();
+
+	if (f.flags != wire::kCongBitmap && !has_receiver(p, f))
+		return RDS_RECV_SKIP;
+	if (!assembly.may_begin(stranger))
+		return assembly_full(p, stranger);
+	m = message_collect(f.len, src, at_hand, ctx);
+	if (m)
+		assembly.begin(*m, stranger);
+	return 0;
+}
+
 /*
  * As Socket::deliver().  A peer's writes to the socket's memory, of which @m tells, are looked for
  * before its program can know; but they are told once, and only of a message that was taken.
@@ -274,15 +315,15 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 		return RDS_RECV_SKIP;
 	}
 
-	if (RDS_UNLIKELY(at_hand < f.len) && f.flags != wire::kCongBitmap && !has_receiver(p, f))
-		return RDS_RECV_SKIP;
+	Message *made = nullptr;
 
-	Message *made = message_collect(f.len, src, at_hand, ctx);
+	if (RDS_UNLIKELY(at_hand < f.len))
+		verdict = begin_part(p, f, src, at_hand, ctx, made);
+	else
+		made = message_collect(f.len, src, at_hand, ctx);
+	if (!made)
+		return verdict ? verdict : no_memory(p);
 
-	if (!made) {
-		p.conn.net.count(RDS_S_recv_no_memory);
-		return -err::kEnomem;
-	}
 	const bool numbered = RDS_UNLIKELY(h.ext[0]) && p.conn.orders.load();
 
 	made->hdr = h;
@@ -295,6 +336,22 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 	}
 	*m = made;
 	return 0;
+}
+
+int rds_recv_more(struct rds_path *path, struct rds_msg *m, struct rds_src *src, uint32_t off,
+		  uint32_t n, enum rds_ctx ctx)
+{
+	Guard receiver(kReceiver); /* one call at a time (transport.h) */
+
+	if (RDS_LIKELY(m->has != MsgHas::kAssembly))
+		return rds_payload_append(m->payload(), src, off, n, ctx);
+	if (!m->assembly->may_grow(*m, n))
+		return assembly_full(*path, m->stranger);
+
+	const int r = rds_payload_append(m->payload(), src, off, n, ctx);
+
+	m->assembly->count(*m);
+	return r;
 }
 
 int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
@@ -325,6 +382,9 @@ int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
 	}
 	if (m->fresh) {
 		m->fresh = false;
+		/* Whole: from here on its socket pays, or it is all that its path has. */
+		if (RDS_UNLIKELY(m->has == MsgHas::kAssembly))
+			assembly_left(*m);
 		message_charge_payload(*m);
 		note_extensions(p, m->hdr);
 		if (RDS_UNLIKELY(trace_users.load()))

@@ -78,7 +78,8 @@
 	X(conn_stranger_gone)	 /* of a peer that brought nothing for a socket: forgotten */      \
 	X(conn_evicted)		 /* one of too many that only peers want, or mute */               \
 	X(conn_tombstone)	 /* collected, and only its numbers are remembered */              \
-	X(conn_stalled)		 /* the rest of a frame did not come: ended */
+	X(conn_stalled)		 /* the rest of a frame did not come: ended */                     \
+	X(recv_assembly_full)	 /* too much that is not whole: a stranger went, others paused */
 
 enum rds_stat {
 #define RDS_STAT_ENUM(name) RDS_S_##name,

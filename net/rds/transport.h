@@ -255,6 +255,11 @@ enum { RDS_RECV_SKIP = 1 };
  * -ENOMEM: call again later with the same header; -EPROTO: the path is being dropped, stop. */
 int rds_recv_begin(struct rds_path *path, const unsigned char *header, const struct rds_src *src,
 		   uint32_t at_hand, enum rds_ctx ctx, struct rds_msg **m);
+/* @n payload bytes of @m, which rds_recv_begin() made, are at @off in @src: 0, and they are its, by
+ * rds_payload_append().  -ENOMEM: call again later with the same; -EFAULT: they cannot be read now
+ * or later; -EPROTO: the path is being dropped, stop. */
+int rds_recv_more(struct rds_path *path, struct rds_msg *m, struct rds_src *src, uint32_t off,
+		  uint32_t n, enum rds_ctx ctx);
 /* A message whose rds_recv_begin() has been called goes on with another header, whose h_ack is @seq
  * (over queue pairs every frame has one: docs/wire.md). */
 void rds_recv_ack(struct rds_path *path, uint64_t seq);

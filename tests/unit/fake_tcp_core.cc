@@ -58,8 +58,8 @@ __attribute__((weak)) void rds_path_drop(struct rds_path *path, enum rds_drop_re
 	path->drops++;
 }
 
-int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off, uint32_t n,
-		       enum rds_ctx)
+int rds_recv_more(struct rds_path *, struct rds_msg *m, struct rds_src *src, uint32_t off,
+		  uint32_t n, enum rds_ctx)
 {
 	if (off + n > src->bytes.size())
 		abort();
@@ -67,7 +67,7 @@ int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off,
 		return -ENOMEM;
 	if (fake_path->append_error)
 		return fake_path->append_error;
-	p->bytes += src->bytes.substr(off, n);
+	m->payload.bytes += src->bytes.substr(off, n);
 	return 0;
 }
 

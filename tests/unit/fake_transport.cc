@@ -400,8 +400,8 @@ int arrive(struct rds_path *path, rds::wire::Header h, const host::Bytes &data)
 			     &m);
 	if (ret)
 		return ret;
-	if (!data.empty() && rds_payload_append(rds_msg_payload(m), &src, 0,
-						static_cast<uint32_t>(data.size()), RDS_ATOMIC))
+	if (!data.empty() &&
+	    rds_recv_more(path, m, &src, 0, static_cast<uint32_t>(data.size()), RDS_ATOMIC))
 		sim::fail("append failed");
 	ret = rds_recv_incoming(path, m);
 	if (ret)

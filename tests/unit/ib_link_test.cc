@@ -855,6 +855,20 @@ TEST_F(IbLink, WhatTheCoreCallsNoRdsEndsIt)
 	EXPECT_TRUE(path.taken.empty());
 }
 
+/* It brings too much that is not whole. */
+TEST_F(IbLink, WhatTheCoreHasNoRoomForEndsIt)
+{
+	path.append_error = -EPROTO;
+	end.up(8, 8);
+	end.arrive(Head{9000, 4}.str(), pattern(4096, 1));
+	EXPECT_EQ(end.link.state, RDS_IB_LINK_ENDED);
+	EXPECT_TRUE(end.drops.empty());
+	path.append_error = 0;
+	end.arrive(Head{9000, 4}.str(), pattern(4096, 1));
+	EXPECT_EQ(path.headers.size(), 1u);
+	EXPECT_TRUE(path.taken.empty());
+}
+
 TEST_F(IbLink, BuffersComeWhenThereIsMemory)
 {
 	end.offer_error = -ENOMEM;

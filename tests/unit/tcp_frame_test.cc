@@ -212,6 +212,23 @@ TEST_F(TcpFrame, payload__that_cannot_be_read_ends_the_stream)
 	EXPECT_EQ(path.drops, 1);
 }
 
+/* The core drops a path that brings too much: it is told once, and nothing more is read. */
+TEST_F(TcpFrame, payload__that_there_is_no_room_for_ends_the_stream)
+{
+	uint32_t used;
+
+	add(10, 2);
+
+	struct rds_src src = {stream};
+
+	path.append_error = -EPROTO;
+	EXPECT_EQ(rds_tcp_frame_feed(&frame, &src, 0, 50, RDS_ATOMIC, &used), -EPROTO);
+	path.append_error = 0;
+	EXPECT_EQ(rds_tcp_frame_feed(&frame, &src, used, 58 - used, RDS_ATOMIC, &used), -EPROTO);
+	EXPECT_TRUE(path.taken.empty());
+	EXPECT_EQ(path.drops, 0);
+}
+
 /* It is not the header that lay there before. */
 TEST_F(TcpFrame, header__that_cannot_be_read_ends_the_stream)
 {

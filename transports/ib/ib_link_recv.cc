@@ -127,8 +127,12 @@ Step begin(Link &l, const Frame &f)
 
 Step append(Link &l, const Frame &f)
 {
-	if (l.m && f.len && rds_payload_append(rds_msg_payload(l.m), f.src, 0, f.len, f.ctx))
-		return Step::kWait;
+	if (l.m && f.len) {
+		int r = rds_recv_more(l.path, l.m, f.src, 0, f.len, f.ctx);
+
+		if (r)
+			return r == -err::kEproto ? Step::kEnded : Step::kWait;
+	}
 	l.left -= f.len;
 	if (l.left)
 		return Step::kDone;

@@ -101,10 +101,12 @@ int take_payload(Frame &f, Bytes &b)
 	uint32_t n = b.at_most(f.left);
 
 	if (n) {
-		int r = rds_payload_append(rds_msg_payload(f.m), b.src, b.off, n, b.ctx);
+		int r = rds_recv_more(f.path, f.m, b.src, b.off, n, b.ctx);
 
 		if (r == -kEnomem)
 			return -kEagain;
+		if (r == -kEproto)
+			return broken(f);
 		if (r)
 			return unreadable(f);
 		b.take(n);

@@ -159,6 +159,30 @@ def bytes_cost_what_they_are(t):
 
 
 @test(vms=2, modules=("none", "ours"), only="ours")
+def half_messages_of_many(t):
+    """200 strangers send half of 1 MiB each to a bound port: most of them are hung up on, and they
+    hold 8 MiB together."""
+    sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
+    sink.wait_output("^ready$")
+    with many_peers(t):
+        before, full = unavailable(t.b), counters(t, t.b)["recv_assembly_full"]
+        peers = announcing(t, PEERS, BOUND,
+                           f"try: peer.sendall(bytes({MEBIBYTE // 2}))\n    except OSError: pass")
+        peers.wait_output("^announced$")
+        left_to_come(t, MEBIBYTE, PEERS)
+        peers.write("\n")
+        t.b.wait_until(f"test $({t.tool('rds-info')} -c | "
+                       f"awk '/recv_assembly_full/ {{ print $2 }}') -ge {full + PEERS // 2}", 60)
+        grown = unavailable(t.b) - before
+        peers.write("", close=True)
+        peers.check()
+        t.note(f"{grown} kB for {PEERS} halves of 1 MiB")
+        assert grown < 8192 + PEERS * 100, f"{grown} kB"
+    sink.write("", close=True)
+    sink.check()
+
+
+@test(vms=2, modules=("none", "ours"), only="ours")
 def half_a_message_ends(t):
     """A peer that announces a message and brings no byte of it is hung up on after half a minute,
     though its TCP answers."""
