@@ -47,6 +47,7 @@ bool CongMap::set(uint16_t port)
 	if (was & bit)
 		return false;
 	note_word(was, was | bit);
+	cleared_.store(false);
 	version_.fetch_add(1);
 	return true;
 }
@@ -60,6 +61,7 @@ bool CongMap::clear(uint16_t port)
 	if (!(was & bit))
 		return false;
 	note_word(was, was & ~bit);
+	cleared_.store(true);
 	version_.fetch_add(1);
 	return true;
 }

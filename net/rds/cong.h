@@ -126,6 +126,11 @@ public:
 	{
 		return version_.load_acquire();
 	}
+	/* A port of ours has cleared since one filled: a snapshot. */
+	bool has_cleared() const
+	{
+		return cleared_.load();
+	}
 
 	HashNode node;
 	RefCount refs{1};
@@ -141,6 +146,8 @@ public:
 	Atomic<bool> wanted;   /* a socket here has sent there, or waits: never taken back */
 
 private:
+	Atomic<bool> cleared_; /* the last change of a bit by set() or clear() */
+
 	void note_word(uint64_t was, uint64_t is);
 
 	Atomic<Atomic<uint64_t> *> bits_; /* kCongMapWords of them, or nullptr: none set ever */

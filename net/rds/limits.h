@@ -102,6 +102,12 @@ inline constexpr uint64_t kSweepSoonNs = 20 * 1000 * 1000;
 inline constexpr uint64_t kSweepAgainNs = 1000 * 1000 * 1000;
 inline constexpr unsigned int kSweepBatch = 512, kSweepStep = 256;
 
+/* A peer that sends nothing is told of a map that changes again so long after the last change that
+ * it was told of, or twice that, ns (map_pause.h); one that has sent something in the last
+ * kSpeaksNs, at once. */
+inline constexpr uint64_t kMapPauseNs = 10 * 1000 * 1000;
+inline constexpr uint64_t kSpeaksNs = 100 * 1000 * 1000;
+
 /* So many buckets of the table of connections are looked through at once when a map has changed. */
 inline constexpr unsigned int kMapStep = 64;
 

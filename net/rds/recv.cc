@@ -209,8 +209,12 @@ int deliver(Path &p, Message *m, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 	const bool spill = !(p.conn.trans.caps & RDS_CAP_SHARED_CONG);
 	const bool says = RDS_UNLIKELY(m->hdr.ext[0]) && p.conn.trans.caps & RDS_CAP_RDMA;
 
-	switch (RDS_UNLIKELY(says) ? hand_over_rdma(p, *s, m, spill)
-				   : s->deliver(m, p.arriving, spill)) {
+	const Deliver how = RDS_UNLIKELY(says) ? hand_over_rdma(p, *s, m, spill)
+					       : s->deliver(m, p.arriving, spill);
+
+	if (RDS_UNLIKELY(s->congested.load()) && spill)
+		p.conn.first().port_is_full();
+	switch (how) {
 	case Deliver::kTaken:
 		if (RDS_UNLIKELY(!p.reached.load()))
 			p.reached.store(true);

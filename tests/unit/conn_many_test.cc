@@ -134,7 +134,7 @@ TEST_F(ConnMany, AllGetTheLatestMap)
 	for (unsigned int i = 0; i < kMany; i += 7)
 		wires()[i]->on_xmit = [this, i] { fill(static_cast<uint16_t>(100 + i)); };
 	fill(7);
-	sim::run_ready();
+	sim::run_for(3 * rds::kMapPauseNs); /* who has got the first may wait for others */
 	for (Wire *w : wires()) {
 		EXPECT_TRUE(was_told(*w, 7));
 		for (unsigned int i = 0; i < kMany; i += 7)

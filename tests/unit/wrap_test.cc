@@ -205,6 +205,7 @@ TEST_F(Wraps, VersionsOfAMap)
 		rds_path_writable(wire().path);
 		path().kick();
 		EXPECT_EQ(maps(), told + bits) << "and not once more";
+		sim::run_for(3 * rds::kMapPauseNs); /* nor does a map wait for another */
 	}
 	EXPECT_LT(map.version(), 10u) << "the version has not wrapped";
 }

@@ -40,6 +40,7 @@
 #include "delivered.h"
 #include "dial.h"
 #include "held.h"
+#include "map_pause.h"
 #include "path_table.h"
 #include "received.h"
 #include "send_queue.h"
@@ -74,7 +75,7 @@ struct XmitToken {
 	X(state, "back-off, connect timeout, drain timeout: by state")                             \
 	X(hold, "the end of a hold window")                                                        \
 	X(pause, "the end of a receive pause")                                                     \
-	X(memory, "another try to get memory for hello or a congestion map")                       \
+	X(memory, "another try: no memory for hello or a map, or a map that may wait")             \
 	X(ack, "what was received is to be acknowledged by then")
 
 } // namespace rds
@@ -139,8 +140,7 @@ struct rds_path final {
 	void turn() RDS_TURN;
 	/* Event @e (enum rds_path_event), one of kOwnEvents; the table has what it does. */
 	void step_own(unsigned int e) RDS_TURN;
-	/* No new sender from now on; false while the last one is still at it, whose end brings the
-	 * worker back. */
+	/* No new sender from now on; false: the last one is at it, whose end wakes the worker. */
 	bool quiesce() RDS_TURN RDS_EXCLUDES(lock);
 	/* All that @from has, to stand where number @seq would.  Neither has a connection. */
 	void take_over(rds_path &from, uint64_t seq) RDS_TURN RDS_EXCLUDES(lock, from.lock);
@@ -245,6 +245,7 @@ struct rds_path final {
 	bool holds(uint16_t port) RDS_EXCLUDES(lock);
 	void port_cleared();   /* what waits for one is to be queued again; any context */
 	bool owes_map() const; /* it has changed since it was sent last; any context */
+	void port_is_full();   /* the peer sends to one of ours; any context */
 	void renumber_locked(uint64_t first) RDS_REQUIRES(lock)
 	{
 		queue_.renumber(first);
@@ -300,7 +301,6 @@ private:
 	};
 
 	using Went = rds::Went;
-
 	/* path_worker.cc */
 	static void send_fn(struct rds_work *w);
 	void end_in_order(unsigned int why);
@@ -392,6 +392,7 @@ private:
 	void take_token_locked() RDS_REQUIRES(lock);
 	void begin_locked(rds::Batch &b) RDS_REQUIRES(lock);
 	bool map_is_due() const RDS_REQUIRES(rds::kSender);
+	bool map_may_wait() RDS_REQUIRES(rds::kSender) RDS_EXCLUDES(lock);
 	bool must_prepare_locked() const RDS_REQUIRES(lock, rds::kSender);
 	Next prepare(rds::Batch &b) RDS_REQUIRES(rds::kSender) RDS_SLEEPS RDS_EXCLUDES(lock);
 	Next next_locked(rds::Batch &b) RDS_REQUIRES(lock, rds::kSender);
@@ -409,6 +410,8 @@ private:
 	rds::Atomic<uint32_t> drop_reason_;
 	rds::Atomic<bool> spoken_;	    /* the peer has said something on this connection */
 	rds::Atomic<bool> probe_waits_;	    /* one is queued, and not sent; worker sets it */
+	rds::Atomic<bool> port_cleared_;    /* one of full_ports_ may be clear by now */
+	rds::Atomic<bool> sending_flag_;    /* sending_, for rds-info */
 	rds::Slot<rds::Accepted> accepted_; /* closed by act_die() */
 	rds::Dial dial_;
 	struct rds_work send_work_;
@@ -437,12 +440,11 @@ private:
 	bool blocked_ RDS_GUARDED_BY(lock) = false;   /* the transport has no room */
 	bool room_came_ RDS_GUARDED_BY(lock) = false; /* room or a wish came meanwhile */
 	bool dead_ RDS_GUARDED_BY(lock) = false;      /* takes nothing; the namespace goes */
-	rds::Atomic<bool> port_cleared_;	      /* one of full_ports_ may be clear by now */
-	rds::Atomic<bool> sending_flag_;	      /* sending_, for rds-info */
 	bool cong_due_ RDS_GUARDED_BY(rds::kSender) = true;
+	rds::MapPause map_pause_;	  /* path 0's, of a map that changes again */
+	rds::Atomic<uint32_t> cong_sent_; /* version of the map sent last; token holder writes */
 	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock); /* empty while the path is down */
 	rds::Coalesce coalesce_ RDS_GUARDED_BY(lock);
-	rds::Atomic<uint32_t> cong_sent_; /* version of the map sent last; token holder writes */
 };
 
 #endif

@@ -12,6 +12,20 @@ namespace rds
 /* Module parameter: messages that one caller transmits in a row. */
 extern "C" unsigned int rds_send_batch_count;
 unsigned int rds_send_batch_count = kSendBatchDefault;
+
+namespace
+{
+
+/* Grows with each message of the peer's, whichever path it takes. */
+uint64_t came_over(const rds_conn &c)
+{
+	uint64_t n = 0;
+
+	c.for_each_path([&](Path &p) { n += p.next_rx_seq(); });
+	return n;
+}
+
+} // namespace
 } // namespace rds
 
 void rds_path::take_token_locked()
@@ -138,12 +152,42 @@ bool rds_path::owes_map() const
 	return conn.lcong->version() != cong_sent_.load();
 }
 
-/* The peer gets our map before the next message whenever it changed. */
+/* The peer gets our map before the next message whenever it changed: before a message of ours, and
+ * by itself, if not at once (map_pause.h). */
 RDS_INLINE bool rds_path::map_is_due() const
 {
 	if (conn.trans.caps & RDS_CAP_SHARED_CONG || index || is_silent())
 		return false;
 	return cong_due_ || owes_map();
+}
+
+/* Our map is due and nothing else is to go: the peer may hear of it later, and the timer sees to it
+ * that it does. */
+bool rds_path::map_may_wait()
+{
+	if (cong_due_)
+		return false;
+	{
+		rds::Guard g(lock);
+
+		if (queue_.unsent())
+			return false;
+	}
+	const uint64_t left =
+		map_pause_.left(rds_now_ns(), rds::came_over(conn), conn.lcong->has_cleared());
+
+	if (left)
+		rds_timer_arm(&memory_timer_, left);
+	return left;
+}
+
+/* It may have been told that the port is clear, or nothing yet. */
+void rds_path::port_is_full()
+{
+	if (!owes_map())
+		return;
+	map_pause_.speaks(rds_now_ns());
+	kick();
 }
 
 /* The next batch has to wait for prepare(). */
@@ -170,13 +214,21 @@ rds_path::Next rds_path::next_locked(rds::Batch &b)
 /* Our map, and messages for ports that are not full any more, get onto the queue first. */
 rds_path::Next rds_path::prepare(rds::Batch &b)
 {
-	if (map_is_due())
-		queue_cong_update();
+	bool waits = false;
+
+	if (RDS_UNLIKELY(map_is_due())) {
+		waits = map_may_wait();
+		if (!waits)
+			queue_cong_update();
+	}
 	if (RDS_UNLIKELY(port_cleared_.load()))
 		return_held();
 
 	rds::Guard g(lock);
 
+	/* A message has come that the map does not let pass. */
+	if (RDS_UNLIKELY(waits && queue_.unsent()))
+		return Next::kPrepare;
 	return next_locked(b);
 }
 
@@ -259,6 +311,10 @@ void rds_path::queue_cong_update()
 	}
 	conn.net.count(RDS_S_cong_update_queued);
 	cong_sent_.store(version);
+	if (cong_due_)
+		map_pause_.begin(rds::came_over(conn));
+	else
+		map_pause_.told(rds_now_ns());
 	cong_due_ = false;
 	queue_first(m);
 }
