@@ -15,13 +15,13 @@ uint64_t counted(const Message &m)
 	return uint64_t{m.assembling} * kAssemblyUnit;
 }
 
-/* What it holds.  Its payload is charged when it is whole (message_charge_payload()). */
+/* Bytes that @m holds now.  Its payload is charged when it is whole (message_charge_payload()). */
 uint64_t held(Message &m)
 {
 	return uint64_t{m.charge} + rds_payload_truesize(m.payload());
 }
 
-/* What is to be counted for a message that holds @bytes; a number that its field has room for. */
+/* Units to count for a message that holds @bytes; a number that its field has room for. */
 uint16_t units_for(uint64_t bytes)
 {
 	const uint64_t n = (bytes + bytes / kAssemblyAhead + kAssemblyUnit - 1) / kAssemblyUnit;

@@ -18,8 +18,8 @@ using host::endpoint;
 using rds::wire::Header;
 
 constexpr uint32_t kLong = rds::kMaxMessageBytes;
-/* What one append may add beyond a limit: a payload that grows doubles its room, and a part of that
- * is counted ahead. */
+/* The most that one append may add beyond a limit: a payload that grows doubles its room, and a
+ * part of that is counted ahead. */
 constexpr uint64_t kAtOnce = 2 * kLong;
 
 class RecvAssembly : public SocketTest<0>
@@ -173,7 +173,7 @@ TEST_F(RecvAssembly, AStrangerTooManyBeginsNothing)
 		drop(h);
 }
 
-/* Who has brought something for a socket is none. */
+/* A host that has brought something for a socket is none. */
 TEST_F(RecvAssembly, WhoHasBroughtSomethingIsNoStranger)
 {
 	Half h = {&stranger(100)};
