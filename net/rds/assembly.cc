@@ -44,11 +44,11 @@ void Assembly::begin(Message &m, bool stranger)
 	count(m);
 }
 
-bool Assembly::may_grow(Message &m, uint32_t more)
+bool Assembly::may_grow(Message &m)
 {
 	Message *other = nullptr;
 
-	if (held(m) + more <= counted(m) || may_begin(m.stranger))
+	if (RDS_LIKELY(may_begin(m.stranger)))
 		return true;
 	if (m.stranger)
 		return false;

@@ -35,9 +35,9 @@ public:
 				: others_.load() < kAssembly;
 	}
 	void begin(Message &m, bool stranger);
-	/* @more bytes of @m may be got.  At the limit one message of those who wait may all the
+	/* More of @m may be taken.  At the limit one message of those who wait may grow all the
 	 * same, and no other before that is whole: each of them may be what the others wait for. */
-	bool may_grow(Message &m, uint32_t more);
+	bool may_grow(Message &m);
 	/* It may have. */
 	void count(Message &m);
 	void left(Message &m);

@@ -349,7 +349,7 @@ int rds_recv_more(struct rds_path *path, struct rds_msg *m, struct rds_src *src,
 
 	if (RDS_LIKELY(m->has != MsgHas::kAssembly))
 		return rds_payload_append(m->payload(), src, off, n, ctx);
-	if (!m->assembly->may_grow(*m, n))
+	if (!m->assembly->may_grow(*m))
 		return assembly_full(*path, m->stranger);
 
 	const int r = rds_payload_append(m->payload(), src, off, n, ctx);
