@@ -12,14 +12,14 @@
 #ifndef _LINUX_RDS_PEERS_H
 #define _LINUX_RDS_PEERS_H
 
-#define RDS_PEERS_FAMILY_NAME		"rds_peers"
-#define RDS_PEERS_FAMILY_VERSION	1
+#define RDS_PEERS_FAMILY_NAME "rds_peers"
+#define RDS_PEERS_FAMILY_VERSION 1
 /* Multicast: RDS_PEERS_CMD_REFUSED. */
-#define RDS_PEERS_MCGRP_EVENTS		"events"
+#define RDS_PEERS_MCGRP_EVENTS "events"
 
 /* Entries of a namespace. */
-#define RDS_PEERS_MAX			4096
-#define RDS_PEERS_MAX_KEY		80
+#define RDS_PEERS_MAX 4096
+#define RDS_PEERS_MAX_KEY 80
 
 enum {
 	RDS_PEERS_CMD_UNSPEC,
@@ -28,10 +28,10 @@ enum {
 	 * none of the prefix yet, unless REPLACE says that the new one is to take its place.
 	 */
 	RDS_PEERS_CMD_PEER_SET,
-	RDS_PEERS_CMD_PEER_DEL,		/* ADDR, LEN, SCOPE */
-	RDS_PEERS_CMD_PEER_GET,		/* dump: a PEER_GET for each entry */
-	RDS_PEERS_CMD_DEFAULT_SET,	/* POLICY */
-	RDS_PEERS_CMD_DEFAULT_GET,	/* answered by a DEFAULT_GET with POLICY */
+	RDS_PEERS_CMD_PEER_DEL,	   /* ADDR, LEN, SCOPE */
+	RDS_PEERS_CMD_PEER_GET,	   /* dump: a PEER_GET for each entry */
+	RDS_PEERS_CMD_DEFAULT_SET, /* POLICY */
+	RDS_PEERS_CMD_DEFAULT_GET, /* answered by a DEFAULT_GET with POLICY */
 	/* Event: a host was refused, or is not called: ADDR, LEN, SCOPE, CAUSE. Some are left out
 	 * when there are many. */
 	RDS_PEERS_CMD_REFUSED,
@@ -42,35 +42,32 @@ enum {
 
 enum {
 	RDS_PEERS_A_UNSPEC,
-	RDS_PEERS_A_ADDR,	/* binary, network order: 4 bytes for IPv4, 16 for IPv6 */
-	RDS_PEERS_A_LEN,	/* u8: bits of ADDR that count, 1 to 32 or 128 */
-	RDS_PEERS_A_SCOPE,	/* u32: interface, of link-local addresses only */
-	RDS_PEERS_A_POLICY,	/* u8: enum rds_peers_policy */
-	RDS_PEERS_A_METHOD,	/* u8: enum rds_peers_method */
-	RDS_PEERS_A_KEY,	/* binary, 1 to 80 bytes; never in an answer */
-	RDS_PEERS_A_KEY_LEN,	/* u8, in answers: bytes of the key */
-	RDS_PEERS_A_REPLACE,	/* flag */
-	RDS_PEERS_A_CAUSE,	/* u8: enum rds_peers_cause */
+	RDS_PEERS_A_ADDR,    /* binary, network order: 4 bytes for IPv4, 16 for IPv6 */
+	RDS_PEERS_A_LEN,     /* u8: bits of ADDR that count, 1 to 32 or 128 */
+	RDS_PEERS_A_SCOPE,   /* u32: interface, of link-local addresses only */
+	RDS_PEERS_A_POLICY,  /* u8: enum rds_peers_policy */
+	RDS_PEERS_A_METHOD,  /* u8: enum rds_peers_method */
+	RDS_PEERS_A_KEY,     /* binary, 1 to 80 bytes; never in an answer */
+	RDS_PEERS_A_KEY_LEN, /* u8, in answers: bytes of the key */
+	RDS_PEERS_A_REPLACE, /* flag */
+	RDS_PEERS_A_CAUSE,   /* u8: enum rds_peers_cause */
 
 	__RDS_PEERS_A_MAX,
 	RDS_PEERS_A_MAX = __RDS_PEERS_A_MAX - 1
 };
 
-enum rds_peers_policy {
-	RDS_PEERS_ACCEPT,
-	RDS_PEERS_REFUSE
-};
+enum rds_peers_policy { RDS_PEERS_ACCEPT, RDS_PEERS_REFUSE };
 
 enum rds_peers_method {
-	RDS_PEERS_NONE,		/* not signed */
-	RDS_PEERS_TCP_MD5,	/* RFC 2385 */
-	RDS_PEERS_TCP_AO	/* RFC 5925; EOPNOTSUPP so far */
+	RDS_PEERS_NONE,	   /* not signed */
+	RDS_PEERS_TCP_MD5, /* RFC 2385 */
+	RDS_PEERS_TCP_AO   /* RFC 5925; EOPNOTSUPP so far */
 };
 
 enum rds_peers_cause {
-	RDS_PEERS_CALLED_US,	/* its call was refused */
-	RDS_PEERS_NOT_CALLED,	/* ours was not made */
-	RDS_PEERS_UNSIGNED	/* its call had been made without the key that it has to have */
+	RDS_PEERS_CALLED_US,  /* its call was refused */
+	RDS_PEERS_NOT_CALLED, /* ours was not made */
+	RDS_PEERS_UNSIGNED    /* its call had been made without the key that it has to have */
 };
 
 #endif

@@ -11,27 +11,28 @@ namespace
 
 constexpr uint64_t kNsPerUs = 1000;
 
+/* Was the last yes, at @last, @pause ago?  Tasks that ask together may both be told yes: the second
+ * finds nothing to do. */
+bool once_in(uint64_t pause, Atomic<uint64_t> &last, uint64_t now)
+{
+	uint64_t then = last.load();
+
+	if (then && now - then < pause)
+		return false;
+	last.store(now);
+	return true;
+}
+
 } // namespace
 
-/* Tasks that ask together may both be told yes: the second finds nothing to do. */
 bool Dial::may_ask(uint64_t now)
 {
-	uint64_t last = called_ns_.load();
-
-	if (last && now - last < kCallPauseNs)
-		return false;
-	called_ns_.store(now);
-	return true;
+	return once_in(kCallPauseNs, called_ns_, now);
 }
 
 bool Dial::heeds_knock(uint64_t now)
 {
-	uint64_t last = knocked_ns_.load();
-
-	if (last && now - last < kKnockAgainNs)
-		return false;
-	knocked_ns_.store(now);
-	return true;
+	return once_in(kKnockAgainNs, knocked_ns_, now);
 }
 
 Dial::Plan Dial::plan(const Terms &t)
