@@ -59,6 +59,7 @@ CLANG = ["clang-14", "-nostdinc", "-std=gnu11", "-m64", "-fshort-wchar", "-fno-b
 FUNCTION = re.compile(r"^(?:static )[^;=(]*?(\w+)\([^;]*?\)\n\{", re.M)
 MOST_ROUNDS = 20
 WORKERS = 2
+PROGRAMS = ["build/tools/rdsctl", "build/tests/progs/rds_flows"]  # what `make tests` leaves
 
 
 def command(file):
@@ -210,6 +211,9 @@ def main():
         for i, s in found.items():
             print(f"{i}\t{s.file}:{s.line}\t{s.function}\t{s.text}")
         return 0
+    for program in PROGRAMS:
+        if not (ROOT / program).exists():  # nearly no case could be asked
+            raise clang_ast.Broken(f"{program} is not built, run: make tests")
     found, modules = build(found)
     ids = [i for i in map(int, args.only.split(",")) if i in found] if args.only else \
         random.Random(args.seed).sample(sorted(found), min(args.sample, len(found)))
