@@ -68,7 +68,7 @@ static int __net_init rds_net_init(struct net *net)
 	int err = -ENOMEM;
 
 	xa_init_flags(&rn->socks, XA_FLAGS_ALLOC);
-	rn->stats = alloc_percpu(struct rds_stats);
+	rn->stats = alloc_percpu_gfp(struct rds_stats, GFP_KERNEL_ACCOUNT);
 	if (!rn->stats)
 		return err;
 	/* By way of a number: per-CPU memory is an address space of its own to newer compilers. */

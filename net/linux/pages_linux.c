@@ -121,13 +121,13 @@ int rds_pages_pin(const struct rds_iov *v, unsigned int n, int write, struct rds
 		return -EPERM;
 	if (!npages)
 		return -EFAULT;
-	p = kzalloc(sizeof(*p), GFP_KERNEL);
+	p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 	if (!p)
 		return -ENOMEM;
 	p->write = write;
 	err = account(p, npages);
 	if (!err)
-		err = sg_alloc_table(&p->sgt, npages, GFP_KERNEL);
+		err = sg_alloc_table(&p->sgt, npages, GFP_KERNEL_ACCOUNT);
 	if (err) {
 		mm_unaccount_pinned_pages(&p->pin);
 		kfree(p);

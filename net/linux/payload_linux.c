@@ -209,10 +209,12 @@ int rds_payload_pin_user(struct rds_payload *p, uint32_t len, struct rds_uio *fr
 	if (npages > U16_MAX)
 		return -ENOMEM;
 	memset(&p->pin, 0, sizeof(p->pin));
-	err = mm_account_pinned_pages(&p->pin, len);
+	/* It adds two pages for the ends of one piece.  Of many small ones each has a page. */
+	err = mm_account_pinned_pages(&p->pin,
+				      max_t(size_t, len, (size_t)max(npages - 2, 0) << PAGE_SHIFT));
 	if (err)
 		return -ENOMEM;
-	p->bv = kvmalloc_array(npages, sizeof(*p->bv), GFP_KERNEL);
+	p->bv = kvmalloc_array(npages, sizeof(*p->bv), GFP_KERNEL_ACCOUNT);
 	err = p->bv ? pin_all(p, iter) : -ENOMEM;
 	if (err)
 		unpin_pages_of(p);

@@ -88,10 +88,13 @@ void rds_platform_exit(void)
 /* ---- memory ---- */
 void *rds_alloc(size_t size, enum rds_ctx ctx)
 {
+	/* The cgroup of the program whose call this is pays; a worker or a softirq has none. */
+	gfp_t gfp = __GFP_ACCOUNT | (ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC | __GFP_NOWARN);
+
 	/* Buckets of big tables do not fit the slab allocator. */
 	if (size > PAGE_SIZE * 2 && ctx == RDS_MAY_SLEEP)
-		return kvmalloc(size, GFP_KERNEL);
-	return kmalloc(size, ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC | __GFP_NOWARN);
+		return kvmalloc(size, gfp);
+	return kmalloc(size, gfp);
 }
 
 void *rds_alloc_msg(size_t size, enum rds_ctx ctx)

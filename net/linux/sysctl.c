@@ -83,7 +83,8 @@ static void fill(struct ctl_table *t, struct rds_tunables *tun)
 
 int rds_sysctl_net_init(struct net *net, struct rds_linux_net *rn)
 {
-	rn->sysctl_table = kmemdup(rds_sysctl_template, sizeof(rds_sysctl_template), GFP_KERNEL);
+	rn->sysctl_table =
+		kmemdup(rds_sysctl_template, sizeof(rds_sysctl_template), GFP_KERNEL_ACCOUNT);
 	if (!rn->sysctl_table)
 		return -ENOMEM;
 	fill(rn->sysctl_table, rds_net_tunables(rn->core));

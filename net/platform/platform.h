@@ -19,8 +19,8 @@ extern "C" {
 #endif
 
 /* ---- memory ---- */
-/* @size bytes, not zeroed, 8-aligned; NULL when there are none.  Any context that @ctx is true
- * of. */
+/* @size bytes, not zeroed, 8-aligned; NULL when there are none, or when the cgroup of the calling
+ * program may have no more: it is charged to it.  Any context that @ctx is true of. */
 void *rds_alloc(size_t size, enum rds_ctx ctx);
 /* The same for a message, at most 4096 bytes: its owner writes all of it before anybody reads it,
  * so no kernel need clear it, as some do with what they give (init_on_alloc).  rds_free() takes it.

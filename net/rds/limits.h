@@ -49,6 +49,11 @@ inline constexpr uint64_t kAssemblyStrangers = 8u << 20, kAssembly = 64u << 20;
  * in small pieces touches what all share a few times only. */
 inline constexpr uint32_t kAssemblyUnit = 1024, kAssemblyAhead = 4;
 
+/* Room of the send queue's memory, bytes, that a note "these pages are yours again" holds from the
+ * end of its message until the program has read it: a program that never reads them is stopped as
+ * one whose messages stay. */
+inline constexpr uint32_t kZcopyNoteBytes = 64;
+
 /* Messages handed to one ops->xmit call. */
 inline constexpr unsigned int kXmitBatch = 32;
 /* Messages of a path's queue that a walk looks at each time that it takes the lock. */

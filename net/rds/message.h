@@ -60,11 +60,13 @@ using Socket = ::rds_socket;
  * the other for those with RDMA, and one is for those that are not whole yet. */
 enum class MsgHas : uint8_t { kNothing, kZcopy, kRdma, kAssembly };
 
-/* "The pages of this send are yours again": goes to the socket's completion list. */
+/* "The pages of this send are yours again": goes to the socket's completion list, and holds
+ * kZcopyNoteBytes of the send queue's room until it is read. */
 struct ZcopyNote {
 	ListNode link;
 	uint32_t cookie;
 };
+static_assert(sizeof(ZcopyNote) <= kZcopyNoteBytes && kZcopyNoteBytes < sizeof(wire::Header) * 2);
 
 /*
  * The pages that a program has lent with one send, as its message holds them: they are given back

@@ -156,6 +156,8 @@ TEST_F(PathQueue, CancelLeavesThePagesThatAreOut)
 	sim::run_ready();
 	rds_socket_cancel(s->core(), &to);
 	EXPECT_EQ(rds_socket_zcopy(s->core(), cookies, 4), 2u) << "nothing is out any more";
+	EXPECT_EQ(s->core()->snd_space.mem().used(), 2 * rds::kZcopyNoteBytes);
+	rds_socket_zcopy_done(s->core(), 2);
 	EXPECT_TRUE(s->core()->snd_space.empty());
 }
 

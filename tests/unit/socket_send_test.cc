@@ -56,7 +56,7 @@ TEST_F(SocketSend, ACopyInsteadOfThePagesIsCharged)
 	EXPECT_GE(s->core()->snd_space.mem().used() + 256, copied);
 	EXPECT_GE(s->sock().charged, s->core()->snd_space.mem().used());
 	rds_socket_cancel(s->core(), nullptr);
-	EXPECT_EQ(s->core()->snd_space.mem().used(), 0u);
+	EXPECT_EQ(s->core()->snd_space.mem().used(), rds::kZcopyNoteBytes);
 }
 
 TEST_F(SocketSend, ConnectsAndSendsInOrder)
@@ -251,6 +251,33 @@ TEST_F(SocketSend, ReportsZerocopyCookiesInOrder)
 	rds_socket_zcopy_done(s->core(), 2);
 	ASSERT_EQ(rds_socket_zcopy(s->core(), cookies, 8), 1u);
 	EXPECT_EQ(cookies[0], 72u);
+}
+
+/* A program that lends pages and never reads that they are its own again is stopped; what it reads
+ * makes room. */
+TEST_F(SocketSend, NotesThatNobodyReadsHoldTheirRoom)
+{
+	constexpr uint32_t kSends = 1000 * rds::kMemFactor / rds::kZcopyNoteBytes + 1;
+	uint32_t sent = 0;
+
+	s->sock().sndbuf = 1000;
+	while (sent < kSends && !s->send_zcopy(to, pattern(100), sent)) {
+		if (!sent++)
+			bring_up();
+		rds_path_acked(wire().path, wire().sent.size());
+	}
+	EXPECT_LT(sent, kSends);
+	EXPECT_EQ(s->core()->snd_space.bytes(), 0u) << "all of it is delivered";
+	EXPECT_EQ(s->send(to, pattern(100)), -11);
+
+	const uint32_t woken = s->sock().woken_write.load();
+
+	rds_socket_zcopy_done(s->core(), 1);
+	EXPECT_EQ(s->sock().woken_write.load(), woken + 1) << "it was refused";
+	EXPECT_EQ(s->send(to, pattern(100)), 0);
+	rds_socket_zcopy_done(s->core(), sent);
+	rds_path_acked(wire().path, wire().sent.size());
+	EXPECT_TRUE(s->core()->snd_space.empty());
 }
 
 TEST_F(SocketSend, CancelTakesBackWhatIsNotHalfSent)

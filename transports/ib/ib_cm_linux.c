@@ -273,7 +273,7 @@ static int rds_ib_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 void *rds_ib_path_alloc(struct rds_path *path)
 {
-	struct rds_ib_path *tp = kzalloc(sizeof(*tp), GFP_KERNEL);
+	struct rds_ib_path *tp = kzalloc(sizeof(*tp), GFP_KERNEL_ACCOUNT);
 
 	if (!tp)
 		return NULL;

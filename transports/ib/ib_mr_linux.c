@@ -105,7 +105,7 @@ static struct rds_ib_mr *rds_ib_mr_take(struct rds_ib_mrs *mrs, enum rds_ib_mr_k
 		rds_ib_mr_count(kind, REUSED);
 	if (mr || !more)
 		return mr ?: ERR_PTR(-EAGAIN);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (mr) {
 		kref_get(&mrs->ref);
 		*mr = (struct rds_ib_mr){.mrs = mrs, .kind = kind};

@@ -88,7 +88,7 @@ static int __net_init rds_tcp_net_init(struct net *net)
 	rds_tcp_peers_start(tn);
 	klist_init(&tn->socks, NULL, NULL);
 	rds_tcp_listen_init(tn);
-	tn->counters = alloc_percpu(struct rds_tcp_counters);
+	tn->counters = alloc_percpu_gfp(struct rds_tcp_counters, GFP_KERNEL_ACCOUNT);
 	if (!tn->counters)
 		return -ENOMEM;
 	err = rds_tcp_sysctl_start(tn);

@@ -118,7 +118,7 @@ void *rds_tcp_path_alloc(struct rds_path *path)
 		rds_tcp_count(tn, RDS_TCP_S_too_many_paths);
 		goto full;
 	}
-	tp = kzalloc(sizeof(*tp), GFP_KERNEL);
+	tp = kzalloc(sizeof(*tp), GFP_KERNEL_ACCOUNT);
 	if (!tp)
 		goto full;
 	tp->path = path;

@@ -226,7 +226,7 @@ int rds_tcp_sysctl_start(struct rds_tcp_net *tn)
 	BUILD_BUG_ON(ARRAY_SIZE(data) != ARRAY_SIZE(rds_tcp_table) - 1);
 	init_rwsem(&tn->tuning);
 	tn->user_timeout_ms = RDS_TCP_USER_TIMEOUT_MS;
-	tn->table = kmemdup(rds_tcp_table, sizeof(rds_tcp_table), GFP_KERNEL);
+	tn->table = kmemdup(rds_tcp_table, sizeof(rds_tcp_table), GFP_KERNEL_ACCOUNT);
 	if (!tn->table)
 		return -ENOMEM;
 	for (i = 0; i < ARRAY_SIZE(data); i++) {

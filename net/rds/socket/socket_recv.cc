@@ -306,6 +306,8 @@ unsigned int rds_socket_zcopy(struct rds_socket *s, uint32_t *cookies, unsigned 
 
 void rds_socket_zcopy_done(struct rds_socket *s, unsigned int n)
 {
+	rds::RcuReader rcu;
+
 	while (n--) {
 		rds::ZcopyNote *z;
 		{
@@ -316,6 +318,7 @@ void rds_socket_zcopy_done(struct rds_socket *s, unsigned int n)
 			return;
 		s->zcopy_count.fetch_sub(1);
 		rds_free(z);
+		s->snd_space.give(s, 0, rds::kZcopyNoteBytes);
 	}
 }
 

@@ -242,6 +242,7 @@ void sender_done(Socket &s, uint32_t bytes, uint32_t mem, ZcopyNote *note)
 			s.zcopy_count.fetch_add(1);
 			wake = RDS_WAKE_READ;
 			note = nullptr;
+			mem -= kZcopyNoteBytes;
 		}
 	}
 	if (RDS_UNLIKELY(note))

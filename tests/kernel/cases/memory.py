@@ -100,6 +100,34 @@ def at_the_cgroups_limit(t):
 
 
 @test(vms=2, only="ours")
+def connections_are_charged(t):
+    """Connections are the cgroup's whose program sends over them, until they are collected; at its
+    limit no more are made, and others go on."""
+    count, each = 1000, 1400  # bytes of a connection and its path, at least
+    slab = f"awk '$1 == \"slab\" {{print $2}}' {GROUP}/memory.stat"
+    t.a.check("ip route add 10.10.0.0/16 dev eth0 && echo 1000 >/proc/sys/net/rds/idle_timeout_ms")
+    with group(t):
+        callers = t.a.spawn(f"{helper('rds_callers.py')} {GROUP} {A} {count}", stdin=True)
+        taken = int(callers.wait_output(r"^(\d+)$")[1])
+        charged = int(t.a.check(slab))
+        t.note(f"{taken} hosts: {charged} bytes of slab")
+        assert taken == count and charged >= count * each, (taken, charged)
+        callers.write("", close=True)
+        callers.check()
+        t.a.wait_until(f"[ $({slab}) -lt {charged // 10} ]", 60)
+        limit = 4 << 20
+        t.a.check(f"echo {limit} >{GROUP}/memory.max")
+        t.a.dmesg_mark()
+        rc, said = t.a.spawn(f"{helper('rds_callers.py')} {GROUP} {A} 20000 </dev/null").wait(100)
+        assert rc == 137 or int(said) * each < limit, (rc, said)
+        t.note(f"at {limit} bytes: exit status {rc}, {said.strip() or 'ended'}")
+        t.a.dmesg_mark()  # a process that is ended for its cgroup has a trace in the log
+        ping(t, t.b, B, A)
+        t.a.wait_until(f"[ $({slab}) -lt {charged // 10} ]", 60)
+    t.a.check("ip route del 10.10.0.0/16 && echo 300000 >/proc/sys/net/rds/idle_timeout_ms")
+
+
+@test(vms=2, only="ours")
 def receiving_at_the_limit(t):
     """Sockets that nobody reads, filled by another host: their cgroup's limit holds for them too,
     and two others go on."""
