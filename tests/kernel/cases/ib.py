@@ -20,10 +20,11 @@ def ours_with_ours(t):
     """Pings and exact flows of mixed sizes, both ways and families; rds-info shows the adapters."""
     pings(t)
     flows(t)
-    for machine, me, peer in ((t.a, A, B), (t.b, B, A)):
+    for machine, ends in ((t.a, ((A, B), (A6, B6))), (t.b, ((B, A), (B6, A6)))):
         found = [(c["local_addr"], c["remote_addr"], c["local_gid"])
-                 for c in queue_pairs(t, machine)]
-        assert (me, peer, me) in found, found
+                 for c in queue_pairs(t, machine, "-a")]
+        for me, peer in ends:
+            assert (me, peer, me) in found, found
 
 
 @test(vms=2, only="ours")
