@@ -18,6 +18,7 @@ struct rds_info_buf {
 	size_t room;  /* bytes left at @at */
 	size_t total; /* bytes that all elements need */
 	unsigned int each;
+	bool admin; /* its reader has CAP_NET_ADMIN over the namespace */
 };
 
 struct info_source {
@@ -40,6 +41,12 @@ void rds_info_add(struct rds_info_buf *b, const void *element)
 	b->room -= b->each;
 }
 EXPORT_SYMBOL_GPL(rds_info_add);
+
+bool rds_info_is_for_admin(const struct rds_info_buf *b)
+{
+	return b->admin;
+}
+EXPORT_SYMBOL_GPL(rds_info_is_for_admin);
 
 int rds_info_register(int optname, unsigned int each, bool whole,
 		      void (*fn)(struct net *net, struct rds_info_buf *b))
@@ -71,7 +78,12 @@ EXPORT_SYMBOL_GPL(rds_info_unregister);
 /* Walks the list: its size, and into @room bytes at @at as much as fits. */
 static size_t collect(const struct info_source *src, struct net *net, void *at, size_t room)
 {
-	struct rds_info_buf b = {.at = at, .room = room, .each = src->each};
+	struct rds_info_buf b = {
+		.at = at,
+		.room = room,
+		.each = src->each,
+		.admin = ns_capable_noaudit(net->user_ns, CAP_NET_ADMIN),
+	};
 
 	src->fn(net, &b);
 	return b.total;

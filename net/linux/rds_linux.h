@@ -121,6 +121,8 @@ struct rds_net *rds_net_of(struct net *net);
 /* Collects elements into the caller's room and counts those that did not fit. */
 struct rds_info_buf;
 void rds_info_add(struct rds_info_buf *b, const void *element);
+/* Is the reader one who has CAP_NET_ADMIN over the namespace? */
+bool rds_info_is_for_admin(const struct rds_info_buf *b);
 /*
  * @fn calls rds_info_add() with elements of @each bytes, for what is in @net; it may run more than
  * once for one call, and may sleep.  @whole: copy nothing when the caller's room is too small for

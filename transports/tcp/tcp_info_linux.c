@@ -4,10 +4,36 @@
  */
 #include "tcp_linux.h"
 
+/* Where TCP's stream is: what was sent, what there is to send, what the peer has acknowledged. */
+struct tcp_numbers {
+	u32 sent, written, acked;
+};
+
+/*
+ * Sequence numbers are told to administrators only: with them anybody could reset a connection that
+ * carries the messages of all users, or put bytes into it.  Others are told how far each is beyond
+ * what was acknowledged, which is as good a measure of what is under way.
+ */
+static struct tcp_numbers numbers_for(const struct rds_info_buf *b, const struct sock *sk)
+{
+	const struct tcp_sock *tcp = tcp_sk(sk);
+	struct tcp_numbers n;
+
+	n.acked = READ_ONCE(tcp->snd_una); /* first: none of the others is ever behind it */
+	n.sent = READ_ONCE(tcp->snd_nxt);
+	n.written = READ_ONCE(tcp->write_seq);
+	if (!rds_info_is_for_admin(b)) {
+		n.sent -= n.acked;
+		n.written -= n.acked;
+		n.acked = 0;
+	}
+	return n;
+}
+
 static void rds_tcp_info_v4(struct rds_info_buf *b, const struct rds_tcp_path *tp)
 {
 	const struct sock *sk = tp->sock->sk;
-	const struct tcp_sock *tcp = tcp_sk(sk);
+	const struct tcp_numbers n = numbers_for(b, sk);
 	struct rds_info_tcp_socket i = {
 		.local_addr = rds_addr_v4(rds_path_laddr(tp->path)),
 		.local_port = READ_ONCE(inet_sk(sk)->inet_sport),
@@ -15,9 +41,9 @@ static void rds_tcp_info_v4(struct rds_info_buf *b, const struct rds_tcp_path *t
 		.peer_port = READ_ONCE(sk->sk_dport),
 		.hdr_rem = rds_tcp_frame_header_left(&tp->frame),
 		.data_rem = rds_tcp_frame_payload_left(&tp->frame),
-		.last_sent_nxt = READ_ONCE(tcp->snd_nxt),
-		.last_expected_una = READ_ONCE(tcp->write_seq),
-		.last_seen_una = READ_ONCE(tcp->snd_una),
+		.last_sent_nxt = n.sent,
+		.last_expected_una = n.written,
+		.last_seen_una = n.acked,
 	};
 
 	if (rds_addr_is_v4(rds_path_faddr(tp->path)))
@@ -27,7 +53,7 @@ static void rds_tcp_info_v4(struct rds_info_buf *b, const struct rds_tcp_path *t
 static void rds_tcp_info_v6(struct rds_info_buf *b, const struct rds_tcp_path *tp)
 {
 	const struct sock *sk = tp->sock->sk;
-	const struct tcp_sock *tcp = tcp_sk(sk);
+	const struct tcp_numbers n = numbers_for(b, sk);
 	struct rds6_info_tcp_socket i = {
 		.local_addr = rds_addr_in6(rds_path_laddr(tp->path)),
 		.local_port = READ_ONCE(inet_sk(sk)->inet_sport),
@@ -35,9 +61,9 @@ static void rds_tcp_info_v6(struct rds_info_buf *b, const struct rds_tcp_path *t
 		.peer_port = READ_ONCE(sk->sk_dport),
 		.hdr_rem = rds_tcp_frame_header_left(&tp->frame),
 		.data_rem = rds_tcp_frame_payload_left(&tp->frame),
-		.last_sent_nxt = READ_ONCE(tcp->snd_nxt),
-		.last_expected_una = READ_ONCE(tcp->write_seq),
-		.last_seen_una = READ_ONCE(tcp->snd_una),
+		.last_sent_nxt = n.sent,
+		.last_expected_una = n.written,
+		.last_seen_una = n.acked,
 	};
 
 	rds_info_add(b, &i);

@@ -207,7 +207,9 @@ struct rds6_info_socket {
 
 /*
  * RDS_INFO_TCP_SOCKETS: one per TCP connection of every path. hdr_rem and data_rem are what
- * is missing of the message being received; the last three are TCP sequence numbers.
+ * is missing of the message being received; the last three are TCP sequence numbers: those of
+ * the wire to a caller with CAP_NET_ADMIN over the network namespace, to others the distances
+ * from last_seen_una, which is then 0.
  */
 struct rds_info_tcp_socket {
 	__be32	local_addr;

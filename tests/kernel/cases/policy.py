@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Users of one host: what they learn of each other, and what an administrator lets them do."""
+import json
+
+from netns_pair import IN_X, IN_Y, X, Y, pair, unpair
+from suite import test
+from traffic import ping
+
+NOBODY = "setpriv --reuid 65534 --regid 65534 --clear-groups"
+# Root of a user namespace of his own, in a network namespace that is not his.
+OWN_ROOT = f"{NOBODY} unshare --user --map-root-user"
+NUMBERS = ("sent_nxt", "expect_una", "seen_una")
+
+
+def tables(t, who="", options="-T", prefix=IN_X):
+    return json.loads(t.a.check(f"{prefix} {who} {t.tool('rds-info')} {options} --json"))
+
+
+@test(only="ours")
+def sequence_numbers(t):
+    """TCP's sequence numbers are told to who administers the namespace, and distances to others."""
+    pair(t)
+    ping(t, t.a, X, Y, prefix=IN_X)
+    row, = tables(t)["tcp_sockets"]
+    una = row["seen_una"]
+    sent, written = ((row[name] - una) % 2**32 for name in NUMBERS[:2])
+    assert una and sent <= written < 1 << 16, row
+    for who in (NOBODY, OWN_ROOT):
+        row, = tables(t, who)["tcp_sockets"]
+        assert row["seen_una"] == 0 and row["sent_nxt"] <= row["expect_una"] < 1 << 16, row
+    assert len(tables(t, NOBODY, "-aT")["tcp_sockets"]) == 1
+    unpair(t)
