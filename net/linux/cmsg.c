@@ -234,10 +234,11 @@ static int put_timestamp(struct sock *sk, struct msghdr *msg, u64 ns)
 static int put_trace(struct sock *sk, struct msghdr *msg, const struct rds_recv_info *info)
 {
 	const struct rds_rx_trace_so *want = &rds_sock(sk)->trace;
-	struct rds_cmsg_rx_trace t = {};
+	struct rds_cmsg_rx_trace t;
 	u64 span[RDS_MSG_RX_DGRAM_TRACE_MAX] = {};
 	int i;
 
+	memset(&t, 0, sizeof(t)); /* what lies between its members, too */
 	if (info->trace_ns[0] && info->trace_ns[1])
 		span[RDS_MSG_RX_DGRAM_REASSEMBLE] = info->trace_ns[1] - info->trace_ns[0];
 	if (info->trace_ns[2])

@@ -27,10 +27,11 @@ static int recv_notices(struct rds_socket *s, struct msghdr *msg)
 	int err;
 
 	do {
-		struct rds_rdma_notify out = {};
+		struct rds_rdma_notify out;
 
 		if (!rds_socket_notices(s, &n, 1))
 			break;
+		memset(&out, 0, sizeof(out)); /* what lies behind its members, too */
 		out.user_token = n.token;
 		out.status = n.status;
 		err = put_cmsg(msg, SOL_RDS, RDS_CMSG_RDMA_STATUS, sizeof(out), &out);

@@ -9,11 +9,6 @@ struct rds_ib_info {
 	struct rds_info_buf *b;
 };
 
-/* The part that both forms have in common; snapshots, without the link's lock. */
-#define RDS_IB_INFO(tp)                                                                            \
-	.max_send_wr = (tp)->send_wr, .max_recv_wr = (tp)->recv_wr,                                \
-	.max_send_sge = max_t(u32, RDS_IB_SGES, (tp)->write_sges), .tos = rds_path_tos((tp)->path)
-
 static bool rds_ib_info_begin(const struct rds_ib_info *info, const struct rds_ib_path *tp)
 {
 	return rds_os_net_to_net(rds_path_os_net(tp->path)) == info->net;
@@ -26,37 +21,46 @@ static u8 rds_ib_info_sl(const struct rds_ib_path *tp)
 	return rec ? rec->sl : 0;
 }
 
+/*
+ * The part that both forms have in common; snapshots, without the link's lock.  The structures are
+ * not packed: first what lies between their members is cleared, too.
+ */
+#define RDS_IB_INFO(i, tp)                                                                         \
+	do {                                                                                       \
+		memset(i, 0, sizeof(*(i)));                                                        \
+		(i)->max_send_wr = (tp)->send_wr;                                                  \
+		(i)->max_recv_wr = (tp)->recv_wr;                                                  \
+		(i)->max_send_sge = max_t(u32, RDS_IB_SGES, (tp)->write_sges);                     \
+		(i)->tos = rds_path_tos((tp)->path);                                               \
+		(i)->sl = rds_ib_info_sl(tp);                                                      \
+		rds_ib_mrs_info((tp)->dev->mrs, &(i)->rdma_mr_max, &(i)->rdma_mr_size);            \
+		rdma_read_gids((tp)->id, (union ib_gid *)(i)->src_gid,                             \
+			       (union ib_gid *)(i)->dst_gid);                                      \
+	} while (0)
+
 static void rds_ib_info_v4(void *arg, struct rds_ib_path *tp)
 {
 	struct rds_ib_info *info = arg;
-	struct rds_info_rdma_connection i = {
-		.src_addr = rds_addr_v4(rds_path_laddr(tp->path)),
-		.dst_addr = rds_addr_v4(rds_path_faddr(tp->path)),
-		RDS_IB_INFO(tp),
-	};
+	struct rds_info_rdma_connection i;
 
 	if (!rds_ib_info_begin(info, tp) || !rds_addr_is_v4(rds_path_faddr(tp->path)))
 		return;
-	i.sl = rds_ib_info_sl(tp);
-	rds_ib_mrs_info(tp->dev->mrs, &i.rdma_mr_max, &i.rdma_mr_size);
-	rdma_read_gids(tp->id, (union ib_gid *)i.src_gid, (union ib_gid *)i.dst_gid);
+	RDS_IB_INFO(&i, tp);
+	i.src_addr = rds_addr_v4(rds_path_laddr(tp->path));
+	i.dst_addr = rds_addr_v4(rds_path_faddr(tp->path));
 	rds_info_add(info->b, &i);
 }
 
 static void rds_ib_info_v6(void *arg, struct rds_ib_path *tp)
 {
 	struct rds_ib_info *info = arg;
-	struct rds6_info_rdma_connection i = {
-		.src_addr = rds_addr_in6(rds_path_laddr(tp->path)),
-		.dst_addr = rds_addr_in6(rds_path_faddr(tp->path)),
-		RDS_IB_INFO(tp),
-	};
+	struct rds6_info_rdma_connection i;
 
 	if (!rds_ib_info_begin(info, tp))
 		return;
-	i.sl = rds_ib_info_sl(tp);
-	rds_ib_mrs_info(tp->dev->mrs, &i.rdma_mr_max, &i.rdma_mr_size);
-	rdma_read_gids(tp->id, (union ib_gid *)i.src_gid, (union ib_gid *)i.dst_gid);
+	RDS_IB_INFO(&i, tp);
+	i.src_addr = rds_addr_in6(rds_path_laddr(tp->path));
+	i.dst_addr = rds_addr_in6(rds_path_faddr(tp->path));
 	rds_info_add(info->b, &i);
 }
 

@@ -3,8 +3,8 @@
 import json
 
 from netns_pair import IN_X, IN_Y, X, Y, pair, unpair
-from suite import test
-from traffic import ping
+from suite import HERE, test
+from traffic import PYTHON, ping
 
 NOBODY = "setpriv --reuid 65534 --regid 65534 --clear-groups"
 # Root of a user namespace of his own, in a network namespace that is not his.
@@ -29,4 +29,13 @@ def sequence_numbers(t):
         row, = tables(t, who)["tcp_sockets"]
         assert row["seen_una"] == 0 and row["sent_nxt"] <= row["expect_una"] < 1 << 16, row
     assert len(tables(t, NOBODY, "-aT")["tcp_sockets"]) == 1
+    unpair(t)
+
+
+@test(only="ours")
+def nothing_old_comes_out(t):
+    """No byte of old memory in options, tables, names and control messages."""
+    pair(t)
+    ping(t, t.a, X, Y, prefix=IN_X)
+    t.note(t.a.check(f"{IN_X} {PYTHON} {HERE}/rds_leaks.py {X} {Y}").strip())
     unpair(t)
