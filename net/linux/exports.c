@@ -9,6 +9,10 @@
 
 #include "glue.h"
 
+/* rds_linux.h: whose version is whose */
+const char RDS_VERSION_SYMBOL[] = RDS_MODULE_VERSION;
+EXPORT_SYMBOL_GPL(RDS_VERSION_SYMBOL);
+
 /* transport.h */
 EXPORT_SYMBOL_GPL(rds_transport_register);
 EXPORT_SYMBOL_GPL(rds_transport_unregister);

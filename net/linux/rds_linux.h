@@ -23,8 +23,24 @@
 #include "../rds/transport.h"
 #include "compat.h"
 
-/* Of all modules: they go together. */
-#define RDS_MODULE_VERSION "5.0"
+/*
+ * The version, of all modules: they go together.  A transport needs a symbol of rds.ko that has it
+ * in its name.  So the kernel refuses one that was built for another rds.ko, mainline's or another
+ * of ours, and the line in its log says which version is missing, whatever else they have in
+ * common.
+ */
+#define RDS_VERSION_MAJOR 5
+#define RDS_VERSION_MINOR 0
+#define RDS_MODULE_VERSION __stringify(RDS_VERSION_MAJOR) "." __stringify(RDS_VERSION_MINOR)
+#define RDS_VERSION_PASTE(major, minor) rds_ko_of_version_##major##_##minor
+#define RDS_VERSION_NAME(major, minor) RDS_VERSION_PASTE(major, minor)
+#define RDS_VERSION_SYMBOL RDS_VERSION_NAME(RDS_VERSION_MAJOR, RDS_VERSION_MINOR)
+extern const char RDS_VERSION_SYMBOL[];
+
+/* At the end of a transport's module file. */
+#define RDS_TRANSPORT_MODULE                                                                       \
+	static const char *const rds_version_wanted __used = RDS_VERSION_SYMBOL;                   \
+	MODULE_VERSION(RDS_MODULE_VERSION)
 
 /* ---- casts across the seam ---- */
 static inline struct rds_os_net *rds_os_net(struct net *net)

@@ -91,10 +91,10 @@ def main(where, conf=ROOT / "packaging/pf_rds.conf"):
         # As install.sh does it.
         asked = re.sub(r"^#alias", "alias", file, flags=re.M)
         wrong += [f"AUTOLOAD=1: {w}" for w in check(top, asked, AUTOLOAD)]
-    for name in MODULES:
-        version = run("modinfo", "-F", "version", built[0] / f"{name}.ko").stdout.strip()
-        if not version:
-            wrong.append(f"{name}.ko has no version")
+    versions = {name: run("modinfo", "-F", "version", built[0] / f"{name}.ko").stdout.strip()
+                for name in MODULES}
+    if len(set(versions.values())) != 1 or not versions["rds"]:
+        wrong.append(f"not one version: {versions}")
     print("\n".join(wrong) or f"{2 * len(DEFAULT) * len(NAMES)} answers of modprobe, as wanted")
     return bool(wrong)
 

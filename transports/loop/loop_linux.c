@@ -25,4 +25,4 @@ module_exit(rds_loop_module_exit);
 
 MODULE_DESCRIPTION("Reliable Datagram Sockets: both ends on this host");
 MODULE_LICENSE("GPL");
-MODULE_VERSION(RDS_MODULE_VERSION);
+RDS_TRANSPORT_MODULE;

@@ -39,3 +39,32 @@ def nothing_old_comes_out(t):
     ping(t, t.a, X, Y, prefix=IN_X)
     t.note(t.a.check(f"{IN_X} {PYTHON} {HERE}/rds_leaks.py {X} {Y}").strip())
     unpair(t)
+
+
+def refused(t, core, transport):
+    """The kernel's log of a transport that is not to be loaded over this core."""
+    mark = len(t.a.dmesg())
+    t.a.check(f"insmod {core}")  # busybox's does not unpack
+    rc, said = t.a.run(f"insmod {transport}")
+    assert rc, f"{transport} was loaded over {core}: {said}"
+    t.a.unload()
+    return "\n".join(t.a.dmesg()[mark:])
+
+
+@test(only="ours", modules="none", kernels=["6.1", "6.12", "7.2"])
+def mixed_modules(t):
+    """A transport of mainline's, or of another version, is not loaded, and the log says which version
+    it wants."""
+    core, tcp = (f"{t.modules_dir}/{name}.ko" for name in ("rds", "rds_tcp"))
+    version = t.a.check(f"modinfo -F version {core}").strip().replace(".", "_")
+    wanted = f"rds_tcp: Unknown symbol rds_ko_of_version_{version} "
+    other = wanted[:-2] + ("8 " if version[-1] == "9" else "9 ")
+    t.a.check(f"sed 's/{wanted.split()[-1]}/{other.split()[-1]}/g' {tcp} >/run/rds_tcp.ko")
+    log = refused(t, core, "/run/rds_tcp.ko")
+    assert other in log, log
+    theirs, their_tcp = t.a.check("modinfo -n rds rds_tcp").split()
+    log = refused(t, theirs, tcp)
+    assert wanted in log, log
+    log = refused(t, core, their_tcp)
+    assert "rds_tcp: Unknown symbol rds_" in log, log
+    t.note(f"mainline's wants {log.split('Unknown symbol ')[1].split()[0]}")
