@@ -7,6 +7,7 @@
 
 #include <linux/sockptr.h>
 #include <linux/sysctl.h>
+#include <linux/uidgid.h>
 #include <linux/xarray.h>
 
 #include "rds_linux.h"
@@ -37,12 +38,18 @@ static inline struct sock *rds_sk(const struct rds_socket *s)
 	return &((struct rds_sock *)s - 1)->sk;
 }
 
+/* The word of the administrator of a namespace (policy.c). */
+struct rds_policy {
+	unsigned int info_restrict; /* 1: rows of other users' sockets are an administrator's */
+};
+
 /* One namespace (module.c). */
 struct rds_linux_net {
 	struct rds_net *core;
 	struct rds_stats __percpu *stats;
 	struct ctl_table_header *sysctl;
 	struct ctl_table *sysctl_table;
+	struct rds_policy policy;
 	struct xarray socks; /* every open socket, bound or not, for rds-info; by age */
 	u32 next_sock;
 };
@@ -137,6 +144,26 @@ int rds_getsockopt(struct socket *sock, int level, int optname, char __user *opt
 		   int __user *optlen);
 int rds_info_getsockopt(struct sock *sk, int optname, char __user *optval, int __user *optlen,
 			int len);
+
+struct rds_info_buf;
+/* Is @sk's row one that the reader may see?  NULL: of no socket, an administrator's. */
+bool rds_info_shows(const struct rds_info_buf *b, const struct sock *sk);
+
+/* ---- policy.c ---- */
+/* The namespace has its core already. */
+void rds_policy_init(struct net *net);
+/* Somebody who looks at the tables of a namespace, by a call or by a file that he has opened. */
+struct rds_viewer {
+	bool admin; /* has CAP_NET_ADMIN over it; of a file only where that matters */
+	bool all;   /* sees the rows of all users */
+	kuid_t uid;
+};
+struct rds_viewer rds_viewer_of_call(struct net *net);
+struct rds_viewer rds_viewer_of_file(struct net *net, const struct file *file);
+static inline bool rds_viewer_sees(const struct rds_viewer *v, const struct sock *sk)
+{
+	return v->all || (sk && uid_eq(READ_ONCE(sk->sk_uid), v->uid));
+}
 
 /* ---- rds_info_core.c ---- */
 int rds_info_core_init(void);

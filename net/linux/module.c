@@ -76,6 +76,7 @@ static int __net_init rds_net_init(struct net *net)
 				  (struct rds_stats *)(__force unsigned long)rn->stats);
 	if (!rn->core)
 		goto free_stats;
+	rds_policy_init(net);
 	err = rds_sysctl_net_init(net, rn);
 	if (err)
 		goto destroy_core;

@@ -47,6 +47,7 @@ static void put_count(struct seq_file *m, u32 count)
 
 struct socket_rows {
 	struct seq_net_private p; /* first */
+	struct rds_viewer viewer;
 	struct rds_recv_look look;
 };
 
@@ -64,6 +65,7 @@ static void *sockets_start(struct seq_file *m, loff_t *pos) __acquires(RCU)
 {
 	struct socket_rows *rows = m->private;
 
+	rows->viewer = rds_viewer_of_file(seq_file_net(m), m->file);
 	rcu_read_lock();
 	if (!*pos)
 		return SEQ_START_TOKEN;
@@ -98,6 +100,8 @@ static int sockets_show(struct seq_file *m, void *v)
 			   "ConnAddr", "CPort", "SndBuf", "RcvBuf", "Inode", "NBufs", "Span");
 		return 0;
 	}
+	if (!rds_viewer_sees(&rows->viewer, &rs->sk))
+		return 0;
 	s = rds_core(&rs->sk);
 	put_endpoint(m, &ep, rds_socket_bound(s, &ep));
 	put_endpoint(m, &ep, rds_socket_peer(s, &ep));
@@ -120,10 +124,13 @@ struct table_rows {
 	u64 next;		  /* the position behind the one that was shown */
 };
 
+/* They are of all users together: of a restricted table others see the first line. */
 static void *table_start(struct seq_file *m, loff_t *pos)
 {
 	if (!*pos)
 		return SEQ_START_TOKEN;
+	if (!rds_viewer_of_file(seq_file_net(m), m->file).all)
+		return NULL;
 	return *pos - 1 < RDS_INFO_END ? pos : NULL;
 }
 

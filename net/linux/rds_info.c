@@ -18,12 +18,12 @@ struct rds_info_buf {
 	size_t room;  /* bytes left at @at */
 	size_t total; /* bytes that all elements need */
 	unsigned int each;
-	bool admin; /* its reader has CAP_NET_ADMIN over the namespace */
+	const struct rds_viewer *viewer;
 };
 
 struct info_source {
 	unsigned int each;
-	bool whole;
+	unsigned int flags; /* enum rds_table_flags */
 	void (*fn)(struct net *net, struct rds_info_buf *b);
 };
 
@@ -44,11 +44,16 @@ EXPORT_SYMBOL_GPL(rds_info_add);
 
 bool rds_info_is_for_admin(const struct rds_info_buf *b)
 {
-	return b->admin;
+	return b->viewer->admin;
 }
 EXPORT_SYMBOL_GPL(rds_info_is_for_admin);
 
-int rds_info_register(int optname, unsigned int each, bool whole,
+bool rds_info_shows(const struct rds_info_buf *b, const struct sock *sk)
+{
+	return rds_viewer_sees(b->viewer, sk);
+}
+
+int rds_info_register(int optname, unsigned int each, unsigned int flags,
 		      void (*fn)(struct net *net, struct rds_info_buf *b))
 {
 	struct info_source *src;
@@ -59,7 +64,7 @@ int rds_info_register(int optname, unsigned int each, bool whole,
 	src = &sources[optname - RDS_INFO_FIRST];
 	down_write(&sources_sem);
 	if (!src->fn) {
-		*src = (struct info_source){.each = each, .whole = whole, .fn = fn};
+		*src = (struct info_source){.each = each, .flags = flags, .fn = fn};
 		err = 0;
 	}
 	up_write(&sources_sem);
@@ -76,39 +81,37 @@ void rds_info_unregister(int optname)
 EXPORT_SYMBOL_GPL(rds_info_unregister);
 
 /* Walks the list: its size, and into @room bytes at @at as much as fits. */
-static size_t collect(const struct info_source *src, struct net *net, void *at, size_t room)
+static size_t collect(const struct info_source *src, struct net *net,
+		      const struct rds_viewer *viewer, void *at, size_t room)
 {
-	struct rds_info_buf b = {
-		.at = at,
-		.room = room,
-		.each = src->each,
-		.admin = ns_capable_noaudit(net->user_ns, CAP_NET_ADMIN),
-	};
+	struct rds_info_buf b = {.at = at, .room = room, .each = src->each, .viewer = viewer};
 
-	src->fn(net, &b);
+	if (viewer->all || !(src->flags & RDS_TABLE_OF_ALL))
+		src->fn(net, &b);
 	return b.total;
 }
 
 /* Copies out what there is room for; *@total is what all needs. */
-static int snapshot(const struct info_source *src, struct net *net, char __user *to, size_t len,
-		    size_t *total)
+static int snapshot(const struct info_source *src, struct net *net, const struct rds_viewer *viewer,
+		    char __user *to, size_t len, size_t *total)
 {
+	const bool whole = src->flags & RDS_TABLE_WHOLE;
 	size_t room;
 	void *buf;
 	int err = 0;
 
-	*total = collect(src, net, NULL, 0);
-	if (!len || !*total || (src->whole && len < *total))
+	*total = collect(src, net, viewer, NULL, 0);
+	if (!len || !*total || (whole && len < *total))
 		return 0;
 	/* It may grow meanwhile: some more, but never more than is asked for. */
 	room = min(len, *total + *total / 4 + PAGE_SIZE);
 	buf = kvmalloc(room, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!buf)
 		return -ENOMEM;
-	*total = collect(src, net, buf, room);
+	*total = collect(src, net, viewer, buf, room);
 	if (*total > room && len > room)
 		err = -ERESTART; /* grew beyond our guess */
-	else if (!(src->whole && *total > len) &&
+	else if (!(whole && *total > len) &&
 		 copy_to_user(to, buf, min(*total, rounddown(room, src->each))))
 		err = -EFAULT;
 	kvfree(buf);
@@ -119,6 +122,7 @@ int rds_info_getsockopt(struct sock *sk, int optname, char __user *optval, int _
 			int len)
 {
 	const struct info_source *src = &sources[optname - RDS_INFO_FIRST];
+	const struct rds_viewer viewer = rds_viewer_of_call(sock_net(sk));
 	size_t total = 0;
 	int ret;
 
@@ -131,7 +135,7 @@ int rds_info_getsockopt(struct sock *sk, int optname, char __user *optval, int _
 		return -ENOPROTOOPT;
 	}
 	do {
-		ret = snapshot(src, sock_net(sk), optval, len, &total);
+		ret = snapshot(src, sock_net(sk), &viewer, optval, len, &total);
 		cond_resched();
 	} while (ret == -ERESTART && !fatal_signal_pending(current));
 	if (!ret)

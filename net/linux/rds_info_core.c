@@ -77,11 +77,16 @@ static void conns6(struct net *net, struct rds_info_buf *b)
 }
 
 /* ---- messages ---- */
+static bool shows(const struct rds_info_buf *b, const struct rds_msg_info *i)
+{
+	return rds_info_shows(b, i->owner ? rds_sk(i->owner) : NULL);
+}
+
 static void add_msg(void *arg, const struct rds_msg_info *i)
 {
 	struct rds_info_message m = {};
 
-	if (!rds_addr_is_v4(&i->laddr))
+	if (!rds_addr_is_v4(&i->laddr) || !shows(arg, i))
 		return;
 	m.seq = i->seq;
 	m.len = i->len;
@@ -97,6 +102,8 @@ static void add_msg6(void *arg, const struct rds_msg_info *i)
 {
 	struct rds6_info_message m = {};
 
+	if (!shows(arg, i))
+		return;
 	m.seq = i->seq;
 	m.len = i->len;
 	m.laddr = rds_addr_in6(&i->laddr);
@@ -127,7 +134,8 @@ static void add_socket(void *b, const struct rds_sock *rs)
 	struct rds_info_socket i = {};
 	struct rds_endpoint bound, peer;
 
-	if (!rds_socket_bound(s, &bound) || !rds_addr_is_v4(&bound.addr))
+	if (!rds_socket_bound(s, &bound) || !rds_addr_is_v4(&bound.addr) ||
+	    !rds_info_shows(b, &rs->sk))
 		return;
 	i.bound_addr = rds_addr_v4(&bound.addr);
 	i.bound_port = htons(bound.port);
@@ -147,6 +155,8 @@ static void add_socket6(void *b, const struct rds_sock *rs)
 	struct rds6_info_socket i = {};
 	struct rds_endpoint ep;
 
+	if (!rds_info_shows(b, &rs->sk))
+		return;
 	if (rds_socket_bound(s, &ep)) {
 		i.bound_addr = rds_addr_in6(&ep.addr);
 		i.bound_port = htons(ep.port);
@@ -193,20 +203,20 @@ static void sockets6(struct net *net, struct rds_info_buf *b)
 static const struct {
 	int optname;
 	unsigned int each;
-	bool whole;
+	unsigned int flags;
 	void (*fn)(struct net *net, struct rds_info_buf *b);
 } core_sources[] = {
-	{RDS_INFO_COUNTERS, sizeof(struct rds_info_counter), true, counters},
-	{RDS_INFO_CONNECTIONS, sizeof(struct rds_info_connection), false, conns},
-	{RDS_INFO_SEND_MESSAGES, sizeof(struct rds_info_message), false, send_msgs},
-	{RDS_INFO_RETRANS_MESSAGES, sizeof(struct rds_info_message), false, retrans_msgs},
-	{RDS_INFO_RECV_MESSAGES, sizeof(struct rds_info_message), false, recv_msgs},
-	{RDS_INFO_SOCKETS, sizeof(struct rds_info_socket), true, sockets},
-	{RDS6_INFO_CONNECTIONS, sizeof(struct rds6_info_connection), false, conns6},
-	{RDS6_INFO_SEND_MESSAGES, sizeof(struct rds6_info_message), false, send_msgs6},
-	{RDS6_INFO_RETRANS_MESSAGES, sizeof(struct rds6_info_message), false, retrans_msgs6},
-	{RDS6_INFO_RECV_MESSAGES, sizeof(struct rds6_info_message), false, recv_msgs6},
-	{RDS6_INFO_SOCKETS, sizeof(struct rds6_info_socket), true, sockets6},
+	{RDS_INFO_COUNTERS, sizeof(struct rds_info_counter), RDS_TABLE_WHOLE, counters},
+	{RDS_INFO_CONNECTIONS, sizeof(struct rds_info_connection), RDS_TABLE_OF_ALL, conns},
+	{RDS_INFO_SEND_MESSAGES, sizeof(struct rds_info_message), 0, send_msgs},
+	{RDS_INFO_RETRANS_MESSAGES, sizeof(struct rds_info_message), 0, retrans_msgs},
+	{RDS_INFO_RECV_MESSAGES, sizeof(struct rds_info_message), 0, recv_msgs},
+	{RDS_INFO_SOCKETS, sizeof(struct rds_info_socket), RDS_TABLE_WHOLE, sockets},
+	{RDS6_INFO_CONNECTIONS, sizeof(struct rds6_info_connection), RDS_TABLE_OF_ALL, conns6},
+	{RDS6_INFO_SEND_MESSAGES, sizeof(struct rds6_info_message), 0, send_msgs6},
+	{RDS6_INFO_RETRANS_MESSAGES, sizeof(struct rds6_info_message), 0, retrans_msgs6},
+	{RDS6_INFO_RECV_MESSAGES, sizeof(struct rds6_info_message), 0, recv_msgs6},
+	{RDS6_INFO_SOCKETS, sizeof(struct rds6_info_socket), RDS_TABLE_WHOLE, sockets6},
 };
 
 /* Never fails after the first: the codes are ours alone. */
@@ -216,7 +226,7 @@ int rds_info_core_init(void)
 
 	for (i = 0; i < ARRAY_SIZE(core_sources); i++) {
 		err = rds_info_register(core_sources[i].optname, core_sources[i].each,
-					core_sources[i].whole, core_sources[i].fn);
+					core_sources[i].flags, core_sources[i].fn);
 		if (err)
 			return err;
 	}

@@ -141,10 +141,18 @@ void rds_info_add(struct rds_info_buf *b, const void *element);
 bool rds_info_is_for_admin(const struct rds_info_buf *b);
 /*
  * @fn calls rds_info_add() with elements of @each bytes, for what is in @net; it may run more than
- * once for one call, and may sleep.  @whole: copy nothing when the caller's room is too small for
- * all (mainline does so for some codes).  0, or -EEXIST; -EINVAL for a code out of range.
+ * once for one call, and may sleep.  @flags: enum rds_table_flags.  0, or -EEXIST; -EINVAL for a
+ * code out of range.
  */
-int rds_info_register(int optname, unsigned int each, bool whole,
+enum rds_table_flags {
+	/* Nothing is copied when the caller's room is too small for all (mainline does so for some
+	 * codes). */
+	RDS_TABLE_WHOLE = 1,
+	/* Its rows are of all users together: where info_restrict is set, only an administrator is
+	 * told any. */
+	RDS_TABLE_OF_ALL = 2,
+};
+int rds_info_register(int optname, unsigned int each, unsigned int flags,
 		      void (*fn)(struct net *net, struct rds_info_buf *b));
 /* After it @fn neither runs nor is called again. */
 void rds_info_unregister(int optname);

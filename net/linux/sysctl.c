@@ -4,7 +4,7 @@
  *
  * Both spellings of the reconnect delays are there: mainline's (reconnect_min_delay_ms) and the
  * documents' (reconnect_delay_min_ms); they are the same value.  pf_rds and sol_rds tell programs
- * the numbers of the family and the option level.
+ * the numbers of the family and the option level.  What the values of policy.c mean is said there.
  */
 #include <linux/slab.h>
 #include <linux/socket.h>
@@ -13,6 +13,7 @@
 #include "glue.h"
 
 static const unsigned int delay_least = 1, delay_most = 3600000;
+static const unsigned int off = 0, on = 1;
 static const unsigned int pf_rds = PF_RDS, sol_rds = SOL_RDS;
 
 /* The entries, in order; the table of a namespace is a copy with .data filled in. */
@@ -26,6 +27,7 @@ enum {
 	ENTRY_PING,
 	ENTRY_PASSIVE,
 	ENTRY_IDLE,
+	ENTRY_INFO,
 	ENTRY_PF,
 	ENTRY_SOL,
 	ENTRY_END
@@ -47,6 +49,7 @@ static const struct ctl_table rds_sysctl_template[ENTRY_END + 1] = {
 	[ENTRY_PING] = RDS_ENTRY("ping_enable", proc_douintvec),
 	[ENTRY_PASSIVE] = RDS_ENTRY("max_passive_connections", proc_douintvec),
 	[ENTRY_IDLE] = RDS_ENTRY("idle_timeout_ms", proc_douintvec),
+	[ENTRY_INFO] = RDS_ENTRY("info_restrict", proc_douintvec_minmax),
 	[ENTRY_PF] = {.procname = "pf_rds",
 		      .data = (void *)&pf_rds,
 		      .maxlen = sizeof(int),
@@ -59,7 +62,7 @@ static const struct ctl_table rds_sysctl_template[ENTRY_END + 1] = {
 		       .proc_handler = proc_douintvec},
 };
 
-static void fill(struct ctl_table *t, struct rds_tunables *tun)
+static void fill(struct ctl_table *t, struct rds_tunables *tun, struct rds_policy *policy)
 {
 	int i;
 
@@ -79,6 +82,9 @@ static void fill(struct ctl_table *t, struct rds_tunables *tun)
 	t[ENTRY_PING].data = &tun->ping_enable;
 	t[ENTRY_PASSIVE].data = &tun->max_passive;
 	t[ENTRY_IDLE].data = &tun->idle_timeout_ms;
+	t[ENTRY_INFO].data = &policy->info_restrict;
+	t[ENTRY_INFO].extra1 = (void *)&off;
+	t[ENTRY_INFO].extra2 = (void *)&on;
 }
 
 int rds_sysctl_net_init(struct net *net, struct rds_linux_net *rn)
@@ -87,7 +93,7 @@ int rds_sysctl_net_init(struct net *net, struct rds_linux_net *rn)
 		kmemdup(rds_sysctl_template, sizeof(rds_sysctl_template), GFP_KERNEL_ACCOUNT);
 	if (!rn->sysctl_table)
 		return -ENOMEM;
-	fill(rn->sysctl_table, rds_net_tunables(rn->core));
+	fill(rn->sysctl_table, rds_net_tunables(rn->core), &rn->policy);
 	rn->sysctl = rds_register_sysctl(net, "net/rds", rn->sysctl_table, ENTRY_END);
 	if (!rn->sysctl) {
 		kfree(rn->sysctl_table);

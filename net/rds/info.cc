@@ -32,10 +32,11 @@ constexpr const char *kStateNames[] = {"down", "connecting", "disconnecting", "u
 static_assert(static_cast<unsigned int>(PathState::kDead) == 4);
 static_assert(sizeof(kStatNames) / sizeof(kStatNames[0]) == RDS_STAT_COUNT);
 
-struct rds_msg_info describe(const Message &m, const struct rds_addr &local, uint16_t lport,
-			     const struct rds_addr &foreign, uint16_t fport)
+struct rds_msg_info describe(const Message &m, const Socket *owner, const struct rds_addr &local,
+			     uint16_t lport, const struct rds_addr &foreign, uint16_t fport)
 {
-	return {.laddr = local,
+	return {.owner = owner,
+		.laddr = local,
 		.faddr = foreign,
 		.seq = wire::get64(m.hdr.sequence),
 		.len = m.len,
@@ -67,7 +68,7 @@ void each_waiting(Socket &s, void (*fn)(void *arg, const struct rds_msg_info *i)
 	if (!flows)
 		return;
 	flows->for_each_waiting([&](const Flow &f, const Message &m) {
-		auto i = describe(m, s.bound.addr, s.bound.port, f.conn->faddr, f.port);
+		auto i = describe(m, &s, s.bound.addr, s.bound.port, f.conn->faddr, f.port);
 
 		fn(arg, &i);
 	});
@@ -77,7 +78,7 @@ void each_queued(Conn &c, bool sent, void (*fn)(void *arg, const struct rds_msg_
 	RDS_READS(kRcu)
 {
 	auto tell = [&](const Message &m) {
-		auto i = describe(m, c.laddr, wire::get16(m.hdr.sport), c.faddr,
+		auto i = describe(m, m.sock, c.laddr, wire::get16(m.hdr.sport), c.faddr,
 				  wire::get16(m.hdr.dport));
 
 		fn(arg, &i);
@@ -163,7 +164,7 @@ uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint64_t 
 	if (q == RDS_QUEUE_RECV)
 		return last(net->bind.walk(pos, [&](Socket &s) RDS_READS(kRcu) {
 			s.for_each_received([&](const Message &m) {
-				auto i = describe(m, s.bound.addr, s.bound.port, m.saddr,
+				auto i = describe(m, &s, s.bound.addr, s.bound.port, m.saddr,
 						  wire::get16(m.hdr.sport));
 
 				fn(arg, &i);

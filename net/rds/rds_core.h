@@ -239,6 +239,7 @@ struct rds_path_info {
 	unsigned char tos;
 };
 struct rds_msg_info {
+	const struct rds_socket *owner; /* whose send or receive queue counts it; NULL: nobody's */
 	struct rds_addr laddr, faddr;
 	uint64_t seq;
 	uint32_t len;

@@ -8,17 +8,17 @@ static void nothing(struct net *net, struct rds_info_buf *b)
 
 static void one_source_for_a_code(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, rds_info_register(RDS_INFO_FIRST + 2, 8, false, nothing), 0);
-	KUNIT_EXPECT_EQ(test, rds_info_register(RDS_INFO_FIRST + 2, 8, false, nothing), -EEXIST);
+	KUNIT_ASSERT_EQ(test, rds_info_register(RDS_INFO_FIRST + 2, 8, 0, nothing), 0);
+	KUNIT_EXPECT_EQ(test, rds_info_register(RDS_INFO_FIRST + 2, 8, 0, nothing), -EEXIST);
 	rds_info_unregister(RDS_INFO_FIRST + 2);
-	KUNIT_EXPECT_EQ(test, rds_info_register(RDS_INFO_FIRST + 2, 8, false, nothing), 0);
+	KUNIT_EXPECT_EQ(test, rds_info_register(RDS_INFO_FIRST + 2, 8, 0, nothing), 0);
 	rds_info_unregister(RDS_INFO_FIRST + 2);
 }
 
 static void codes_out_of_range(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, rds_info_register(RDS_INFO_FIRST - 1, 8, false, nothing), -EINVAL);
-	KUNIT_EXPECT_EQ(test, rds_info_register(RDS_INFO_LAST + 1, 8, false, nothing), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rds_info_register(RDS_INFO_FIRST - 1, 8, 0, nothing), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rds_info_register(RDS_INFO_LAST + 1, 8, 0, nothing), -EINVAL);
 }
 
 static struct kunit_case cases[] = {

@@ -139,6 +139,32 @@ TEST_F(Info, ShowsMessagesWhereTheyAre)
 	EXPECT_EQ(v[1].len, 4u);
 }
 
+/* Whose a message is, so that others need not be shown it. */
+TEST_F(Info, TellsWhoseAMessageIs)
+{
+	auto owners = [&](enum rds_info_queue q) {
+		std::vector<const struct rds_socket *> v;
+
+		for (const auto &i : messages(q))
+			v.push_back(i.owner);
+		return v;
+	};
+	using Owners = std::vector<const struct rds_socket *>;
+
+	ASSERT_EQ(s->send(endpoint(remote, 5000), pattern(9)), 0);
+	EXPECT_EQ(owners(RDS_QUEUE_SEND), Owners({s->core()}));
+	sim::run_ready();
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(owners(RDS_QUEUE_RETRANS), Owners({s->core()}));
+	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4000, pattern(3)), 0);
+	EXPECT_EQ(owners(RDS_QUEUE_RECV), Owners({s->core()}));
+	/* Half of it is out, so it stays; it is nobody's any more. */
+	rds_socket_cancel(s->core(), nullptr);
+	for (const auto *owner : owners(RDS_QUEUE_RETRANS))
+		EXPECT_EQ(owner, nullptr);
+}
+
 /* The last reason tells an administrator's own refusal, and a call whose key may be wrong, from a
  * connect that failed. */
 TEST_F(Info, SaysWhyNobodyWasReached)

@@ -83,11 +83,11 @@ int rds_ib_info_start(void)
 	int err;
 
 	err = rds_info_register(RDS_INFO_IB_CONNECTIONS, sizeof(struct rds_info_rdma_connection),
-				false, rds_ib_info_conns);
+				RDS_TABLE_OF_ALL, rds_ib_info_conns);
 	if (err)
 		return err;
 	err = rds_info_register(RDS6_INFO_IB_CONNECTIONS, sizeof(struct rds6_info_rdma_connection),
-				false, rds_ib_info_conns6);
+				RDS_TABLE_OF_ALL, rds_ib_info_conns6);
 	if (err)
 		rds_info_unregister(RDS_INFO_IB_CONNECTIONS);
 	return err;

@@ -98,12 +98,12 @@ int rds_tcp_info_start(void)
 {
 	int err;
 
-	err = rds_info_register(RDS_INFO_TCP_SOCKETS, sizeof(struct rds_info_tcp_socket), true,
-				rds_tcp_info_socks);
+	err = rds_info_register(RDS_INFO_TCP_SOCKETS, sizeof(struct rds_info_tcp_socket),
+				RDS_TABLE_WHOLE | RDS_TABLE_OF_ALL, rds_tcp_info_socks);
 	if (err)
 		return err;
-	err = rds_info_register(RDS6_INFO_TCP_SOCKETS, sizeof(struct rds6_info_tcp_socket), true,
-				rds_tcp_info_socks6);
+	err = rds_info_register(RDS6_INFO_TCP_SOCKETS, sizeof(struct rds6_info_tcp_socket),
+				RDS_TABLE_WHOLE | RDS_TABLE_OF_ALL, rds_tcp_info_socks6);
 	if (err)
 		rds_info_unregister(RDS_INFO_TCP_SOCKETS);
 	return err;

@@ -68,3 +68,56 @@ def mixed_modules(t):
     log = refused(t, core, their_tcp)
     assert "rds_tcp: Unknown symbol rds_" in log, log
     t.note(f"mainline's wants {log.split('Unknown symbol ')[1].split()[0]}")
+
+
+# ---- what others are not shown ----
+
+def shown(t, who):
+    """How many rows of each table of namespace x somebody is shown: by both families' codes, and in
+    the files. Those of TCP, of which some are just being made, are told or not."""
+    rows = {}
+    for options in ("-nkrstTpc", "-ankrstTpc"):
+        for name, told in tables(t, who, options).items():
+            rows[f"{name} {options}"] = len(told or ())
+    for name in ("sockets", "connections", "paths"):
+        rows[f"{name} in the file"] = int(t.a.check(
+            f"{IN_X} {who} sh -c 'wc -l </proc/net/rds/{name}'")) - 1
+    assert all(n > 50 for name, n in rows.items() if "counters" in name), rows
+    return {name: n > 0 if "tcp" in name else n for name, n in rows.items()
+            if "counters" not in name}
+
+
+@test(only="ours")
+def rows_of_others(t):
+    """With info_restrict, a user is shown his own sockets and their messages, and nothing else; who
+    administers the namespace is shown all. A namespace made afterwards begins with it."""
+    silent, other = X.rpartition(".")[0] + ".77", "setpriv --reuid 1000 --regid 1000 --clear-groups"
+    pair(t)
+    ping(t, t.a, X, Y, prefix=IN_X)
+    holders = [t.a.spawn(f"exec {IN_X} {who} {t.prog('rds_hold')} --bind {X} --to {silent}"
+                         f" --messages {n} --unread {n}", stdin=True)
+               for who, n in (("", 2), (NOBODY, 3))]
+    for holder in holders:
+        holder.wait_output("^ready$")
+    everything = shown(t, "")
+    wanted = {"sockets": 2, "send_queue": 5, "receive_queue": 5}
+    for name, n in everything.items():
+        assert n == wanted.get(name.split()[0], n), everything
+    assert everything["connections in the file"] > 1 and everything["tcp_sockets -nkrstTpc"]
+    for who in (NOBODY, other, OWN_ROOT):
+        assert shown(t, who) == everything, who
+    t.a.check(f"{IN_X} sh -c 'echo 1 >/proc/sys/net/rds/info_restrict'")
+    assert shown(t, "") == everything
+    for who, n in ((NOBODY, 1), (OWN_ROOT, 1), (other, 0)):
+        wanted = {"sockets": n, "send_queue": 3 * n, "receive_queue": 3 * n}
+        rows = shown(t, who)
+        assert all(rows[name] == wanted.get(name.split()[0], 0) for name in rows), (who, rows)
+    # The file's opener counts, not its reader.
+    said = t.a.check(f"{IN_X} sh -c '{other} wc -l </proc/net/rds/sockets'")
+    assert int(said) == 3, said
+    for holder in holders:
+        holder.write("", close=True)
+        holder.check()
+    unpair(t)
+    t.a.check("cd /proc/sys/net/rds && echo 1 >info_restrict &&"
+              " unshare -n grep 1 /proc/sys/net/rds/info_restrict && echo 0 >info_restrict")
