@@ -55,10 +55,12 @@ static void rds_destruct(struct sock *sk)
 static int rds_bind(struct socket *sock, rds_sockaddr_arg *name, int len)
 {
 	struct rds_endpoint ep;
+	int err;
 
 	if (rds_parse_name(name, len, &ep) != RDS_NAME_GOOD)
 		return -EINVAL;
-	return rds_socket_bind(rds_core(sock->sk), &ep);
+	err = rds_may_bind(sock_net(sock->sk), ep.port);
+	return err ?: rds_socket_bind(rds_core(sock->sk), &ep);
 }
 
 static int rds_connect(struct socket *sock, rds_sockaddr_arg *name, int len, int flags)
@@ -162,6 +164,8 @@ static int rds_create(struct net *net, struct socket *sock, int protocol, int ke
 
 	if (sock->type != SOCK_SEQPACKET || protocol)
 		return -ESOCKTNOSUPPORT;
+	if (!kern && rds_may_open(net))
+		return -EACCES;
 	/* A place, which is filled when the socket can be looked at. */
 	if (xa_alloc_cyclic(&rn->socks, &id, NULL, xa_limit_31b, &rn->next_sock,
 			    GFP_KERNEL_ACCOUNT) < 0)

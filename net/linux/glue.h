@@ -5,6 +5,7 @@
 #ifndef RDS_GLUE_H
 #define RDS_GLUE_H
 
+#include <linux/seqlock.h>
 #include <linux/sockptr.h>
 #include <linux/sysctl.h>
 #include <linux/uidgid.h>
@@ -40,8 +41,11 @@ static inline struct sock *rds_sk(const struct rds_socket *s)
 
 /* The word of the administrator of a namespace (policy.c). */
 struct rds_policy {
-	unsigned int info_restrict; /* 1: rows of other users' sockets are an administrator's */
+	seqlock_t lock;			/* of the two groups */
+	kgid_t first_group, last_group; /* who may have sockets: whoever is in one of these */
+	unsigned int info_restrict;	/* 1: rows of other users' sockets are an administrator's */
 };
+#define RDS_LAST_GROUP (~(gid_t)0 - 1) /* there is none with the next number */
 
 /* One namespace (module.c). */
 struct rds_linux_net {
@@ -152,6 +156,11 @@ bool rds_info_shows(const struct rds_info_buf *b, const struct sock *sk);
 /* ---- policy.c ---- */
 /* The namespace has its core already. */
 void rds_policy_init(struct net *net);
+void rds_policy_groups(struct rds_policy *p, kgid_t *first, kgid_t *last);
+void rds_policy_set_groups(struct rds_policy *p, kgid_t first, kgid_t last);
+/* May the caller have a socket in @net?  May he bind it to @port?  0 or -EACCES. */
+int rds_may_open(const struct net *net);
+int rds_may_bind(struct net *net, u16 port);
 /* Somebody who looks at the tables of a namespace, by a call or by a file that he has opened. */
 struct rds_viewer {
 	bool admin; /* has CAP_NET_ADMIN over it; of a file only where that matters */

@@ -3,8 +3,10 @@
  * policy.c: what the administrator of a namespace lets its users do, and see of each other.
  *
  * The values are files of /proc/sys/net/rds (sysctl.c), one set for each network namespace; the
- * defaults allow what mainline does.  A namespace begins with what the first one says of
- * tables, and its own administrator may change that: it is about nobody but its users.
+ * defaults allow what mainline does.  A namespace begins with what the first one says of ports and
+ * tables, and its own administrator may change both: they are about nobody but its users.  Who may
+ * have sockets at all is another matter, for any user may make a namespace to be root of: there the
+ * first one's groups hold too, and a namespace's own can only make them fewer.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -21,9 +23,67 @@ void rds_policy_init(struct net *net)
 {
 	struct rds_policy *p = policy_of(net);
 
+	seqlock_init(&p->lock);
+	p->first_group = GLOBAL_ROOT_GID;
+	p->last_group = KGIDT_INIT(RDS_LAST_GROUP);
 	if (net_eq(net, &init_net))
 		return;
 	p->info_restrict = READ_ONCE(policy_of(&init_net)->info_restrict);
+	rds_net_tunables(rds_net_of(net))->unprivileged_port_start =
+		READ_ONCE(rds_net_tunables(rds_net_of(&init_net))->unprivileged_port_start);
+}
+
+/* ---- sockets ---- */
+
+void rds_policy_groups(struct rds_policy *p, kgid_t *first, kgid_t *last)
+{
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&p->lock);
+		*first = p->first_group;
+		*last = p->last_group;
+	} while (read_seqretry(&p->lock, seq));
+}
+
+void rds_policy_set_groups(struct rds_policy *p, kgid_t first, kgid_t last)
+{
+	write_seqlock(&p->lock);
+	p->first_group = first;
+	p->last_group = last;
+	write_sequnlock(&p->lock);
+}
+
+/* Is the caller in one of the groups? */
+static bool caller_is_in(struct rds_policy *p)
+{
+	const struct group_info *groups = current_cred()->group_info;
+	kgid_t first, last, gid = current_egid();
+	int i = 0;
+
+	rds_policy_groups(p, &first, &last);
+	for (;;) {
+		if (gid_lte(first, gid) && gid_lte(gid, last))
+			return true;
+		if (i == groups->ngroups)
+			return false;
+		gid = groups->gid[i++];
+	}
+}
+
+int rds_may_open(const struct net *net)
+{
+	return caller_is_in(policy_of(net)) && caller_is_in(policy_of(&init_net)) ? 0 : -EACCES;
+}
+
+int rds_may_bind(struct net *net, u16 port)
+{
+	const struct rds_tunables *tun = rds_net_tunables(rds_net_of(net));
+
+	if (!port || port >= READ_ONCE(tun->unprivileged_port_start) ||
+	    ns_capable(net->user_ns, CAP_NET_BIND_SERVICE))
+		return 0;
+	return -EACCES;
 }
 
 /* ---- tables ---- */

@@ -13,7 +13,7 @@
 #include "glue.h"
 
 static const unsigned int delay_least = 1, delay_most = 3600000;
-static const unsigned int off = 0, on = 1;
+static const unsigned int off = 0, on = 1, last_port = 65535;
 static const unsigned int pf_rds = PF_RDS, sol_rds = SOL_RDS;
 
 /* The entries, in order; the table of a namespace is a copy with .data filled in. */
@@ -27,6 +27,8 @@ enum {
 	ENTRY_PING,
 	ENTRY_PASSIVE,
 	ENTRY_IDLE,
+	ENTRY_GROUPS,
+	ENTRY_PORTS,
 	ENTRY_INFO,
 	ENTRY_PF,
 	ENTRY_SOL,
@@ -39,6 +41,42 @@ enum {
 		.proc_handler = handler                                                            \
 	}
 
+/*
+ * Two groups, in the numbers of the writer's user namespace.  As with ping sockets' range, none is
+ * meant when the second is the smaller one.
+ */
+static int group_range(rds_ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos)
+{
+	static const unsigned long least = 0, most = RDS_LAST_GROUP;
+	struct rds_policy *p = table->data;
+	struct user_namespace *user_ns = current_user_ns();
+	unsigned long pair[2];
+	struct ctl_table both = {.data = pair,
+				 .maxlen = sizeof(pair),
+				 .mode = table->mode,
+				 .extra1 = (void *)&least,
+				 .extra2 = (void *)&most};
+	kgid_t first, last;
+	int err;
+
+	rds_policy_groups(p, &first, &last);
+	pair[0] = from_kgid_munged(user_ns, first);
+	pair[1] = from_kgid_munged(user_ns, last);
+	err = proc_doulongvec_minmax(&both, write, buffer, lenp, ppos);
+	if (err || !write)
+		return err;
+	first = KGIDT_INIT(1);
+	last = GLOBAL_ROOT_GID;
+	if (pair[0] <= pair[1]) {
+		first = make_kgid(user_ns, pair[0]);
+		last = make_kgid(user_ns, pair[1]);
+		if (!gid_valid(first) || !gid_valid(last))
+			return -EINVAL;
+	}
+	rds_policy_set_groups(p, first, last);
+	return 0;
+}
+
 static const struct ctl_table rds_sysctl_template[ENTRY_END + 1] = {
 	[ENTRY_MIN] = RDS_ENTRY("reconnect_min_delay_ms", proc_douintvec_minmax),
 	[ENTRY_MIN_ALIAS] = RDS_ENTRY("reconnect_delay_min_ms", proc_douintvec_minmax),
@@ -49,6 +87,8 @@ static const struct ctl_table rds_sysctl_template[ENTRY_END + 1] = {
 	[ENTRY_PING] = RDS_ENTRY("ping_enable", proc_douintvec),
 	[ENTRY_PASSIVE] = RDS_ENTRY("max_passive_connections", proc_douintvec),
 	[ENTRY_IDLE] = RDS_ENTRY("idle_timeout_ms", proc_douintvec),
+	[ENTRY_GROUPS] = RDS_ENTRY("group_range", group_range),
+	[ENTRY_PORTS] = RDS_ENTRY("unprivileged_port_start", proc_douintvec_minmax),
 	[ENTRY_INFO] = RDS_ENTRY("info_restrict", proc_douintvec_minmax),
 	[ENTRY_PF] = {.procname = "pf_rds",
 		      .data = (void *)&pf_rds,
@@ -82,6 +122,10 @@ static void fill(struct ctl_table *t, struct rds_tunables *tun, struct rds_polic
 	t[ENTRY_PING].data = &tun->ping_enable;
 	t[ENTRY_PASSIVE].data = &tun->max_passive;
 	t[ENTRY_IDLE].data = &tun->idle_timeout_ms;
+	t[ENTRY_GROUPS].data = policy;
+	t[ENTRY_PORTS].data = &tun->unprivileged_port_start;
+	t[ENTRY_PORTS].extra1 = (void *)&off;
+	t[ENTRY_PORTS].extra2 = (void *)&last_port;
 	t[ENTRY_INFO].data = &policy->info_restrict;
 	t[ENTRY_INFO].extra1 = (void *)&off;
 	t[ENTRY_INFO].extra2 = (void *)&on;

@@ -45,6 +45,7 @@ struct rds_net {
 		.ping_enable = 1,
 		.max_passive = 4096,
 		.idle_timeout_ms = 300 * 1000,
+		.unprivileged_port_start = 0,
 		.recv_spill_bytes = rds::kRecvSpillBytes,
 	};
 	rds::Atomic<uint32_t> passive;	    /* connections with rds_conn.passive */

@@ -37,7 +37,10 @@ struct rds_tunables {
 	unsigned int max_passive;	  /* connections that only peers want; default 4096 */
 	unsigned int idle_timeout_ms;	  /* of connections with peers of ours; default 300000, 0:
 					   * they stay */
-	unsigned int recv_spill_bytes;	  /* of a full socket, see kRecvSpillBytes; not a sysctl */
+	unsigned int unprivileged_port_start; /* 0 .. 65535; default 0.  Lower ports are for who
+					       * may have them (the glue asks), and port 0 means
+					       * none of them */
+	unsigned int recv_spill_bytes; /* of a full socket, see kRecvSpillBytes; not a sysctl */
 };
 struct rds_tunables *rds_net_tunables(struct rds_net *net);
 

@@ -36,7 +36,7 @@ protected:
 			if (s->bound.port != free)
 				continue;
 			n.bind.remove(*s);
-			EXPECT_TRUE(n.bind.add(*s, ep, n.seed).ok()) << nth;
+			EXPECT_TRUE(n.bind.add(*s, ep, n.seed, 0).ok()) << nth;
 			EXPECT_EQ(ep.port, free);
 			break;
 		}
@@ -81,8 +81,8 @@ TEST_F(Bind, EndpointsOfOneHashAreTwo)
 	one = endpoint(known.at(rds::hash_addr(a, salt)), 7);
 	other = endpoint(a, 7);
 	ASSERT_FALSE(rds::same_addr(one.addr, other.addr));
-	ASSERT_TRUE(net->core()->bind.add(s, one, net->core()->seed).ok());
-	ASSERT_TRUE(net->core()->bind.add(t, other, net->core()->seed).ok());
+	ASSERT_TRUE(net->core()->bind.add(s, one, net->core()->seed, 0).ok());
+	ASSERT_TRUE(net->core()->bind.add(t, other, net->core()->seed, 0).ok());
 	EXPECT_EQ(find(one.addr, 7), &s);
 	EXPECT_EQ(find(other.addr, 7), &t);
 	net->core()->bind.remove(s);
@@ -101,7 +101,7 @@ TEST_F(Bind, PicksFromARandomPlaceOn)
 		struct rds_endpoint ep = endpoint(a1, 0);
 
 		all.push_back(std::make_unique<rds::Socket>(&n));
-		ASSERT_TRUE(n.bind.add(*all.back(), ep, n.seed).ok());
+		ASSERT_TRUE(n.bind.add(*all.back(), ep, n.seed, 0).ok());
 		EXPECT_EQ(find(a1, ep.port), all.back().get()) << "it is told of its port";
 		low += ep.port < 32768;
 		neighbours += ep.port == last + 1;
@@ -121,8 +121,8 @@ TEST_F(Bind, WhoComesSecondGetsNothing)
 	rds::Socket first(&n), second(&n);
 	struct rds_endpoint ep = endpoint(a1, 7);
 
-	ASSERT_TRUE(n.bind.add(first, ep, n.seed).ok());
-	EXPECT_TRUE(n.bind.add(second, ep, n.seed).is(rds::err::kEaddrinuse));
+	ASSERT_TRUE(n.bind.add(first, ep, n.seed, 0).ok());
+	EXPECT_TRUE(n.bind.add(second, ep, n.seed, 0).is(rds::err::kEaddrinuse));
 	EXPECT_EQ(find(a1, 7), &first);
 	EXPECT_EQ(n.bind.count(), 1u);
 	n.bind.remove(first);
@@ -144,7 +144,7 @@ TEST_F(Bind, PicksEveryFreePortAndThenSaysSo)
 				continue;
 			all.push_back(std::make_unique<rds::Socket>(&n));
 			ep = endpoint(a1, named ? static_cast<uint16_t>(i) : 0);
-			ASSERT_TRUE(n.bind.add(*all.back(), ep, n.seed).ok());
+			ASSERT_TRUE(n.bind.add(*all.back(), ep, n.seed, 0).ok());
 			ASSERT_GE(ep.port, rds::kFirstPort);
 			ASSERT_FALSE(seen[ep.port]);
 			seen[ep.port] = true;
@@ -157,13 +157,34 @@ TEST_F(Bind, PicksEveryFreePortAndThenSaysSo)
 	rds::Socket extra(&n);
 
 	ep = endpoint(a1, 0);
-	EXPECT_TRUE(n.bind.add(extra, ep, n.seed).is(rds::err::kEaddrinuse));
+	EXPECT_TRUE(n.bind.add(extra, ep, n.seed, 0).is(rds::err::kEaddrinuse));
 	ep = endpoint(a2, 0);
-	EXPECT_TRUE(n.bind.add(extra, ep, n.seed).ok());
+	EXPECT_TRUE(n.bind.add(extra, ep, n.seed, 0).ok());
 	n.bind.remove(extra);
 	for (auto &s : all)
 		n.bind.remove(*s);
 	EXPECT_EQ(n.bind.count(), 0u);
+}
+
+/* Ports that not everybody may have are never picked, though they are free; who names one gets it,
+ * for the core does not know who may. */
+TEST_F(Bind, PicksNoneThatAPrivilegedSocketMayWant)
+{
+	constexpr unsigned int kLeast = 65500;
+	std::vector<std::unique_ptr<Socket>> all;
+
+	rds_net_tunables(net->core())->unprivileged_port_start = kLeast;
+	for (unsigned int i = kLeast; i < 65536; i++) {
+		struct rds_endpoint ep;
+
+		all.push_back(std::make_unique<Socket>(*net));
+		ASSERT_EQ(all.back()->bind(endpoint(a1, 0)), 0) << i;
+		ASSERT_EQ(rds_socket_bound(all.back()->core(), &ep), 1);
+		ASSERT_GE(ep.port, kLeast);
+	}
+	all.push_back(std::make_unique<Socket>(*net));
+	EXPECT_EQ(all.back()->bind(endpoint(a1, 0)), -98);
+	EXPECT_EQ(all.back()->bind(endpoint(a1, kLeast - 1)), 0);
 }
 
 } // namespace

@@ -33,18 +33,18 @@ bool BindTable::claim(Bound &s, const struct rds_endpoint &ep, uint32_t seed)
 	});
 }
 
-Status BindTable::add(Bound &s, struct rds_endpoint &ep, uint32_t seed)
+Status BindTable::add(Bound &s, struct rds_endpoint &ep, uint32_t seed, uint32_t least)
 {
 	if (ep.port)
 		return claim(s, ep, seed) ? Status() : Status::fail(err::kEaddrinuse);
 
-	constexpr uint32_t kPorts = 65536 - kFirstPort;
-	uint32_t start = rds_random() % kPorts;
+	const uint32_t first = least > kFirstPort ? least : kFirstPort, ports = 65536 - first;
+	const uint32_t start = rds_random() % ports;
 
-	for (uint32_t i = 0; i < kPorts; i++) {
+	for (uint32_t i = 0; i < ports; i++) {
 		struct rds_endpoint tried = ep;
 
-		tried.port = static_cast<uint16_t>(kFirstPort + (start + i) % kPorts);
+		tried.port = static_cast<uint16_t>(first + (start + i) % ports);
 		if (claim(s, tried, seed)) {
 			ep = tried;
 			return Status();

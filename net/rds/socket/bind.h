@@ -31,9 +31,9 @@ public:
 	/* Any context, RCU reader.  Defined where a Socket is whole, as walk() (socket.h). */
 	Socket *find(const struct rds_addr &addr, uint32_t scope, uint16_t port,
 		     uint32_t seed) const RDS_READS(kRcu);
-	/* Enters @s as @ep; port 0: a free one is picked, from a random start on, and written
-	 * back.  -EADDRINUSE.  Process. */
-	Status add(Bound &s, struct rds_endpoint &ep, uint32_t seed) RDS_SLEEPS;
+	/* Enters @s as @ep; port 0: a free one that is not below @least (at most 65535) is picked,
+	 * from a random start on, and written back.  -EADDRINUSE.  Process. */
+	Status add(Bound &s, struct rds_endpoint &ep, uint32_t seed, uint32_t least) RDS_SLEEPS;
 	void remove(Bound &s)
 	{
 		bug_on(!table_.remove(&s), "a socket is taken out of a table that has it not");

@@ -69,7 +69,8 @@ Status rds_socket::attach(const struct rds_endpoint &want)
 
 	if (st.ok()) {
 		lcong = map;
-		st = net->bind.add(*this, ep, net->seed);
+		st = net->bind.add(*this, ep, net->seed,
+				   rds::read_once(net->tun.unprivileged_port_start));
 	}
 	if (st.ok()) {
 		bound_flag.store_release(true);

@@ -121,3 +121,56 @@ def rows_of_others(t):
     unpair(t)
     t.a.check("cd /proc/sys/net/rds && echo 1 >info_restrict &&"
               " unshare -n grep 1 /proc/sys/net/rds/info_restrict && echo 0 >info_restrict")
+
+
+# ---- what users may do ----
+
+def answer(t, who, what):
+    return t.a.check(f"{who} {PYTHON} {HERE}/rds_policy.py {what}").strip()
+
+
+def groups(t, text):
+    t.a.check(f"echo {text} >/proc/sys/net/rds/group_range")
+
+
+# As root of a network namespace of his own, who has said that everybody may.
+OWN_NET = f"{NOBODY} unshare --user --map-root-user --net"
+
+
+@test(only="ours")
+def groups_may_open(t):
+    """Only users of the groups in group_range have sockets, here and in a namespace of their own."""
+    in_five = "setpriv --reuid 65534 --regid 65534 --groups 5"
+    users = ["", NOBODY, in_five, OWN_ROOT, OWN_NET]
+    for text, allowed in (("0 4294967294", users), ("0 0", [""]), ("5 5", [in_five]),
+                          ("4 6", [in_five]), ("1 0", []), ("6 65533", []),
+                          ("65534 4294967294", users[1:])):
+        groups(t, text)
+        for who in users:
+            wanted = "ok" if who in allowed else "EACCES"
+            assert answer(t, who, "socket") == wanted, (text, who, wanted)
+    groups(t, "0 4294967294")
+    file = "/proc/sys/net/rds/group_range"
+    script = (f"echo 1 1 >{file} 2>/dev/null && echo taken; echo 1 0 >{file} && cat {file} &&"
+              f" {PYTHON} {HERE}/rds_policy.py socket; echo 0 0 >{file} &&"
+              f" {PYTHON} {HERE}/rds_policy.py socket")
+    said = t.a.check(f"{OWN_NET} sh -c '{script}'").split("\n")[:3]
+    assert said[1:] == ["EACCES", "ok"], said  # 1 is nobody's number there
+    groups(t, "0 0")
+    assert t.a.check(f"{OWN_NET} sh -c '{script}'").split("\n")[1:3] == ["EACCES", "EACCES"]
+    groups(t, "0 4294967294")
+
+
+@test(only="ours")
+def ports_are_kept(t):
+    """Ports below unprivileged_port_start are for who has CAP_NET_BIND_SERVICE in the namespace."""
+    lo = "127.0.0.1"
+    assert answer(t, NOBODY, f"bind {lo} 600") == "ok"
+    t.a.check("echo 1024 >/proc/sys/net/rds/unprivileged_port_start")
+    for who, port, wanted in ((NOBODY, 600, "EACCES"), (NOBODY, 1023, "EACCES"),
+                              (NOBODY, 1024, "ok"), (NOBODY, 0, "ok"), (OWN_ROOT, 600, "EACCES"),
+                              ("", 600, "ok"), (NOBODY, 1, "EACCES"), ("", 1, "EINVAL")):
+        assert answer(t, who, f"bind {lo} {port}") == wanted, (who, port, wanted)
+    said = t.a.check(f"{OWN_NET} sh -c 'ip link set lo up && cat /proc/sys/net/rds/unprivileged_port_start"
+                     f" && {PYTHON} {HERE}/rds_policy.py bind {lo} 600'").split()
+    assert said == ["1024", "ok"], said
