@@ -161,6 +161,8 @@ void rds_policy_set_groups(struct rds_policy *p, kgid_t first, kgid_t last);
 /* May the caller have a socket in @net?  May he bind it to @port?  0 or -EACCES. */
 int rds_may_open(const struct net *net);
 int rds_may_bind(struct net *net, u16 port);
+/* May the caller have a transport's module loaded? */
+bool rds_may_load_modules(void);
 /* Somebody who looks at the tables of a namespace, by a call or by a file that he has opened. */
 struct rds_viewer {
 	bool admin; /* has CAP_NET_ADMIN over it; of a file only where that matters */

@@ -423,7 +423,8 @@ void rds_module_put(struct rds_module *m)
 	module_put((struct module *)m);
 }
 
-void rds_module_request(const char *name)
+void rds_module_request(const char *name, int for_all)
 {
-	request_module("%s", name);
+	if (for_all || rds_may_load_modules())
+		request_module("%s", name);
 }

@@ -3,7 +3,9 @@
  * policy.c: what the administrator of a namespace lets its users do, and see of each other.
  *
  * The values are files of /proc/sys/net/rds (sysctl.c), one set for each network namespace; the
- * defaults allow what mainline does.  A namespace begins with what the first one says of ports and
+ * defaults allow what mainline does, but that any user may have modules loaded.
+ *
+ * A namespace begins with what the first one says of ports and
  * tables, and its own administrator may change both: they are about nobody but its users.  Who may
  * have sockets at all is another matter, for any user may make a namespace to be root of: there the
  * first one's groups hold too, and a namespace's own can only make them fewer.
@@ -13,6 +15,10 @@
 #include <linux/uidgid.h>
 
 #include "glue.h"
+
+static bool rds_autoload;
+module_param_named(autoload, rds_autoload, bool, 0644);
+MODULE_PARM_DESC(autoload, "any user's SO_RDS_TRANSPORT may load a transport's module (N)");
 
 static struct rds_policy *policy_of(const struct net *net)
 {
@@ -84,6 +90,12 @@ int rds_may_bind(struct net *net, u16 port)
 	    ns_capable(net->user_ns, CAP_NET_BIND_SERVICE))
 		return 0;
 	return -EACCES;
+}
+
+/* The kernel loads any module for whoever has this right: a network device's, say. */
+bool rds_may_load_modules(void)
+{
+	return READ_ONCE(rds_autoload) || capable(CAP_NET_ADMIN);
 }
 
 /* ---- tables ---- */

@@ -176,8 +176,9 @@ void rds_trace_cong(const struct rds_addr *addr, unsigned int port, enum rds_con
 /* A reference on a transport's code: 0 or -ENOENT when it is being unloaded.  Any context. */
 int rds_module_get(struct rds_module *m);
 void rds_module_put(struct rds_module *m);
-/* Tries to load a transport ("rds_tcp"); whether it came is seen in the registry.  Process. */
-void rds_module_request(const char *name);
+/* Tries to load a transport ("rds_tcp"); whether it came is seen in the registry.  Unless it is one
+ * @for_all, nothing is tried for a caller who may not load modules.  Process. */
+void rds_module_request(const char *name, int for_all);
 
 #ifdef __cplusplus
 }

@@ -72,7 +72,8 @@ int rds_socket_connect(struct rds_socket *s, const struct rds_endpoint *to);
 /* 1 and *@ep when bound (connected), else 0. */
 int rds_socket_bound(const struct rds_socket *s, struct rds_endpoint *ep);
 int rds_socket_peer(const struct rds_socket *s, struct rds_endpoint *ep);
-/* SO_RDS_TRANSPORT.  -EOPNOTSUPP attached already; -ENOPROTOOPT not to be had. */
+/* SO_RDS_TRANSPORT.  -EOPNOTSUPP attached already; -ENOPROTOOPT not to be had, and not to be loaded
+ * for this caller. */
 int rds_socket_set_transport(struct rds_socket *s, unsigned int type);
 /* RDS_TRANS_* or -1 (RDS_TRANS_NONE). */
 int rds_socket_transport(const struct rds_socket *s);

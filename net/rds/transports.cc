@@ -38,7 +38,8 @@ const struct rds_transport *lookup_or_load(unsigned int type)
 
 	if (t || !kModules[type])
 		return t;
-	rds_module_request(kModules[type]);
+	/* Loopback opens no port of the host, so it is there for everybody who wants it. */
+	rds_module_request(kModules[type], type == kTransLoop);
 	return lookup(type);
 }
 

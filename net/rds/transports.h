@@ -27,7 +27,7 @@ void transport_forget(const struct rds_transport &t);
  * -EADDRNOTAVAIL. */
 Result<const struct rds_transport *>
 transport_for_laddr(struct rds_os_net *os, const struct rds_addr &addr, uint32_t scope);
-/* The one of @type, loaded if need be.  -ENOPROTOOPT. */
+/* The one of @type, loaded if need be and if the caller may have it loaded.  -ENOPROTOOPT. */
 Result<const struct rds_transport *> transport_by_type(unsigned int type);
 /* May @t's sockets at @laddr send to @faddr at all?  Those of loopback reach this host's addresses
  * only: to any other they would be both ends of a connection.  -EADDRNOTAVAIL.  Process. */

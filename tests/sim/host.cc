@@ -21,7 +21,7 @@ void (*on_event)(const struct rds_path *p, unsigned int event, unsigned int from
 void (*on_drop)(const struct rds_path *p, unsigned int why, uint64_t seq, uint32_t len,
 		uint16_t sport, uint16_t dport);
 void (*on_cong)(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news);
-void (*on_module_request)(const char *name);
+void (*on_module_request)(const char *name, int for_all);
 std::atomic<unsigned int> bugs;
 std::atomic<const char *> last_bug;
 std::atomic<unsigned int> logged;
@@ -517,10 +517,10 @@ void rds_module_put(struct rds_module *m)
 		rds_bug("module reference dropped twice");
 }
 
-void rds_module_request(const char *name)
+void rds_module_request(const char *name, int for_all)
 {
 	if (host::on_module_request)
-		host::on_module_request(name);
+		host::on_module_request(name, for_all);
 }
 
 } // extern "C"

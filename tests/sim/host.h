@@ -137,7 +137,7 @@ extern void (*on_drop)(const struct rds_path *p, unsigned int why, uint64_t seq,
 		       uint16_t sport, uint16_t dport);
 extern void (*on_cong)(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news);
 /* Called when the core asks for a transport by name. */
-extern void (*on_module_request)(const char *name);
+extern void (*on_module_request)(const char *name, int for_all);
 
 /* Number of rds_bug() calls, and what the last one said. */
 extern std::atomic<unsigned int> bugs;

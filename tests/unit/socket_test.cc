@@ -152,7 +152,7 @@ TEST_F(SocketNames, TransportsThatAreMissingAreAskedFor)
 	Socket s(*net);
 
 	asked.clear();
-	host::on_module_request = [](const char *name) { asked += name; };
+	host::on_module_request = [](const char *name, int) { asked += name; };
 	EXPECT_EQ(rds_socket_set_transport(s.core(), 0), -92);
 	EXPECT_EQ(asked, "rds_rdma");
 }

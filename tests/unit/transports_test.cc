@@ -171,7 +171,9 @@ TEST_F(Transports, AskedForByType)
 	static std::string asked;
 	Socket s(*net);
 
-	host::on_module_request = [](const char *name) { asked += std::string(name) + " "; };
+	host::on_module_request = [](const char *name, int for_all) {
+		asked += std::string(name) + (for_all ? ", for all " : " ");
+	};
 	EXPECT_EQ(rds_socket_set_transport(s.core(), 0), -92);
 	EXPECT_EQ(rds_socket_set_transport(s.core(), 1), -92);
 	EXPECT_EQ(rds_socket_set_transport(s.core(), 3), -92)
@@ -187,7 +189,7 @@ TEST_F(Transports, AskedForByType)
 	EXPECT_EQ(s.bind(endpoint(parse({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}),
 				  4000)),
 		  -99);
-	EXPECT_EQ(asked, "rds_loop ");
+	EXPECT_EQ(asked, "rds_loop, for all ");
 	host::on_module_request = nullptr;
 	ASSERT_EQ(rds_transport_register(loop), 0);
 	ASSERT_EQ(rds_transport_register(fake::ops()), 0);

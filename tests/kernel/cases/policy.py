@@ -174,3 +174,31 @@ def ports_are_kept(t):
     said = t.a.check(f"{OWN_NET} sh -c 'ip link set lo up && cat /proc/sys/net/rds/unprivileged_port_start"
                      f" && {PYTHON} {HERE}/rds_policy.py bind {lo} 600'").split()
     assert said == ["1024", "ok"], said
+
+
+def loaded(t):
+    """Which transports are there, and whether the port is open."""
+    names = t.a.check("cut -d' ' -f1 /proc/modules").split()
+    return {n for n in ("rds_loop", "rds_tcp", "rds_rdma") if n in names}, \
+        ":16385" in t.a.check("ss -Hltn")
+
+
+@test(only="ours", modules="none")
+def nobody_loads(t):
+    """SO_RDS_TRANSPORT of a user opens no port of the host; loopback is there for all, and
+    whatever an administrator asks for, or allows by the module's parameter."""
+    t.a.modprobe_ours(t.modules_dir, "rds")
+    for who in (NOBODY, OWN_ROOT, OWN_NET):
+        for transport in (0, 2):
+            assert answer(t, who, f"transport {transport}") == "ENOPROTOOPT", (who, transport)
+    assert loaded(t) == (set(), False), loaded(t)
+    assert answer(t, NOBODY, "bind 127.0.0.1 4000") == "ok"
+    assert loaded(t) == ({"rds_loop"}, False), loaded(t)
+    assert answer(t, "", "transport 2") == "ok"
+    assert loaded(t) == ({"rds_loop", "rds_tcp"}, True), loaded(t)
+    assert answer(t, NOBODY, "transport 2") == "ok", "what is loaded is everybody's"
+    t.a.unload()
+    t.a.check("modprobe rds autoload=1")
+    t.a.modules = "ours"
+    assert answer(t, NOBODY, "transport 2") == "ok"
+    assert loaded(t) == ({"rds_tcp"}, True), loaded(t)
