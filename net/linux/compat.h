@@ -70,11 +70,12 @@ static inline void rds_hrtimer_setup(struct hrtimer *t,
 /* 7.2 has no poll_does_not_wait() any more, and the same in its tables. */
 #define rds_poll_waits(table) ((table) && (table)->_qproc)
 
-/* 6.18: bind and connect take sockaddr_unsized; a macro because the type does not exist before. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
-#define rds_sockaddr_arg struct sockaddr_unsized
-#else
-#define rds_sockaddr_arg struct sockaddr
-#endif
+/* 6.19: bind and connect take sockaddr_unsized.  The kernel's own table tells, whatever of it was
+ * taken into an older one. */
+struct sockaddr_unsized;
+typedef typeof(*_Generic(((struct proto_ops *)NULL)->bind,
+			 int (*)(struct socket *, struct sockaddr *, int)
+			 : (struct sockaddr *)NULL, default
+			 : (struct sockaddr_unsized *)NULL)) rds_sockaddr_arg;
 
 #endif

@@ -202,3 +202,14 @@ def nobody_loads(t):
     t.a.modules = "ours"
     assert answer(t, NOBODY, "transport 2") == "ok"
     assert loaded(t) == ({"rds_tcp"}, True), loaded(t)
+
+
+@test(only="ours", modules="none", kernels=["6.1", "6.12", "7.2"])
+def locked_down(t):
+    """A kernel that is locked down takes none of the modules unsigned, and says so."""
+    t.a.check("mount -t securityfs securityfs /sys/kernel/security &&"
+              " echo integrity >/sys/kernel/security/lockdown")
+    rc, said = t.a.run(f"insmod {t.modules_dir}/rds.ko")
+    assert rc and "not permitted" in said, f"{rc} {said}"
+    assert [line for line in t.a.dmesg() if "unsigned module loading is restricted" in line]
+    t.a.power_cycle()  # there is no way back
