@@ -129,7 +129,8 @@ uml_cases := detectors kunit shortage load netns.same* netns.settings* netns.exi
 	facts.congestion facts.options facts.tables \
 	idle.collected idle.one_host_forgets interop.first_contact sockets.errnos sockets.copies \
 	faults.sockets_are_killed faults.resets_are_injected frames.malformed frames.claims_cost_nothing \
-	frames.ours_calls_back policy.nothing_old_comes_out policy.rows_of_others robust ib.adapter_goes ib.modules_go_under_load iwarp.ours_with_ours \
+	frames.ours_calls_back policy.nothing_old_comes_out policy.rows_of_others robust \
+	ib.adapter_goes ib.modules_go_under_load iwarp.ours_with_ours hostile \
 	iwarp.few_buffers iwarp.adapter_goes order.how_much_is_held ib_rdma.refused \
 	$(if $(ALL),netns tcp sockets.behave order.paths_die congestion.ours_with_ours \
 	interop.ours_with_ours idle.nobody_notices ib.ours_with_ours ib.credits ib.queue_pairs_break \
