@@ -9,6 +9,7 @@
 #include <linux/hrtimer.h>
 #include <linux/net.h>
 #include <linux/sysctl.h>
+#include <linux/tcp.h>
 #include <linux/version.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
@@ -66,6 +67,41 @@ static inline void rds_hrtimer_setup(struct hrtimer *t,
 	t->function = fn;
 #endif
 }
+
+/* 6.7: TCP-AO.  A TCP that knows nothing of it, or was built without, has the same answer to these
+ * options: ENOPROTOOPT. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+#define TCP_AO_ADD_KEY 38
+#define TCP_AO_DEL_KEY 39
+#define TCP_AO_INFO 40
+#define TCP_AO_MAXKEYLEN 80
+
+struct tcp_ao_add {
+	struct __kernel_sockaddr_storage addr;
+	char alg_name[64];
+	s32 ifindex;
+	u32 set_current : 1, set_rnext : 1, reserved : 30;
+	u16 reserved2;
+	u8 prefix, sndid, rcvid, maclen, keyflags, keylen;
+	u8 key[TCP_AO_MAXKEYLEN];
+} __aligned(8);
+
+struct tcp_ao_del {
+	struct __kernel_sockaddr_storage addr;
+	s32 ifindex;
+	u32 set_current : 1, set_rnext : 1, del_async : 1, reserved : 29;
+	u16 reserved2;
+	u8 prefix, sndid, rcvid, current_key, rnext, keyflags;
+} __aligned(8);
+
+struct tcp_ao_info_opt {
+	u32 set_current : 1, set_rnext : 1, ao_required : 1, set_counters : 1, accept_icmps : 1,
+		reserved : 27;
+	u16 reserved2;
+	u8 current_key, rnext;
+	u64 pkt_good, pkt_bad, pkt_key_not_found, pkt_ao_required, pkt_dropped_icmp;
+} __aligned(8);
+#endif
 
 /* 7.2 has no poll_does_not_wait() any more, and the same in its tables. */
 #define rds_poll_waits(table) ((table) && (table)->_qproc)

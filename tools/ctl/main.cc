@@ -18,6 +18,7 @@ struct CommandLine {
 	std::vector<std::string> words;
 	std::string policy;
 	bool json = false;
+	unsigned count = 0; /* of events; 0: all that come */
 };
 
 void set(const CommandLine &line, bool replace)
@@ -43,20 +44,32 @@ Cell device(unsigned index)
 	return if_indextoname(index, name) ? std::string(name) : std::to_string(index);
 }
 
+/* A key's id, if it has one. */
+Cell id(bool there, unsigned number)
+{
+	return there ? Cell(std::uint64_t{number}) : Cell();
+}
+
 void list(const CommandLine &line)
 {
 	Peers peers;
 	Table table;
 
-	table.columns = {{"Peer", "prefix", 18},
-			 {"Dev", "dev", 6},
-			 {"Policy", "policy", 6},
-			 {"Method", "method", 7},
-			 {"KeyBytes", "key_bytes", 8}};
+	table.columns = {{"Peer", "prefix", 18},      {"Dev", "dev", 6},
+			 {"Policy", "policy", 6},     {"Method", "method", 7},
+			 {"Alg", "alg", 12},	      {"SndId", "snd_id", 5},
+			 {"RcvId", "rcv_id", 5},      {"OldSnd", "old_snd_id", 6},
+			 {"OldRcv", "old_rcv_id", 6}, {"KeyBytes", "key_bytes", 8}};
 	for (const Peer &peer : peers.list())
 		table.add_row(peer.prefix.text(), device(peer.prefix.addr.scope()),
 			      std::string(policy_name(peer.policy)),
 			      std::string(method_name(peer.method)),
+			      peer.method == RDS_PEERS_TCP_AO
+				      ? Cell(std::string(alg_name(peer.alg)))
+				      : Cell(),
+			      id(peer.method == RDS_PEERS_TCP_AO, peer.sndid),
+			      id(peer.method == RDS_PEERS_TCP_AO, peer.rcvid),
+			      id(peer.replaced, peer.old_sndid), id(peer.replaced, peer.old_rcvid),
 			      peer.key_bytes ? Cell(std::uint64_t{peer.key_bytes}) : Cell());
 
 	const char *others = policy_name(peers.get_default());
@@ -79,12 +92,57 @@ void set_or_show_default(const CommandLine &line)
 		Peers().set_default(parse_policy(line.policy));
 }
 
+/* An error in the words is told before the kernel is asked. */
+Prefix prefix_of(const CommandLine &line)
+{
+	return parse_peer(line.words, false).prefix;
+}
+
 void del(const CommandLine &line)
 {
-	const Prefix prefix =
-		parse_peer(line.words, false).prefix; /* told before the kernel is asked */
+	const Prefix prefix = prefix_of(line);
 
 	Peers().del(prefix);
+}
+
+void forget(const CommandLine &line)
+{
+	const Prefix prefix = prefix_of(line);
+
+	Peers().forget(prefix);
+}
+
+void print_event(const PeerEvent &event, bool json)
+{
+	const std::string host = event.host.text();
+	Cell dev = device(event.host.addr.scope());
+
+	if (json) {
+		Table table;
+
+		table.columns = {{"Peer", "peer", 18}, {"Dev", "dev", 6}, {"Cause", "cause", 10}};
+		table.add_row(host, dev, std::string(cause_name(event.cause)));
+		for (const Json &row : table.json())
+			std::cout << row.dump() << '\n';
+	} else {
+		std::cout << host << ' ' << cause_name(event.cause) << '\n';
+	}
+	std::cout.flush();
+}
+
+/* One line for each event, and a first one once none is missed any more. */
+void monitor(const CommandLine &line)
+{
+	Peers peers;
+	unsigned seen = 0;
+
+	peers.subscribe();
+	if (!line.json)
+		std::cout << "Peer Cause" << std::endl;
+	while (!line.count || seen < line.count)
+		for (const PeerEvent &event : peers.events())
+			if (!line.count || seen++ < line.count)
+				print_event(event, line.json);
 }
 
 /* The subcommand that was given. */
@@ -96,8 +154,12 @@ void run(const CLI::App &peer, const CommandLine &line)
 		set(line, true);
 	else if (peer.got_subcommand("del"))
 		del(line);
+	else if (peer.got_subcommand("forget"))
+		forget(line);
 	else if (peer.got_subcommand("list"))
 		list(line);
+	else if (peer.got_subcommand("monitor"))
+		monitor(line);
 	else
 		set_or_show_default(line);
 }
@@ -110,8 +172,9 @@ int main(int argc, char **argv)
 		     "rdsctl");
 	CommandLine line;
 	constexpr const char *which = "ADDRESS[/LENGTH] [dev INTERFACE]";
-	const std::string rule =
-		std::string(which) + " [accept|refuse] [key-file FILE] [algo tcp-md5|tcp-ao]";
+	const std::string rule = std::string(which) +
+				 " [accept|refuse] [key-file FILE] [algo tcp-md5|tcp-ao]"
+				 " [sndid N] [rcvid N] [alg NAME]";
 
 	app.require_subcommand(1);
 	CLI::App *peer = app.add_subcommand("peer", "the table of peers");
@@ -124,6 +187,12 @@ int main(int argc, char **argv)
 	peer->add_subcommand("del", "an entry less")
 		->add_option("words", line.words, which)
 		->required();
+	peer->add_subcommand("forget", "the TCP-AO key that was replaced is not taken any more")
+		->add_option("words", line.words, which)
+		->required();
+	CLI::App *events = peer->add_subcommand("monitor", "hosts that are refused, as it happens");
+	events->add_flag("--json", line.json, "print JSON, an object a line");
+	events->add_option("--count", line.count, "end after so many");
 	peer->add_subcommand("list", "all entries, and the default")
 		->add_flag("--json", line.json, "print JSON");
 	peer->add_subcommand("default", "what holds for other hosts; without a word, shows it")

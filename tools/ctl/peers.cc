@@ -27,18 +27,54 @@ struct Request {
 	}
 };
 
-/* The attributes of a message from @skip bytes of its payload on; libmnl's loop is C alone. */
+/* The attributes from @attr to @end; libmnl's loops are C alone. */
 template <typename Fn>
-void each_attribute(const nlmsghdr *message, std::size_t skip, Fn &&fn)
+void each_attribute(const nlattr *attr, const char *end, Fn &&fn)
 {
-	const auto *attr =
-		static_cast<const nlattr *>(mnl_nlmsg_get_payload_offset(message, MNL_ALIGN(skip)));
-	const char *end = static_cast<const char *>(mnl_nlmsg_get_payload_tail(message));
-
 	while (mnl_attr_ok(attr, static_cast<int>(end - reinterpret_cast<const char *>(attr)))) {
 		fn(attr);
 		attr = mnl_attr_next(attr);
 	}
+}
+
+/* Those of a message from @skip bytes of its payload on. */
+template <typename Fn>
+void each_attribute(const nlmsghdr *message, std::size_t skip, Fn &&fn)
+{
+	each_attribute(
+		static_cast<const nlattr *>(mnl_nlmsg_get_payload_offset(message, MNL_ALIGN(skip))),
+		static_cast<const char *>(mnl_nlmsg_get_payload_tail(message)), fn);
+}
+
+template <typename Fn>
+void each_nested(const nlattr *outer, Fn &&fn)
+{
+	const auto *first = static_cast<const nlattr *>(mnl_attr_get_payload(outer));
+
+	each_attribute(first,
+		       reinterpret_cast<const char *>(first) + mnl_attr_get_payload_len(outer), fn);
+}
+
+/* The number of the group of events, out of the list of a family's groups. */
+std::uint32_t group_of_events(const nlattr *groups)
+{
+	std::uint32_t found = 0;
+
+	each_nested(groups, [&](const nlattr *group) {
+		std::uint32_t number = 0;
+		bool events = false;
+
+		each_nested(group, [&](const nlattr *attr) {
+			if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_ID)
+				number = mnl_attr_get_u32(attr);
+			if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_NAME)
+				events = !std::strcmp(mnl_attr_get_str(attr),
+						      RDS_PEERS_MCGRP_EVENTS);
+		});
+		if (events)
+			found = number;
+	});
+	return found;
 }
 
 /* Those of a message of ours, by number. */
@@ -58,27 +94,41 @@ unsigned number(const nlattr *attr)
 	return attr ? mnl_attr_get_u8(attr) : 0;
 }
 
-Peer parse_answer(const nlmsghdr *message)
+Prefix parse_host(const std::array<const nlattr *, RDS_PEERS_A_MAX + 1> &attrs)
 {
-	auto attrs = attributes(message);
 	const nlattr *addr = attrs[RDS_PEERS_A_ADDR];
-	Peer peer;
+	Prefix prefix;
 
 	if (addr && mnl_attr_get_payload_len(addr) == sizeof(in_addr)) {
 		in_addr v4;
 		std::memcpy(&v4, mnl_attr_get_payload(addr), sizeof(v4));
-		peer.prefix.addr = Address::v4(v4);
+		prefix.addr = Address::v4(v4);
 	} else if (addr && mnl_attr_get_payload_len(addr) == sizeof(in6_addr)) {
 		in6_addr v6;
 		std::memcpy(&v6, mnl_attr_get_payload(addr), sizeof(v6));
-		peer.prefix.addr = Address::v6(v6);
+		prefix.addr = Address::v6(v6);
 	}
-	peer.prefix.len = number(attrs[RDS_PEERS_A_LEN]);
+	prefix.len = number(attrs[RDS_PEERS_A_LEN]);
 	if (attrs[RDS_PEERS_A_SCOPE])
-		peer.prefix.addr.set_scope(mnl_attr_get_u32(attrs[RDS_PEERS_A_SCOPE]));
+		prefix.addr.set_scope(mnl_attr_get_u32(attrs[RDS_PEERS_A_SCOPE]));
+	return prefix;
+}
+
+Peer parse_answer(const nlmsghdr *message)
+{
+	auto attrs = attributes(message);
+	Peer peer;
+
+	peer.prefix = parse_host(attrs);
 	peer.policy = number(attrs[RDS_PEERS_A_POLICY]);
 	peer.method = number(attrs[RDS_PEERS_A_METHOD]);
 	peer.key_bytes = number(attrs[RDS_PEERS_A_KEY_LEN]);
+	peer.alg = number(attrs[RDS_PEERS_A_ALG]);
+	peer.sndid = number(attrs[RDS_PEERS_A_SNDID]);
+	peer.rcvid = number(attrs[RDS_PEERS_A_RCVID]);
+	peer.replaced = attrs[RDS_PEERS_A_OLD_SNDID];
+	peer.old_sndid = number(attrs[RDS_PEERS_A_OLD_SNDID]);
+	peer.old_rcvid = number(attrs[RDS_PEERS_A_OLD_RCVID]);
 	return peer;
 }
 
@@ -138,6 +188,8 @@ Peers::Peers()
 			each_attribute(message, sizeof(genlmsghdr), [this](const nlattr *attr) {
 				if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
 					family_ = mnl_attr_get_u16(attr);
+				if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GROUPS)
+					group_ = group_of_events(attr);
 			});
 		});
 	} catch (const Refused &error) {
@@ -208,18 +260,33 @@ void Peers::set(const PeerWords &peer, const Key &key, bool replace)
 				static_cast<std::uint8_t>(peer.method));
 		mnl_attr_put(request, RDS_PEERS_A_KEY, key.size(), key.data());
 	}
+	if (peer.method == RDS_PEERS_TCP_AO) {
+		mnl_attr_put_u8(request, RDS_PEERS_A_SNDID, static_cast<std::uint8_t>(peer.sndid));
+		mnl_attr_put_u8(request, RDS_PEERS_A_RCVID, static_cast<std::uint8_t>(peer.rcvid));
+		mnl_attr_put_u8(request, RDS_PEERS_A_ALG, static_cast<std::uint8_t>(peer.alg));
+	}
 	if (replace)
 		mnl_attr_put(request, RDS_PEERS_A_REPLACE, 0, nullptr);
 	talk(request);
 }
 
-void Peers::del(const Prefix &prefix)
+void Peers::ask_about(const Prefix &prefix, std::uint8_t command)
 {
 	Request r;
-	nlmsghdr *request = begin(r.room.data(), family_, RDS_PEERS_CMD_PEER_DEL, 0);
+	nlmsghdr *request = begin(r.room.data(), family_, command, 0);
 
 	put_prefix(request, prefix);
 	talk(request);
+}
+
+void Peers::del(const Prefix &prefix)
+{
+	ask_about(prefix, RDS_PEERS_CMD_PEER_DEL);
+}
+
+void Peers::forget(const Prefix &prefix)
+{
+	ask_about(prefix, RDS_PEERS_CMD_KEY_FORGET);
 }
 
 std::vector<Peer> Peers::list()
@@ -261,6 +328,42 @@ unsigned Peers::get_default()
 		     policy = number(attributes(message)[RDS_PEERS_A_POLICY]);
 	     });
 	return policy;
+}
+
+void Peers::subscribe()
+{
+	if (mnl_socket_setsockopt(socket_, NETLINK_ADD_MEMBERSHIP, &group_, sizeof(group_)) < 0)
+		throw Refused(errno == EPERM ? "CAP_NET_ADMIN is needed" : std::strerror(errno),
+			      errno);
+}
+
+std::vector<PeerEvent> Peers::events()
+{
+	alignas(nlmsghdr) std::array<char, 32768> room;
+	std::vector<PeerEvent> found;
+	ssize_t got = mnl_socket_recvfrom(socket_, room.data(), room.size());
+
+	/* ENOBUFS: we were slow, and some are lost; others will come. */
+	if (got < 0 && errno != ENOBUFS)
+		throw Error(format("no event of the kernel: %s", std::strerror(errno)));
+	int left = got < 0 ? 0 : static_cast<int>(got);
+	for (const auto *m = reinterpret_cast<const nlmsghdr *>(room.data()); mnl_nlmsg_ok(m, left);
+	     m = mnl_nlmsg_next(m, &left)) {
+		const auto *header = static_cast<const genlmsghdr *>(mnl_nlmsg_get_payload(m));
+
+		if (m->nlmsg_type != family_ || header->cmd != RDS_PEERS_CMD_REFUSED)
+			continue;
+		auto attrs = attributes(m);
+		found.push_back({parse_host(attrs), number(attrs[RDS_PEERS_A_CAUSE])});
+	}
+	return found;
+}
+
+const char *cause_name(unsigned cause)
+{
+	constexpr std::array names = {"called-us", "not-called", "unsigned", "no-answer"};
+
+	return cause < names.size() ? names[cause] : "?";
 }
 
 } // namespace rdstools

@@ -3,6 +3,8 @@
 
 #include <net/if.h>
 
+#include <array>
+#include <charconv>
 #include <cstring>
 
 #include "../lib/error.h"
@@ -79,6 +81,42 @@ rds_peers_method parse_method(const std::string &word)
 	throw Error(format("'%s': algo is tcp-md5 or tcp-ao", word.c_str()));
 }
 
+constexpr std::array algs = {"hmac(sha256)", "hmac(sha1)", "cmac(aes128)"};
+
+rds_peers_alg parse_alg(const std::string &word)
+{
+	for (std::size_t i = 0; i < algs.size(); i++)
+		if (word == algs[i])
+			return static_cast<rds_peers_alg>(i);
+	throw Error(format("'%s': alg is hmac(sha256), hmac(sha1) or cmac(aes128)", word.c_str()));
+}
+
+unsigned parse_id(const std::string &word)
+{
+	unsigned id = 0;
+	auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+
+	if (error != std::errc() || end != word.data() + word.size() || id > 255)
+		throw Error(format("'%s': a key's id is 0 to 255", word.c_str()));
+	return id;
+}
+
+/* One word of what TCP-AO has beyond the key; false: it is none. */
+bool parse_ao(PeerWords &peer, const std::vector<std::string> &words, std::size_t &at)
+{
+	const std::string &word = words[at];
+
+	if (word == "sndid")
+		peer.sndid = parse_id(argument(words, at));
+	else if (word == "rcvid")
+		peer.rcvid = parse_id(argument(words, at));
+	else if (word == "alg")
+		peer.alg = parse_alg(argument(words, at));
+	else
+		return false;
+	return true;
+}
+
 /* One word of the rule, and its argument. */
 void parse_rule(PeerWords &peer, const std::vector<std::string> &words, std::size_t &at)
 {
@@ -91,7 +129,8 @@ void parse_rule(PeerWords &peer, const std::vector<std::string> &words, std::siz
 	else if (word == "algo")
 		peer.method = parse_method(argument(words, at));
 	else
-		throw Error(format("'%s' is none of dev, accept, refuse, key-file, algo",
+		throw Error(format("'%s' is none of dev, accept, refuse, key-file, algo, sndid, "
+				   "rcvid, alg",
 				   word.c_str()));
 }
 
@@ -136,6 +175,11 @@ const char *policy_name(unsigned policy)
 	return policy == RDS_PEERS_ACCEPT ? "accept" : "refuse";
 }
 
+const char *alg_name(unsigned alg)
+{
+	return alg < algs.size() ? algs[alg] : "?";
+}
+
 const char *method_name(unsigned method)
 {
 	return method == RDS_PEERS_TCP_MD5  ? "tcp-md5"
@@ -146,6 +190,7 @@ const char *method_name(unsigned method)
 PeerWords parse_peer(const std::vector<std::string> &words, bool rule)
 {
 	PeerWords peer;
+	bool ao = false;
 
 	if (words.empty())
 		throw Error("which peer? ADDRESS[/LENGTH] is needed");
@@ -153,6 +198,8 @@ PeerWords parse_peer(const std::vector<std::string> &words, bool rule)
 	for (std::size_t at = 1; at < words.size(); at++) {
 		if (words[at] == "dev")
 			set_device(peer.prefix, argument(words, at));
+		else if (rule && parse_ao(peer, words, at))
+			ao = true;
 		else if (rule)
 			parse_rule(peer, words, at);
 		else
@@ -164,6 +211,8 @@ PeerWords parse_peer(const std::vector<std::string> &words, bool rule)
 		throw Error("a host that is refused has no key");
 	if (!peer.key_file.empty() && peer.method == RDS_PEERS_NONE)
 		peer.method = RDS_PEERS_TCP_MD5;
+	if (ao && peer.method != RDS_PEERS_TCP_AO)
+		throw Error("sndid, rcvid and alg go with algo tcp-ao");
 	return peer;
 }
 

@@ -30,15 +30,19 @@ struct PeerWords {
 	rds_peers_policy policy = RDS_PEERS_ACCEPT;
 	rds_peers_method method = RDS_PEERS_NONE;
 	std::string key_file; /* empty: none */
+	/* Of TCP-AO. */
+	rds_peers_alg alg = RDS_PEERS_HMAC_SHA256;
+	unsigned sndid = 1, rcvid = 1;
 };
 
-/* ADDR[/LEN] [dev IF] [accept|refuse] [key-file FILE] [algo tcp-md5|tcp-ao]; with @rule false only
- * the first two. Throws Error. */
+/* ADDR[/LEN] [dev IF] [accept|refuse] [key-file FILE] [algo tcp-md5|tcp-ao] [sndid N] [rcvid N]
+ * [alg NAME]; with @rule false only the first two. Throws Error. */
 PeerWords parse_peer(const std::vector<std::string> &words, bool rule);
 
 rds_peers_policy parse_policy(const std::string &word);
 const char *policy_name(unsigned policy);
 const char *method_name(unsigned method);
+const char *alg_name(unsigned alg);
 
 } // namespace rdstools
 

@@ -51,5 +51,7 @@ expect 2 "at most 32" rdsctl peer del 10.0.0.0/33
 expect 2 "others than its owner" rdsctl peer add 10.0.0.1 key-file /etc/passwd
 expect 2 "no regular file" rdsctl peer add 10.0.0.1 key-file /dev/null
 expect 2 "neither accept nor refuse" rdsctl peer default reject
+expect 2 "0 to 255" rdsctl peer add 10.0.0.1 key-file /dev/null algo tcp-ao sndid 256
+expect 2 "required" rdsctl peer forget
 expect 0 "key-file FILE" rdsctl peer add --help
 exit $failed

@@ -50,6 +50,16 @@ TEST(Peer, words_make_a_rule)
 	EXPECT_EQ(peer.method, RDS_PEERS_TCP_MD5) << "the one that there is everywhere";
 	peer = parse_peer({"10.8.0.1", "algo", "tcp-ao", "key-file", "k"}, true);
 	EXPECT_EQ(peer.method, RDS_PEERS_TCP_AO);
+	EXPECT_EQ(peer.sndid, 1u);
+	EXPECT_EQ(peer.rcvid, 1u);
+	EXPECT_EQ(peer.alg, RDS_PEERS_HMAC_SHA256);
+	peer = parse_peer({"10.8.0.1", "algo", "tcp-ao", "key-file", "k", "sndid", "0", "rcvid",
+			   "255", "alg", "cmac(aes128)"},
+			  true);
+	EXPECT_EQ(peer.sndid, 0u);
+	EXPECT_EQ(peer.rcvid, 255u);
+	EXPECT_EQ(peer.alg, RDS_PEERS_CMAC_AES128);
+	EXPECT_STREQ(alg_name(peer.alg), "cmac(aes128)");
 	peer = parse_peer({"fe80::1", "dev", "lo", "refuse"}, true);
 	EXPECT_NE(peer.prefix.addr.scope(), 0u);
 	EXPECT_EQ(peer.prefix.text(), "fe80::1");
@@ -64,6 +74,12 @@ TEST(Peer, words_that_make_none_are_refused)
 	     {Words{}, Words{"10.8.0.1", "reject"}, Words{"10.8.0.1", "key-file"},
 	      Words{"10.8.0.1", "algo", "md5", "key-file", "k"},
 	      Words{"10.8.0.1", "algo", "tcp-md5"}, Words{"10.8.0.1", "refuse", "key-file", "k"},
+	      Words{"10.8.0.1", "sndid", "1"}, Words{"10.8.0.1", "key-file", "k", "rcvid", "1"},
+	      Words{"10.8.0.1", "key-file", "k", "algo", "tcp-ao", "sndid", "256"},
+	      Words{"10.8.0.1", "key-file", "k", "algo", "tcp-ao", "sndid", "-1"},
+	      Words{"10.8.0.1", "key-file", "k", "algo", "tcp-ao", "rcvid", "1x"},
+	      Words{"10.8.0.1", "key-file", "k", "algo", "tcp-ao", "rcvid", ""},
+	      Words{"10.8.0.1", "key-file", "k", "algo", "tcp-ao", "alg", "sha1"},
 	      Words{"10.8.0.1", "dev", "lo"}, Words{"fe80::1", "dev", "no-such"},
 	      Words{"fe80::1", "dev"}})
 		EXPECT_THROW(parse_peer(words, true), Error) << testing::PrintToString(words);

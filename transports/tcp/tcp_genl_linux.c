@@ -30,6 +30,9 @@ static const struct nla_policy rds_peers_set_policy[RDS_PEERS_A_MAX + 1] = {
 	[RDS_PEERS_A_METHOD] = NLA_POLICY_MAX(NLA_U8, RDS_PEERS_TCP_AO),
 	[RDS_PEERS_A_KEY] = NLA_POLICY_RANGE(NLA_BINARY, 1, RDS_PEERS_MAX_KEY),
 	[RDS_PEERS_A_REPLACE] = {.type = NLA_FLAG},
+	[RDS_PEERS_A_SNDID] = {.type = NLA_U8},
+	[RDS_PEERS_A_RCVID] = {.type = NLA_U8},
+	[RDS_PEERS_A_ALG] = NLA_POLICY_MAX(NLA_U8, RDS_PEERS_CMAC_AES128),
 };
 
 static const struct nla_policy rds_peers_del_policy[RDS_PEERS_A_MAX + 1] = {
@@ -93,28 +96,44 @@ static int rds_peers_get_prefix(struct genl_info *info, struct rds_tcp_peer *e)
 	return 0;
 }
 
+/* The ids and the algorithm, which only TCP-AO has. */
+static int rds_peers_get_ao(struct genl_info *info, struct rds_tcp_key *key)
+{
+	if (key->method != RDS_PEERS_TCP_AO) {
+		if (info->attrs[RDS_PEERS_A_SNDID] || info->attrs[RDS_PEERS_A_RCVID] ||
+		    info->attrs[RDS_PEERS_A_ALG])
+			return rds_peers_bad(info, RDS_PEERS_A_METHOD,
+					     "ids and an algorithm go with TCP-AO only");
+		return 0;
+	}
+	if (GENL_REQ_ATTR_CHECK(info, RDS_PEERS_A_SNDID) ||
+	    GENL_REQ_ATTR_CHECK(info, RDS_PEERS_A_RCVID))
+		return -EINVAL;
+	key->sndid = nla_get_u8(info->attrs[RDS_PEERS_A_SNDID]);
+	key->rcvid = nla_get_u8(info->attrs[RDS_PEERS_A_RCVID]);
+	if (info->attrs[RDS_PEERS_A_ALG])
+		key->alg = nla_get_u8(info->attrs[RDS_PEERS_A_ALG]);
+	return 0;
+}
+
 static int rds_peers_get_key(struct genl_info *info, struct rds_tcp_peer *e)
 {
 	struct nlattr *key = info->attrs[RDS_PEERS_A_KEY];
 
 	if (info->attrs[RDS_PEERS_A_METHOD])
-		e->method = nla_get_u8(info->attrs[RDS_PEERS_A_METHOD]);
-	if (!key != (e->method == RDS_PEERS_NONE))
+		e->key.method = nla_get_u8(info->attrs[RDS_PEERS_A_METHOD]);
+	if (!key != (e->key.method == RDS_PEERS_NONE))
 		return rds_peers_bad(info, RDS_PEERS_A_METHOD, "a key and its method go together");
-	if (!key)
-		return 0;
-	if (e->method == RDS_PEERS_TCP_AO) {
-		rds_peers_bad(info, RDS_PEERS_A_METHOD, "no TCP-AO here yet: use TCP-MD5");
-		return -EOPNOTSUPP;
-	}
-	if (e->policy == RDS_PEERS_REFUSE)
+	if (key && e->policy == RDS_PEERS_REFUSE)
 		return rds_peers_bad(info, RDS_PEERS_A_KEY, "a host that is refused has no key");
-	if (e->scope)
+	if (key && e->scope)
 		return rds_peers_bad(info, RDS_PEERS_A_SCOPE,
-				     "a TCP-MD5 key is for all interfaces: leave this one out");
-	e->key_len = nla_len(key);
-	memcpy(e->key, nla_data(key), e->key_len);
-	return 0;
+				     "a key is for all interfaces: leave this one out");
+	if (key) {
+		e->key.len = nla_len(key);
+		memcpy(e->key.bytes, nla_data(key), e->key.len);
+	}
+	return rds_peers_get_ao(info, &e->key);
 }
 
 static int rds_peers_get_entry(struct genl_info *info, struct rds_tcp_peer *e)
@@ -166,6 +185,20 @@ static int rds_peers_del_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
+static int rds_peers_forget_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rds_tcp_net *tn = rds_tcp_net_of(genl_info_net(info));
+	struct rds_tcp_peer like = {};
+	int err = rds_peers_get_prefix(info, &like);
+
+	if (err)
+		return err;
+	down_write(&tn->tuning);
+	err = rds_tcp_peers_forget(tn, &like, info->extack);
+	up_write(&tn->tuning);
+	return err;
+}
+
 static int rds_peers_default_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct rds_tcp_net *tn = rds_tcp_net_of(genl_info_net(info));
@@ -192,6 +225,27 @@ static int rds_peers_put_prefix(struct sk_buff *skb, const struct rds_addr *addr
 	return scope ? nla_put_u32(skb, RDS_PEERS_A_SCOPE, scope) : 0;
 }
 
+static int rds_peers_put_ao(struct sk_buff *skb, const struct rds_tcp_peer *e)
+{
+	if (nla_put_u8(skb, RDS_PEERS_A_SNDID, e->key.sndid) ||
+	    nla_put_u8(skb, RDS_PEERS_A_RCVID, e->key.rcvid) ||
+	    nla_put_u8(skb, RDS_PEERS_A_ALG, e->key.alg))
+		return -EMSGSIZE;
+	if (e->old.len && (nla_put_u8(skb, RDS_PEERS_A_OLD_SNDID, e->old.sndid) ||
+			   nla_put_u8(skb, RDS_PEERS_A_OLD_RCVID, e->old.rcvid)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* Methods, lengths and ids tell keys apart; their bytes stay here. */
+static int rds_peers_put_keys(struct sk_buff *skb, const struct rds_tcp_peer *e)
+{
+	if (nla_put_u8(skb, RDS_PEERS_A_METHOD, e->key.method) ||
+	    (e->key.len && nla_put_u8(skb, RDS_PEERS_A_KEY_LEN, e->key.len)))
+		return -EMSGSIZE;
+	return e->key.method == RDS_PEERS_TCP_AO ? rds_peers_put_ao(skb, e) : 0;
+}
+
 static int rds_peers_put_entry(struct sk_buff *skb, struct netlink_callback *cb,
 			       const struct rds_tcp_peer *e)
 {
@@ -202,9 +256,7 @@ static int rds_peers_put_entry(struct sk_buff *skb, struct netlink_callback *cb,
 		return -EMSGSIZE;
 	genl_dump_check_consistent(cb, hdr);
 	if (rds_peers_put_prefix(skb, &e->addr, e->len, e->scope) ||
-	    nla_put_u8(skb, RDS_PEERS_A_POLICY, e->policy) ||
-	    nla_put_u8(skb, RDS_PEERS_A_METHOD, e->method) ||
-	    (e->key_len && nla_put_u8(skb, RDS_PEERS_A_KEY_LEN, e->key_len))) {
+	    nla_put_u8(skb, RDS_PEERS_A_POLICY, e->policy) || rds_peers_put_keys(skb, e)) {
 		genlmsg_cancel(skb, hdr);
 		return -EMSGSIZE;
 	}
@@ -247,7 +299,8 @@ static int rds_peers_default_get_doit(struct sk_buff *skb, struct genl_info *inf
 	return genlmsg_reply(msg, info);
 }
 
-/* The listener may have gone meanwhile, and a message for want of memory: an event is a hint. */
+/* The listener may have gone meanwhile, and a message for want of memory: an event is a hint.  A
+ * call that nobody answers is told with its socket locked. */
 void rds_tcp_genl_refused(struct rds_tcp_net *tn, const struct rds_addr *faddr, u32 scope,
 			  enum rds_peers_cause cause)
 {
@@ -256,7 +309,7 @@ void rds_tcp_genl_refused(struct rds_tcp_net *tn, const struct rds_addr *faddr, 
 
 	if (!genl_has_listeners(&rds_peers_family, tn->net, 0))
 		return;
-	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_ATOMIC);
 	if (!msg)
 		return;
 	hdr = genlmsg_put(msg, 0, 0, &rds_peers_family, 0, RDS_PEERS_CMD_REFUSED);
@@ -266,7 +319,7 @@ void rds_tcp_genl_refused(struct rds_tcp_net *tn, const struct rds_addr *faddr, 
 		return;
 	}
 	genlmsg_end(msg, hdr);
-	genlmsg_multicast_netns(&rds_peers_family, tn->net, msg, 0, 0, GFP_KERNEL);
+	genlmsg_multicast_netns(&rds_peers_family, tn->net, msg, 0, 0, GFP_ATOMIC);
 }
 
 /* ---- the family ---- */
@@ -285,6 +338,13 @@ static const struct genl_ops rds_peers_ops[] = {
 		.policy = rds_peers_del_policy,
 		.maxattr = RDS_PEERS_A_MAX,
 		.doit = rds_peers_del_doit,
+	},
+	{
+		.cmd = RDS_PEERS_CMD_KEY_FORGET,
+		.flags = GENL_UNS_ADMIN_PERM,
+		.policy = rds_peers_del_policy,
+		.maxattr = RDS_PEERS_A_MAX,
+		.doit = rds_peers_forget_doit,
 	},
 	{
 		.cmd = RDS_PEERS_CMD_PEER_GET,

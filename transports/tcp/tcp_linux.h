@@ -9,6 +9,8 @@
  *	tcp_sysctl_linux.c	net.rds.tcp.*, and how a socket is set up, also while it is open
  *	tcp_info_linux.c	RDS_INFO_TCP_SOCKETS
  *	tcp_peers_linux.c	the table of peers: who is accepted, and with which key
+ *	tcp_peers_keys_linux.c	its keys on the listener and on open connections
+ *	tcp_keys_linux.c	keys of sockets, by TCP's options
  *	tcp_genl_linux.c	generic netlink: that table as an administrator sees it
  *	tcp_listen_linux.c	the listener: accept, and what becomes of it
  *	tcp_path_linux.c	a path's socket from connect or adopt to close; state changes
@@ -130,6 +132,7 @@ struct rds_tcp_path {
 	bool paused;  /* the core refused something: ops->recv_retry goes on */
 	bool blocked; /* xmit came out short: rds_path_writable() is owed */
 	bool keyed;   /* our call is signed */
+	bool old_key; /* and began with the key that is being replaced; worker */
 	u32 una;      /* snd_una that @acked was last brought up to */
 	u64 sent;     /* bytes that TCP took since the connection is up */
 	u64 acked;    /* acknowledged by the peer's TCP; may run ahead of @sent */

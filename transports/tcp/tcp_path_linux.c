@@ -236,13 +236,11 @@ int rds_tcp_connect(void *priv)
 	return err == -EINPROGRESS ? 0 : err;
 }
 
-/* A segment whose signature is wrong is dropped without a word, and so is one without: the call may
- * have met another key. */
 enum rds_drop_reason rds_tcp_unanswered(const void *priv)
 {
 	const struct rds_tcp_path *tp = priv;
 
-	return tp->keyed ? RDS_DROP_KEY : RDS_DROP_CONNECT;
+	return rds_tcp_peers_silent(tp) ? RDS_DROP_KEY : RDS_DROP_CONNECT;
 }
 
 /*
@@ -257,7 +255,7 @@ int rds_tcp_adopt(void *priv, void *handle)
 	bool dead;
 
 	down_read(&tp->tn->tuning);
-	if (!rds_tcp_peers_accept(tp->tn, sk, rds_path_faddr(tp->path), rds_path_scope(tp->path))) {
+	if (!rds_tcp_peers_adopt(tp, sock)) {
 		up_read(&tp->tn->tuning);
 		rds_tcp_release(sock);
 		return -EACCES;

@@ -6,13 +6,11 @@
  * children theirs; a socket that calls gets its peer's.  TCP then drops every segment of such a
  * host that is not signed by the key, the SYN first of all, before any code of ours runs.
  *
- * With TCP's keys, too, the longest prefix holds.  So while strangers are refused and no host may
- * come unsigned, the listener has a key for each family as a whole that nobody knows: no SYN of a
- * stranger is answered.
+ * tcp_peers_keys_linux.c gives sockets their keys.
  */
-#include <linux/random.h>
 #include <linux/slab.h>
 
+#include "tcp_keys_linux.h"
 #include "tcp_linux.h"
 #include "tcp_peers_linux.h"
 
@@ -56,13 +54,8 @@ static bool rds_tcp_peer_same_prefix(const struct rds_tcp_peer *a, const struct 
 
 static bool rds_tcp_peer_same_rule(const struct rds_tcp_peer *a, const struct rds_tcp_peer *b)
 {
-	return a->policy == b->policy && a->method == b->method && a->key_len == b->key_len &&
-	       !memcmp(a->key, b->key, a->key_len);
-}
-
-static bool rds_tcp_peer_is_unsigned(const struct rds_tcp_peer *e)
-{
-	return e->policy == RDS_PEERS_ACCEPT && !e->key_len;
+	return a->policy == b->policy && rds_tcp_key_same(&a->key, &b->key) &&
+	       rds_tcp_key_same(&a->old, &b->old);
 }
 
 static void rds_tcp_peer_free(struct rcu_head *rcu)
@@ -91,74 +84,55 @@ static const struct rds_tcp_peer *rds_tcp_peer_find(struct rds_tcp_net *tn,
 	return rds_tcp_peer_find_but(tn, addr, scope, NULL);
 }
 
+static void rds_tcp_peer_event(struct rds_tcp_net *tn, const struct rds_addr *faddr, u32 scope,
+			       enum rds_peers_cause cause)
+{
+	if (__ratelimit(&tn->peers.quiet))
+		rds_tcp_genl_refused(tn, faddr, scope, cause);
+}
+
 static void rds_tcp_peer_tell(struct rds_tcp_net *tn, const struct rds_addr *faddr, u32 scope,
 			      enum rds_peers_cause cause)
 {
 	rds_tcp_count(tn,
 		      cause == RDS_PEERS_UNSIGNED ? RDS_TCP_S_key_refused : RDS_TCP_S_peer_refused);
-	if (__ratelimit(&tn->peers.quiet))
-		rds_tcp_genl_refused(tn, faddr, scope, cause);
+	rds_tcp_peer_event(tn, faddr, scope, cause);
 }
 
-static bool rds_tcp_is_signed(const struct sock *sk)
+/* TCP sees to the signature, by the keys that the listener had when the SYN came: the table may
+ * have changed since. */
+static bool rds_tcp_peer_accepts(struct rds_tcp_net *tn, const struct rds_tcp_peer *e,
+				 const struct sock *sk, const struct rds_addr *faddr, u32 scope)
 {
-#ifdef CONFIG_TCP_MD5SIG
-	return rcu_access_pointer(tcp_sk(sk)->md5sig_info);
-#else
-	return false;
-#endif
-}
+	bool refused = e->policy == RDS_PEERS_REFUSE;
 
-bool rds_tcp_peers_accept(struct rds_tcp_net *tn, const struct sock *sk,
-			  const struct rds_addr *faddr, u32 scope)
-{
-	const struct rds_tcp_peer *e;
-	bool refused, keyed;
-
-	rcu_read_lock();
-	e = rds_tcp_peer_find(tn, faddr, scope);
-	refused = e->policy == RDS_PEERS_REFUSE;
-	keyed = e->key_len;
-	rcu_read_unlock();
-	/* TCP sees to the signature, by the keys that the listener had when the SYN came: the table
-	 * may have changed since. */
-	if (!refused && keyed == rds_tcp_is_signed(sk))
+	if (!refused && e->key.method == rds_tcp_signed_by(sk))
 		return true;
 	rds_tcp_peer_tell(tn, faddr, scope, refused ? RDS_PEERS_CALLED_US : RDS_PEERS_UNSIGNED);
 	return false;
 }
 
-/* ---- keys of sockets ---- */
-
-/* Gives @sock the key for a prefix of @len bits of 128, in place of another, or with no @key_len
- * takes it back.  Process; the socket is not locked. */
-static int rds_tcp_md5(struct socket *sock, const struct rds_addr *addr, u8 len, const u8 *key,
-		       u8 key_len)
+bool rds_tcp_peers_accept(struct rds_tcp_net *tn, const struct sock *sk,
+			  const struct rds_addr *faddr, u32 scope)
 {
-	bool v4 = rds_addr_is_v4(addr);
-	struct tcp_md5sig md5 = {
-		.tcpm_flags = TCP_MD5SIG_FLAG_PREFIX,
-		.tcpm_prefixlen = v4 ? len - 96 : len,
-		.tcpm_keylen = key_len,
-	};
-	struct sockaddr_storage *ss = (struct sockaddr_storage *)&md5.tcpm_addr;
-	int err;
+	bool accepted;
 
-	if (sock->sk->sk_family == AF_INET6) {
-		/* IPv4 stays mapped here. */
-		((struct sockaddr_in6 *)ss)->sin6_family = AF_INET6;
-		((struct sockaddr_in6 *)ss)->sin6_addr = rds_addr_in6(addr);
-	} else if (v4) {
-		rds_sockaddr(ss, addr, 0, 0);
-	} else {
-		return 0; /* there is no IPv6 here */
-	}
-	if (key_len)
-		memcpy(md5.tcpm_key, key, key_len);
-	err = sock->ops->setsockopt(sock, SOL_TCP, TCP_MD5SIG_EXT, KERNEL_SOCKPTR(&md5),
-				    sizeof(md5));
-	memzero_explicit(&md5, sizeof(md5));
-	return err;
+	rcu_read_lock();
+	accepted = rds_tcp_peer_accepts(tn, rds_tcp_peer_find(tn, faddr, scope), sk, faddr, scope);
+	rcu_read_unlock();
+	return accepted;
+}
+
+bool rds_tcp_peers_adopt(struct rds_tcp_path *tp, struct socket *sock)
+{
+	const struct rds_addr *faddr = rds_path_faddr(tp->path);
+	u32 scope = rds_path_scope(tp->path);
+	const struct rds_tcp_peer *e = rds_tcp_peer_find(tp->tn, faddr, scope);
+
+	if (!rds_tcp_peer_accepts(tp->tn, e, sock->sk, faddr, scope))
+		return false;
+	rds_tcp_peer_renew(sock, e);
+	return true;
 }
 
 int rds_tcp_peers_call(struct rds_tcp_path *tp, struct socket *sock)
@@ -173,79 +147,34 @@ int rds_tcp_peers_call(struct rds_tcp_path *tp, struct socket *sock)
 		rds_tcp_peer_tell(tp->tn, faddr, scope, RDS_PEERS_NOT_CALLED);
 		return -EACCES;
 	}
-	if (!e->key_len)
+	if (!e->key.len)
 		return 0;
-	err = rds_tcp_md5(sock, faddr, 128, e->key, e->key_len);
+	err = rds_tcp_peer_sign(tp, sock, e);
 	tp->keyed = !err;
 	return err;
 }
 
-static int rds_tcp_listener_key(struct rds_tcp_net *tn, const struct rds_tcp_peer *e,
-				struct netlink_ext_ack *extack)
+/* A segment whose signature is wrong is dropped without a word, and so is one without: the call may
+ * have met another key. */
+bool rds_tcp_peers_silent(const struct rds_tcp_path *tp)
 {
-	int err =
-		tn->listener ? rds_tcp_md5(tn->listener, &e->addr, e->len, e->key, e->key_len) : 0;
-
-	if (err == -ENOMEM)
-		NL_SET_ERR_MSG(extack, "no room for another key: raise net.core.optmem_max, or "
-				       "give hosts of a prefix the same");
-	else if (err == -ENOPROTOOPT)
-		NL_SET_ERR_MSG(extack, "this kernel has no TCP-MD5");
-	else if (err)
-		NL_SET_ERR_MSG(extack, "TCP does not take the key");
-	return err;
-}
-
-static void rds_tcp_listener_forget(struct rds_tcp_net *tn, const struct rds_tcp_peer *e)
-{
-	/* It is not there: so much the better. */
-	if (tn->listener && e->key_len)
-		rds_tcp_md5(tn->listener, &e->addr, e->len, NULL, 0);
-}
-
-/* Lets strangers' SYNs through or not, as the table has it.  What does not work here is refused
- * when it is accepted. */
-static void rds_tcp_listener_shut(struct rds_tcp_net *tn)
-{
-	struct rds_tcp_peers *p = &tn->peers;
-	bool shut = p->policy == RDS_PEERS_REFUSE && !p->unsigned_ones && tn->listener;
-	const struct rds_addr all[] = {rds_addr_from_v4(0), {}};
-	u8 key[RDS_PEERS_MAX_KEY];
-	int i, err = 0;
-
-	if (shut == p->shut || !tn->listener)
-		return;
-	get_random_bytes(key, sizeof(key));
-	for (i = 0; i < ARRAY_SIZE(all); i++)
-		err |= rds_tcp_md5(tn->listener, &all[i], i ? 0 : 96, key, shut ? sizeof(key) : 0);
-	memzero_explicit(key, sizeof(key));
-	p->shut = shut && !err;
-	for (i = 0; shut && err && i < ARRAY_SIZE(all); i++)
-		rds_tcp_md5(tn->listener, &all[i], i ? 0 : 96, NULL, 0);
-}
-
-/* The port may have been another's for long (listen_work).  A host whose key it cannot take is
- * refused: it comes unsigned. */
-void rds_tcp_peers_listen(struct rds_tcp_net *tn)
-{
-	const struct rds_tcp_peer *e;
-
-	list_for_each_entry(e, &tn->peers.list, link)
-		if (e->key_len)
-			rds_tcp_md5(tn->listener, &e->addr, e->len, e->key, e->key_len);
-	rds_tcp_listener_shut(tn);
+	if (tp->keyed)
+		rds_tcp_peer_event(tp->tn, rds_path_faddr(tp->path), rds_path_scope(tp->path),
+				   RDS_PEERS_NO_ANSWER);
+	return tp->keyed;
 }
 
 /* ---- changes ---- */
 
 /*
  * @now, if there is one, is in force, @was, if there is one, was before: connections of hosts whose
- * rule that has changed end.  What was not delivered stays queued.
+ * rule that has changed end, unless it is the key alone, and they can be given the other one.  Any
+ * message that was not delivered stays queued.
  */
-static void rds_tcp_peers_drop(struct rds_tcp_net *tn, const struct rds_tcp_peer *was,
-			       const struct rds_tcp_peer *now)
+static void rds_tcp_peers_follow(struct rds_tcp_net *tn, const struct rds_tcp_peer *was,
+				 const struct rds_tcp_peer *now)
 {
-	const struct rds_tcp_peer *before;
+	const struct rds_tcp_peer *before, *after;
 	const struct rds_addr *faddr;
 	struct rds_tcp_path *tp;
 	struct klist_iter i;
@@ -259,7 +188,8 @@ static void rds_tcp_peers_drop(struct rds_tcp_net *tn, const struct rds_tcp_peer
 		if (was && rds_tcp_peer_holds(was, faddr, scope) &&
 		    rds_tcp_peer_rank(was) >= rds_tcp_peer_rank(before))
 			before = was;
-		if (!rds_tcp_peer_same_rule(before, rds_tcp_peer_find(tn, faddr, scope)))
+		after = rds_tcp_peer_find(tn, faddr, scope);
+		if (!rds_tcp_peer_same_rule(before, after) && !rds_tcp_peer_roll(tp, before, after))
 			rds_path_drop(tp->path, RDS_DROP_ADMIN);
 		cond_resched();
 	}
@@ -277,23 +207,44 @@ static struct rds_tcp_peer *rds_tcp_peer_of_prefix(struct rds_tcp_net *tn,
 	return NULL;
 }
 
-/* TCP cannot let hosts come unsigned out of a prefix that has a key.  Is there such a pair? */
-static bool rds_tcp_peers_clash(struct rds_tcp_net *tn, const struct rds_tcp_peer *e,
-				const struct rds_tcp_peer *old)
+static bool rds_tcp_peer_within(const struct rds_tcp_peer *e, const struct rds_tcp_peer *outer)
 {
-	const struct rds_tcp_peer *o, *keyed, *other;
+	return outer->len <= e->len && rds_tcp_peer_contains(outer, &e->addr);
+}
 
-	if (e->policy == RDS_PEERS_REFUSE)
-		return false;
+/* Why TCP cannot have both of two accepted entries; NULL: it can. */
+static const char *rds_tcp_peer_clash(const struct rds_tcp_peer *a, const struct rds_tcp_peer *b)
+{
+	bool overlap = rds_tcp_peer_within(a, b) || rds_tcp_peer_within(b, a);
+
+	if ((a->key.len && !b->key.len && rds_tcp_peer_within(b, a)) ||
+	    (b->key.len && !a->key.len && rds_tcp_peer_within(a, b)))
+		return "TCP cannot except hosts without a key from a prefix with one";
+	if (a->key.len && b->key.len && overlap &&
+	    (a->key.method == RDS_PEERS_TCP_AO || b->key.method == RDS_PEERS_TCP_AO))
+		return "a prefix with a TCP-AO key has no other key in it, and is in none";
+	return NULL;
+}
+
+static const char *rds_tcp_peers_clash(struct rds_tcp_net *tn, const struct rds_tcp_peer *e,
+				       const struct rds_tcp_peer *old)
+{
+	const struct rds_tcp_peer *o;
+	const char *why = NULL;
+
 	list_for_each_entry(o, &tn->peers.list, link) {
-		if (o == old || o->policy == RDS_PEERS_REFUSE || !o->key_len == !e->key_len)
-			continue;
-		keyed = o->key_len ? o : e;
-		other = o->key_len ? e : o;
-		if (keyed->len <= other->len && rds_tcp_peer_contains(keyed, &other->addr))
-			return true;
+		if (why)
+			break;
+		if (o != old && o->policy == RDS_PEERS_ACCEPT && e->policy == RDS_PEERS_ACCEPT)
+			why = rds_tcp_peer_clash(e, o);
 	}
-	return false;
+	return why;
+}
+
+static void rds_tcp_peers_number(struct rds_tcp_peers *p, const struct rds_tcp_peer *e, int by)
+{
+	if (e->policy == RDS_PEERS_ACCEPT)
+		p->accepted[e->key.method] += by;
 }
 
 /* Puts @e into its place, which is @old's if that is there. */
@@ -305,7 +256,7 @@ static void rds_tcp_peers_put(struct rds_tcp_peers *p, struct rds_tcp_peer *e,
 
 	if (old) {
 		list_replace_rcu(&old->link, &e->link);
-		p->unsigned_ones -= rds_tcp_peer_is_unsigned(old);
+		rds_tcp_peers_number(p, old, -1);
 	} else {
 		list_for_each_entry(o, &p->list, link) {
 			if (rds_tcp_peer_rank(o) <= rds_tcp_peer_rank(e)) {
@@ -316,15 +267,42 @@ static void rds_tcp_peers_put(struct rds_tcp_peers *p, struct rds_tcp_peer *e,
 		list_add_tail_rcu(&e->link, before);
 		p->n++;
 	}
-	p->unsigned_ones += rds_tcp_peer_is_unsigned(e);
+	rds_tcp_peers_number(p, e, 1);
 	p->changes++;
+}
+
+/* The key of @old goes on for a while beside @e's, if TCP can tell them apart. */
+static void rds_tcp_peer_inherit(struct rds_tcp_peer *e, const struct rds_tcp_peer *old)
+{
+	if (e->key.method != RDS_PEERS_TCP_AO || old->key.method != RDS_PEERS_TCP_AO)
+		return;
+	if (rds_tcp_key_same(&e->key, &old->key))
+		e->old = old->old;
+	else if (e->key.sndid != old->key.sndid && e->key.rcvid != old->key.rcvid)
+		e->old = old->key;
+}
+
+/* @e is in force in place of @old, if there was one. */
+static int rds_tcp_peers_exchange(struct rds_tcp_net *tn, struct rds_tcp_peer *e,
+				  struct rds_tcp_peer *old, struct netlink_ext_ack *extack)
+{
+	int err = rds_tcp_listener_change(tn, old, e, extack);
+
+	if (err)
+		return err;
+	rds_tcp_peers_put(&tn->peers, e, old);
+	rds_tcp_listener_shut(tn);
+	rds_tcp_peers_follow(tn, old, e);
+	if (old)
+		call_rcu(&old->rcu, rds_tcp_peer_free);
+	return 0;
 }
 
 int rds_tcp_peers_set(struct rds_tcp_net *tn, struct rds_tcp_peer *e, bool replace,
 		      struct netlink_ext_ack *extack)
 {
 	struct rds_tcp_peer *old = rds_tcp_peer_of_prefix(tn, e);
-	int err;
+	const char *why;
 
 	if (old && !replace) {
 		NL_SET_ERR_MSG(extack, "there is an entry of this prefix");
@@ -334,24 +312,34 @@ int rds_tcp_peers_set(struct rds_tcp_net *tn, struct rds_tcp_peer *e, bool repla
 		NL_SET_ERR_MSG(extack, "the table is full");
 		return -ENOSPC;
 	}
-	if (rds_tcp_peers_clash(tn, e, old)) {
-		NL_SET_ERR_MSG(extack,
-			       "TCP cannot except hosts without a key from a prefix with one");
+	why = rds_tcp_peers_clash(tn, e, old);
+	if (why) {
+		extack->_msg = why;
 		return -EBUSY;
 	}
-	if (e->key_len) {
-		err = rds_tcp_listener_key(tn, e, extack);
-		if (err)
-			return err;
-	}
-	rds_tcp_peers_put(&tn->peers, e, old);
-	if (old && !e->key_len)
-		rds_tcp_listener_forget(tn, old);
-	rds_tcp_listener_shut(tn);
-	rds_tcp_peers_drop(tn, old, e);
 	if (old)
-		call_rcu(&old->rcu, rds_tcp_peer_free);
-	return 0;
+		rds_tcp_peer_inherit(e, old);
+	return rds_tcp_peers_exchange(tn, e, old, extack);
+}
+
+int rds_tcp_peers_forget(struct rds_tcp_net *tn, const struct rds_tcp_peer *like,
+			 struct netlink_ext_ack *extack)
+{
+	struct rds_tcp_peer *old = rds_tcp_peer_of_prefix(tn, like), *e;
+	int err;
+
+	if (!old || !old->old.len) {
+		NL_SET_ERR_MSG(extack, "no key of this prefix was replaced by one with other ids");
+		return -ENOENT;
+	}
+	e = kmemdup(old, sizeof(*old), GFP_KERNEL_ACCOUNT);
+	if (!e)
+		return -ENOMEM;
+	memzero_explicit(&e->old, sizeof(e->old));
+	err = rds_tcp_peers_exchange(tn, e, old, extack);
+	if (err)
+		kfree_sensitive(e);
+	return err;
 }
 
 int rds_tcp_peers_del(struct rds_tcp_net *tn, const struct rds_tcp_peer *like,
@@ -365,11 +353,11 @@ int rds_tcp_peers_del(struct rds_tcp_net *tn, const struct rds_tcp_peer *like,
 	}
 	list_del_rcu(&e->link);
 	tn->peers.n--;
-	tn->peers.unsigned_ones -= rds_tcp_peer_is_unsigned(e);
+	rds_tcp_peers_number(&tn->peers, e, -1);
 	tn->peers.changes++;
-	rds_tcp_listener_forget(tn, e);
+	rds_tcp_listener_change(tn, e, NULL, extack);
 	rds_tcp_listener_shut(tn);
-	rds_tcp_peers_drop(tn, e, NULL);
+	rds_tcp_peers_follow(tn, e, NULL);
 	call_rcu(&e->rcu, rds_tcp_peer_free);
 	return 0;
 }
@@ -383,7 +371,7 @@ void rds_tcp_peers_default(struct rds_tcp_net *tn, u8 policy)
 	WRITE_ONCE(tn->peers.policy, policy);
 	tn->peers.changes++;
 	rds_tcp_listener_shut(tn);
-	rds_tcp_peers_drop(tn, was, NULL);
+	rds_tcp_peers_follow(tn, was, NULL);
 }
 
 /* ---- a namespace ---- */

@@ -11,8 +11,9 @@
  *	a host calls		rds_tcp_peers_accept(), before there is an object for it
  *	its call is taken	the same once more, with tuning held
  *	the table changes	the listener gets the key, and connections whose rule is another now
- *				are dropped; they come back under it, or do not
- * The last two are under tuning both, so no connection is taken by a rule that has gone.
+ *				are dropped; they come back under it, or do not.  Where only a key
+ *of TCP-AO is another, with other ids, they go on and change over The last two are under tuning
+ *both, so no connection is taken by a rule that has gone.
  */
 #ifndef RDS_TCP_PEERS_LINUX_H
 #define RDS_TCP_PEERS_LINUX_H
@@ -24,26 +25,48 @@
 struct rds_tcp_net;
 struct rds_tcp_path;
 
-/* There is a listener, and was none before: it gets the keys of the table.  Under tuning.
- * Process. */
-void rds_tcp_peers_listen(struct rds_tcp_net *tn);
 /* May @tp's path call?  Then @sock, which is not connected yet, gets the key, and tp->keyed tells.
  * 0, -EACCES, or what TCP says of the key.  Under tuning.  Process. */
 int rds_tcp_peers_call(struct rds_tcp_path *tp, struct socket *sock);
-/* May @sock, accepted from @faddr, become a connection?  Any refusal is counted.  Process. */
+/* May @sk, accepted from @faddr, become a connection?  Any refusal is counted.  Process. */
 bool rds_tcp_peers_accept(struct rds_tcp_net *tn, const struct sock *sk,
 			  const struct rds_addr *faddr, u32 scope);
+/* The same of @sock, which is to be @tp's, under tuning; its keys are brought up to date. */
+bool rds_tcp_peers_adopt(struct rds_tcp_path *tp, struct socket *sock);
+/* Nobody answers @tp's call; true: it was signed, and that may be why.  Any context. */
+bool rds_tcp_peers_silent(const struct rds_tcp_path *tp);
 
 /* ---- changes, for tcp_genl_linux.c: process, under tuning for writing ---- */
 /* Takes @e over if it returns 0; else it is the caller's still, and nothing has changed. */
 int rds_tcp_peers_set(struct rds_tcp_net *tn, struct rds_tcp_peer *e, bool replace,
 		      struct netlink_ext_ack *extack);
+/* The key that was replaced is not taken any more. */
+int rds_tcp_peers_forget(struct rds_tcp_net *tn, const struct rds_tcp_peer *like,
+			 struct netlink_ext_ack *extack);
 int rds_tcp_peers_del(struct rds_tcp_net *tn, const struct rds_tcp_peer *like,
 		      struct netlink_ext_ack *extack);
 void rds_tcp_peers_default(struct rds_tcp_net *tn, u8 policy);
 
+/* ---- tcp_peers_keys_linux.c: process, under tuning ---- */
+/* There is a listener, and was none before: it gets the keys of the table. */
+void rds_tcp_peers_listen(struct rds_tcp_net *tn);
+/* It gets the keys of @now, and loses @was's, of the same prefix; either may be NULL.  An error has
+ * words, and changes nothing.  For writing. */
+int rds_tcp_listener_change(struct rds_tcp_net *tn, const struct rds_tcp_peer *was,
+			    const struct rds_tcp_peer *now, struct netlink_ext_ack *extack);
+/* Lets strangers' SYNs through or not, as the table has it.  For writing. */
+void rds_tcp_listener_shut(struct rds_tcp_net *tn);
+/* @sock, which is not connected yet, gets @e's key for @tp's call. */
+int rds_tcp_peer_sign(struct rds_tcp_path *tp, struct socket *sock, const struct rds_tcp_peer *e);
+/* @sock has been accepted, and gets the key that @e has now. */
+void rds_tcp_peer_renew(struct socket *sock, const struct rds_tcp_peer *e);
+/* @tp's connection goes on with the keys of @now after those of @was; false: it cannot.  For
+ * writing. */
+bool rds_tcp_peer_roll(struct rds_tcp_path *tp, const struct rds_tcp_peer *was,
+		       const struct rds_tcp_peer *now);
+
 /* tcp_genl_linux.c */
-/* Somebody may be listening.  Process. */
+/* Somebody may be listening.  Any context. */
 void rds_tcp_genl_refused(struct rds_tcp_net *tn, const struct rds_addr *faddr, u32 scope,
 			  enum rds_peers_cause cause);
 

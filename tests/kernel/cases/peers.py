@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """The table of peers: keys, hosts that are refused, strangers, namespaces. See docs/peers.md."""
 from netns_pair import IN_X, IN_Y, X, Y, pair, unpair
+import json
+
 from suite import test
-from traffic import A, B, Flows, counters, exact, helper, ping
+from traffic import A, B, Flows, counters, exact, helper, paths, ping
 
 C = "10.9.0.3"  # another address of guest b
 STRANGER = "10.8.0.1"
@@ -23,15 +25,24 @@ def refusal(t, words, status=1, machine=None, prefix=""):
     return said
 
 
-def give_key(t, machine, other, key, how="replace"):
+def give_key(t, machine, other, key, how="replace", words=""):
     machine.check(f"umask 077 && echo {key} >/run/key")
-    peer(t, f"{how} {other} key-file /run/key", machine)
+    peer(t, f"{how} {other} key-file /run/key {words}", machine)
     machine.check("rm /run/key")
 
 
-def share_key(t, key):
-    give_key(t, t.a, B, key)
-    give_key(t, t.b, A, key)
+def share_key(t, key, words=""):
+    give_key(t, t.a, B, key, words=words)
+    give_key(t, t.b, A, key, words=words)
+
+
+def ao(number, other=None):
+    """Words for a key of TCP-AO; `other`: the id of what the peer signs, if it is another one."""
+    return f"algo tcp-ao sndid {number} rcvid {other or number}"
+
+
+def resets(t):
+    return [sum(path["resets"] for path in paths(t, machine)) for machine in (t.a, t.b)]
 
 
 def silent(machine, source, target):
@@ -184,7 +195,6 @@ def what_is_refused(t):
             ("add 10.8.0.0/16", "there is an entry"),
             ("del 10.7.0.0/16", "there is no entry"),
             ("add 10.8.1.0/24 accept", "cannot except hosts"),
-            ("add 10.7.0.1 key-file /run/key algo tcp-ao", "no TCP-AO"),
             ("add fe80::1 dev lo key-file /run/key", "for all interfaces")):
         said = refusal(t, words)
         assert why in said, said
@@ -222,3 +232,170 @@ def many_keys(t):
     peer(t, f"add 10.8.0.{number} key-file /run/key")
     t.a.check(f"echo {before} >{optmem}; rm /run/key")
     t.note(f"{number - 1} keys in 20480 bytes")
+
+
+def monitor(t, machine, options=""):
+    """Events from now on; with --json there is no line that says when that is."""
+    command = machine.spawn(f"exec {t.tool('rdsctl')} peer monitor {options}")
+    if "json" not in options:
+        command.wait_output("^Peer Cause$")
+    return command
+
+
+@test(vms=2, only="ours")
+def events(t):
+    """A stranger that calls, a host that is not called, one that comes without its key and one that
+    does not answer: each is told, as text and as JSON."""
+    heard = monitor(t, t.b)
+    as_json = monitor(t, t.b, "--json --count 1")
+    peer(t, "default refuse", t.b)
+    # With an entry that has no key: a stranger whose SYN is not answered is no event.
+    peer(t, "add 10.8.0.9 accept", t.b)
+    for _ in range(20):
+        t.a.run(CONNECT.format(source=A, target=B), 30)
+        if as_json.done:
+            break
+    assert json.loads(as_json.check(20)) == {"peer": A, "dev": None, "cause": "called-us"}
+    heard.wait_output(f"^{A} called-us$")
+    t.b.run(f"{t.tool('rds-ping')} -c 1 -w 1 -I {B} {A}")
+    heard.wait_output(f"^{A} not-called$")
+    peer(t, "default accept", t.b)
+    give_key(t, t.b, A, "mine", "add")
+    holder = t.b.spawn(f"exec {t.prog('rds_hold')} --bind {B} --to {A} --messages 1", stdin=True)
+    holder.wait_output("^ready$")
+    heard.wait_output(f"^{A} no-answer$", t.seconds(60))
+    let_go(holder)
+    let_go(heard)
+    assert "CAP_NET_ADMIN" in refusal(t, "monitor", prefix=NOBODY)
+
+
+NO_AO, HAS_AO = ["6.1", "6.12", "uml", "x86"], ["7.2"]
+
+
+@test(only="ours", kernels=NO_AO)
+def no_ao_here(t):
+    """A kernel without TCP-AO: refused with words, and the entry that was there holds on."""
+    t.a.check("umask 077 && echo secret >/run/key")
+    peer(t, "add 10.8.0.1 key-file /run/key")
+    before = peer(t, "list")
+    for words in (f"add 10.8.0.2 key-file /run/key {ao(1)}",
+                  f"replace 10.8.0.1 key-file /run/key {ao(1)}"):
+        said = refusal(t, words)
+        assert "no TCP-AO" in said and "use TCP-MD5" in said, said
+    assert peer(t, "list") == before and "tcp-md5" in before
+    assert "other ids" in refusal(t, "forget 10.8.0.1")
+    t.a.check("rm /run/key")
+
+
+@test(vms=2, only="ours", kernels=HAS_AO)
+def ao_right_key(t):
+    """TCP-AO with different ids each way and each algorithm; a program without the key gets no
+    answer, and strangers none either."""
+    for at, alg in enumerate(("hmac(sha256)", "hmac(sha1)", "cmac(aes128)")):
+        give_key(t, t.a, B, "the-same", words=f"{ao(2 * at + 1, 100)} alg '{alg}'")
+        give_key(t, t.b, A, "the-same", words=f"{ao(100, 2 * at + 1)} alg '{alg}'")
+        assert alg in peer(t, "list") and "the-same" not in peer(t, "list")
+        ping(t, t.a, A, B)
+        ping(t, t.b, B, A)
+    t.note(exact(Flows(t, t.a, A, t.b, B, "--flows 8 --max-payload 8192", messages=50).result()))
+    silent(t.a, A, B)
+    t.a.check(f"ip addr add {STRANGER}/32 dev eth0")
+    t.b.check(f"ip route add {STRANGER}/32 via {A}")
+    peer(t, "default refuse", t.b)
+    silent(t.a, STRANGER, B)
+    # A peer by the other method opens it again: the stranger is refused where it is accepted.
+    t.b.check("umask 077 && echo secret >/run/key")
+    peer(t, "add 10.7.0.1 key-file /run/key", t.b)
+    t.a.run(CONNECT.format(source=STRANGER, target=B), 30)
+    assert counters(t, t.b)["tcp_peer_refused"] >= 1, counters(t, t.b)
+    peer(t, "del 10.7.0.1", t.b)
+    silent(t.a, STRANGER, B)
+    ping(t, t.a, A, B)
+    assert STRANGER not in t.b.check("cat /proc/net/rds/connections")
+    t.a.check(f"ip addr del {STRANGER}/32 dev eth0")
+    t.b.check(f"ip route del {STRANGER}/32 via {A}; rm /run/key")
+
+
+@test(vms=2, only="ours", kernels=HAS_AO)
+def ao_wrong_key(t):
+    """Another key, another id, none, or one of the other method: no connection, and the reason
+    tells; with the right one the message that waited arrives."""
+    give_key(t, t.a, B, "mine", words=ao(1))
+    holder = hold(t)
+    for key, words in (("another", ao(1)), ("mine", ao(2)), ("mine", "algo tcp-md5")):
+        give_key(t, t.b, A, key, words=words)
+        attempts = max(path["attempts"] for path in paths(t, t.a))
+        t.a.wait_until("test $(awk '/no answer; key.$/ { print $(NF - 4) }' /proc/net/rds/paths |"
+                       f" sort -n | tail -n 1) -gt {attempts + 1}", t.seconds(60))
+        said_last(t, t.a, "no answer; key?")
+        assert " up " not in t.a.check("cat /proc/net/rds/paths")
+    give_key(t, t.b, A, "mine", words=ao(1))
+    t.a.wait_until("grep -q ' up ' /proc/net/rds/paths", t.seconds(40))
+    let_go(holder)
+
+
+def roll(t, flows, number, interlude=None):
+    """Both hosts get key `number` after the one before it, and forget that one."""
+    first, second = ((t.a, B), (t.b, A))[::1 if number % 2 else -1]
+    give_key(t, *first, f"key{number}", words=ao(number))
+    flows.wait_progress()
+    if interlude:
+        interlude()
+        flows.wait_progress(timeout=60)
+    give_key(t, *second, f"key{number}", words=ao(number))
+    flows.wait_progress(300)
+    for machine, other in (first, second):
+        peer(t, f"forget {other}", machine)
+    flows.wait_progress()
+
+
+@test(vms=2, timeout=240, only="ours", kernels=HAS_AO)
+def ao_rolls_under_load(t):
+    """Both hosts get other keys, one after the other, again and again: nothing is lost, and not one
+    connection ends. Where connections are killed in between they come back."""
+    share_key(t, "key0", ao(100))
+    flows = Flows(t, t.a, A, t.b, B, "--flows 16 --max-payload 2048", send_options="--rate 300")
+    flows.wait_progress()
+    before = resets(t)
+    for number in range(1, 5):
+        roll(t, flows, number)
+    assert resets(t) == before, f"{before}, then {resets(t)}"
+    table = json.loads(peer(t, "list --json"))["peers"]
+    assert [(p["snd_id"], p["old_snd_id"]) for p in table] == [(4, None)], table
+    for number in (5, 6):
+        roll(t, flows, number, lambda: t.a.check("ss -K dst 10.9.0.2 >/dev/null"))
+    found = flows.stop()
+    assert found["lost"] == found["duplicates"] == 0, found
+    t.note(f"{exact(found)}; resets {before} before, {resets(t)} with connections killed")
+
+
+@test(only="ours", kernels=HAS_AO)
+def ao_what_is_refused(t):
+    """Entries with keys of TCP-AO that cannot be; the list while a key is replaced."""
+    t.a.check("umask 077 && echo secret >/run/key && echo other >/run/other")
+    peer(t, f"add 10.8.0.0/16 key-file /run/key {ao(1)}")
+    for words, why in (
+            (f"add 10.8.1.0/24 key-file /run/key {ao(2)}", "no other key in it"),
+            (f"add 10.0.0.0/8 key-file /run/key {ao(2)}", "no other key in it"),
+            ("add 10.8.1.1 key-file /run/key", "no other key in it"),
+            ("add 10.8.1.1 accept", "cannot except hosts"),
+            ("forget 10.8.0.0/16", "other ids"),
+            ("forget 10.9.0.0/16", "other ids")):
+        said = refusal(t, words)
+        assert why in said, said
+    peer(t, f"replace 10.8.0.0/16 key-file /run/other {ao(2)}")
+    row = json.loads(peer(t, "list --json"))["peers"][0]
+    assert (row["snd_id"], row["old_snd_id"], row["old_rcv_id"]) == (2, 1, 1), row
+    # The same once more changes nothing; with the ids of the one before, that one has to go.
+    peer(t, f"replace 10.8.0.0/16 key-file /run/other {ao(2)}")
+    peer(t, f"replace 10.8.0.0/16 key-file /run/key {ao(1)}")
+    row = json.loads(peer(t, "list --json"))["peers"][0]
+    assert (row["snd_id"], row["old_snd_id"]) == (1, 2), row
+    peer(t, "forget 10.8.0.0/16")
+    # Both methods take turns, with strangers kept out the whole time.
+    peer(t, "default refuse")
+    for words in ("", ao(1), "", ao(7)):
+        peer(t, f"replace 10.8.0.0/16 key-file /run/key {words}")
+    peer(t, "del 10.8.0.0/16")
+    peer(t, "add 10.8.0.0/16 key-file /run/key")
+    t.a.check("rm /run/key /run/other")
