@@ -24,7 +24,7 @@ sys.path.insert(0, str(TOP / "tests/kernel"))
 import guest  # noqa: E402
 
 WORK = TOP / "build/bench"
-SOURCES = ["main.c", "net.c", "peer.c", "rdma.c", "rx.c", "sock.c", "tx.c"]
+SOURCES = ["keys.c", "main.c", "net.c", "peer.c", "rdma.c", "rx.c", "sock.c", "tx.c"]
 # Families over soft-RoCE, which a guest plays that has this role; of two guests a and b are the ends.
 PAIRED, NEAR, THROUGH = "rds-ib", "rds-ib-self", "rds-ib-through"
 ROLES = {NEAR: "s", THROUGH: "t"}
@@ -46,7 +46,8 @@ opt() { sed -n "s/.*bench_$1=\\([^ ]*\\).*/\\1/p" /proc/cmdline; }
 dmesg -n 1
 echo BENCH-START
 role=$(opt role)
-rdsperf suite -o $(opt seed) ${role:+-i $role} $(cat /cases)
+key=$(opt key)
+rdsperf suite -o $(opt seed) ${role:+-i $role} ${key:+-k $key} $(cat /cases)
 echo BENCH-END
 if [ "$(opt prof)" = 1 ]; then
 	echo 0 >/proc/sys/kernel/kptr_restrict
@@ -118,18 +119,22 @@ def image(kern, modules, cases, ib):
 
 class Boot:
     """One measurement: a module set, a seed, a list of cases (empty: all). With a role it is over
-    soft-RoCE: both ends (ROLES), or one of two (a, b), and cable the directory of their sockets."""
+    soft-RoCE: both ends (ROLES), or one of two (a, b), and cable the directory of their sockets.
+    With a key ("tcp-md5", "tcp-ao") connections over veth are signed."""
 
-    def __init__(self, label, modules, seed, cases=(), prof=False, mem=2048, role="", cable=None):
+    def __init__(self, label, modules, seed, cases=(), prof=False, mem=2048, role="", cable=None,
+                 key=""):
         self.label, self.modules, self.seed = label, modules, seed
         self.cases, self.prof, self.mem = list(cases), prof, mem
-        self.role, self.cable = role, cable
-        self.log = WORK / f"{label}-{seed}{role and '-' + role}{'-prof' if prof else ''}.log"
+        self.role, self.cable, self.key = role, cable, key
+        marks = (str(seed), role, key, "prof" if prof else "")
+        self.log = WORK / f"{'-'.join([label, *filter(None, marks)])}.log"
         self.results, self.complaints = [], []
 
     def command(self, kern, img):
         append = ("console=ttyS0 quiet nokaslr tsc=reliable clocksource=tsc panic=-1 "
-                  f"bench_seed={self.seed} bench_prof={int(self.prof)} bench_role={self.role}")
+                  f"bench_seed={self.seed} bench_prof={int(self.prof)} bench_role={self.role} "
+                  f"bench_key={self.key}")
         cmd = ["qemu-system-x86_64", "-accel", "tcg", "-smp", "1",
                "-icount", f"shift=0,sleep={'on' if self.cable else 'off'}",
                "-rtc", "base=2024-01-01,clock=vm", "-seed", str(self.seed), "-m", str(self.mem),

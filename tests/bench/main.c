@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdsperf suite [-o OFFSET] [-i a|b|s|t] [FAMILY[:TEST[:SIZE]]]...
+ * rdsperf suite [-o OFFSET] [-i a|b|s|t] [-k METHOD] [FAMILY[:TEST[:SIZE]]]...
  *					run matching cases, all when none is given; -i: those
  *					over soft-RoCE, of which this guest runs one end, or both
- *					(s; t: with modules that take no shorter way)
+ *					(s; t: with modules that take no shorter way); -k tcp-md5 or
+ *					tcp-ao: connections over veth are signed
  * rdsperf list
  *
  * Needs root and makes network namespaces of its own: meant for the guests that counted.py boots.
@@ -56,8 +57,9 @@ static const struct test first = {"first", 1, 1, {64}};
 struct perf_case pc;
 struct shared *sh;
 char *mbuf;
-static int offset; /* other ports, so other paths of mainline's eight */
-static char role;  /* with soft-RoCE; 'a': the end that sends, 'b': that receives, 's', 't': both */
+static int offset;	    /* other ports, so other paths of mainline's eight */
+static const char *signing; /* NULL: not */
+static char role; /* with soft-RoCE; 'a': the end that sends, 'b': that receives, 's', 't': both */
 
 static void on_alarm(int s)
 {
@@ -196,6 +198,8 @@ static int setup(void)
 {
 	int e = role ? ib_setup(role) : net_setup();
 
+	if (!e && signing)
+		e = keys_setup(signing);
 	if (e)
 		fprintf(stderr, "rdsperf: network set-up failed: %s\n", strerror(errno));
 	return e;
@@ -269,7 +273,7 @@ int main(int argc, char **argv)
 	}
 	if (argc < 2 || strcmp(argv[1], "suite")) {
 		fprintf(stderr, "usage: rdsperf suite [-o OFFSET] [-i a|b|s|t] "
-				"[FAM[:TEST[:SIZE]]]... | list\n");
+				"[-k METHOD] [FAM[:TEST[:SIZE]]]... | list\n");
 		return 2;
 	}
 	argv += 2;
@@ -279,6 +283,8 @@ int main(int argc, char **argv)
 			offset = atoi(argv[1]);
 		else if (!strcmp(argv[0], "-i"))
 			role = argv[1][0];
+		else if (!strcmp(argv[0], "-k"))
+			signing = argv[1];
 	}
 	signal(SIGALRM, on_alarm);
 	signal(SIGPIPE, SIG_IGN);

@@ -135,6 +135,8 @@ int write_file(const char *path, const char *v);
 int large_buffers(void);
 /* namespaces A and B, va 10.9.0.1 <-> vb 10.9.0.2; 0 or -1 */
 int net_setup(void);
+/* keys.c: once the namespaces are there */
+int keys_setup(const char *method);
 
 /* peer.c: soft-RoCE; @role: this is machine 'a' (10.9.0.1) or 'b' (10.9.0.2), or both ('s'); 0, -1
  */

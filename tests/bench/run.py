@@ -7,6 +7,7 @@ kernel.
     tests/bench/run.py --quick                a few cases, one seed, table to the screen
     tests/bench/run.py --cases rds-veth:stream:64 rds-lo:lat --seeds 1
     tests/bench/run.py --prof --cases rds-lo:stream:64       where the instructions go, per symbol
+    tests/bench/run.py --key tcp-md5 --cases rds-veth        what signing costs (docs/peers.md)
     tests/bench/run.py --ours mainline        mainline against itself: shows the noise, and fails
                                             by the ceiling of rds-veth stream 64, as it must
 
@@ -45,13 +46,15 @@ def arguments():
     p.add_argument("--ours", metavar="DIR", help='our modules, default build/modules-<kernel>; '
                    '"mainline" compares mainline with itself')
     p.add_argument("--only", choices=["ours", "mainline"], help="measure one side only")
+    p.add_argument("--key", choices=["tcp-md5", "tcp-ao"], default="",
+                   help="connections over veth are signed; ours only, no document")
     p.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1),
                    help="machines at a time (default 2)")
     p.add_argument("--no-write", action="store_true", help="leave docs/performance.md alone")
     args = p.parse_args()
     if args.quick:
         args.cases = args.cases or QUICK
-    if args.prof:
+    if args.prof or args.key:
         args.only = args.only or "ours"
     args.seeds = args.seeds or ([1] if args.quick or args.prof else [1, 2, 3])
     return args
@@ -84,10 +87,10 @@ def modules_of(side, family, args, kern):
         counted.TOP / f"build/modules-{kern.version}"
 
 
-def boot_of(family, *of):
+def boot_of(family, *of, key=""):
     if family == counted.PAIRED:
         return counted.Pair(*of)
-    return counted.Boot(*of, role=counted.ROLES.get(family, ""))
+    return counted.Boot(*of, role=counted.ROLES.get(family, ""), key="" if family else key)
 
 
 def measure(args, kern):
@@ -97,7 +100,7 @@ def measure(args, kern):
     for family, cases in kinds(args):
         modules = {side: modules_of(side, family, args, kern) for side in done}
         # one seed after the other: what is half done is still a fair comparison
-        boots = [boot_of(family, side, modules[side], seed, cases, args.prof)
+        boots = [boot_of(family, side, modules[side], seed, cases, args.prof, key=args.key)
                  for seed in args.seeds for side in done]
         # Two guests that talk to each other have the machine for themselves.
         jobs = 1 if family == counted.PAIRED else args.jobs
