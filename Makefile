@@ -132,6 +132,8 @@ uml_cases := detectors kunit shortage load netns.same* netns.settings* netns.exi
 	frames.ours_calls_back policy.nothing_old_comes_out policy.rows_of_others robust \
 	ib.adapter_goes ib.modules_go_under_load iwarp.ours_with_ours hostile \
 	iwarp.few_buffers iwarp.adapter_goes order.how_much_is_held ib_rdma.refused \
+	peers.right_key peers.wrong_key peers.refused_host peers.strangers peers.events peers.namespaces \
+	peers.what_is_refused peers.no_ao_here peers.keys_stay_inside \
 	$(if $(ALL),netns tcp sockets.behave order.paths_die congestion.ours_with_ours \
 	interop.ours_with_ours idle.nobody_notices ib.ours_with_ours ib.credits ib.queue_pairs_break \
 	iwarp.connections_break ib_netns.it_ends_under_load ib_peer facts)
