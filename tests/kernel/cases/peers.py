@@ -244,8 +244,8 @@ def monitor(t, machine, options=""):
 
 @test(vms=2, only="ours")
 def events(t):
-    """A stranger that calls, a host that is not called, one that comes without its key and one that
-    does not answer: each is told, as text and as JSON."""
+    """A stranger that calls, a host that is not called and one that does not answer: each is told,
+    the first as JSON, too."""
     heard = monitor(t, t.b)
     as_json = monitor(t, t.b, "--json --count 1")
     peer(t, "default refuse", t.b)
