@@ -142,6 +142,19 @@ inline constexpr uint64_t kStrangerSilentNs = 1000 * 1000 * 1000;
 inline constexpr uint64_t kKnownSilentNs = 60ull * 1000 * 1000 * 1000;
 inline constexpr uint32_t kPassiveRoom = 2, kKnownRoom = 4;
 
+/* Calls of strangers, one prefix's: so many at once, and then one in so many ticks; a cluster of
+ * two thousand hosts in one prefix that boots comes up at once.  And those of all: fewer than the
+ * sweep shows out in the time in which it comes. */
+inline constexpr uint64_t kCallTickNs = 250 * 1000;
+inline constexpr uint32_t kPrefixCalls = 2048, kPrefixCallTicks = 32;
+inline constexpr uint32_t kCalls = 4096, kCallTicks = 2;
+/* Prefixes that are told apart: 4 KiB of a namespace; and while room is made for others, 56 KiB for
+ * the time of a sweep. */
+inline constexpr uint32_t kCallSlots = 1024, kShareSlots = 2048;
+/* A prefix's share of max_passive_connections is such a part of it, and no less than all hosts of a
+ * /24. */
+inline constexpr uint32_t kPrefixShare = 4, kLeastShare = 256;
+
 /* A namespace tells the log of what its peers do wrong so often at most, ns: the log is the host's,
  * and has room for what others say. */
 inline constexpr uint64_t kLogPauseNs = 60ull * 1000 * 1000 * 1000;

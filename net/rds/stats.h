@@ -79,7 +79,8 @@
 	X(conn_evicted)		 /* one of too many that only peers want, or mute */               \
 	X(conn_tombstone)	 /* collected, and only its numbers are remembered */              \
 	X(conn_stalled)		 /* the rest of a frame did not come: ended */                     \
-	X(recv_assembly_full)	 /* too much that is not whole: a stranger went, others paused */
+	X(recv_assembly_full)	 /* too much that is not whole: a stranger went, others paused */  \
+	X(conn_call_refused)	 /* strangers of its prefix, or all of them, call too often */
 
 enum rds_stat {
 #define RDS_STAT_ENUM(name) RDS_S_##name,

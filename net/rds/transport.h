@@ -207,6 +207,11 @@ void rds_transport_net_exit(struct rds_net *net, const struct rds_transport *t);
 void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t);
 
 /* ---- connections (process context) ---- */
+/* @faddr calls, and @known: somebody has vouched for it.  False: too many that nobody knows do, and
+ * this is one of them; it is refused before anything is kept of it (conn/calls.h). */
+int rds_conn_may_call(struct rds_net *net, const struct rds_transport *t,
+		      const struct rds_addr *laddr, const struct rds_addr *faddr, uint32_t scope,
+		      int known);
 /* For a peer that calls: the connection of the pair, made if there is none; -errno in *@err and
  * NULL: -ENOMEM, -ENOBUFS (too many that only peers want), -ENETDOWN (namespace or transport is
  * going), -EOPNOTSUPP (faddr is local and the transport does not serve that).  Drop the reference

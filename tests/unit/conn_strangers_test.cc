@@ -546,6 +546,106 @@ TEST_F(ConnStrangers, WhoPingsKeepsNobodyOut)
 	EXPECT_EQ(stat(RDS_S_conn_passive_refused), 0u);
 }
 
+/* ---- by prefix ---- */
+
+constexpr unsigned int kOther = 7 << 8; /* hosts of 10.0.7.0/24; the others are of 10.0.0.0/24 */
+
+/* All of one prefix ping without end, the other's one host has fallen silent: it stays. */
+TEST_F(ConnStrangers, APrefixMakesRoomForItsOwn)
+{
+	constexpr unsigned int kMost = 20;
+	uint64_t seq = 1;
+
+	tun().max_passive = kMost;
+	ASSERT_EQ(ping(calls(kOther + 1)), RDS_RECV_SKIP);
+	sim::run_for(2000 * kMs);
+	for (unsigned int round = 0; round < 10; round++) {
+		for (unsigned int n = 0; n < kMost; n++)
+			if (!find(100 + n))
+				(void)calls(100 + n);
+		for (unsigned int i = 0; i < 10; i++, seq++) {
+			for (Wire *w : wires()) {
+				if (w != find(kOther + 1) &&
+				    w->path->state() == rds::PathState::kUp) {
+					ASSERT_EQ(ping(*w, seq), RDS_RECV_SKIP);
+				}
+			}
+			sim::run_for(100 * kMs);
+		}
+		ASSERT_NE(find(kOther + 1), nullptr);
+		ASSERT_EQ(wire_of(kOther + 1).path->state(), rds::PathState::kUp) << round;
+	}
+	EXPECT_GE(stat(RDS_S_conn_evicted), 10u);
+}
+
+/* However many come in the moment in which newcomers are left alone. */
+TEST_F(ConnStrangers, NewcomersGoForAnotherPrefix)
+{
+	tun().max_passive = 20;
+	ASSERT_EQ(ping(calls(kOther + 1)), RDS_RECV_SKIP);
+	sim::run_for(1990 * kMs);
+	for (unsigned int n = 0; n < 39; n++)
+		ASSERT_EQ(ping(calls(100 + n)), RDS_RECV_SKIP);
+	/* All of them are called new from the first sweep's view. */
+	for (Wire *w : wires())
+		if (w != find(kOther + 1))
+			w->path->conn.life.rest_until(rds_now_ns() + 10 * 1000 * kMs);
+	sim::run_for(1000 * kMs);
+	EXPECT_NE(find(kOther + 1), nullptr);
+	EXPECT_LE(net->core()->passive.load(), 20u);
+}
+
+/* Without memory for the counts the ranks alone hold. */
+TEST_F(ConnStrangers, WithoutMemoryPrefixesDoNotCount)
+{
+	tun().max_passive = 10;
+	for (unsigned int n = 0; n < 15; n++)
+		ASSERT_EQ(ping(calls(100 + n)), RDS_RECV_SKIP);
+	sim::options().fail_per_1000 = 1000;
+	sim::run_for(3000 * kMs);
+	sim::options().fail_per_1000 = 0;
+	EXPECT_LE(net->core()->passive.load(), 10u);
+}
+
+/* ---- calls ---- */
+
+/* Strangers use their tokens up; whoever is known does not ask for one. */
+TEST_F(ConnStrangers, OnlyStrangersCallTooOften)
+{
+	auto may_call = [&](unsigned int host, bool known = false) {
+		const struct rds_addr faddr = host::addr4(host);
+
+		return rds_conn_may_call(net->core(), fake::ops(), &a1, &faddr, 0, known);
+	};
+	constexpr unsigned int kTalkedTo = 51, kBrought = 52, kBuried = 53, kPinged = 54;
+
+	tun().idle_timeout_ms = 2000;
+	ASSERT_EQ(message(calls(kBuried), 1), 0);
+	breaks(wire_of(kBuried));
+	sim::run_for(8000 * kMs);
+	ASSERT_EQ(find(kBuried), nullptr);
+	ASSERT_EQ(stat(RDS_S_conn_tombstone), 1u);
+	tun().idle_timeout_ms = 0;
+	ASSERT_EQ(s->send(endpoint(host::addr4(kTalkedTo), 5000), pattern(10)), 0);
+	ASSERT_EQ(message(calls(kBrought), 1), 0);
+	ASSERT_EQ(ping(calls(kPinged)), RDS_RECV_SKIP);
+
+	for (unsigned int n = 0; n < rds::kPrefixCalls; n++)
+		ASSERT_TRUE(may_call(100)) << n;
+	EXPECT_FALSE(may_call(100));
+	EXPECT_FALSE(may_call(101)) << "of the same prefix";
+	EXPECT_FALSE(may_call(kPinged)) << "no more than a stranger";
+	EXPECT_EQ(stat(RDS_S_conn_call_refused), 3u);
+	EXPECT_TRUE(may_call(101, true)) << "an administrator has named it";
+	EXPECT_TRUE(may_call(kTalkedTo));
+	EXPECT_TRUE(may_call(kBrought));
+	EXPECT_TRUE(may_call(kBuried));
+	EXPECT_TRUE(may_call(kOther + 1)) << "of another prefix";
+	EXPECT_EQ(stat(RDS_S_conn_call_refused), 3u);
+	sim::run_for(1000 * kMs);
+	EXPECT_TRUE(may_call(101)) << "a while later";
+}
+
 /* Mainline's is hung up on when it is its turn, without being asked. */
 TEST_F(ConnStrangers, APlainOneIsResetAtOnce)
 {

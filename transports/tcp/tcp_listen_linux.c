@@ -82,14 +82,16 @@ static bool rds_tcp_receive_call(struct rds_tcp_net *tn, struct socket *sock)
 	struct rds_conn *conn;
 	u32 scope;
 	u16 sport;
-	bool placed;
+	bool placed, named;
 	int err;
 
 	sport = rds_tcp_ends(sock->sk, &laddr, &faddr, &scope);
 	meaning = rds_tcp_accepted_is(&laddr, &faddr);
 	if (meaning == RDS_TCP_REFUSE || !rds_tcp_laddr_check(rds_os_net(tn->net), &faddr, scope))
 		return false;
-	if (!rds_tcp_peers_accept(tn, sock->sk, &faddr, scope))
+	if (!rds_tcp_peers_accept(tn, sock->sk, &faddr, scope, &named) ||
+	    !rds_conn_may_call(rds_net_of(tn->net), &rds_tcp_transport, &laddr, &faddr, scope,
+			       named))
 		return false;
 	conn = rds_conn_get(rds_net_of(tn->net), &rds_tcp_transport, &laddr, &faddr, scope, 0,
 			    &err);

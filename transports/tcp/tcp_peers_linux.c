@@ -113,12 +113,15 @@ static bool rds_tcp_peer_accepts(struct rds_tcp_net *tn, const struct rds_tcp_pe
 }
 
 bool rds_tcp_peers_accept(struct rds_tcp_net *tn, const struct sock *sk,
-			  const struct rds_addr *faddr, u32 scope)
+			  const struct rds_addr *faddr, u32 scope, bool *named)
 {
+	const struct rds_tcp_peer *e;
 	bool accepted;
 
 	rcu_read_lock();
-	accepted = rds_tcp_peer_accepts(tn, rds_tcp_peer_find(tn, faddr, scope), sk, faddr, scope);
+	e = rds_tcp_peer_find(tn, faddr, scope);
+	*named = e->len;
+	accepted = rds_tcp_peer_accepts(tn, e, sk, faddr, scope);
 	rcu_read_unlock();
 	return accepted;
 }

@@ -28,9 +28,10 @@ struct rds_tcp_path;
 /* May @tp's path call?  Then @sock, which is not connected yet, gets the key, and tp->keyed tells.
  * 0, -EACCES, or what TCP says of the key.  Under tuning.  Process. */
 int rds_tcp_peers_call(struct rds_tcp_path *tp, struct socket *sock);
-/* May @sk, accepted from @faddr, become a connection?  Any refusal is counted.  Process. */
+/* May @sk, accepted from @faddr, become a connection?  Any refusal is counted.  *@named: an entry
+ * says so, and not the default.  Process. */
 bool rds_tcp_peers_accept(struct rds_tcp_net *tn, const struct sock *sk,
-			  const struct rds_addr *faddr, u32 scope);
+			  const struct rds_addr *faddr, u32 scope, bool *named);
 /* The same of @sock, which is to be @tp's, under tuning; its keys are brought up to date. */
 bool rds_tcp_peers_adopt(struct rds_tcp_path *tp, struct socket *sock);
 /* Nobody answers @tp's call; true: it was signed, and that may be why.  Any context. */

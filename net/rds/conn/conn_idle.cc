@@ -120,14 +120,20 @@ void ConnTable::stop_sweep()
 	rds_timer_cancel_sync(&sweep_timer_);
 	rds_work_cancel_sync(&reap_work_);
 	rds_work_cancel_sync(&maps_work_);
+	destroy(pass_.shares);
+	pass_.shares = nullptr;
 }
 
 void ConnTable::sweep()
 {
 	if (swept_.load())
 		return;
-	if (!pass_.at && !pass_.evicts)
+	if (!pass_.at && !pass_.evicts) {
+		Guard sleeps(kMaySleep); /* a work item */
+
 		hurried_.exchange(false);
+		prepare();
+	}
 	switch (step()) {
 	case Step::kMore:
 		rds_work_queue(&sweep_work_);
@@ -136,6 +142,7 @@ void ConnTable::sweep()
 		rds_timer_arm(&sweep_timer_, kSweepSoonNs);
 		return;
 	case Step::kEnd:
+		destroy(pass_.shares);
 		pass_ = Pass();
 		await_next_pass();
 		return;

@@ -13,10 +13,12 @@
  *			When it is down for idle_timeout_ms a tombstone takes its place (tombs.h).
  *
  * The sweep (conn_idle.cc) does both.  When there are more than max_passive_connections it also
- * evicts: strangers that are down, strangers that are silent, known hosts that are down, known
- * hosts that are silent, and at last strangers that have something to say: pings cost nothing, and
- * would keep everybody else out.  It has time for that, because newcomers are admitted up to
- * kPassiveRoom times as many, hosts with a tombstone up to kKnownRoom times.
+ * evicts.  At first those of prefixes that have more than others (shares.h); then strangers that
+ * are down, strangers that are silent, known hosts that are down, known hosts that are silent, and
+ * at last strangers that have something to say: pings cost nothing, and would keep everybody else
+ * out.  It has time for that, because newcomers are admitted up to kPassiveRoom times as many,
+ * hosts with a tombstone up to kKnownRoom times, and strangers call no oftener than calls.h lets
+ * them.
  *
  * Numbers.  A peer of ours knows our numbers of one connection from those of another by our
  * generation.  Mainline's does not: it takes whatever is not marked as sent again, and of what is
@@ -31,17 +33,6 @@ namespace rds
 namespace
 {
 
-/* In this order room is made. */
-enum class Rank : uint8_t {
-	kStrangerDown,
-	kStrangerSilent,
-	kKnownDown,
-	kKnownSilent,
-	kStrangerBusy,
-	kLast, /* stays, whoever else comes */
-};
-static_assert(static_cast<unsigned int>(Rank::kLast) == ConnTable::kRanks);
-
 bool is_down(const Conn &c)
 {
 	bool down = true;
@@ -54,8 +45,10 @@ Rank rank_of(const Conn &c, uint64_t now)
 {
 	uint64_t silent = c.life.silent_ns(now);
 
-	if (!c.passive.load() || c.life.rests(now))
+	if (!c.passive.load())
 		return Rank::kLast;
+	if (c.life.rests(now))
+		return c.life.is_evicted() || c.has_reached() ? Rank::kLast : Rank::kStrangerNew;
 	if (!c.has_reached())
 		return is_down(c)		     ? Rank::kStrangerDown
 		       : silent >= kStrangerSilentNs ? Rank::kStrangerSilent
@@ -96,6 +89,24 @@ Status ConnTable::admit_passive(Conn &c)
 	return Status::fail(err::kEnobufs);
 }
 
+/* Whoever is known is not asked for a token: the strangers may have taken all. */
+bool ConnTable::may_call(const struct rds_transport &t, const struct rds_addr &laddr,
+			 const struct rds_addr &faddr, uint32_t scope, bool known)
+{
+	if (!known) {
+		RcuReader rcu;
+		const Conn *c = find(t, laddr, faddr, scope, 0, net_->seed);
+
+		known = c && !c->is_stranger();
+	}
+	if (known ||
+	    tombs.knows({laddr, faddr, scope, 0, static_cast<uint8_t>(t.type)}, net_->seed) ||
+	    calls_.admit(faddr, scope, rds_now_ns(), net_->seed))
+		return true;
+	net_->count(RDS_S_conn_call_refused);
+	return false;
+}
+
 void ConnTable::hurry()
 {
 	/* Both exchange: a sweep that has not seen our call yet sees what we have counted. */
@@ -112,13 +123,32 @@ uint32_t ConnTable::excess() const
 	return n > most ? n - most : 0;
 }
 
+/* A pass begins, and there are too many.  Without memory prefixes do not count this time. */
+void ConnTable::prepare()
+{
+	pass_.makes_room = excess();
+	if (pass_.makes_room && !pass_.shares)
+		pass_.shares = create<Shares>(may_sleep(), rds_random());
+}
+
 /* @c stays, if the room is not needed. */
 void ConnTable::rank(const Conn &c, uint64_t now)
 {
 	const Rank r = rank_of(c, now);
 
-	if (r != Rank::kLast)
-		pass_.ranks[static_cast<uint8_t>(r)]++;
+	if (r == Rank::kLast)
+		return;
+	pass_.ranks[static_cast<uint8_t>(r)]++;
+	if (pass_.shares)
+		pass_.shares->count(c.faddr, c.scope, r);
+}
+
+/* Of a prefix, known hosts included. */
+uint32_t ConnTable::share() const
+{
+	const uint32_t part = read_once(net_->tun.max_passive) / kPrefixShare;
+
+	return part > kLeastShare ? part : kLeastShare;
 }
 
 /* All were looked at.  True: more have to go than are going, and there is another pass, in which so
@@ -128,8 +158,12 @@ bool ConnTable::make_room()
 	const uint32_t needed = excess();
 	uint32_t left = needed > pass_.going ? needed - pass_.going : 0, all = 0;
 
-	if (pass_.evicts)
+	if (pass_.evicts || !pass_.makes_room)
 		return false;
+	if (pass_.shares)
+		all = pass_.shares->plan(left, share(), pass_.ranks);
+	left -= all;
+	pass_.ranks[static_cast<uint8_t>(Rank::kStrangerNew)] = 0;
 	for (uint32_t &n : pass_.ranks) {
 		n = n < left ? n : left;
 		left -= n;
@@ -144,9 +178,13 @@ void ConnTable::evict(Conn &c, uint64_t now)
 {
 	const Rank r = c.life.is_in_use() ? rank_of(c, now) : Rank::kLast;
 
-	if (r == Rank::kLast || !pass_.ranks[static_cast<uint8_t>(r)])
+	if (r == Rank::kLast)
 		return;
-	pass_.ranks[static_cast<uint8_t>(r)]--;
+	if (!pass_.shares || !pass_.shares->take(c.faddr, c.scope, r)) {
+		if (!pass_.ranks[static_cast<uint8_t>(r)])
+			return;
+		pass_.ranks[static_cast<uint8_t>(r)]--;
+	}
 	hand_over(c, Care::kRoom);
 }
 

@@ -275,6 +275,13 @@ struct rds_conn *rds_conn_get(struct rds_net *net, const struct rds_transport *t
 	}
 }
 
+int rds_conn_may_call(struct rds_net *net, const struct rds_transport *t,
+		      const struct rds_addr *laddr, const struct rds_addr *faddr, uint32_t scope,
+		      int known)
+{
+	return net->conns.may_call(*t, *laddr, *faddr, scope, known);
+}
+
 void rds_conn_put(struct rds_conn *conn)
 {
 	conn->put();

@@ -14,8 +14,10 @@
 #ifndef RDS_CONN_TABLE_H
 #define RDS_CONN_TABLE_H
 
+#include "calls.h"
 #include "../cong.h"
 #include "connection.h"
+#include "shares.h"
 #include "tombs.h"
 #include "../transports.h"
 
@@ -49,6 +51,9 @@ public:
 	Result<Conn *> get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
 			   const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
 			   For whom) RDS_SLEEPS;
+	/* @faddr calls; without @known, a stranger may be one too many.  Process. */
+	bool may_call(const struct rds_transport &t, const struct rds_addr &laddr,
+		      const struct rds_addr &faddr, uint32_t scope, bool known);
 	/* Kills every connection, or those of @t, and waits until their memory is free: after it
 	 * nothing calls into @t or points to the namespace.  Process; no new ones come. */
 	void kill_all(const struct rds_transport *t);
@@ -115,8 +120,6 @@ public:
 		});
 	}
 
-	/* Those that only peers want are evicted in so many ranks (conn_strangers.cc). */
-	static constexpr unsigned int kRanks = 5;
 	/* Connections that have memory, by transport type: made and not yet freed. */
 	Atomic<uint32_t> alive[kTransCount];
 	/* Held to make a path, or to end the making of paths. */
@@ -139,6 +142,8 @@ private:
 	void look_at_maps();
 	/* conn_strangers.cc */
 	uint32_t excess() const;
+	uint32_t share() const;
+	void prepare() RDS_SLEEPS;
 	void rank(const Conn &c, uint64_t now);
 	bool make_room();
 	void evict(Conn &c, uint64_t now);
@@ -151,11 +156,12 @@ private:
 
 	/* A pass of the sweep over the table; its work's own. */
 	struct Pass {
-		uint64_t at = 0;	     /* as HashTable::walk() has it */
-		uint32_t handed_over = 0;    /* since the last pause */
-		uint32_t going = 0;	     /* that only peers want, and end anyway */
-		uint32_t ranks[kRanks] = {}; /* that may be evicted; then: that are */
-		bool evicts = false;
+		uint64_t at = 0;		     /* as HashTable::walk() has it */
+		uint32_t handed_over = 0;	     /* since the last pause */
+		uint32_t going = 0;		     /* that only peers want, and end anyway */
+		uint32_t ranks[Shares::kRanks] = {}; /* that may be evicted; then: that are */
+		Shares *shares = nullptr;	     /* there were too many, and memory */
+		bool makes_room = false, evicts = false;
 	};
 
 	/* A round over the table after maps have changed; its work's own. */
@@ -168,6 +174,7 @@ private:
 	Atomic<uint64_t> gen_;
 	Net *net_ = nullptr;
 	Pass pass_;
+	Calls calls_;
 	struct rds_work sweep_work_;
 	struct rds_timer sweep_timer_;
 	Round round_;

@@ -479,7 +479,7 @@ MUTANTS = [
     Mutant("stranger-known", "who has delivered something is forgotten like a stranger", IDLE,
            "if (resting && c.is_stranger())", "if (resting && c.passive.load())"),
     Mutant("stranger-claimed", "a connection that a socket uses is evicted", STRANGERS,
-           "if (!c.passive.load() || c.life.rests(now))",
+           "if (!c.passive.load()) return Rank::kLast; if (c.life.rests(now))",
            "if (c.life.rests(now))"),
     Mutant("stranger-late-claim", "a socket's message is on a connection that counts as a peer's",
            SEND, "claim(*c); /* before", "/* before"),

@@ -208,7 +208,8 @@ void Node::incoming(const Ref &p)
 	struct rds_conn *conn = nullptr;
 	int err = 0;
 
-	if (meaning != RDS_TCP_REFUSE && !net->is_local(faddr))
+	if (meaning != RDS_TCP_REFUSE && !net->is_local(faddr) &&
+	    rds_conn_may_call(net->core(), ops(), &laddr, &faddr, p->scope, 0))
 		conn = rds_conn_get(net->core(), ops(), &laddr, &faddr, p->scope, 0, &err);
 
 	struct rds_path *path = conn ? rds_conn_path(conn, rds_tcp_path_of_port(p->port)) : nullptr;
