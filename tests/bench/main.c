@@ -5,6 +5,7 @@
  *					over soft-RoCE, of which this guest runs one end, or both
  *					(s; t: with modules that take no shorter way); -k tcp-md5 or
  *					tcp-ao: connections over veth are signed
+ * rdsperf suite strangers		a stream, strangers (visit.c), and a stream beside strangers
  * rdsperf list
  *
  * Needs root and makes network namespaces of its own: meant for the guests that counted.py boots.
@@ -45,6 +46,17 @@ static const struct test ib_tests[] = {
 	{"read", 1, 1, {8192, 65536}, READ},
 	{"map", 1, 1, {8192, 65536}, MAP},
 };
+
+/* Strangers that are let in, strangers that are not, a stream beside them. */
+static const struct test visits[] = {
+	{"stream", 1, 1, {64}},
+	{"visit", 1, 1, {64}, VISIT},
+	{"refused", 1, 1, {64}, VISIT},
+	{"beside", 1, 1, {64}},
+};
+#define BESIDE_MESSAGES 32768
+#define LET_IN 1500   /* fewer than come in at once */
+#define TOO_MANY 3000 /* more than do */
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /*
@@ -136,25 +148,59 @@ static void print_result(long n, int bad)
 	}
 	if (idle > d)
 		idle = d;
-	printf("ns=%" PRIu64 " idle=%" PRIu64 " per=%.1f cpu=%.1f disorder=%" PRIu64 "\n", d, idle,
+	printf("ns=%" PRIu64 " idle=%" PRIu64 " per=%.1f cpu=%.1f disorder=%" PRIu64, d, idle,
 	       (double)d / n, (double)(d - idle) / n, sh->bad);
+	if (sh->visits)
+		printf(" visits=%" PRIu64 " let_in=%" PRIu64, sh->visits1 - sh->visits0,
+		       sh->let_in1 - sh->let_in0);
+	printf("\n");
+}
+
+/* How many messages of @t, and before them to warm up. */
+static void size_case(const struct test *t, size_t size, long *warm, long *n)
+{
+	*n = size <= 1024 ? 4096 : size <= 8192 ? 2048 : size <= 65536 ? 512 : 64;
+	*warm = t->senders > 32 ? 2 * t->senders : size > 65536 ? 64 : 128;
+	if (t == &first) {
+		*n = *warm = 1;
+	} else if (!strcmp(t->name, "lat")) {
+		*n /= 2;
+	} else if (!strcmp(t->name, "beside")) {
+		*n = BESIDE_MESSAGES;
+	} else if (t->op == VISIT) {
+		*n = LET_IN;
+		*warm = strcmp(t->name, "visit") ? TOO_MANY : 16;
+	}
+}
+
+/* The processes of the case; 0, or 1 if one of them fails. */
+static int play(const struct test *t, long warm, long n)
+{
+	unsigned int limit = t == &first ? 20 : 120;
+	pid_t r, s, v = 0;
+	int bad;
+
+	if (t->op == VISIT)
+		return reap(spawn(visitor, warm, n, limit), 0);
+	if (!strcmp(t->name, "beside"))
+		v = spawn(visitor_beside, 0, 0, limit);
+	r = role == 'a' ? 0 : spawn(receiver, warm, n, limit);
+	s = role == 'b' ? 0 : spawn(sender, warm, n, limit);
+	bad = reap(r, s);
+	if (v) {
+		kill(v, SIGKILL);
+		waitpid(v, NULL, 0);
+	}
+	return bad;
 }
 
 static void run_case(const struct family *f, const struct test *t, size_t size)
 {
 	static int seqno;
-	long n = size <= 1024 ? 4096 : size <= 8192 ? 2048 : size <= 65536 ? 512 : 64;
-	long warm = t->senders > 32 ? 2 * t->senders : size > 65536 ? 64 : 128;
-	unsigned int limit = 120;
+	long n, warm;
 	int bad;
-	pid_t r, s;
 
-	if (t == &first) {
-		n = warm = 1;
-		limit = 20;
-	} else if (!strcmp(t->name, "lat")) {
-		n /= 2;
-	}
+	size_case(t, size, &warm, &n);
 	pc = (struct perf_case){.fam = f,
 				.test = t,
 				.size = size,
@@ -167,9 +213,7 @@ static void run_case(const struct family *f, const struct test *t, size_t size)
 	sh->port = 4000 + (seqno++ % 60) * 1000 + (offset % 100) * 17;
 	join_ends();
 	fflush(stdout);
-	r = role == 'a' ? 0 : spawn(receiver, warm, n, limit);
-	s = role == 'b' ? 0 : spawn(sender, warm, n, limit);
-	bad = reap(r, s);
+	bad = play(t, warm, n);
 	part_ends();
 	print_result(n, bad);
 	fflush(stdout);
@@ -238,12 +282,27 @@ static void run_if_wanted(const struct family *f, const struct test *t, size_t s
 		run_case(f, t, size);
 }
 
+static int strangers(void)
+{
+	unsigned int i;
+
+	if (visit_setup())
+		return 1;
+	for (i = 0; i < FIRST_TRIES; i++)
+		run_case(&fams[2], &first, 64);
+	for (i = 0; i < COUNT(visits); i++)
+		run_case(&fams[2], &visits[i], 64);
+	return 0;
+}
+
 static int suite(int argc, char **argv)
 {
 	int i, veth = argc == 0;
 
 	if (setup())
 		return 1;
+	if (argc && !strcmp(argv[0], "strangers"))
+		return strangers();
 	for (i = 0; i < argc; i++)
 		veth |= !strncmp(argv[i], "rds-veth", 8);
 	for (i = 0; veth && !role && i < FIRST_TRIES; i++)

@@ -50,7 +50,7 @@ struct family {
 };
 
 /* The mover of a test's data: messages, or operations on the peer's memory (rdma.c). */
-enum op { NONE, WRITE, READ, MAP };
+enum op { NONE, WRITE, READ, MAP, VISIT };
 
 struct test {
 	const char *name;
@@ -70,6 +70,7 @@ struct test {
 /* Shared by the parent, the sender and the receiver of a case. */
 struct shared {
 	volatile uint64_t t0, idle0, t1, idle1, bad;
+	volatile uint64_t visits, let_in, visits0, visits1, let_in0, let_in1; /* visit.c */
 	int port;
 	char err[160];
 };
@@ -122,6 +123,11 @@ void rdma_open(int fd, int sender);
 void rdma_tx(long n, long first);
 void rdma_rx(long n, long first);
 void rdma_close(void);
+
+/* visit.c: @n strangers, one after the other; the same without end. */
+int visit_setup(void);
+void visitor(long warm, long n) __attribute__((noreturn));
+void visitor_beside(long warm, long n) __attribute__((noreturn));
 
 /* net.c */
 struct request {

@@ -8,6 +8,7 @@ kernel.
     tests/bench/run.py --cases rds-veth:stream:64 rds-lo:lat --seeds 1
     tests/bench/run.py --prof --cases rds-lo:stream:64       where the instructions go, per symbol
     tests/bench/run.py --key tcp-md5 --cases rds-veth        what signing costs (docs/peers.md)
+    tests/bench/run.py --strangers            a stream beside 100,000 strangers a minute
     tests/bench/run.py --ours mainline        mainline against itself: shows the noise, and fails
                                             by the ceiling of rds-veth stream 64, as it must
 
@@ -50,11 +51,14 @@ def arguments():
                    help="connections over veth are signed; ours only, no document")
     p.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1),
                    help="machines at a time (default 2)")
+    p.add_argument("--strangers", action="store_true", help="only the stream beside strangers")
     p.add_argument("--no-write", action="store_true", help="leave docs/performance.md alone")
     args = p.parse_args()
     if args.quick:
         args.cases = args.cases or QUICK
     if args.prof or args.key:
+        args.only = args.only or "ours"
+    if args.strangers:
         args.only = args.only or "ours"
     args.seeds = args.seeds or ([1] if args.quick or args.prof else [1, 2, 3])
     return args
@@ -161,6 +165,32 @@ def one_side(args, done):
         complaints(boots)
 
 
+# A message beside strangers may cost so much more than without them.
+BESIDE = 1.05
+
+
+def beside(done):
+    """The cost of a stranger, and of a stream's message beside them without it."""
+    bad = []
+    for boot in next(iter(done.values())):
+        got = {r["test"]: r for r in boot.results}
+        if failed := [f"{r['test']}: {r['fail']}" for r in boot.results if r["fail"]]:
+            bad += failed
+            continue
+        cost = {test: float(got[test]["cpu"]) for test in ("stream", "visit", "refused")}
+        run = got["beside"]
+        visits, let_in = int(run["visits"]), int(run["let_in"])
+        ours = float(run["cpu"]) - (let_in * cost["visit"] + (visits - let_in) * cost["refused"]) \
+            / int(run["n"])
+        print(f"{boot.label} seed {boot.seed}: a stranger {cost['visit']:.0f} instructions, one that is "
+              f"refused {cost['refused']:.0f}, with its own end; a message {cost['stream']:.0f}, "
+              f"beside {visits / int(run['ns']) * 60e9:.0f} strangers a minute {ours:.0f} without "
+              f"them ({let_in} of {visits} let in)")
+        if ours > cost["stream"] * BESIDE:
+            bad.append(f"seed {boot.seed}: a message costs {ours / cost['stream']:.2f} of what it did")
+    return bad + complaints(next(iter(done.values())))
+
+
 def main():
     args = arguments()
     try:
@@ -169,12 +199,17 @@ def main():
             print("\n".join(counted.known_cases()))
             return 0
         check_cases(args.cases)
+        if args.strangers:
+            args.cases = ["strangers"]
         kern = counted.guest.kernel()
         done = measure(args, kern)
     except (counted.BenchError, counted.guest.SetupError) as e:
         print(f"bench: {e}", file=sys.stderr)
         return 2
-    reasons = one_side(args, done) if len(done) == 1 else compare(args, kern, done)
+    if args.strangers:
+        reasons = beside(done)
+    else:
+        reasons = one_side(args, done) if len(done) == 1 else compare(args, kern, done)
     sys.stdout.flush()
     for r in reasons:
         print(f"bench: {r}", file=sys.stderr)

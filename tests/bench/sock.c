@@ -48,6 +48,8 @@ static uint64_t idle_ns(void)
 
 void clock_begin(void)
 {
+	sh->visits0 = sh->visits;
+	sh->let_in0 = sh->let_in;
 	sh->idle0 = idle_ns();
 	MARK_BEGIN();
 	sh->t0 = now();
@@ -58,6 +60,8 @@ void clock_end(void)
 	sh->t1 = now();
 	MARK_END();
 	sh->idle1 = idle_ns();
+	sh->visits1 = sh->visits;
+	sh->let_in1 = sh->let_in;
 }
 
 /* The first of the two that fails says why. */
