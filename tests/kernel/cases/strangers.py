@@ -2,7 +2,8 @@
 """Many hosts that nobody here has ever spoken to call, and go. The same on mainline's modules."""
 import guest
 from suite import test
-from traffic import A, B, counters, ping, unavailable
+from judges import exact
+from traffic import A, B, Flows, counters, ping, unavailable
 
 MANY = 5000
 NEW = "10.8.200.1"  # smaller than both: it calls
@@ -176,4 +177,63 @@ def who_ping_all_the_time(t):
     assert now["conn_evicted"] > 0
     pingers.kill()
     pingers.wait()
+    goes_away(t)
+
+
+# STORM addresses of 256 prefixes call, 100 under way at a time, and reset as soon as they are in.
+STORM, SAME = 10000, 6000
+RUSH = """import errno, select, socket, struct, time
+at, count, prefixes, begun = 0, {count}, {prefixes}, time.monotonic()
+poll, under_way = select.epoll(), {{}}
+linger = struct.pack("ii", 1, 0)
+while at < count or under_way:
+    while at < count and len(under_way) < 100:
+        s = socket.socket()
+        s.setblocking(False)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        s.bind((f"10.8.{{at % prefixes}}.{{at // prefixes % 250 + 1}}", 0))
+        assert s.connect_ex(("{target}", 16385)) in (0, errno.EINPROGRESS)
+        under_way[s.fileno()] = s
+        poll.register(s, select.EPOLLOUT)
+        at += 1
+    for fd, _ in poll.poll():
+        poll.unregister(fd)
+        under_way.pop(fd).close()
+print(int(count / (time.monotonic() - begun) * 60))
+"""
+
+
+def rush(t, count, prefixes):
+    """So many strangers call guest b as fast as they can; how many that would be in a minute."""
+    script = RUSH.format(count=count, prefixes=prefixes, target=B)
+    return int(t.a.check(f"python3 -I -S - <<'END'\n{script}END", 300))
+
+
+@test(vms=2, timeout=500, only="ours")
+def beside_a_stream(t):
+    """As many strangers as two guests can play, beside a stream: it loses nothing and goes on, a
+    prefix that calls too often is refused, and nothing is left of any."""
+    t.a.check("ip route replace local 10.8.0.0/16 dev eth0")
+    t.b.check(f"ip route replace 10.8.0.0/16 via {A}")
+    ping(t, t.a, A, B)
+    before = unavailable(t.b)
+    flows = Flows(t, t.a, A, t.b, B)
+    flows.wait_progress()
+    fast = rush(t, STORM, 256)
+    flows.wait_progress()
+    wide = counters(t, t.b)
+    same = rush(t, SAME, 1)
+    flows.wait_progress()
+    now = counters(t, t.b)
+    stream = exact(flows.stop())
+    t.note(f"{stream}; {fast} a minute of 256 prefixes, {wide['conn_call_refused']} refused; {same} of one, "
+           f"{now['conn_call_refused'] - wide['conn_call_refused']} refused")
+    # Of one prefix: what it may at once, and what comes back while it calls.
+    back = 125 * SAME * 60 // same
+    assert now["conn_call_refused"] - wide["conn_call_refused"] >= SAME - 2048 - back - 500
+    new_host_is_served(t)
+    t.b.wait_until("test $(wc -l </proc/net/rds/connections) -lt 10", 60)
+    t.b.wait_until("echo 2 >/proc/sys/vm/drop_caches; test $(awk '/^MemTotal/ { t = $2 }"
+                   " /^MemAvailable/ { print t - $2 }' /proc/meminfo)"
+                   f" -lt {before + 6000}", 60)
     goes_away(t)
