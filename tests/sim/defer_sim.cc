@@ -50,6 +50,7 @@ struct Platform {
 	std::vector<Work *> startable;	/* pending and not running */
 	std::vector<Deferred> deferred; /* in order */
 	uint64_t deferrals = 0;
+	uint64_t turns = 0;
 	std::set<uint64_t> calling;	/* numbers of callbacks that are running */
 	std::set<const void *> pending; /* addresses of pending or running work, armed timers */
 };
@@ -120,6 +121,7 @@ void run_work(Work *w)
 {
 	w->runner = &current();
 	current().work = w;
+	plat.turns++;
 	w->fn(reinterpret_cast<struct rds_work *>(w));
 	barrier(); /* whoever runs it next sees what this run stored */
 	current().work = nullptr;
@@ -166,6 +168,7 @@ void run_timer(Timer *k)
 {
 	k->armed = 0;
 	k->running++;
+	plat.turns++;
 	k->fn(reinterpret_cast<struct rds_timer *>(k));
 	barrier();
 	k->running--;
@@ -186,6 +189,11 @@ bool forget_queued(Work *w)
 }
 
 } // namespace
+
+uint64_t turns()
+{
+	return plat.turns;
+}
 
 size_t deferred_ready()
 {

@@ -110,6 +110,8 @@ void fail_nth(unsigned int nth);
 uint64_t failed_allocs();
 /* Spin locks taken since reset(). */
 uint64_t spin_locks();
+/* Runs of work items and timers since then. */
+uint64_t turns();
 
 /* ---- a trace to read ---- */
 extern bool tracing;

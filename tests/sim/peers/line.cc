@@ -8,13 +8,13 @@
 namespace peer
 {
 
-LineRef Line::call(Owner &o, const struct rds_addr &from, const struct rds_addr &to)
+LineRef Line::call(Owner &o, const struct rds_addr &from, const struct rds_addr &to, uint16_t port)
 {
 	auto l = std::make_shared<Line>(o, to, 0);
 
-	/* Any port does, and says nothing. */
 	l->tube_ = tube::connect(from, to, 0, l.get(),
-				 static_cast<uint16_t>(32768 + sim::random_below(28000)));
+				 port ? port
+				      : static_cast<uint16_t>(32768 + sim::random_below(28000)));
 	return l;
 }
 

@@ -36,7 +36,9 @@ public:
 		: other(other), owner_(o), side_(side)
 	{
 	}
-	static LineRef call(Owner &o, const struct rds_addr &from, const struct rds_addr &to);
+	/* From @port; 0: from any. */
+	static LineRef call(Owner &o, const struct rds_addr &from, const struct rds_addr &to,
+			    uint16_t port = 0);
 	/* Side 1 of @p is ours from now on.  Locked. */
 	static LineRef take(Owner &o, const tube::Ref &p);
 
