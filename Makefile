@@ -98,6 +98,7 @@ test: deps ## what every change must pass; last line: N passed, N failed, N skip
 # No fuzzer looks for new inputs here, no play is explored, no guest boots that is not User-Mode Linux:
 # `make test` does all of that.
 check_targets := unit_core unit_tcp unit_ib contract_test scenario_test corners_test sim_run sim_fast \
+	adversary_run_fast \
 	pthread_tsan fuzzers rds_flows rds_on_udp between_test explore_fast
 
 check: need-cmake ## the part of test that finds most, before every commit; CHECKS='unit ...', SEED=N

@@ -67,6 +67,7 @@ def checks(seed):
         Check("uml smoke", uml, needs="scripts/debug-kernel.sh --check uml"),
         Check("sim asan", f"{tests}/sim/sim_run --seed {seed} --seeds 200"),
         Check("sim fast", f"{tests}/sim/sim_fast --seed {seed} --seeds 1500"),
+        Check("adversary", f"{tests}/sim/adversary_run_fast --seed {seed} --seeds 40"),
         Check("between", f"{tests}/sim/between/between_test"),
         Check("orders", f"{tests}/model/explore_fast --deviations 1"),
         Check("quick", f"cd build && ctest --output-on-failure -R '{QUICK}'"),

@@ -31,11 +31,13 @@ def words(rooms):
 
 
 def tests():
-    """file.test of the virtual machines, Suite.Name of the unit tests."""
+    """file.test of the virtual machines, Suite.Name of the unit tests, sim.name of seeds."""
     found = set()
     for path in (TOP / "tests/kernel/cases").glob("*.py"):
         found |= {f"{path.stem}.{name}" for name in
                   re.findall(r"^@test\(.*\)\ndef (\w+)", path.read_text(), re.M)}
+    found |= {f"sim.{name}" for name in
+              re.findall(r"^sim_seeds\((\w+)", (TOP / "tests/sim/CMakeLists.txt").read_text(), re.M)}
     for path in (TOP / "tests/unit").glob("*.cc"):
         found |= {f"{suite}.{name}" for suite, name in
                   re.findall(r"^TEST(?:_[FP])?\((\w+), (\w+)\)", path.read_text(), re.M)}

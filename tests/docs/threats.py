@@ -9,7 +9,7 @@
 
 A row is `| deed | cost | limit | counter | test |`. In `code`, a limit is a name that the sources
 have, a counter one of net/rds/stats.h or of rds_tcp (tcp_...), a test a unit test
-(unit.Suite.Name) or a case of the VM suite (file.name).
+(unit.Suite.Name), seeds of the simulator (sim.name) or a case of the VM suite (file.name).
 """
 import pathlib
 import re
@@ -22,7 +22,7 @@ TOP = names.TOP
 PAGE = TOP / "docs/threat-model.md"
 CODE = re.compile(r"`([^`]+)`")
 VM = re.compile(r"^(ok|FAIL|skip) +(\w+\.\w+)", re.M)
-UNIT = re.compile(r"^ *\d+/\d+ Test +#\d+: (unit\.\S+) \.+\**(.*)$", re.M)
+UNIT = re.compile(r"^ *\d+/\d+ Test +#\d+: ((?:unit|sim)\.\S+) \.+\**(.*)$", re.M)
 
 
 def rows():

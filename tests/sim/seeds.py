@@ -4,8 +4,11 @@
 
 Or seeds that follow from the commit, so that each is tried with others and may be tried again:
 
-    seeds.py SIM_RUN --commit N [arguments]
+    seeds.py SIM_RUN --commit N [--all M] [arguments]
+
+With ALL in the environment, as `make test-all` has it, M in place of N.
 """
+import os
 import pathlib
 import subprocess
 import sys
@@ -49,7 +52,10 @@ def main():
     program, rest = sys.argv[1], sys.argv[2:]
     if not rest:
         return play_listed(program)
-    args = [program, "--seed", str(commit_seed()), "--seeds", *rest[1:]]
+    count, rest = rest[1], rest[2:]
+    if rest[:1] == ["--all"]:
+        count, rest = (rest[1] if os.environ.get("ALL") else count), rest[2:]
+    args = [program, "--seed", str(commit_seed()), "--seeds", count, *rest]
     print(" ".join(args), flush=True)
     return subprocess.run(args).returncode
 
