@@ -40,6 +40,7 @@ MODEL_RUNS = [(), ("--interrupts", "1", "--play", "idle")]
 UNIT = ["tests/unit/unit_core", "tests/unit/unit_ib"]
 # Seeds per run until one fails: a few with sanitizers; after the tests above, many without.
 FIRST = [("sim_run", 5), ("sim_run", 20), ("sim_run", 75)]
+HOSTILE = [("adversary_run_fast", 40)]
 LAST = [("sim_fast", 400), ("sim_fast", 1000)]
 # Processor seconds for one run: what the unbroken core took, times PATIENCE, and a few.
 PATIENCE = 5
@@ -157,7 +158,8 @@ class Tree:
         """(who caught it, seeds run, what was said), or None when nobody did."""
         self.made.clear()
         seeds, more = (sum(n for _, n in blocks) for blocks in (FIRST, LAST))
-        return (self.ask_seeds(FIRST, 1) or self.ask_tests(self.gtests, seeds) or
+        return (self.ask_seeds(FIRST, 1) or self.ask_seeds(HOSTILE, 1) or
+                self.ask_tests(self.gtests, seeds) or
                 self.ask_model(seeds) or self.ask_seeds(LAST, seeds + 1) or
                 self.ask_tests(self.units, seeds + more, "unit "))
 
