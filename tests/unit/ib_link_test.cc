@@ -717,6 +717,25 @@ TEST_F(IbLink, LaterFramesOfAMessageAcknowledge)
 	EXPECT_EQ(path.taken.size(), 1u);
 }
 
+/* A peer that has begun a message and sends no more of it is found out by that (conn_idle.cc). */
+TEST_F(IbLink, ItTellsWhatAMessageLacks)
+{
+	end.up(8, 8);
+	EXPECT_EQ(rds_ib_link_wants(&end.link), 0u);
+	end.arrive(Head{9000, 3}.str(), pattern(4096, 3));
+	EXPECT_EQ(rds_ib_link_wants(&end.link), 9000u - 4096);
+	end.arrive(kEmpty);
+	EXPECT_EQ(rds_ib_link_wants(&end.link), 9000u - 4096) << "an ack is no part of it";
+	path.append_nomem = 1;
+	end.arrive(Head{9000, 3}.str(), pattern(4096, 4));
+	EXPECT_EQ(rds_ib_link_wants(&end.link), 0u) << "it is here, and the core has no room";
+	rds_ib_link_retry(&end.link);
+	EXPECT_EQ(rds_ib_link_wants(&end.link), 808u);
+	end.arrive(Head{9000, 3}.str(), pattern(808, 5));
+	EXPECT_EQ(rds_ib_link_wants(&end.link), 0u);
+	EXPECT_EQ(path.taken.size(), 1u);
+}
+
 TEST_F(IbLink, WhatNobodyWantsIsSkipped)
 {
 	path.skip_port = 9;

@@ -119,6 +119,10 @@ struct rds_ib_link {
 	unsigned char header[RDS_HEADER_BYTES]; /* of its first frame */
 };
 
+/* Payload bytes that the peer owes of the message under way; 0: none is, or frames are here that
+ * were not taken.  Any context, without a lock. */
+uint32_t rds_ib_link_wants(const struct rds_ib_link *l);
+
 /* ---- the link, called by the hardware side; link locked ---- */
 void rds_ib_link_init(struct rds_ib_link *l, struct rds_path *path, void *hw);
 /* The connection is up, says rdma_cm; a frame that arrives says the same, and one that hears first

@@ -10,6 +10,7 @@
 #include "ib_link.h"
 
 #include "../../net/platform/platform.h"
+#include "../../net/rds/ref.h"
 #include "../../net/rds/result.h"
 #include "ib_link_parts.h"
 
@@ -213,6 +214,13 @@ void take_arrived(Link &l, enum rds_ctx ctx)
 }
 
 } // namespace rds::ib
+
+extern "C" uint32_t rds_ib_link_wants(const struct rds_ib_link *l)
+{
+	const bool all_taken = rds::read_once(l->taken) == rds::read_once(l->arrived);
+
+	return rds::read_once(l->under_way) && all_taken ? rds::read_once(l->left) : 0;
+}
 
 extern "C" void rds_ib_link_arrived(struct rds_ib_link *l)
 {

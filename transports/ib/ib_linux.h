@@ -345,6 +345,7 @@ void rds_ib_qp_go(struct rds_ib_path *tp, bool open);
 void rds_ib_poll(struct tasklet_struct *t);
 long rds_ib_xmit(void *priv, const struct rds_xmit *x);
 void rds_ib_recv_retry(void *priv);
+u32 rds_ib_wants(const void *priv);
 void rds_ib_refill(struct work_struct *work);
 void rds_ib_keepalive(struct work_struct *work);
 void rds_ib_begun(struct work_struct *work);

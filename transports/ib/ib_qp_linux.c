@@ -289,6 +289,13 @@ long rds_ib_xmit(void *priv, const struct rds_xmit *x)
 	return r;
 }
 
+u32 rds_ib_wants(const void *priv)
+{
+	const struct rds_ib_path *tp = priv;
+
+	return rds_ib_link_wants(&tp->link);
+}
+
 void rds_ib_recv_retry(void *priv)
 {
 	struct rds_ib_path *tp = priv;

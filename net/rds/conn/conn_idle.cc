@@ -40,13 +40,15 @@ bool is_idle(Conn &c, uint64_t now)
 	uint64_t limit = uint64_t{read_once(c.net.tun.idle_timeout_ms)} * 1000 * 1000;
 	uint64_t mark = 0;
 	const bool tells = c.trans.caps & RDS_CAP_DELIVERY_ACK && c.trans.midway;
-	bool busy = !limit || !(tells || c.is_local()) || c.waiting.load();
+	bool busy = !limit || c.waiting.load();
+	bool gone = c.passive.load(); /* only its peer wanted it, and does no more */
 
 	c.for_each_path([&](Path &p) {
 		mark += p.next_tx_seq() + p.next_rx_seq();
 		busy = busy || p.has_messages() || p.owes_ack();
+		gone = gone && p.is_resting();
 	});
-	return c.life.is_idle(mark, busy, limit, now);
+	return c.life.is_idle(mark, busy || !(tells || c.is_local() || gone), limit, now);
 }
 
 /* No care is needed for a peer that has died in the midst of a frame: TCP may take its end for a

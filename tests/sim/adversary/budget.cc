@@ -257,11 +257,6 @@ void Budget::look_at_silence()
 		most += all[i].conns * kConnBytes + all[i].paths * kPathBytes + kTombBytes;
 		most += all[i].paths * kOwnMessages * kMessageBytes;
 	}
-	/* Over queue pairs a message that is half has all the time of its connection: the link does
-	 * not say what it lacks (wants() in net/rds/transport.h). */
-	for (const auto &t : w_.adv->talks)
-		if (config_.pairs && t->is_open())
-			most += 2 * t->half;
 	limit("silence: bytes in use", host::usage().bytes, most);
 	/* "connects and says nothing: hung up within half a minute",
 	 * unless a program here sends to it. */
@@ -279,9 +274,8 @@ void Budget::look_at_what_is_left(bool crashed)
 
 	for (size_t i = 0; i < all.size(); i++) {
 		const Name &n = w_.adv->names[i];
-		/* kKnownCalls without an answer take longer; and over queue pairs a host that has
-		 * brought something is never idle. */
-		const bool stays = n.known && (crashed || config_.pairs);
+		/* kKnownCalls without an answer take longer. */
+		const bool stays = n.known && crashed;
 
 		most += kTombBytes + all[i].paths * kPathBytes;
 		if (n.used || stays)

@@ -209,6 +209,11 @@ long xmit(void *tp, const struct rds_xmit *x)
 	return l->xmit(*x);
 }
 
+uint32_t wants(const void *tp)
+{
+	return rds_ib_link_wants(&static_cast<const Adapter *>(tp)->link);
+}
+
 void recv_retry(void *tp)
 {
 	auto *l = static_cast<Adapter *>(tp);
@@ -243,7 +248,7 @@ struct rds_transport table = {
 	.xmit = xmit,
 	.recv_retry = recv_retry,
 	.midway = nullptr,
-	.wants = nullptr,
+	.wants = wants,
 	.mr_get = mr_get,
 	.mr_free = mr_free,
 	.mr_sync = mr_sync,
