@@ -40,6 +40,10 @@ inline constexpr uint32_t kMostRcvbuf = 64u << 20;
  * TCP has under way, of one fast peer or of some slow ones. */
 inline constexpr uint32_t kRecvSpillBytes = 16u << 20;
 
+/* Ports of one path that are refused at a time, and that a peer may refuse (refused.h): for one
+ * more the path pauses, or the peer's word is ignored. */
+inline constexpr unsigned int kMaxRefusedPorts = 64;
+
 /* Memory of messages that are not whole yet, of a namespace, bytes: those of strangers in all,
  * beyond which the one whose grows goes (a stranger calls again, and is none once a message of it
  * was whole and had a reader); and those of all others, beyond which paths pause, all but one, so

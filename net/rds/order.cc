@@ -78,7 +78,7 @@ Path &least_loaded(const Conn &c, Path &home)
 /* The messages sent before there was a flow have arrived, if they went where @home is. */
 bool old_are_delivered(const Flow &f, const Path &home)
 {
-	return f.old_path != home.index || home.delivered() >= f.old_seq;
+	return f.old_path != home.index || home.has_all(f.old_seq);
 }
 
 uint32_t &ordered_count(Flow &f, const Message &m)

@@ -63,8 +63,14 @@ bool is_bare_ack(const Path &p, const wire::Fields &f)
 	return !f.seq && !f.sport && !f.dport && !f.len && p.conn.trans.caps & RDS_CAP_NUMBERED;
 }
 
+int no_memory(Path &p)
+{
+	p.conn.net.count(RDS_S_recv_no_memory);
+	return -err::kEnomem;
+}
+
 /* Checks a header before anything is allocated: 0, RDS_RECV_SKIP or -EPROTO. */
-int check_header(Path &p, const wire::Fields &f) RDS_REQUIRES(kReceiver)
+int check_header(Path &p, const wire::Header &h, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 {
 	Net &net = p.conn.net;
 
@@ -83,6 +89,8 @@ int check_header(Path &p, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 	if (f.flags & ~wire::kKnownFlags)
 		net.count(RDS_S_recv_bad_flags);
 	if (wire::is_control(f) || is_bare_ack(p, f)) {
+		if (RDS_UNLIKELY(wire::is_refusal(h)) && p.hear_of_port(h))
+			return no_memory(p);
 		if (p.peer() == Peer::kAcks)
 			net.count(RDS_S_recv_ack_only);
 		else
@@ -92,6 +100,11 @@ int check_header(Path &p, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 	if (is_duplicate(p, f)) {
 		note_drop(p, f, RDS_S_recv_drop_old_seq);
 		p.received_again(f);
+		return RDS_RECV_SKIP;
+	}
+	if (RDS_UNLIKELY(p.refused_any() && f.seq) && p.refuses(f.dport)) {
+		note_drop(p, f, RDS_S_recv_refused);
+		p.received(f);
 		return RDS_RECV_SKIP;
 	}
 	return 0;
@@ -125,12 +138,6 @@ bool has_receiver(Path &p, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 		return true;
 	p.received(f);
 	return false;
-}
-
-int no_memory(Path &p)
-{
-	p.conn.net.count(RDS_S_recv_no_memory);
-	return -err::kEnomem;
 }
 
 /*
@@ -226,7 +233,12 @@ int deliver(Path &p, Message *m, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 		break;
 	case Deliver::kFull:
 		net.count(RDS_S_recv_sock_full);
-		return -err::kEagain;
+		if (!p.refuse(f))
+			return -err::kEagain;
+		p.arriving.store(0);
+		note_drop(p, f, RDS_S_recv_refused);
+		message_put(m);
+		break;
 	}
 	return 0;
 }
@@ -258,6 +270,8 @@ void note_extensions(Path &p, const wire::Header &h)
 		case wire::Ext::kCapBits:
 		case wire::Ext::kSportIdx:
 		case wire::Ext::kCsum:
+		case wire::Ext::kRefused:
+		case wire::Ext::kResume:
 		case wire::Ext::kOrder:
 		case wire::Ext::kLimit:
 			break; /* nothing that one path without generations has to know */
@@ -309,7 +323,7 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 	if (!p.heard_header(h, f))
 		return -err::kEproto;
 
-	int verdict = check_header(p, f);
+	int verdict = check_header(p, h, f);
 
 	if (verdict)
 		return verdict;

@@ -80,7 +80,10 @@
 	X(conn_tombstone)	 /* collected, and only its numbers are remembered */              \
 	X(conn_stalled)		 /* the rest of a frame did not come: ended */                     \
 	X(recv_assembly_full)	 /* too much that is not whole: a stranger went, others paused */  \
-	X(conn_call_refused)	 /* strangers of its prefix, or all of them, call too often */
+	X(conn_call_refused)	 /* strangers of its prefix, or all of them, call too often */     \
+	X(recv_refused)		 /* for a full socket: its sender is to send it again */           \
+	X(recv_bad_refusal)	 /* says of a port what cannot be: ignored */                      \
+	X(send_refused)		 /* ports of peers that have refused a message of ours */
 
 enum rds_stat {
 #define RDS_STAT_ENUM(name) RDS_S_##name,

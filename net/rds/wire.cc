@@ -19,6 +19,10 @@ int ext_payload_bytes(uint8_t type)
 	case Ext::kCsum:
 	case Ext::kOrder:
 		return 8;
+	case Ext::kRefused:
+		return 14;
+	case Ext::kResume:
+		return 6;
 	case Ext::kNpaths:
 		return 2;
 	case Ext::kSportIdx:
@@ -121,6 +125,29 @@ bool ExtWriter::order(uint32_t number, uint32_t low)
 	return p;
 }
 
+bool ExtWriter::refused(uint64_t number, uint32_t epoch, uint16_t port)
+{
+	uint8_t *p = start(Ext::kRefused);
+
+	if (p) {
+		put64(p, number);
+		put32(p + 8, epoch);
+		put16(p + 12, port);
+	}
+	return p;
+}
+
+bool ExtWriter::resume(uint32_t epoch, uint16_t port)
+{
+	uint8_t *p = start(Ext::kResume);
+
+	if (p) {
+		put32(p, epoch);
+		put16(p + 4, port);
+	}
+	return p;
+}
+
 bool ExtWriter::cap_bits(uint32_t caps)
 {
 	uint8_t *p = start(Ext::kCapBits);
@@ -140,6 +167,35 @@ void encode_hello(Header &h, const Hello &hello)
 	(void)w.npaths(hello.paths);
 	(void)w.sport_idx(hello.index);
 	(void)w.cap_bits(hello.caps);
+}
+
+void encode_refusal(Header &h, const Refusal &r)
+{
+	encode_control(h);
+
+	ExtWriter w(h);
+
+	if (r.what == Ext::kRefused)
+		(void)w.refused(r.number, r.epoch, r.port);
+	else
+		(void)w.resume(r.epoch, r.port);
+}
+
+Refusal decode_refusal(const Header &h)
+{
+	ExtReader r(h);
+	ExtView e;
+
+	if (!r.next(e))
+		return {};
+	if (e.type == Ext::kRefused)
+		return {.what = e.type,
+			.port = get16(e.data + 12),
+			.epoch = get32(e.data + 8),
+			.number = get64(e.data)};
+	if (e.type == Ext::kResume)
+		return {.what = e.type, .port = get16(e.data + 4), .epoch = get32(e.data)};
+	return {};
 }
 
 Hello decode_hello(const Header &h)

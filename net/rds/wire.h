@@ -36,6 +36,8 @@ enum class Ext : uint8_t {
 	kCapBits = 7,	/* be32 */
 	kSportIdx = 8,	/* the path's index; 7.x: 1 dummy byte */
 	kCsum = 9,	/* be32, u8, 3 pad */
+	kRefused = 13,	/* be64 number, be32 epoch, be16 port: see Refusal */
+	kResume = 14,	/* be32 epoch, be16 port */
 	kOrder = 15,	/* be32 number, be32 low: of the sender's flow, see order.h */
 	kLimit = 16,	/* types from here on end the parsing */
 };
@@ -49,6 +51,7 @@ enum Cap : uint32_t {
 	kCapHeartbeat = 1 << 0,	  /* UEK's, IB only */
 	kCapDeliveryAck = 1 << 1, /* h_ack tells what RDS has, see path_ack.cc */
 	kCapOrder = 1 << 2,	  /* understands kOrder, see order.h */
+	kCapRefuse = 1 << 3,	  /* understands kRefused and says kResume, see path_refuse.cc */
 };
 
 /* As it lies on the wire; go through the accessors. */
@@ -198,6 +201,22 @@ struct Hello {
 void encode_hello(Header &h, const Hello &hello);
 Hello decode_hello(const Header &h);
 
+/* A control frame about one port.  kRefused: of all messages for it that its receiver has got with
+ * numbers from @number on, no socket has any, until kResume comes with the same @epoch. */
+struct Refusal {
+	Ext what = Ext::kNone; /* kRefused, kResume; kNone: it is another frame */
+	uint16_t port = 0;
+	uint32_t epoch = 0;
+	uint64_t number = 0; /* of kRefused */
+};
+void encode_refusal(Header &h, const Refusal &r);
+Refusal decode_refusal(const Header &h);
+RDS_INLINE bool is_refusal(const Header &h) /* perhaps */
+{
+	return h.ext[0] == static_cast<uint8_t>(Ext::kRefused) ||
+	       h.ext[0] == static_cast<uint8_t>(Ext::kResume);
+}
+
 /* Appends extension headers; false (and nothing written) when there is no room. */
 class ExtWriter final
 {
@@ -211,6 +230,8 @@ public:
 	bool gen_num(uint32_t gen);
 	bool sport_idx(uint8_t index);
 	bool order(uint32_t number, uint32_t low);
+	bool refused(uint64_t number, uint32_t epoch, uint16_t port);
+	bool resume(uint32_t epoch, uint16_t port);
 	bool cap_bits(uint32_t caps); /* must be the last one, see Cap */
 
 private:

@@ -44,7 +44,7 @@ void check_fields(const wire::Header &h, const uint8_t *raw)
 }
 
 /* Payload bytes by type, -1: ends the list. */
-constexpr int kBytes[] = {0, 4, 4, 8, 8, 2, 4, 4, 1, 8, 0, 0, 0, 0, 0, 8};
+constexpr int kBytes[] = {0, 4, 4, 8, 8, 2, 4, 4, 1, 8, 0, 0, 0, 14, 6, 8};
 
 void check_extensions(const wire::Header &h, const uint8_t *raw)
 {
@@ -76,6 +76,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(static_cast<void *>(h.get()), data, sizeof(*h));
 	check_fields(*h, data);
 	check_extensions(*h, data + 32);
+
+	const wire::Refusal r = wire::decode_refusal(*h);
+	auto again = std::make_unique<wire::Header>();
+
+	must((r.what != wire::Ext::kNone) == (h->ext[0] == 13 || h->ext[0] == 14),
+	     "a frame about a port is one");
+	if (r.what != wire::Ext::kNone) {
+		wire::encode_refusal(*again, r);
+		must(!memcmp(again->ext, h->ext, r.what == wire::Ext::kRefused ? 15 : 7),
+		     "what it says comes back");
+	}
 
 	auto fresh = std::make_unique<wire::Header>();
 	unsigned int room = 16;

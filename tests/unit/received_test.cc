@@ -38,11 +38,12 @@ protected:
 	/* A batch of @n whose headers are stamped; what they say. */
 	uint64_t take(bool any = true)
 	{
-		return r.take(batch, any);
+		return r.take(batch, any, below);
 	}
 
 	rds::Received r;
 	rds::Batch batch;
+	uint64_t below = ~0ull; /* acks stay below this number */
 };
 
 TEST_F(ReceivedTest, TheFirstFrameSaysWhoThePeerIs)

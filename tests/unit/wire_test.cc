@@ -95,7 +95,7 @@ TEST(WireDecode, ReadsBackWhatWasWritten)
 
 TEST(WireExtPayloadBytes, KnowsEveryType)
 {
-	const int want[18] = {0, 4, 4, 8, 8, 2, 4, 4, 1, 8, 0, 0, 0, 0, 0, 8, -1, -1};
+	const int want[18] = {0, 4, 4, 8, 8, 2, 4, 4, 1, 8, 0, 0, 0, 14, 6, 8, -1, -1};
 
 	for (uint8_t t = 0; t < 18; t++)
 		EXPECT_EQ(ext_payload_bytes(t), want[t]) << int{t};
@@ -252,6 +252,37 @@ TEST(WireHello, LiesOnTheWireLikeThis)
 	for (size_t i = ext.size(); i < kExtBytes; i++)
 		EXPECT_EQ(h.ext[i], 0) << i;
 	EXPECT_EQ(h.flags, 4);
+}
+
+TEST(WireRefusal, LiesOnTheWireLikeThis)
+{
+	const std::vector<uint8_t> refused = {13, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0};
+	const std::vector<uint8_t> resume = {14, 9, 10, 11, 12, 13, 14, 0, 0};
+	Header h;
+
+	encode_refusal(h, {Ext::kRefused, 0x0d0e, 0x090a0b0c, 0x0102030405060708});
+	EXPECT_TRUE(is_control(decode(h)));
+	EXPECT_TRUE(is_refusal(h));
+	for (size_t i = 0; i < refused.size(); i++)
+		EXPECT_EQ(h.ext[i], refused[i]) << i;
+	EXPECT_EQ(decode_refusal(h).number, 0x0102030405060708u);
+	EXPECT_EQ(decode_refusal(h).epoch, 0x090a0b0cu);
+	EXPECT_EQ(decode_refusal(h).port, 0x0d0e);
+	encode_refusal(h, {Ext::kResume, 0x0d0e, 0x090a0b0c, 7});
+	EXPECT_TRUE(is_control(decode(h)));
+	EXPECT_TRUE(is_refusal(h));
+	for (size_t i = 0; i < resume.size(); i++)
+		EXPECT_EQ(h.ext[i], resume[i]) << i;
+	EXPECT_EQ(decode_refusal(h).what, Ext::kResume);
+	EXPECT_EQ(decode_refusal(h).epoch, 0x090a0b0cu);
+	EXPECT_EQ(decode_refusal(h).port, 0x0d0e);
+	EXPECT_EQ(decode_refusal(h).number, 0u);
+	/* Other frames of the kind. */
+	encode_hello(h, {1, kCapDeliveryAck});
+	EXPECT_FALSE(is_refusal(h));
+	EXPECT_EQ(decode_refusal(h).what, Ext::kNone);
+	encode_control(h);
+	EXPECT_EQ(decode_refusal(h).what, Ext::kNone);
 }
 
 /* Sixteen bytes are filled and read to the last one, and not beyond. */

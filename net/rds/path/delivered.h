@@ -34,7 +34,7 @@ public:
 	}
 	RDS_INLINE uint64_t up_to() const
 	{
-		return up_to_.load();
+		return up_to_.load_acquire();
 	}
 	/* The peer has acknowledged a message of this path. */
 	bool any() const
@@ -45,7 +45,7 @@ public:
 	void has(uint64_t seq)
 	{
 		bug_on_hot(seq < up_to_.load(), "what was delivered is not any more");
-		up_to_.store(seq);
+		up_to_.store_release(seq); /* what it refused of that, was noted */
 	}
 	/* It has told, or is asked: so much more may go before it is asked again. */
 	void allow(const Limits &l)

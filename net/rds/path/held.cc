@@ -12,6 +12,29 @@ HeldPorts::~HeldPorts()
 	rds_free(table_);
 }
 
+void HeldPorts::destroy(Ports &ports)
+{
+	while (HeldPort *h = ports.pop_front())
+		rds::destroy(h);
+}
+
+void HeldPort::insert(Message *m, Message *&at)
+{
+	const uint64_t number = wire::get64(m->hdr.sequence);
+
+	while (at && wire::get64(at->hdr.sequence) && wire::get64(at->hdr.sequence) < number)
+		at = msgs.next(at);
+	msgs.insert_before(at, m);
+}
+
+void HeldPorts::refuse(HeldPort &h, uint32_t epoch, uint64_t first)
+{
+	refused_ += !h.epoch;
+	h.epoch = epoch;
+	h.first = first;
+	owed_.store(~0ull);
+}
+
 HeldPort *HeldPorts::find(uint16_t port)
 {
 	if (!holds(port))

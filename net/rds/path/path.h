@@ -8,8 +8,8 @@
  * Queue (send_queue.h).  One list in sequence order with a cursor.  A reset moves the cursor to the
  * front and marks as retransmitted those that had been sent.
  *
- * Full ports (path_hold.cc).  A message for a port that the peer calls full, which no peer has
- * seen, steps aside when its turn comes, and is queued again when the port clears.
+ * Full ports (path_hold.cc, path_refuse.cc).  A message for a port that the peer calls full, and no
+ * peer has seen, or that the peer has refused, steps aside until the port clears.
  *
  * Token.  The task that turned sending_ from false to true under the path's lock is the one sender
  * of the path until it turns it back, and has kSender (rights.h).  It marks up to kXmitBatch
@@ -28,9 +28,6 @@
  *
  * Several paths (path_fan.cc).  All but path 0 live in its shadow: they connect only while it knows
  * the peer, and only path 0 carries congestion maps.
- *
- * Holding back (coalesce.h).  On a transport with RDS_CAP_COALESCE a stream's messages wait for
- * company; hold_timer_ ends that.
  */
 #ifndef RDS_PATH_H
 #define RDS_PATH_H
@@ -43,31 +40,14 @@
 #include "map_pause.h"
 #include "path_table.h"
 #include "received.h"
-#include "send_queue.h"
+#include "refused.h"
 #include "../slot.h"
-#include "../conn/tombs.h"
-#include "../transport.h"
+#include "xmit_token.h"
 
 namespace rds
 {
 struct Accepted;  /* a connection that the peer has opened, as the transport knows it */
 struct Cancelled; /* messages that a socket takes back (path_queue.cc) */
-
-/* The duty of enqueue()'s caller once it has left the RCU section. */
-enum class Queued {
-	kDone,	   /* nothing: someone else will transmit */
-	kTransmit, /* the caller holds the token: pin the connection and call transmit(batch) */
-	kMoved,	   /* not queued: another path carries it, one to be made perhaps */
-};
-
-/* The right to transmit, of a caller of enqueue(), and its first batch. */
-struct XmitToken {
-	XmitToken() /* or the compiler would clear the batch, too */
-	{
-	}
-	struct rds_path *path = nullptr; /* nullptr: somebody else has it */
-	Batch batch;
-};
 
 /* Timers, one for each purpose: a task that arms one again puts off what it was armed for.  When it
  * is over, name_over() runs, in hard interrupt; the room that arms it defines that. */
@@ -201,6 +181,15 @@ struct rds_path final {
 	{
 		return received_.last();
 	}
+	/* -- refused ports (path_refuse.cc) -- */
+	bool refuse(const rds::wire::Fields &f) RDS_REQUIRES(rds::kReceiver) RDS_EXCLUDES(lock);
+	bool refuses(uint16_t port) RDS_EXCLUDES(lock);
+	RDS_INLINE bool refused_any() const RDS_NO_TSA /* anybody may ask */
+	{
+		return refused_.any();
+	}
+	int hear_of_port(const rds::wire::Header &h) RDS_REQUIRES(rds::kReceiver);
+	bool has_all(uint64_t seq) const; /* the peer, what it had refused, too */
 	/* Ports and number of a message that is arriving (recv_query.h); 0: none is.  Becomes
 	 * 0 with the socket's lock held if the socket takes it. */
 	rds::Atomic<uint64_t> arriving;
@@ -367,25 +356,35 @@ private:
 
 	/* path_queue.cc */
 	void queue_first(rds::Message *m) RDS_EXCLUDES(lock);
-	bool is_delivered(rds::Message &m);
+	bool is_delivered(rds::Message &m) RDS_REQUIRES(lock);
 	bool carries_locked(const rds::Message &m, bool away) RDS_REQUIRES(lock);
 	bool hold_locked(bool more) RDS_REQUIRES(lock);
 	bool is_done(rds::Message &m, rds::Peer who, bool taken);
 	void own_left(const rds::Message &m);
 	void collect_acked(rds::MsgList &done) RDS_REQUIRES(lock);
 	void reset_queue(bool purge) RDS_EXCLUDES(lock);
-
 	/* path_hold.cc */
 	bool may_hold_locked(const rds::Message &m) RDS_REQUIRES(lock);
 	bool step_aside_locked(rds::Message *m) RDS_REQUIRES(lock);
 	bool join_held_locked(rds::Message *m) RDS_REQUIRES(lock);
-	void return_held_locked(bool all, rds::HeldPorts::Ports &gone) RDS_REQUIRES(lock);
-	void return_held() RDS_REQUIRES(rds::kSender) RDS_EXCLUDES(lock);
+	void return_held_locked(bool all, rds::MsgList &frames, rds::HeldPorts::Ports &gone)
+		RDS_REQUIRES(lock);
 	bool cancel_some_locked(rds::Cancelled &c) RDS_REQUIRES(lock);
 	void cancel_one_locked(rds::Message &m, rds::Cancelled &c) RDS_REQUIRES(lock);
 	uint32_t cancel_held_locked(const rds::Socket &s, int to_port, rds::MsgList &done)
 		RDS_REQUIRES(lock);
-	static void destroy_ports(rds::HeldPorts::Ports &gone);
+	/* path_refuse.cc */
+	void look_at_ports();
+	void count_as(const rds::wire::Hello &) RDS_REQUIRES(rds::kReceiver) RDS_EXCLUDES(lock);
+	void tell_refused() RDS_REQUIRES(rds::kSender) RDS_SLEEPS RDS_EXCLUDES(lock);
+	void settle_ports_locked(const rds::MsgList &done) RDS_REQUIRES(lock, rds::kSender);
+	void park_locked(rds::HeldPort &h) RDS_REQUIRES(lock);
+	bool is_late_locked(const rds::Message &m) RDS_REQUIRES(lock);
+	void park_late_locked() RDS_REQUIRES(lock);
+	int refused_locked(const rds::wire::Refusal &r) RDS_REQUIRES(lock);
+	bool resume_locked(const rds::HeldPort &h, rds::MsgList &frames) RDS_REQUIRES(lock);
+	void make_frames(rds::MsgList &frames) RDS_SLEEPS RDS_EXCLUDES(lock);
+	void hear_port_news() RDS_REQUIRES(rds::kSender) RDS_SLEEPS RDS_EXCLUDES(lock);
 
 	/* path_xmit.cc */
 	bool take_token() RDS_EXCLUDES(lock);
@@ -408,10 +407,10 @@ private:
 	rds::Atomic<uint32_t> state_; /* a PathState; the worker alone writes */
 	rds::Atomic<uint32_t> events_;
 	rds::Atomic<uint32_t> drop_reason_;
-	rds::Atomic<bool> spoken_;	    /* the peer has said something on this connection */
-	rds::Atomic<bool> probe_waits_;	    /* one is queued, and not sent; worker sets it */
-	rds::Atomic<bool> port_cleared_;    /* one of full_ports_ may be clear by now */
-	rds::Atomic<bool> sending_flag_;    /* sending_, for rds-info */
+	rds::Atomic<bool> spoken_;	 /* the peer has said something on this connection */
+	rds::Atomic<bool> probe_waits_;	 /* one is queued, and not sent; worker sets it */
+	rds::Atomic<bool> port_news_;	 /* of full_ports_ one may be clear, refused_ has to tell */
+	rds::Atomic<bool> sending_flag_; /* sending_, for rds-info */
 	rds::Slot<rds::Accepted> accepted_; /* closed by act_die() */
 	rds::Dial dial_;
 	struct rds_work send_work_;
@@ -444,6 +443,7 @@ private:
 	rds::MapPause map_pause_;	  /* path 0's, of a map that changes again */
 	rds::Atomic<uint32_t> cong_sent_; /* version of the map sent last; token holder writes */
 	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock); /* empty while the path is down */
+	rds::Refused refused_ RDS_GUARDED_BY(lock);
 	rds::Coalesce coalesce_ RDS_GUARDED_BY(lock);
 };
 

@@ -35,9 +35,11 @@ bool rds_path::say_hello()
 
 	if (!m)
 		return false;
-	rds::wire::encode_hello(m->hdr,
-				{conn.gen, rds::wire::kCapDeliveryAck | rds::wire::kCapOrder,
-				 static_cast<uint16_t>(conn.max_paths), index});
+	rds::wire::encode_hello(
+		m->hdr, {conn.gen,
+			 rds::wire::kCapDeliveryAck | rds::wire::kCapOrder |
+				 (rds::may_refuse(conn.trans.caps) ? rds::wire::kCapRefuse : 0u),
+			 static_cast<uint16_t>(conn.max_paths), index});
 	m->flags = rds::kMsgOnce;
 	queue_first(m);
 	return true;
@@ -75,7 +77,7 @@ bool rds_path::meet(const rds::wire::Header &h, const rds::wire::Fields &f)
 		hello = {};
 	if (!conn.on_hello(*this, hello))
 		return false;
-	received_.meet(hello.gen, conn.trans.caps & RDS_CAP_NUMBERED);
+	count_as(hello);
 	/* Messages that the transport reported meanwhile go; or those sent meanwhile that the peer
 	 * had acknowledged before they were: nobody will say that again. */
 	let_go();
@@ -165,7 +167,7 @@ void rds_path::stamp_acks(rds::Batch &b)
 {
 	const unsigned int first = b.off ? 1 : 0;
 	const bool numbered = conn.trans.caps & RDS_CAP_NUMBERED;
-	const uint64_t ack = received_.take(b, first < b.n);
+	const uint64_t ack = received_.take(b, first < b.n, refused_.ack_limit());
 
 	for (unsigned int i = first; i < b.n; i++) {
 		rds::wire::put64(b.msgs[i]->hdr.ack, ack);

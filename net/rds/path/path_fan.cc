@@ -109,12 +109,24 @@ bool rds_path::delivered_all_locked(uint64_t seq)
 {
 	rds::Message *m = queue_.front();
 
+	/* Refused messages have other numbers now, or none. */
+	if (full_ports_.owed() > seq)
+		seq = full_ports_.owed();
+	if (full_ports_.refused())
+		return false;
 	while (m && !rds::wire::get64(m->hdr.sequence))
 		m = queue_.next(m);
 	if (m && rds::wire::get64(m->hdr.sequence) <= seq)
 		return false;
 	return open_ && peer() == rds::Peer::kAcks &&
 	       delivered_.up_to() >= (queue_.begun() < seq ? queue_.begun() : seq);
+}
+
+bool rds_path::has_all(uint64_t seq) const RDS_NO_TSA /* counters that anybody may read */
+{
+	const uint64_t has = delivered();
+
+	return has >= seq && has >= full_ports_.owed();
 }
 
 void rds_path::call()

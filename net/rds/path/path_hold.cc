@@ -66,7 +66,7 @@ bool rds_path::step_aside_locked(rds::Message *m)
 		conn.fcong->held.fetch_add(1);
 		rds::full_fence();
 		if (!conn.fcong->test(port))
-			port_cleared_.store(true);
+			port_news_.store(true);
 	}
 	return true;
 }
@@ -74,43 +74,35 @@ bool rds_path::step_aside_locked(rds::Message *m)
 /* @m is for a port that others wait for: so does it. */
 bool rds_path::join_held_locked(rds::Message *m)
 {
-	rds::HeldPort *h = m->sock && !m->flow() ? full_ports_.find(port_of(*m)) : nullptr;
+	rds::HeldPort *h = m->sock ? full_ports_.find(port_of(*m)) : nullptr;
 
-	if (h)
-		h->msgs.push_back(m);
-	return h;
+	if (!h || (m->flow() && !h->epoch))
+		return false;
+	rds::wire::put64(m->hdr.sequence, 0);
+	h->msgs.push_back(m);
+	return true;
 }
 
-/* Messages for ports that are not full any more (@all: or still are) are queued again. */
-void rds_path::return_held_locked(bool all, rds::HeldPorts::Ports &gone)
+/* Ports that are not full any more, which need so many of @frames to say so (RESUME); and @all that
+ * still are, without a word.  Their messages are queued again, as if they were new. */
+void rds_path::return_held_locked(bool all, rds::MsgList &frames, rds::HeldPorts::Ports &gone)
 {
-	port_cleared_.store(false);
-	rds::full_fence();
-	full_ports_.take([&](const rds::HeldPort &h) { return all || !conn.fcong->test(h.port); },
-			 gone);
+	auto returns = [&](const rds::HeldPort &h) RDS_NO_TSA {
+		return all || (!conn.fcong->test(h.port) && (!h.epoch || resume_locked(h, frames)));
+	};
+
+	full_ports_.take(returns, gone);
 	for (rds::HeldPort *h = gone.front(); h; h = gone.next(h)) {
 		rds::count_down(conn.fcong->held,
 				"messages wait no more for a port that was not counted");
-		while (rds::Message *m = h->msgs.pop_front())
+		while (rds::Message *m = h->msgs.pop_front()) {
+			m->hdr.flags &= static_cast<uint8_t>(
+				~(rds::wire::kRetransmitted | rds::wire::kAckRequired));
+			m->end_off = 0;
 			queue_.append(m);
+		}
 	}
-}
-
-void rds_path::return_held()
-{
-	rds::HeldPorts::Ports gone;
-	{
-		rds::Guard g(lock);
-
-		return_held_locked(false, gone);
-	}
-	destroy_ports(gone);
-}
-
-void rds_path::destroy_ports(rds::HeldPorts::Ports &gone)
-{
-	while (rds::HeldPort *h = gone.pop_front())
-		rds::destroy(h);
+	full_ports_.returned(queue_.next_number() - 1);
 }
 
 /* Takes off what @s sent to @to_port (< 0: to any).  The port stays held until it is clear. */
@@ -124,6 +116,9 @@ uint32_t rds_path::cancel_held_locked(const rds::Socket &s, int to_port, rds::Ms
 		for (rds::Message *m = h.msgs.front(); m; m = next) {
 			next = h.msgs.next(m);
 			if (m->sock != &s || (to_port >= 0 && h.port != to_port))
+				continue;
+			/* It was sent and refused: the transport may read its pages still. */
+			if (RDS_UNLIKELY(m->zcopy()) && m->end_off && !rds::sender_is_gone(s))
 				continue;
 			h.msgs.remove(m);
 			done.push_back(m);
@@ -142,6 +137,6 @@ bool rds_path::holds(uint16_t port)
 
 void rds_path::port_cleared()
 {
-	port_cleared_.store(true);
+	port_news_.store(true);
 	kick();
 }

@@ -316,6 +316,8 @@ bool rds_path::is_delivered(rds::Message &m)
 
 	if (!seq || !received_.generation() || seq > delivered() || RDS_UNLIKELY(rds::op_alone(m)))
 		return false;
+	if (RDS_UNLIKELY(full_ports_.refused()) && is_late_locked(m))
+		return false;
 	if (RDS_UNLIKELY(m.rdma() != nullptr))
 		m.part->delivered = true;
 	return true;
@@ -328,7 +330,7 @@ bool rds_path::is_delivered(rds::Message &m)
 void rds_path::reset_queue(bool purge)
 {
 	rds::RcuReader rcu;
-	rds::MsgList done;
+	rds::MsgList done, none;
 	rds::HeldPorts::Ports gone;
 	uint32_t again;
 	{
@@ -336,23 +338,30 @@ void rds_path::reset_queue(bool purge)
 		const bool collected = purge && conn.life.is_dying();
 
 		rds::bug_on(open_ || sending_, "a queue begins anew while somebody may send");
-		if (RDS_UNLIKELY(!full_ports_.empty()))
-			return_held_locked(true, gone);
+		const bool held = !full_ports_.empty();
+
+		if (RDS_UNLIKELY(held && purge))
+			return_held_locked(true, none, gone);
 		/* Of one that was collected another connection takes what still comes. */
 		dead_ = dead_ || (purge && !conn.life.is_dying());
 		again = queue_.restart(
-			[&](rds::Message &m) {
+			[&](rds::Message &m) RDS_NO_TSA {
 				rds::bug_on(collected && m.sock,
 					    "a connection is collected that has to send");
 				return purge || m.flags & (rds::kMsgOnce | rds::kMsgCancelled) ||
 				       RDS_UNLIKELY(rds::op_spent(m)) || is_delivered(m);
 			},
 			done);
+		/* Nothing is leaving any more: the late are not, and go back at their place. */
+		if (RDS_UNLIKELY(held && !purge)) {
+			park_late_locked();
+			return_held_locked(true, none, gone);
+		}
 		delivered_.restart();
 		blocked_ = room_came_ = false;
 		coalesce_.end();
 	}
 	conn.net.count(RDS_S_send_retransmitted, again);
 	finish(done);
-	destroy_ports(gone);
+	rds::HeldPorts::destroy(gone);
 }

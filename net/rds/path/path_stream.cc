@@ -43,6 +43,10 @@ void rds_path::fresh_stream()
 	answered_ns_ = 0;
 	arriving.store(0);
 	received_.begin(conn.trans.caps & RDS_CAP_DELIVERY_ACK);
+
+	rds::Guard g(lock);
+
+	refused_.begin();
 }
 
 void rds_path::start_connect()
@@ -229,7 +233,8 @@ bool rds_path::quiesce_idle()
 {
 	rds::Guard g(lock);
 
-	if (!queue_.empty() || !full_ports_.empty() || sending_ || !peer_knows_all())
+	if (!queue_.empty() || !full_ports_.empty() || sending_ || !peer_knows_all() ||
+	    refused_.any())
 		return false;
 	open_ = false;
 	return true;

@@ -123,7 +123,7 @@ void rds_path::pause_over()
 void rds_path::memory_over()
 {
 	post(rds::kEvHello);
-	kick();
+	look_at_ports();
 }
 
 /* ---- the worker ---- */

@@ -193,7 +193,7 @@ void rds_path::port_is_full()
 /* The next batch has to wait for prepare(). */
 RDS_INLINE bool rds_path::must_prepare_locked() const
 {
-	return RDS_UNLIKELY(map_is_due() || port_cleared_.load());
+	return RDS_UNLIKELY(map_is_due() || port_news_.load());
 }
 
 /* Marks the next messages that may go; or the token is given back, for there are none. */
@@ -203,7 +203,7 @@ rds_path::Next rds_path::next_locked(rds::Batch &b)
 	if (open_ && queue_.unsent() && mark_batch(b))
 		return Next::kXmit;
 	/* A request that came after the holder had looked: it looks again (take_token). */
-	if (!open_ || (!room_came_ && !received_.is_due() && !port_cleared_.load())) {
+	if (!open_ || (!room_came_ && !received_.is_due() && !port_news_.load())) {
 		release_token();
 		return Next::kStop;
 	}
@@ -221,8 +221,8 @@ rds_path::Next rds_path::prepare(rds::Batch &b)
 		if (!waits)
 			queue_cong_update();
 	}
-	if (RDS_UNLIKELY(port_cleared_.load()))
-		return_held();
+	if (RDS_UNLIKELY(port_news_.load()))
+		hear_port_news();
 
 	rds::Guard g(lock);
 
@@ -252,6 +252,8 @@ rds_path::Next rds_path::settle(rds::Batch &b, long n, bool last)
 
 		settle_acks(b, bytes);
 		note_ops(b, queue_.settle(b, bytes, done));
+		if (RDS_UNLIKELY(refused_any() || full_ports_.refused()))
+			settle_ports_locked(done);
 		collect_acked(done);
 		fanned = !index && bytes < b.bytes && fan_out_locked();
 

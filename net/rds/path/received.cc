@@ -77,6 +77,15 @@ void Received::meet(uint32_t gen, bool numbered)
 	peer_.store(Peer::kAcks);
 }
 
+bool Received::remembers(uint32_t gen) const
+{
+	bool found = is_of(gen);
+
+	for (unsigned int i = 0; past_ && i < kGenerations - 1; i++)
+		found = found || past_->of[i].gen == gen;
+	return found;
+}
+
 bool Received::timer_over()
 {
 	const bool news =

@@ -100,13 +100,15 @@ public:
 	{
 		return due_.exchange(false) && peer() == Peer::kAcks;
 	}
-	/* The h_ack of the headers of @b.  @any: one of them has not begun to leave. */
-	RDS_INLINE uint64_t take(Batch &b, bool any) RDS_REQUIRES(kSender)
+	/* The h_ack of the headers of @b, which is to stay below number @below.  @any: one of them
+	 * has not begun to leave. */
+	RDS_INLINE uint64_t take(Batch &b, bool any, uint64_t below) RDS_REQUIRES(kSender)
 	{
 		const bool acks = any && peer() == Peer::kAcks;
+		const uint64_t known = known_.load();
 
 		b.ack_due = acks && due_.exchange(false);
-		b.ack = acks ? known_.load() : 0;
+		b.ack = acks ? (known < below ? known : below) : 0;
 		return b.ack ? b.ack - 1 : 0;
 	}
 	/* The peer is told only by a header that has begun to leave (@left): what did not may be
@@ -139,6 +141,8 @@ public:
 	{
 		return gen_.load_acquire() == gen;
 	}
+	/* The numbers of @gen are remembered. */
+	bool remembers(uint32_t gen) const RDS_REQUIRES(kReceiver);
 	RDS_INLINE uint64_t next() const
 	{
 		return next_.load();

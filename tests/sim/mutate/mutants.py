@@ -32,6 +32,8 @@ MEM = "net/rds/mem_account.cc"
 IDLE = "net/rds/conn/conn_idle.cc"
 HOLD = "net/rds/path/path_hold.cc"
 TAKEOVER = "net/rds/path/path_takeover.cc"
+REFUSED, REFUSE = "net/rds/path/refused.cc", "net/rds/path/path_refuse.cc"
+HELD = "net/rds/path/held.cc"
 STRANGERS = "net/rds/conn/conn_strangers.cc"
 XMIT = "net/rds/path/path_xmit.cc"
 PATH_H = "net/rds/path/path.h"
@@ -638,7 +640,7 @@ MUTANTS = [
            "if (open_)"),
     # ---- full ports, and who is at the other end ----
     Mutant("hold-overtaken", "a message passes older ones that wait for its port", HOLD,
-           "m->sock && !m->flow() ? full_ports_.find(port_of(*m)) : nullptr;", "nullptr;"),
+           "m->sock ? full_ports_.find(port_of(*m)) : nullptr;", "nullptr;"),
     Mutant("hold-sent", "what the peer may have seen gets a new number", HOLD,
            "return !m.end_off && !(m.hdr.flags & rds::wire::kRetransmitted);",
            "return !m.end_off;"),
@@ -647,7 +649,22 @@ MUTANTS = [
     Mutant("hold-cancel", "what waits for a port is not taken back", QUEUE,
            "if (RDS_UNLIKELY(!full_ports_.empty())) c.count += cancel_held_locked(c.sock, c.to_port, c.done);", ""),
     Mutant("hold-reset", "what waits for a port stays there when the connection ends", QUEUE,
-           "if (RDS_UNLIKELY(!full_ports_.empty())) return_held_locked(true, gone);", ""),
+           "park_late_locked(); return_held_locked(true, none, gone);", ""),
+    # ---- refused ports ----
+    Mutant("refuse-acked", "an ack passes what was refused before the peer hears of it", REFUSED,
+           "if (!p.told && p.first < ack_limit_)", "if (false)"),
+    Mutant("refuse-forgotten", "what was refused is forgotten with the connection", REFUSED,
+           "meet(0);", "kept_ = 0; meet(0);"),
+    Mutant("refuse-overtaken", "a message is taken though one before it was refused", REFUSED,
+           "return find(port);", "return find(port) && false;"),
+    Mutant("refuse-half", "RESUME goes before a message that is half sent", REFUSE,
+           "h.late ? nullptr : frames.pop_front();", "frames.pop_front();"),
+    Mutant("refuse-late", "what was with the transport when it was refused counts as delivered", REFUSE,
+           "if (full_ports_.refused()) park_late_locked();", ""),
+    Mutant("refuse-late-reset", "the same of what was half sent when the connection ended", REFUSE,
+           "return h && h->late && m.sock", "return false && h->late && m.sock"),
+    Mutant("refuse-place", "what was late waits behind what is newer", HELD,
+           "msgs.insert_before(at, m);", "msgs.insert_before(nullptr, m);"),
     Mutant("takeover", "whoever has the peer's address takes a connection's place", TAKEOVER,
            "if (!asking_) { ask_who(); }",
            "if (!asking_) { return make_way(); }"),
@@ -686,8 +703,8 @@ MUTANTS = [
            "take_off(f, m); release(f, c, done); note_low(f);",
            "take_off(f, m); if (count_ == ~0u) release(f, c, done); note_low(f);"),
     Mutant("order-old-forgotten", "what was sent before the first hint may be overtaken", ORDER,
-           "return f.old_path != home.index || home.delivered() >= f.old_seq;",
-           "return f.old_path != home.index || home.delivered() + ~0u >= f.old_seq;"),
+           "return f.old_path != home.index || home.has_all(f.old_seq);",
+           "return f.old_path != home.index || home.has_all(f.old_seq & 0);"),
     Mutant("cancel-pages", "a program gets its pages back that the transport still reads", QUEUE,
            "(m.flow() != nullptr || m.zcopy())", "(m.flow() != nullptr)"),
     Mutant("order-cancel-begun", "what has begun is taken back, and nobody waits for it", QUEUE,

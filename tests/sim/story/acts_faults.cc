@@ -123,8 +123,10 @@ void Stage::tune(sim::Rng &r)
 	t->ping_enable = r.chance(500) || setup_.any(Kind::k6) || setup_.any(Kind::k7);
 	/* So short that connections end, and are collected, while others wait. */
 	t->idle_timeout_ms = r.chance(500) ? 1 + static_cast<unsigned int>(r.below(50)) : 300000;
-	sim::say("host %u: reconnects after %u to %u ms, idle after %u", n->id, t->reconnect_min_ms,
-		 t->reconnect_max_ms, t->idle_timeout_ms);
+	/* None: whatever is beyond a full queue is refused. */
+	t->recv_spill_bytes = r.chance(300) ? 0 : host::kSpillBytes;
+	sim::say("host %u: reconnects after %u to %u ms, idle after %u, spill %u", n->id,
+		 t->reconnect_min_ms, t->reconnect_max_ms, t->idle_timeout_ms, t->recv_spill_bytes);
 }
 
 /* A module's parameter: whoever boots from now on has it. */

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fixture.h"
+#include "net/rds/path/refused.h"
+
+namespace
+{
+
+using rds::wire::Refusal;
+
+constexpr uint64_t kNone = ~0ull;
+
+/* Ports that are refused to a peer whose generation is 7. */
+class Refused : public SimTest
+{
+protected:
+	void SetUp() override
+	{
+		SimTest::SetUp();
+		r = std::make_unique<rds::Refused>();
+		r->begin();
+		r->meet(7);
+	}
+	void TearDown() override
+	{
+		r.reset();
+		SimTest::TearDown();
+	}
+	/* The next port that the peer is told of, or one that says nothing. */
+	Refusal tell()
+	{
+		Refusal told;
+
+		return r->has_to_tell() && r->tell(told) ? told : Refusal{};
+	}
+
+	std::unique_ptr<rds::Refused> r;
+};
+
+TEST_F(Refused, OpensAndCloses)
+{
+	EXPECT_FALSE(r->any());
+	EXPECT_FALSE(r->refuses(5));
+	EXPECT_EQ(r->ack_limit(), kNone);
+	ASSERT_TRUE(r->refuse(5, 10));
+	EXPECT_TRUE(r->any());
+	EXPECT_TRUE(r->refuses(5));
+	EXPECT_FALSE(r->refuses(6));
+	EXPECT_EQ(r->ack_limit(), 10u);
+
+	Refusal told = tell();
+
+	EXPECT_EQ(told.what, rds::wire::Ext::kRefused);
+	EXPECT_EQ(told.port, 5);
+	EXPECT_EQ(told.number, 10u);
+	EXPECT_FALSE(r->has_to_tell());
+	EXPECT_EQ(r->ack_limit(), 10u) << "its frame is not under way";
+	r->told(told.epoch + 1);
+	EXPECT_EQ(r->ack_limit(), 10u);
+	r->told(told.epoch);
+	EXPECT_EQ(r->ack_limit(), kNone);
+	EXPECT_FALSE(r->resume(5, told.epoch + 1));
+	EXPECT_FALSE(r->resume(6, told.epoch));
+	EXPECT_TRUE(r->refuses(5));
+	EXPECT_TRUE(r->resume(5, told.epoch));
+	EXPECT_FALSE(r->any());
+	EXPECT_FALSE(r->refuses(5));
+	EXPECT_FALSE(r->resume(5, told.epoch));
+
+	/* Another time, another epoch. */
+	ASSERT_TRUE(r->refuse(5, 20));
+	EXPECT_NE(tell().epoch, told.epoch);
+}
+
+TEST_F(Refused, AMessageMoreChangesNothing)
+{
+	ASSERT_TRUE(r->refuse(5, 10));
+	ASSERT_TRUE(r->refuse(5, 11));
+	EXPECT_EQ(tell().number, 10u);
+	EXPECT_EQ(tell().what, rds::wire::Ext::kNone);
+}
+
+TEST_F(Refused, TheFirstThatIsNotToldLimitsAcks)
+{
+	for (uint16_t port : {5, 6, 7})
+		ASSERT_TRUE(r->refuse(port, 10u * port));
+
+	Refusal a = tell(), b = tell();
+
+	r->told(b.epoch);
+	EXPECT_EQ(r->ack_limit(), 50u);
+	r->told(a.epoch);
+	EXPECT_EQ(r->ack_limit(), 70u);
+	EXPECT_TRUE(r->resume(6, b.epoch));
+	EXPECT_TRUE(r->refuses(5));
+	EXPECT_TRUE(r->refuses(7));
+	EXPECT_EQ(r->ack_limit(), 70u);
+	r->told(tell().epoch);
+	EXPECT_EQ(r->ack_limit(), kNone);
+}
+
+TEST_F(Refused, OutlivesTheConnectionAndIsToldAgain)
+{
+	ASSERT_TRUE(r->refuse(5, 10));
+
+	Refusal told = tell();
+
+	r->told(told.epoch);
+	r->begin();
+	EXPECT_FALSE(r->any()) << "nobody knows who it is";
+	EXPECT_FALSE(r->none_kept());
+	EXPECT_FALSE(r->has_to_tell());
+	r->told(told.epoch); /* the last connection's frame */
+	r->meet(7);
+	EXPECT_TRUE(r->refuses(5));
+	EXPECT_EQ(r->ack_limit(), 10u);
+
+	Refusal again = tell();
+
+	EXPECT_EQ(again.epoch, told.epoch);
+	EXPECT_EQ(again.number, 10u);
+	EXPECT_EQ(r->ack_limit(), 10u);
+	r->told(told.epoch);
+	EXPECT_EQ(r->ack_limit(), kNone);
+}
+
+TEST_F(Refused, IsOneGenerations)
+{
+	ASSERT_TRUE(r->refuse(5, 10));
+
+	const Refusal told = tell();
+
+	for (uint32_t other : {0u, 8u}) {
+		r->begin();
+		r->meet(other);
+		EXPECT_EQ(r->is_agreed(), other != 0);
+		EXPECT_FALSE(r->any());
+		EXPECT_FALSE(r->refuses(5));
+		EXPECT_EQ(r->ack_limit(), kNone);
+		EXPECT_FALSE(r->has_to_tell());
+		EXPECT_FALSE(r->resume(5, told.epoch));
+	}
+	/* The same port of the other one's messages. */
+	EXPECT_TRUE(r->refuse(5, 3));
+	EXPECT_EQ(r->ack_limit(), 3u);
+	EXPECT_NE(tell().epoch, told.epoch);
+	r->meet(7);
+	EXPECT_EQ(r->ack_limit(), 10u);
+	EXPECT_EQ(tell().epoch, told.epoch);
+	/* Nobody remembers the other one's numbers. */
+	r->forget([](uint32_t gen) { return gen == 7; });
+	EXPECT_TRUE(r->refuses(5));
+	r->meet(8);
+	EXPECT_FALSE(r->refuses(5));
+	r->forget([](uint32_t) { return false; });
+	EXPECT_TRUE(r->none_kept());
+}
+
+TEST_F(Refused, HasItsBounds)
+{
+	EXPECT_FALSE(r->refuse(5, 0)) << "a message without number";
+	sim::fail_nth(1);
+	EXPECT_FALSE(r->refuse(5, 1));
+	sim::fail_nth(0);
+	for (uint16_t i = 0; i < rds::kMaxRefusedPorts; i++)
+		EXPECT_TRUE(r->refuse(static_cast<uint16_t>(5 + i), 1u + i));
+	EXPECT_FALSE(r->refuse(1000, 1000));
+	EXPECT_TRUE(r->refuse(5, 1000)) << "it is refused";
+	EXPECT_TRUE(r->resume(7, 3));
+	EXPECT_TRUE(r->refuse(1000, 1000));
+	r->meet(0);
+	EXPECT_FALSE(r->refuse(2000, 2000)) << "the peer would not understand";
+}
+
+} // namespace
