@@ -194,10 +194,25 @@ __attribute__((noinline)) Deliver hand_over_rdma(Path &p, Socket &s, Message *m,
 	return how;
 }
 
+/* The socket of @m has no room: its port is refused to a peer that understands that, and @m goes.
+ * Or -EAGAIN: the path has to wait. */
+__attribute__((noinline)) int no_room(Path &p, Message *m, const wire::Fields &f)
+	RDS_REQUIRES(kReceiver)
+{
+	Net &net = p.conn.net;
+
+	net.count(RDS_S_recv_sock_full);
+	if (!p.refuse(f))
+		return -err::kEagain;
+	p.arriving.store(0);
+	note_drop(p, f, RDS_S_recv_refused);
+	message_put(m);
+	return 0;
+}
+
 /* To the socket that is bound to the destination, if there is one. */
 int deliver(Path &p, Message *m, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 {
-	Net &net = p.conn.net;
 	RcuReader rcu;
 	Socket *s = find_receiver(p, f);
 
@@ -232,13 +247,7 @@ int deliver(Path &p, Message *m, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 		message_put(m);
 		break;
 	case Deliver::kFull:
-		net.count(RDS_S_recv_sock_full);
-		if (!p.refuse(f))
-			return -err::kEagain;
-		p.arriving.store(0);
-		note_drop(p, f, RDS_S_recv_refused);
-		message_put(m);
-		break;
+		return no_room(p, m, f);
 	}
 	return 0;
 }

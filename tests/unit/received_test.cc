@@ -46,6 +46,34 @@ protected:
 	uint64_t below = ~0ull; /* acks stay below this number */
 };
 
+/* Something that came may not be acknowledged: neither it nor what is behind it. */
+TEST_F(ReceivedTest, AnAckStaysBelowItsLimit)
+{
+	begin();
+	meet();
+
+	rds::Guard receiver(rds::kReceiver), sender(rds::kSender);
+
+	for (uint64_t seq : {1, 2, 3})
+		(void)r.add(seq, false);
+	below = 2;
+	EXPECT_EQ(take(), 1u);
+	r.settle(batch, true);
+	EXPECT_FALSE(r.all_acked());
+	below = 1;
+	EXPECT_EQ(take(), 0u);
+	below = ~0ull;
+	EXPECT_EQ(take(), 3u);
+	r.settle(batch, true);
+	EXPECT_TRUE(r.all_acked());
+	EXPECT_TRUE(r.remembers(kGen));
+	EXPECT_FALSE(r.remembers(kGen + 1));
+	begin();
+	meet(kGen + 1);
+	EXPECT_TRUE(r.remembers(kGen));
+	EXPECT_TRUE(r.remembers(kGen + 1));
+}
+
 TEST_F(ReceivedTest, TheFirstFrameSaysWhoThePeerIs)
 {
 	EXPECT_EQ(r.peer(), Peer::kUnknown);
