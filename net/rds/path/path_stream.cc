@@ -33,6 +33,11 @@ constexpr bool is_edge(PathState from, PathState to)
 /* Before a connection begins: what was said and heard on the last one is void. */
 void rds_path::fresh_stream()
 {
+	{
+		rds::Guard g(lock);
+
+		refused_.begin();
+	}
 	rds_timer_cancel_sync(&pause_timer_);
 	events_.fetch_and(~kStreamEvents);
 	drop_reason_.store(RDS_DROP_NONE);
@@ -43,10 +48,6 @@ void rds_path::fresh_stream()
 	answered_ns_ = 0;
 	arriving.store(0);
 	received_.begin(conn.trans.caps & RDS_CAP_DELIVERY_ACK);
-
-	rds::Guard g(lock);
-
-	refused_.begin();
 }
 
 void rds_path::start_connect()
