@@ -171,10 +171,8 @@ struct rds_viewer {
 };
 struct rds_viewer rds_viewer_of_call(struct net *net);
 struct rds_viewer rds_viewer_of_file(struct net *net, const struct file *file);
-static inline bool rds_viewer_sees(const struct rds_viewer *v, const struct sock *sk)
-{
-	return v->all || (sk && uid_eq(READ_ONCE(sk->sk_uid), v->uid));
-}
+/* The row of @sk; NULL: one of all users. */
+bool rds_viewer_sees(const struct rds_viewer *v, const struct sock *sk);
 
 /* ---- rds_info_core.c ---- */
 int rds_info_core_init(void);

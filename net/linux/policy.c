@@ -100,6 +100,11 @@ bool rds_may_load_modules(void)
 
 /* ---- tables ---- */
 
+bool rds_viewer_sees(const struct rds_viewer *v, const struct sock *sk)
+{
+	return v->all || (sk && uid_eq(READ_ONCE(sk->sk_uid), v->uid));
+}
+
 struct rds_viewer rds_viewer_of_call(struct net *net)
 {
 	struct rds_viewer v = {.uid = current_fsuid()};

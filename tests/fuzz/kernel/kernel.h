@@ -29,6 +29,7 @@ extern "C" {
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
+typedef int32_t s32;
 typedef uint64_t u64;
 
 #define __user
@@ -56,12 +57,23 @@ struct list_head {
 typedef struct {
 	int dummy;
 } spinlock_t;
+typedef struct {
+	spinlock_t lock;
+} seqlock_t;
+typedef struct {
+	unsigned int val;
+} kuid_t, kgid_t;
 struct __kernel_sockaddr_storage {
 	unsigned short ss_family;
 	char data[126];
 } __aligned(8);
 struct module;
 struct net;
+struct socket;
+struct sockaddr;
+struct proto_ops {
+	int (*bind)(struct socket *sock, struct sockaddr *name, int len);
+};
 struct sk_buff;
 struct iov_iter;
 struct ctl_table;
