@@ -728,6 +728,30 @@ TEST_F(ConnStrangers, KnownHostsGoLast)
 	EXPECT_EQ(message(calls(60), 9, kAgain), RDS_RECV_SKIP);
 }
 
+/* What was refused to a host that is down is waited for, while there is room. */
+TEST_F(ConnStrangers, ARefusalKeepsNobodyOut)
+{
+	rds::wire::Header h;
+	Wire &w = calls(60);
+
+	rds::wire::encode_hello(h,
+				{kGen, rds::wire::kCapDeliveryAck | rds::wire::kCapRefuse, 1, 0});
+	ASSERT_EQ(fake::arrive(w.path, h), RDS_RECV_SKIP);
+	ASSERT_EQ(message(w, 1), 0);
+	tun().recv_spill_bytes = 0;
+	s->sock().rcvbuf = 1;
+	for (uint64_t seq = 2; !stat(RDS_S_recv_refused) && seq < 1000; seq++)
+		ASSERT_EQ(message(w, seq), 0);
+	ASSERT_EQ(stat(RDS_S_recv_refused), 1u);
+	breaks(w);
+	sim::run_for(1000 * 1000 * kMs);
+	EXPECT_NE(find(60), nullptr) << "it may send that again";
+	tun().max_passive = 0;
+	sim::run_for(30 * 1000 * kMs);
+	EXPECT_EQ(find(60), nullptr);
+	EXPECT_EQ(stat(RDS_S_conn_tombstone), 1u);
+}
+
 /* Those that may not go are not in the others' way: more than are looked after at a time. */
 TEST_F(ConnStrangers, TheStuckDoNotStarveTheOthers)
 {
