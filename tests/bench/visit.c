@@ -38,7 +38,7 @@ static void visit(void)
 	sh->visits++;
 }
 
-/* Whatever it leaves to others to tidy up is counted. */
+/* The work that it leaves to others is counted, too. */
 void visitor(long warm, long n)
 {
 	enter(0);

@@ -85,7 +85,7 @@ TEST_F(CallsTest, TimeWrapsAround)
 	}
 }
 
-/* What sweeps take away in the time in which they come is what may come in it. */
+/* So many may come in a time as sweeps take away in it. */
 TEST_F(CallsTest, TheRoomForNewcomersHoldsThem)
 {
 	constexpr uint64_t kSweeps = rds::kSweepBatch * rds::kStrangerSweepNs / rds::kSweepSoonNs;

@@ -728,7 +728,7 @@ TEST_F(ConnStrangers, KnownHostsGoLast)
 	EXPECT_EQ(message(calls(60), 9, kAgain), RDS_RECV_SKIP);
 }
 
-/* What was refused to a host that is down is waited for, while there is room. */
+/* A refused message of a host that is down is waited for, while there is room. */
 TEST_F(ConnStrangers, ARefusalKeepsNobodyOut)
 {
 	rds::wire::Header h;

@@ -138,7 +138,7 @@ TEST_F(SharesTest, MoreThanAShareGoesFirst)
 	EXPECT_EQ(taken(at(2, 1, true), Rank::kStrangerDown), 0u);
 }
 
-/* What is counted too often is counted as much as fits. */
+/* A count that grows too large stops at its end. */
 TEST_F(SharesTest, CountsStop)
 {
 	add(at(1, 1), Rank::kStrangerDown, 70000);
@@ -146,7 +146,7 @@ TEST_F(SharesTest, CountsStop)
 	EXPECT_EQ(left(Rank::kStrangerDown), 70000u - 65534u);
 }
 
-/* Whatever there is: a plan is as large as it says, takes nothing that is not there, and no prefix
+/* In any crowd a plan is as large as it says, takes nothing that is not there, and no prefix
  * loses a stranger while another has two more than it keeps. */
 TEST(SharesPlay, TheLargestLoses)
 {

@@ -89,7 +89,7 @@ Status ConnTable::admit_passive(Conn &c)
 	return Status::fail(err::kEnobufs);
 }
 
-/* Whoever is known is not asked for a token: the strangers may have taken all. */
+/* A known host is not asked for a token: the strangers may have taken all. */
 bool ConnTable::may_call(const struct rds_transport &t, const struct rds_addr &laddr,
 			 const struct rds_addr &faddr, uint32_t scope, bool known)
 {

@@ -138,7 +138,7 @@ Talk *Adversary::talk_of(Name &n)
 	return t->met && t->is_open() ? t : nullptr;
 }
 
-/* What it says as soon as the connection is up. */
+/* The first words on a connection that has come up. */
 void Adversary::answer(Name &n, Talk &t)
 {
 	switch (n.answer) {

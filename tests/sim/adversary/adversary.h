@@ -3,8 +3,8 @@
  * adversary.h: a host that speaks the protocol well and means harm: many names (addresses), some
  * smaller than its victim's and some larger, each with connections of its own.
  *
- * What it does is in harms.h; here is what all of that needs: who calls, who answers how, and what
- * was said in all.  Nothing is drawn from anywhere but sim::random(), so a seed is a history.
+ * Its deeds are in harms.h; here is all that they have in common: calls, answers, and the sum of
+ * the frames.  Nothing is drawn from anywhere but sim::random(), so a seed is a history.
  */
 #ifndef RDS_TESTS_ADVERSARY_H
 #define RDS_TESTS_ADVERSARY_H
@@ -37,7 +37,7 @@ public:
 	~Adversary();
 
 	/* A call in @n's name, or in @as, that came up; nullptr: it did not, or it was a knock.
-	 * What was said to be up is not greeted yet. */
+	 * The caller has to greet. */
 	Talk *call(Name &n, uint16_t port = 0, const struct rds_addr *as = nullptr);
 	/* One of @n's that the host has said something on, and that is between two messages; it is
 	 * made if there is none.  nullptr: it cannot be had now. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is done to connections, acks and maps; what messages do is in harms_messages.cc. */
+/* Harm by connections, acks and maps; harms_messages.cc has that by messages. */
 #include "harms.h"
 
 #include "sim.h"

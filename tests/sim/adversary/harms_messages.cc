@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What messages do, and parts of them. */
+/* Harm by messages, and by parts of them. */
 #include "harms.h"
 #include "sim.h"
 #include "trouble.h"

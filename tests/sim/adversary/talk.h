@@ -34,7 +34,7 @@ struct Tally {
 	uint64_t next = 1;   /* number of the next message, whatever the connection */
 };
 
-/* What it says of itself in its hello. */
+/* Its own words of itself, in its hello. */
 struct Self {
 	uint32_t generation = 1;
 	uint32_t caps = 6; /* delivery acks, ORDER */

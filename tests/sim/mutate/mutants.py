@@ -404,11 +404,13 @@ MUTANTS = [
            "choose(found.value()); }"
            " rds::CongMap *map = net->cong.get(want.addr, want.scope, net->seed);"
            " Status st = map ? map->ensure_bits(rds::may_sleep()) : Status::fail(err::kEnomem);"
-           " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->seed); }",
+           " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->seed,"
+           " rds::read_once(net->tun.unprivileged_port_start)); }",
            "t = found.value(); }"
            " rds::CongMap *map = net->cong.get(want.addr, want.scope, net->seed);"
            " Status st = map ? map->ensure_bits(rds::may_sleep()) : Status::fail(err::kEnomem);"
-           " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->seed); }"
+           " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->seed,"
+           " rds::read_once(net->tun.unprivileged_port_start)); }"
            " if (!chosen) choose(t);"),
     Mutant("close-waits", "close leaves its waiters", SOCKET,
            "net->cong.forget(watch);", ""),
