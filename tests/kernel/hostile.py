@@ -140,15 +140,15 @@ def namespaces_pass(t, until):
             end()
         inside.wait()
         passed += 1
-        t.b.wait_until("! [ -e /sys/class/net/tov ]", 30)
+        t.b.wait_until("! [ -e /sys/class/net/tov ]", 120)
     return passed
 
 
 def warm_up(t):
     """All that is set aside once, is."""
     ends = host(t)
-    strangers(t, 0, 1, STEPS // 2).check(15)
-    ends.check(30)
+    strangers(t, 0, 1, STEPS // 2).check(90)
+    ends.check(120)
 
 
 def meet(t, seeds, steps):
@@ -169,7 +169,7 @@ def meet(t, seeds, steps):
         said = json.loads(talk.check(600).splitlines()[-1])
         told.update(said["account"])
         told["deeds"] += sum(said["deeds"].values())
-        t.note(f"programs: {ends.check(30).splitlines()[-1]}")
+        t.note(f"programs: {ends.check(120).splitlines()[-1]}")
     killer.kill()
     killer.wait()
     t.note(f"{passed} namespaces came and went")

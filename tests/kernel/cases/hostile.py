@@ -15,7 +15,7 @@ from traffic import counters, soon
 KERNELS = ["uml"]
 
 
-@test(vms=2, modules=("none", "ours"), timeout=120, only="ours")
+@test(vms=2, modules=("none", "ours"), timeout=400, only="ours")
 def strangers_with_memory(t):
     """A few seeds: the host lives, its honest sockets notice nothing, and nothing is left."""
     seeds = hostile.seeds(hostile.SEEDS)
