@@ -171,7 +171,10 @@ static int rds_peers_set_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-static int rds_peers_del_doit(struct sk_buff *skb, struct genl_info *info)
+/* @change is done to the entry that the message names. */
+static int rds_peers_change(struct genl_info *info,
+			    int (*change)(struct rds_tcp_net *tn, const struct rds_tcp_peer *like,
+					  struct netlink_ext_ack *extack))
 {
 	struct rds_tcp_net *tn = rds_tcp_net_of(genl_info_net(info));
 	struct rds_tcp_peer like = {};
@@ -180,23 +183,19 @@ static int rds_peers_del_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	down_write(&tn->tuning);
-	err = rds_tcp_peers_del(tn, &like, info->extack);
+	err = change(tn, &like, info->extack);
 	up_write(&tn->tuning);
 	return err;
 }
 
+static int rds_peers_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return rds_peers_change(info, rds_tcp_peers_del);
+}
+
 static int rds_peers_forget_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rds_tcp_net *tn = rds_tcp_net_of(genl_info_net(info));
-	struct rds_tcp_peer like = {};
-	int err = rds_peers_get_prefix(info, &like);
-
-	if (err)
-		return err;
-	down_write(&tn->tuning);
-	err = rds_tcp_peers_forget(tn, &like, info->extack);
-	up_write(&tn->tuning);
-	return err;
+	return rds_peers_change(info, rds_tcp_peers_forget);
 }
 
 static int rds_peers_default_set_doit(struct sk_buff *skb, struct genl_info *info)
