@@ -213,7 +213,8 @@ def calls_back(t, is_ours):
     frames = [json.loads(line) for line in said.splitlines()]
     if is_ours:
         hello = frames.pop(0)
-        assert hello["exthdr"]["CAP_BITS"] == 6 and hello["exthdr"]["GEN_NUM"], hello
+        # delivery acks, ORDER, REFUSED (docs/wire.md)
+        assert hello["exthdr"]["CAP_BITS"] == 2 + 4 + 8 and hello["exthdr"]["GEN_NUM"], hello
     assert frames[0]["flags"] == 1 and frames[0]["congested_ports"] == 0, frames[0]
     assert frames[-1]["state"] == "open", frames[-1]
 
