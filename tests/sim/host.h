@@ -278,6 +278,17 @@ inline void info_messages(struct rds_net *net, enum rds_info_queue q,
 	for (uint64_t pos = 0; pos != RDS_INFO_END;)
 		pos = rds_info_messages(net, q, pos, fn, arg);
 }
+/* How many @q has. */
+inline unsigned int count_messages(struct rds_net *net, enum rds_info_queue q)
+{
+	unsigned int n = 0;
+
+	info_messages(
+		net, q,
+		[](void *arg, const struct rds_msg_info *) { ++*static_cast<unsigned int *>(arg); },
+		&n);
+	return n;
+}
 inline void info_sockets(struct rds_net *net,
 			 void (*fn)(void *arg, const struct rds_socket_info *i), void *arg)
 {

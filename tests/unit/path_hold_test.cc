@@ -92,15 +92,7 @@ protected:
 	}
 	unsigned int queued(enum rds_info_queue q)
 	{
-		unsigned int count = 0;
-
-		host::info_messages(
-			net->core(), q,
-			[](void *arg, const struct rds_msg_info *) {
-				++*static_cast<unsigned int *>(arg);
-			},
-			&count);
-		return count;
+		return host::count_messages(net->core(), q);
 	}
 
 	std::unique_ptr<Socket> s, other;

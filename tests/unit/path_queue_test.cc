@@ -38,13 +38,7 @@ protected:
 
 unsigned int count(host::Net &net, enum rds_info_queue q)
 {
-	unsigned int n = 0;
-
-	host::info_messages(
-		net.core(), q,
-		[](void *arg, const struct rds_msg_info *) { ++*static_cast<unsigned int *>(arg); },
-		&n);
-	return n;
+	return host::count_messages(net.core(), q);
 }
 
 TEST_F(PathQueue, NumbersFromOne)

@@ -163,15 +163,7 @@ protected:
 	}
 	unsigned int queued()
 	{
-		unsigned int count = 0;
-
-		host::info_messages(
-			net->core(), RDS_QUEUE_SEND,
-			[](void *arg, const struct rds_msg_info *) {
-				++*static_cast<unsigned int *>(arg);
-			},
-			&count);
-		return count;
+		return host::count_messages(net->core(), RDS_QUEUE_SEND);
 	}
 	uint64_t stat(enum rds_stat which)
 	{
