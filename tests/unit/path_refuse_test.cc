@@ -348,8 +348,8 @@ TEST_F(PathRefuse, WhatIsRefusedGoesAgainInOrder)
 	EXPECT_EQ(talk(), "9:1 5:2 6:3 5:4 R:5 5:2 5:4 5:5 ");
 }
 
-/* The map may come behind it. */
-TEST_F(PathRefuse, APortThatIsNotFullResumesAtOnce)
+/* The map may come behind it, or be unknown: no more than one try in a while. */
+TEST_F(PathRefuse, APortThatIsNotFullResumesSoon)
 {
 	up();
 
@@ -357,9 +357,38 @@ TEST_F(PathRefuse, APortThatIsNotFullResumesAtOnce)
 
 	ASSERT_EQ(put(*s, 5), 0);
 	ASSERT_EQ(peer_refuses(5, first), RDS_RECV_SKIP);
+	EXPECT_EQ(talk(), "9:1 5:2 ");
+	sim::run_for(rds::kRetryNs);
 	EXPECT_EQ(talk(), "9:1 5:2 R:5 5:2 ");
 	ASSERT_EQ(peer_refuses(5, first + 1, 10), RDS_RECV_SKIP);
+	EXPECT_EQ(talk(), "9:1 5:2 R:5 5:2 ");
+	sim::run_for(rds::kRetryNs);
 	EXPECT_EQ(talk(), "9:1 5:2 R:5 5:2 R:5 5:2 ");
+}
+
+/* The transport has what was refused, under its old number, until it is acknowledged. */
+TEST_F(PathRefuse, LentPagesThatWereRefusedStayLent)
+{
+	uint32_t cookie;
+
+	fake::set_caps(RDS_CAP_DELIVERY_ACK | RDS_CAP_ZEROCOPY);
+	up();
+
+	const uint64_t first = next();
+
+	ASSERT_EQ(s->send_zcopy(host::endpoint(host::addr4(99), 5), pattern(10, ++n), 7), 0);
+	map({5});
+	ASSERT_EQ(peer_refuses(5, first), RDS_RECV_SKIP);
+	wire().room = 0;
+	map({});
+	rds_socket_cancel(s->core(), nullptr);
+	EXPECT_EQ(rds_socket_zcopy(s->core(), &cookie, 1), 0u);
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	rds_path_acked(wire().path, wire().sent.size());
+	peer_has(next() - 1);
+	EXPECT_EQ(rds_socket_zcopy(s->core(), &cookie, 1), 1u);
 }
 
 /* Its answer comes before the transport's. */

@@ -7,14 +7,15 @@ namespace
 {
 
 /* Takes one of @burst tokens that come back after @ticks each.  @full is when all are there; a time
- * that is past, or further away than it can be, is an idle bucket's. */
+ * that is past, or much further away than it can be, is an idle bucket's: another task's clock may
+ * be a little ahead. */
 bool take(Atomic<uint32_t> &full, uint32_t now, uint32_t ticks, uint32_t burst)
 {
 	uint32_t was = full.load(), ahead;
 
 	do {
 		ahead = was - now;
-		if (ahead > ticks * burst)
+		if (ahead > 2 * ticks * burst)
 			ahead = 0;
 		if (ahead > ticks * (burst - 1))
 			return false;

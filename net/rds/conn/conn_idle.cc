@@ -334,9 +334,5 @@ bool rds_path::is_free()
 	rds::Guard g(lock);
 
 	rds::bug_on(!full_ports_.empty(), "messages wait for a port on a path that is down");
-	/* Refused messages may be sent again, by numbers that a tombstone would call old.  But a
-	 * host that is down keeps nobody else out by them. */
-	if (!refused_.none_kept() && !drained.load() && !conn.life.is_evicted())
-		return false;
 	return queue_.empty() || conn.passive.load();
 }

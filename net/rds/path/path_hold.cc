@@ -98,6 +98,10 @@ void rds_path::return_held_locked(bool all, rds::MsgList &frames, rds::HeldPorts
 		while (rds::Message *m = h->msgs.pop_front()) {
 			m->hdr.flags &= static_cast<uint8_t>(
 				~(rds::wire::kRetransmitted | rds::wire::kAckRequired));
+			if (all)
+				m->flags &= static_cast<uint16_t>(~rds::kMsgRefused);
+			else if (RDS_UNLIKELY(m->end_off))
+				m->flags |= rds::kMsgRefused;
 			m->end_off = 0;
 			queue_.append(m);
 		}
@@ -118,7 +122,8 @@ uint32_t rds_path::cancel_held_locked(const rds::Socket &s, int to_port, rds::Ms
 			if (m->sock != &s || (to_port >= 0 && h.port != to_port))
 				continue;
 			/* It was sent and refused: the transport may read its pages still. */
-			if (RDS_UNLIKELY(m->zcopy()) && m->end_off && !rds::sender_is_gone(s))
+			if (RDS_UNLIKELY(m->zcopy()) &&
+			    (m->end_off || m->flags & rds::kMsgRefused) && !rds::sender_is_gone(s))
 				continue;
 			h.msgs.remove(m);
 			done.push_back(m);

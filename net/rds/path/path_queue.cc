@@ -247,10 +247,10 @@ struct Cancelled {
  */
 void rds_path::cancel_one_locked(rds::Message &m, rds::Cancelled &c)
 {
-	bool half = queue_.is_leaving(m);
+	const bool half = queue_.is_leaving(m);
+	const bool begun = half || m.end_off || m.flags & rds::kMsgRefused;
 
-	if (RDS_UNLIKELY(m.flow() != nullptr || m.zcopy()) && (half || m.end_off) &&
-	    !rds::sender_is_gone(c.sock))
+	if (RDS_UNLIKELY(m.flow() != nullptr || m.zcopy()) && begun && !rds::sender_is_gone(c.sock))
 		return;
 	c.count++;
 	if (!half) {

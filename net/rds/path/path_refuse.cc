@@ -204,10 +204,14 @@ int rds_path::hear_of_port(const rds::wire::Header &h)
 		conn.net.count(RDS_S_recv_bad_refusal);
 	} else if (r.what == rds::wire::Ext::kRefused) {
 		conn.net.count(RDS_S_send_refused);
-		/* It is held, then we look whether it is full. */
+		/* It is held, then we look whether it is full.  If not, the map is on its way, or
+		 * unknown while path 0 is down: then all would be refused again at once. */
 		rds::full_fence();
 		if (!conn.fcong->test(r.port))
-			look_at_ports();
+			rds_timer_arm(&memory_timer_, rds::kRetryNs);
+	} else if (received_.fall_due()) {
+		/* Acks may go on, and the frame that told of the port may not be settled yet. */
+		kick();
 	}
 	return 0;
 }

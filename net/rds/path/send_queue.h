@@ -265,6 +265,7 @@ uint32_t SendQueue::restart(F leaves, MsgList &done)
 		next = msgs_.next(m);
 		if (m == old_unsent && !cursor_)
 			sent = false;
+		m->flags &= static_cast<uint16_t>(~kMsgRefused);
 		if (leaves(*m)) {
 			unlink(m);
 			done.push_back(m);

@@ -242,6 +242,8 @@ void sender_done(Socket &s, uint32_t bytes, uint32_t mem, ZcopyNote *note)
 			s.zcopy_count.fetch_add(1);
 			wake = RDS_WAKE_READ;
 			note = nullptr;
+			bug_on(mem < kZcopyNoteBytes,
+			       "a note holds more room than its message had");
 			mem -= kZcopyNoteBytes;
 		}
 	}

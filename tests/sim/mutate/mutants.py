@@ -710,7 +710,7 @@ MUTANTS = [
     Mutant("cancel-pages", "a program gets its pages back that the transport still reads", QUEUE,
            "(m.flow() != nullptr || m.zcopy())", "(m.flow() != nullptr)"),
     Mutant("order-cancel-begun", "what has begun is taken back, and nobody waits for it", QUEUE,
-           "if (RDS_UNLIKELY(m.flow() != nullptr || m.zcopy()) && (half || m.end_off) && !rds::sender_is_gone(c.sock))"
+           "if (RDS_UNLIKELY(m.flow() != nullptr || m.zcopy()) && begun && !rds::sender_is_gone(c.sock))"
            " return;", ""),
     # ---- counters that pass their end (aged.h, wrap_test.cc) ----
     Mutant("wrap-ack", "numbers are compared by their low 32 bits when they are acknowledged", QUEUE,
