@@ -192,7 +192,7 @@ int main(int argc, char **argv)
 		->required();
 	CLI::App *events = peer->add_subcommand("monitor", "hosts that are refused, as it happens");
 	events->add_flag("--json", line.json, "print JSON, an object a line");
-	events->add_option("--count", line.count, "end after so many");
+	events->add_option("--count", line.count, "end after so many")->check(CLI::PositiveNumber);
 	peer->add_subcommand("list", "all entries, and the default")
 		->add_flag("--json", line.json, "print JSON");
 	peer->add_subcommand("default", "what holds for other hosts; without a word, shows it")

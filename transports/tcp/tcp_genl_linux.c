@@ -369,6 +369,7 @@ static struct genl_family rds_peers_family __ro_after_init = {
 	.name = RDS_PEERS_FAMILY_NAME,
 	.version = RDS_PEERS_FAMILY_VERSION,
 	.netnsok = true,
+	.parallel_ops = true, /* rds_tcp_net.tuning is the lock; keys may take long */
 	.module = THIS_MODULE,
 	.ops = rds_peers_ops,
 	.n_ops = ARRAY_SIZE(rds_peers_ops),

@@ -12,8 +12,10 @@
  *	its call is taken	the same once more, with tuning held
  *	the table changes	the listener gets the key, and connections whose rule is another now
  *				are dropped; they come back under it, or do not.  Where only a key
- *of TCP-AO is another, with other ids, they go on and change over The last two are under tuning
- *both, so no connection is taken by a rule that has gone.
+ *				of TCP-AO is another, with other ids, they go on and change over
+ *
+ * The last two are under tuning, so no connection is taken by a policy or a method that has gone.
+ * One that waits to be taken while a key is replaced keeps the key that it came with (029).
  */
 #ifndef RDS_TCP_PEERS_LINUX_H
 #define RDS_TCP_PEERS_LINUX_H
