@@ -14,6 +14,7 @@ from traffic import A, A6, B, B6, Flows, helper, load_again, unavailable
 # From this one on seeds are kept: one that found something goes here, with its reason.
 KEPT = 1
 SEEDS, STEPS = int(os.environ.get("SEEDS") or 6), 500
+ENOUGH = 6  # seeds that reach all that strangers can
 
 # Namespaces of guest b: one is the witness's, another comes and goes.
 WITNESS, OTHER_END = "10.9.4.1", "10.9.4.2"
@@ -23,7 +24,7 @@ IN_W, IN_V = "ip netns exec w", "ip netns exec v"
 # More than before that is no finding: kB and objects of kmalloc that a kernel sets aside for hosts
 # that it has met (routes, TCP's metrics). Other objects come back, but for the last namespace that
 # has gone: Linux frees it when the next one goes.
-SLACK = {"kB": 4096, "kmalloc": 400, "skbuff_head_cache": 50}
+SLACK = {"kB": 4096, "kmalloc": 500, "skbuff_head_cache": 50}
 SLACK_OF_OTHERS = 2
 LOOKS, PAUSE = 10, 2  # at the account, until it is as before; s
 
@@ -166,10 +167,11 @@ def meet(t, seeds, steps):
         ends = host(t)
         talk = strangers(t, first, count, steps)
         passed += namespaces_pass(t, talk)
-        said = json.loads(talk.check(600).splitlines()[-1])
+        said = json.loads(talk.check(600 + 30 * count).splitlines()[-1])
         told.update(said["account"])
         told["deeds"] += sum(said["deeds"].values())
         t.note(f"programs: {ends.check(120).splitlines()[-1]}")
+    assert not killer.done, killer.output
     killer.kill()
     killer.wait()
     t.note(f"{passed} namespaces came and went")
@@ -211,6 +213,8 @@ class Account:
     def look(machine):
         found = {name: int(n) for name, n in
                  re.findall(r"^(\S+) (\d+)$", machine.check(LOOK), re.M)}
+        missing = {"kmalloc", "sockets", *CACHES.split("|")} - {"skbuff_fclone_cache"} - set(found)
+        assert not missing, f"not told of: {missing}"
         return {**found, "kB": unavailable(machine)}
 
     def compare(self, t):

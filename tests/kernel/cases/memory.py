@@ -9,6 +9,14 @@ from traffic import A, B, helper, ping
 KERNELS = ["6.1", "6.12", "7.2"]  # the debug kernels have no memory controller
 
 
+def ended_only(t):
+    """The log has no complaint but the trace of a process that was ended for its cgroup."""
+    strange = [line for line in t.a.dmesg_problems()
+               if not re.search("Call Trace|Memory cgroup out of memory", line)]
+    assert not strange, strange
+    t.a.dmesg_mark()
+
+
 @test(vms=2, only="ours")
 def charged_to_a_cgroup(t):
     """Messages queued to send, and those not read, are in memory.stat until they are gone."""
@@ -91,10 +99,7 @@ def at_the_cgroups_limit(t):
         assert rc == 137 or rc and "Cannot allocate memory" in said, (rc, said)
         assert int(t.a.check(f"awk '$1 == \"max\" {{print $2}}' {GROUP}/memory.events")) > 0
         t.a.wait_until(f"grep -qx 'sock 0' {GROUP}/memory.stat")
-        strange = [line for line in t.a.dmesg_problems()
-                   if not re.search("Call Trace|Memory cgroup out of memory", line)]
-        assert not strange, strange
-        t.a.dmesg_mark()
+        ended_only(t)
         t.note(f"exit status {rc}")
     t.a.check(f"{t.tool('rds-ping')} -c 3 {B}")
 
@@ -117,11 +122,10 @@ def connections_are_charged(t):
         t.a.wait_until(f"[ $({slab}) -lt {charged // 10} ]", 60)
         limit = 4 << 20
         t.a.check(f"echo {limit} >{GROUP}/memory.max")
-        t.a.dmesg_mark()
         rc, said = t.a.spawn(f"{helper('rds_callers.py')} {GROUP} {A} 20000 </dev/null").wait(100)
         assert rc == 137 or int(said) * each < limit, (rc, said)
         t.note(f"at {limit} bytes: exit status {rc}, {said.strip() or 'ended'}")
-        t.a.dmesg_mark()  # a process that is ended for its cgroup has a trace in the log
+        ended_only(t)
         ping(t, t.b, B, A)
         t.a.wait_until(f"[ $({slab}) -lt {charged // 10} ]", 60)
     t.a.check("ip route del 10.10.0.0/16 && echo 300000 >/proc/sys/net/rds/idle_timeout_ms")

@@ -21,7 +21,7 @@ namespace
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds patience{20000};
+constexpr milliseconds patience{120000};
 constexpr int smallBuffer = 2048;
 constexpr unsigned int stepsAtOnce = 4;
 constexpr int pauseMs = 3;

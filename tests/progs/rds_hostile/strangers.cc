@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 constexpr size_t mostLinks = 48;
 constexpr int backlog = 64;
-constexpr milliseconds patience{20000};
+constexpr milliseconds patience{120000};
 /* Every so many steps the strangers wait for answers, this long at most. */
 constexpr uint64_t breath = 4;
 constexpr int breathMs = 2;

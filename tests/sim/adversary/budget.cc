@@ -98,6 +98,7 @@ Budget::Sums Budget::sums() const
 		s.bytes += n.tally.bytes;
 		s.heard += n.tally.heard;
 		s.again += n.tally.again;
+		s.refusals += n.tally.refusals;
 		s.opened += n.tally.opened;
 		s.called += n.tally.called;
 		s.knocks += n.tally.knocks;
@@ -193,8 +194,8 @@ void Budget::look_at_frames()
 	}
 
 	const uint64_t is = s.heard - std::min(s.heard, s.again + maps);
-	const uint64_t most =
-		kPerFrame * s.frames + (kPerConnection + kAgain) * s.opened + w_.sent_to_it;
+	const uint64_t most = kPerFrame * s.frames + kPerConnection * s.opened + w_.sent_to_it +
+			      kAgain * (s.opened + s.refusals);
 
 	worst_heard_ =
 		std::max(worst_heard_, static_cast<double>(is) / static_cast<double>(most + 1));

@@ -34,7 +34,7 @@ public:
 
 private:
 	struct Sums {
-		uint64_t frames, bytes, heard, again, opened, called, knocks;
+		uint64_t frames, bytes, heard, again, refusals, opened, called, knocks;
 	};
 	/* Of the host's connections with a name. */
 	struct Held {

@@ -75,7 +75,7 @@ void harm_capabilities(World &w)
 	Self self = n.self;
 
 	for (uint64_t i = some(2, 6); i; i--) {
-		self.caps = static_cast<uint32_t>(sim::random_below(8));
+		self.caps = static_cast<uint32_t>(sim::random_below(16));
 		self.paths = static_cast<uint16_t>(some(0, 9));
 		visit(w, n, self);
 	}
@@ -88,7 +88,7 @@ void harm_greets_again(World &w)
 
 	for (uint64_t i = some(1, 20); t && i; i--) {
 		self.generation = static_cast<uint32_t>(sim::random());
-		self.caps = static_cast<uint32_t>(sim::random_below(8));
+		self.caps = static_cast<uint32_t>(sim::random_below(16));
 		t->say(hello(self));
 	}
 }
@@ -98,7 +98,7 @@ void harm_acks_unsent(World &w)
 	Talk *t = w.adv->talk_of(mostly_used(w));
 	const uint64_t n = some(1, 50);
 
-	if (!t || t->said.caps != 6)
+	if (!t || (t->said.caps & 6) != 6)
 		return;
 	w.counts(RDS_S_recv_bad_ack, n, *t, [&] {
 		for (uint64_t i = 0; i < n; i++)
@@ -136,6 +136,38 @@ void harm_flaps(World &w)
 			bits[6] ^= 4; /* the port that is sent to */
 		t->say(map_frame(bits));
 		if (sim::chance(300))
+			w.wait(some(0, kMs));
+	}
+}
+
+static host::Bytes bytes_of(const rds::wire::Header &h)
+{
+	const auto *at = reinterpret_cast<const unsigned char *>(&h);
+
+	return {at, at + sizeof(h)};
+}
+
+void harm_refuses(World &w)
+{
+	Name &n = mostly_used(w);
+	Talk *t = w.adv->talk_of(n);
+
+	for (uint64_t i = some(1, 100); t && i; i--) {
+		const bool resumes = sim::chance(300);
+		const uint64_t back = sim::chance(300) ? sim::random() : some(0, 300);
+		rds::wire::Header h;
+
+		rds::wire::encode_refusal(
+			h, {.what = resumes ? rds::wire::Ext::kResume : rds::wire::Ext::kRefused,
+			    .port = static_cast<uint16_t>(sim::chance(500) ? kSentToPort
+									   : some(0, 200)),
+			    .epoch = static_cast<uint32_t>(some(0, 50)),
+			    .number = t->last_heard - back});
+		n.tally.refusals += !resumes;
+		t->say(bytes_of(h));
+		if (sim::chance(100))
+			t->say(map_frame(host::Bytes(kMapBytes)));
+		if (sim::chance(100))
 			w.wait(some(0, kMs));
 	}
 }

@@ -36,6 +36,7 @@ enum class Over { kBoth, kStreams, kPairs };
 	X(floods, kBoth, "more than a socket takes that nobody reads")                             \
 	X(fills, kBoth, "fills a socket that is emptied, again and again")                         \
 	X(flaps, kBoth, "a map that changes bit by bit")                                           \
+	X(refuses, kBoth, "says of ports that they are refused, or are not any more")              \
 	X(is_full, kBoth, "says that all its ports are full")                                      \
 	X(knocks, kStreams, "calls from where it should not, its window shut or not")              \
 	X(many, kBoth, "comes under each of its names")                                            \

@@ -23,21 +23,22 @@ namespace adversary
 
 /* Counts of one name of the adversary's. */
 struct Tally {
-	uint64_t frames = 0; /* said, that were whole and as they should be */
-	uint64_t bytes = 0;  /* said, of any kind */
-	uint64_t heard = 0;  /* frames of the host's */
-	uint64_t again = 0;  /* of them messages that it sent once more */
-	uint64_t came = 0;   /* of them messages for the first time */
-	uint64_t opened = 0; /* connections that came up */
-	uint64_t called = 0; /* calls of the host's */
-	uint64_t knocks = 0; /* own calls */
-	uint64_t next = 1;   /* number of the next message, whatever the connection */
+	uint64_t frames = 0;   /* said, that were whole and as they should be */
+	uint64_t bytes = 0;    /* said, of any kind */
+	uint64_t heard = 0;    /* frames of the host's */
+	uint64_t again = 0;    /* of them messages that it sent once more */
+	uint64_t refusals = 0; /* said, each of which may make it send all again */
+	uint64_t came = 0;     /* of them messages for the first time */
+	uint64_t opened = 0;   /* connections that came up */
+	uint64_t called = 0;   /* calls of the host's */
+	uint64_t knocks = 0;   /* own calls */
+	uint64_t next = 1;     /* number of the next message, whatever the connection */
 };
 
 /* Its own words of itself, in its hello. */
 struct Self {
 	uint32_t generation = 1;
-	uint32_t caps = 6; /* delivery acks, ORDER */
+	uint32_t caps = 14; /* delivery acks, ORDER, REFUSED */
 	uint16_t paths = 1;
 	uint8_t index = 0;
 };

@@ -15,7 +15,9 @@ namespace
 
 constexpr uint64_t kMs = 1000 * 1000;
 /* An honest message takes no longer.  Without the adversary it is less than 0.2 ms. */
-constexpr uint64_t kWayNs = 50 * kMs;
+constexpr uint64_t kWayNs = 5 * kMs;
+/* The host has looked at all that was said by then, unless it has no room for it. */
+constexpr uint64_t kTakenNs = 50 * kMs;
 constexpr uint64_t kPaceNs = 2 * kMs;
 /* Slices of time after which budgets are looked at; longer where little happens. */
 constexpr uint64_t kLookNs = 20 * kMs;
@@ -187,7 +189,7 @@ void World::send_to_adversary(host::Socket &s)
 
 		const Name &to = adv->names[n % 2];
 
-		if (!s.send(host::endpoint(to.addr, 50),
+		if (!s.send(host::endpoint(to.addr, kSentToPort),
 			    traffic::make(100, n, 16 + sim::random_below(600))))
 			sent_to_it++;
 		while (s.recv())
@@ -228,7 +230,7 @@ void World::counts(enum rds_stat id, uint64_t n, Talk &t, const std::function<vo
 	const uint64_t before = a->stat(id);
 
 	fn();
-	sim::run_until([&] { return t.is_over() || t.is_taken(); }, kWayNs);
+	sim::run_until([&] { return t.is_over() || t.is_taken(); }, kTakenNs);
 	if (!t.is_taken() || !t.is_open() || t.confused)
 		return;
 	sim::run_for(kMs);

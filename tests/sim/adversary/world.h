@@ -23,6 +23,8 @@ namespace adversary
 
 constexpr uint16_t kHonestPort = 10, kLocalPort = 11, kFullPort = 20, kSlowPort = 21,
 		   kSendingPort = 22, kNobodysPort = 4000;
+/* The adversary's, that a program of its victim sends to. */
+constexpr uint16_t kSentToPort = 50;
 
 /* One flow between honest sockets. */
 struct Flow {
