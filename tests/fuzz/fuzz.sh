@@ -57,7 +57,7 @@ replay)
 test)
 	tmp=$(mktemp -d)
 	trap 'rm -rf "$tmp"' EXIT
-	fuzz "$2" "${FUZZ_SECONDS:-10}" "$tmp" 2>&1 | grep -vE '^#|NEW_FUNC'
+	fuzz "$2" "${FUZZ_SECONDS:-6}" "$tmp" 2>&1 | grep -vE '^#|NEW_FUNC'
 	;;
 go)
 	while :; do

@@ -88,7 +88,7 @@ def beside_mainline(t, cut):
         t.note(f"mainline: {str(error).splitlines()[0]}")
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", extra=True)
 def sockets_are_killed(t):
     """`ss -K` in mid-stream: it reconnects at once, and each message comes once and in order."""
     t.note(exact(broken_stream(t, kill_sockets), gap=soon(t)))
@@ -161,7 +161,7 @@ def killed_with_mainline_smaller(t):
     with_mainline(t, kill_sockets)
 
 
-@test(vms=2, modules=("ours", "mainline"), only="ours", timeout=240)
+@test(vms=2, modules=("ours", "mainline"), only="ours", timeout=240, extra=True)
 def reset_with_mainline_larger(t):
     """RSTs on either host, the one with the larger address has mainline's modules."""
     with_mainline(t, inject_resets)

@@ -38,7 +38,7 @@ def outcomes(t, silent, never=()):
                                                       for name in (*silent, *never)))
 
 
-@test(vms=2, modules=("none", "ours"), only="ours")
+@test(vms=2, modules=("none", "ours"), only="ours", extra=True)
 def malformed(t):
     """Any bytes of a bad peer are counted, dropped or answered by a reset; the host lives."""
     sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)

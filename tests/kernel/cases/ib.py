@@ -152,7 +152,7 @@ def no_buffers(t):
     t.note(exact(flow.stop()))
 
 
-@test(vms=2, only="ours", timeout=240)
+@test(vms=2, only="ours", timeout=240, extra=True)
 def adapter_goes(t):
     """The adapter is taken away and comes back under traffic, at either host: nothing is lost."""
     flow = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)

@@ -67,7 +67,7 @@ def let_go(holder):
     holder.wait()
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", extra=True)
 def right_key(t):
     """With a key on both hosts messages flow, and a program without it gets no answer."""
     ping(t, t.a, A, B)
@@ -134,7 +134,7 @@ def refused_host(t):
     t.b.check(f"ip addr del {C}/32 dev eth0")
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", extra=True)
 def strangers(t):
     """default refuse: a stranger costs no object, a host without a key that has an entry is served;
     once all entries have keys, a stranger's SYN is not answered."""

@@ -93,7 +93,7 @@ def nothing_is_left(t, machine, before):
     load_again(t, machine)
 
 
-@test(vms=2, timeout=240, only="ours")
+@test(vms=2, timeout=240, only="ours", extra=True)
 def random_calls(t):
     """Bad pointers, lengths, flags, options and control messages from four threads a host."""
     t.note(f"SEED={SEED}")
@@ -122,7 +122,7 @@ def damage(t, streams, seed):
     return json.loads(said.splitlines()[-1]), len(sink.check().splitlines()) - 1
 
 
-@test(vms=2, modules=("none", "ours"), timeout=240, only="ours")
+@test(vms=2, modules=("none", "ours"), timeout=240, only="ours", extra=True)
 def damaged_streams(t):
     """A peer damages, replays and cuts off what it sends, while programs read and misbehave."""
     t.note(f"SEED={SEED}")

@@ -98,7 +98,7 @@ def window_beyond_its_scale(t):
         assert counters(t, machine)["conn_drain_timeout"] == 0
 
 
-@test(only="ours")
+@test(only="ours", extra=True)
 def settings_of_connections(t):
     """DSCP and congestion control: IPv4 and IPv6, callers and called, open ones and new ones."""
     pair(t)
@@ -141,7 +141,7 @@ def settings_of_connections(t):
     unpair(t)
 
 
-@test(only="ours")
+@test(only="ours", extra=True)
 def dead_peer(t):
     """While data waits a peer that is silent is given up after rds_tcp_user_timeout_ms."""
     pair(t)
@@ -182,7 +182,7 @@ DEAF = f"{PYTHON} -c 'import socket\ns = socket.socket()\n" + (
     "input()'")
 
 
-@test(vms=2, modules=("ours", "none"), only="ours")
+@test(vms=2, modules=("ours", "none"), only="ours", extra=True)
 def full_peer_is_alive(t):
     """A peer that says again and again that it has no room is not given up."""
     t.a.check(f"echo 2000 >{SETTINGS}user_timeout_ms")
