@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """modprobe's answers, as a table: what is loaded for each name while the administrator's file in
-/etc/modprobe.d has a certain line, with our file as it is installed, and with AUTOLOAD=1.
+/etc/modprobe.d has a line (blacklist, install, alias to nothing) about each, with our file as it is
+installed, and with AUTOLOAD=1.
 
     modprobe.py DIR [CONF]      DIR: build/modules-<kernel>, or a build directory with such in it
 
@@ -22,22 +23,37 @@ NAMES = ("rds", "rds_tcp", "rds_rdma", "rds_loop", "net-pf-21")
 # The modules inserted for each of NAMES, in order; "!" is a command of the administrator's that
 # runs in the place of a module.
 PLAIN = ("rds", "rds rds_tcp", "rds rds_rdma", "rds rds_loop", "")
-NO_RDS = ("!", "! rds_tcp", "! rds_rdma", "! rds_loop", "")  # nothing follows where "!" fails
-NO_TCP = ("rds", "rds !", "rds rds_rdma", "rds rds_loop", "")
-BY_NAME = ("rds", "rds rds_tcp", "rds rds_rdma", "rds rds_loop", "!")
-DEFAULT = {
-    "": PLAIN,
-    "blacklist rds": PLAIN,
-    "install rds /bin/false": NO_RDS,
-    "install rds_tcp /bin/false": NO_TCP,
-    "alias net-pf-21 off": PLAIN,
-    "install net-pf-21 /bin/false": BY_NAME,
-    "blacklist rds_tcp": PLAIN,
-}
-# With AUTOLOAD=1 the family's name is one more for rds.  A line about rds holds; two lines about
-# the name itself contradict each other, and kmod takes the alias that leads somewhere.
-ASKED = {"blacklist rds": "", "install rds /bin/false": "!"}
-AUTOLOAD = {line: (*wanted[:4], ASKED.get(line, "rds")) for line, wanted in DEFAULT.items()}
+# With AUTOLOAD=1 the family's name is one more for rds.
+FAMILY, ASKED = NAMES.index("net-pf-21"), (*PLAIN[:-1], "rds")
+
+
+def by_name(usual, name, instead):
+    """One of the answers is another."""
+    return tuple(instead if n == name else answer for n, answer in zip(NAMES, usual))
+
+
+def table(usual):
+    """The answers wanted for each line of an administrator's about each of the names. A line about a
+    module holds wherever that is loaded; but whoever names a module has it past a blacklist, which is
+    about aliases, and a transport past an alias of rds, of which it needs the module and not the
+    name."""
+    wanted = {"": usual}
+    for name in NAMES:
+        family = usual[FAMILY]  # by an alias to rds, or not at all
+        wanted[f"blacklist {name}"] = by_name(usual, "net-pf-21", "") if name == "rds" else usual
+        wanted[f"install {name} /bin/false"] = tuple(
+            " ".join("!" if module == name else module for module in answer.split())
+            for answer in usual)
+        wanted[f"alias {name} off"] = by_name(usual, name, "")
+        if name == "net-pf-21":
+            # Two lines about the name contradict each other where there is an alias, and kmod takes
+            # the alias that leads somewhere.
+            wanted[f"install {name} /bin/false"] = by_name(usual, name, family or "!")
+            wanted[f"alias {name} off"] = usual
+    return wanted
+
+
+DEFAULT, AUTOLOAD = table(PLAIN), table(ASKED)
 
 
 def run(*cmd):
