@@ -11,6 +11,7 @@ import difflib
 
 import guest
 import parity
+from netns_pair import may_be_called
 
 GROUPS = {
     "poll": ("poll/*", "epoll/*"),
@@ -45,6 +46,7 @@ ends "" {NEAR} {NEAR6} && ends "-n there" {FAR} {FAR6}"""
 def wire(t):
     """The addresses of here, and of a network namespace there."""
     t.a.check(WIRE)
+    may_be_called(t, "there")
     yield
     t.a.check("ip netns del there")
 

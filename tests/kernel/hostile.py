@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import guest
+from netns_pair import LISTEN
 from traffic import A, A6, B, B6, Flows, helper, load_again, unavailable
 
 # From this one on seeds are kept: one that found something goes here, with its reason.
@@ -73,6 +74,7 @@ addr add {OTHER_END}/24 dev cable
 link set cable up
 EOF
 echo 1 >/proc/sys/net/ipv4/ip_forward
+ip netns exec w sh -c 'echo 1 >{LISTEN}'
 """
 GONE_FROM_A = f"""
 ip route del local 10.8.0.0/16 dev eth0

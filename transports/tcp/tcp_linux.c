@@ -10,7 +10,7 @@ struct workqueue_struct *rds_tcp_wq;
 
 static unsigned int rds_tcp_net_id;
 
-/* Namespaces with a listener, so that the module's exit can stop them all before anything else. */
+/* All namespaces, so that the module's exit can stop their listeners before anything else. */
 static DEFINE_MUTEX(rds_tcp_nets_lock);
 static LIST_HEAD(rds_tcp_nets);
 static bool rds_tcp_unloading;
@@ -59,6 +59,8 @@ struct rds_transport rds_tcp_transport = {
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_ZEROCOPY | RDS_CAP_COALESCE | RDS_CAP_PROBE |
 		RDS_CAP_DELIVERY_ACK | RDS_CAP_TOS_ZERO,
 	.max_paths = RDS_TCP_MAX_PATHS,
+	.use = rds_tcp_use,
+	.unuse = rds_tcp_unuse,
 	.laddr_check = rds_tcp_laddr_check,
 	.path_alloc = rds_tcp_path_alloc,
 	.path_free = rds_tcp_path_free,
@@ -94,16 +96,15 @@ static int __net_init rds_tcp_net_init(struct net *net)
 	err = rds_tcp_sysctl_start(tn);
 	if (err)
 		goto free_counters;
+	/* Other hosts expect this one to answer, as mainline's does; a container has its port open
+	 * while it uses it. */
+	if (net_eq(net, &init_net))
+		rds_tcp_listen_always(tn, true);
 	mutex_lock(&rds_tcp_nets_lock);
-	err = rds_tcp_unloading ? 0 : rds_tcp_listen_start(tn);
-	if (!err)
-		list_add_tail(&tn->all, &rds_tcp_nets);
+	tn->stopping = rds_tcp_unloading;
+	list_add_tail(&tn->all, &rds_tcp_nets);
 	mutex_unlock(&rds_tcp_nets_lock);
-	if (err)
-		goto stop_sysctl;
 	return 0;
-stop_sysctl:
-	rds_tcp_sysctl_stop(tn);
 free_counters:
 	free_percpu(tn->counters);
 	return err;
@@ -115,6 +116,7 @@ static void __net_exit rds_tcp_net_exit(struct net *net)
 	struct rds_tcp_net *tn = rds_tcp_net_of(net);
 
 	rds_tcp_sysctl_stop(tn);
+	WARN_ON_ONCE(atomic_read(&tn->users));
 	mutex_lock(&rds_tcp_nets_lock);
 	rds_tcp_listen_stop(tn);
 	list_del(&tn->all);

@@ -92,11 +92,14 @@ struct rds_tcp_net {
 
 	struct klist socks; /* rds_tcp_path.link of every path with a socket */
 
-	/* The listener; NULL before start and after stop, and while the port is another's and
-	 * listen_work tries again.  Changed under @tuning. */
+	/* The listener; NULL while nobody wants one, and while the port is another's and
+	 * listen_work tries again.  Changed under @tuning, by listen_work alone. */
 	struct socket *listener;
 	struct delayed_work accept_work, listen_work;
-	bool stopping;				   /* for good: nothing more is accepted */
+	atomic_t users; /* sockets that are bound to TCP, or have chosen it */
+	int always;	/* net.rds.tcp.listen: the port is open without them, too */
+	bool told;	/* the log has it that the port is another's; listen_work */
+	bool stopping;	/* for good: nothing more is accepted */
 	void (*plain_data_ready)(struct sock *sk); /* a TCP socket's own callback */
 	struct list_head all; /* on the list of namespaces; rds_tcp_nets_lock */
 
@@ -188,10 +191,13 @@ void rds_tcp_info_stop(void);
 
 /* tcp_listen_linux.c; process */
 void rds_tcp_listen_init(struct rds_tcp_net *tn);
-/* Listens, or tries again until it does.  -ENOMEM: neither. */
-int rds_tcp_listen_start(struct rds_tcp_net *tn);
-/* Ends both, if they were begun. */
+/* Listens while there are sockets, or @always.  When it returns the port is as it is wanted, or
+ * that is tried again. */
+void rds_tcp_listen_always(struct rds_tcp_net *tn, bool always);
+/* Nobody listens any more, for good. */
 void rds_tcp_listen_stop(struct rds_tcp_net *tn);
+void rds_tcp_use(struct rds_os_net *os);
+void rds_tcp_unuse(struct rds_os_net *os);
 
 /* tcp_peers_linux.c; the table of peers, see tcp_peers_linux.h */
 void rds_tcp_peers_start(struct rds_tcp_net *tn);

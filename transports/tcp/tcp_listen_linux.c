@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tcp_listen_linux.c: one listener in each namespace, for IPv6 and IPv4 alike, and what becomes of
- * the connections that it accepts.
+ * tcp_listen_linux.c: a namespace's listener, for IPv6 and IPv4 alike, and what becomes of the
+ * connections that it accepts.
+ *
+ * The port is open while a socket is bound to TCP, and where net.rds.tcp.listen wants it always: in
+ * the first namespace, unless somebody writes something else.  A namespace where nobody uses RDS
+ * has no port for strangers to find.  Connections outlive the listener: they end as others do, when
+ * they are idle, and one that breaks meanwhile is called again by whichever end may.  The peer's
+ * calls are refused until there is a socket again; what it has for us waits, as for a host that
+ * boots.
  */
 #include <net/addrconf.h>
 
@@ -180,7 +187,7 @@ static void rds_tcp_close_listener(struct rds_tcp_net *tn)
 	kernel_sock_shutdown(sock, SHUT_RDWR);
 	cancel_delayed_work_sync(&tn->accept_work);
 	down_read(&tn->tuning);
-	tn->listener = NULL;
+	WRITE_ONCE(tn->listener, NULL);
 	up_read(&tn->tuning);
 	sock_release(sock);
 	synchronize_rcu();
@@ -200,7 +207,7 @@ static int rds_tcp_open_listener(struct rds_tcp_net *tn)
 	sk = sock->sk;
 	down_read(&tn->tuning);
 	rds_tcp_tune_listener(tn, sock);
-	tn->listener = sock;
+	WRITE_ONCE(tn->listener, sock);
 	rds_tcp_peers_listen(tn);
 	up_read(&tn->tuning);
 	write_lock_bh(&sk->sk_callback_lock);
@@ -214,19 +221,68 @@ static int rds_tcp_open_listener(struct rds_tcp_net *tn)
 	return err;
 }
 
-static void rds_tcp_listen_later(struct rds_tcp_net *tn)
+/* The port is not to be had.  Some program of its own namespace has it: that keeps the namespace
+ * from being called, and nobody else from anything. */
+static void rds_tcp_listen_later(struct rds_tcp_net *tn, int err)
 {
 	rds_tcp_count(tn, RDS_TCP_S_listen_failed);
+	if (!tn->told)
+		pr_warn_ratelimited(
+			"rds_tcp: port %d of a namespace is not to be had (%d): tried again\n",
+			RDS_TCP_PORT, err);
+	tn->told = true;
 	queue_delayed_work(rds_tcp_wq, &tn->listen_work, RDS_TCP_LISTEN_PAUSE);
 }
 
+/*
+ * Opens or closes the port, as is wanted now.  It is the work's alone: a listener that a program
+ * made by its bind() would be one of that program's cgroup, with filters of its own, and serve
+ * others.
+ */
 static void rds_tcp_listen_work(struct work_struct *work)
 {
 	struct rds_tcp_net *tn =
 		container_of(to_delayed_work(work), struct rds_tcp_net, listen_work);
+	bool wanted =
+		!READ_ONCE(tn->stopping) && (READ_ONCE(tn->always) || atomic_read(&tn->users));
+	int err;
 
-	if (rds_tcp_open_listener(tn))
-		rds_tcp_listen_later(tn);
+	if (wanted == !!tn->listener)
+		return;
+	if (!wanted) {
+		rds_tcp_close_listener(tn);
+		return;
+	}
+	err = rds_tcp_open_listener(tn);
+	if (err)
+		rds_tcp_listen_later(tn, err);
+}
+
+static void rds_tcp_listen_now(struct rds_tcp_net *tn)
+{
+	mod_delayed_work(rds_tcp_wq, &tn->listen_work, 0);
+	flush_delayed_work(&tn->listen_work);
+}
+
+/*
+ * Peers may call as soon as bind() returns.  Each socket is another try where the port was somebody
+ * else's; and the first one's word comes after that of the last one, if that was just closed.
+ */
+void rds_tcp_use(struct rds_os_net *os)
+{
+	struct rds_tcp_net *tn = rds_tcp_net_of(rds_os_net_to_net(os));
+
+	if (atomic_inc_return(&tn->users) == 1 || !READ_ONCE(tn->listener))
+		rds_tcp_listen_now(tn);
+}
+
+/* close() waits for no grace period. */
+void rds_tcp_unuse(struct rds_os_net *os)
+{
+	struct rds_tcp_net *tn = rds_tcp_net_of(rds_os_net_to_net(os));
+
+	if (atomic_dec_and_test(&tn->users))
+		mod_delayed_work(rds_tcp_wq, &tn->listen_work, 0);
 }
 
 void rds_tcp_listen_init(struct rds_tcp_net *tn)
@@ -235,24 +291,15 @@ void rds_tcp_listen_init(struct rds_tcp_net *tn)
 	INIT_DELAYED_WORK(&tn->listen_work, rds_tcp_listen_work);
 }
 
-/* A program that has the port keeps its own namespace from being called, and the others from
- * nothing: a container could keep the module from being loaded. */
-int rds_tcp_listen_start(struct rds_tcp_net *tn)
+void rds_tcp_listen_always(struct rds_tcp_net *tn, bool always)
 {
-	int err = rds_tcp_open_listener(tn);
-
-	if (!err || err == -ENOMEM)
-		return err;
-	pr_warn_ratelimited("rds_tcp: port %d of a namespace is not to be had (%d): tried again\n",
-			    RDS_TCP_PORT, err);
-	rds_tcp_listen_later(tn);
-	return 0;
+	WRITE_ONCE(tn->always, always);
+	rds_tcp_listen_now(tn);
 }
 
 void rds_tcp_listen_stop(struct rds_tcp_net *tn)
 {
 	WRITE_ONCE(tn->stopping, true);
+	rds_tcp_listen_now(tn);
 	cancel_delayed_work_sync(&tn->listen_work);
-	if (tn->listener)
-		rds_tcp_close_listener(tn);
 }

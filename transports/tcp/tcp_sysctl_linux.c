@@ -193,6 +193,22 @@ static int rds_tcp_ca(rds_ctl_table *ctl, int write, void *buffer, size_t *lenp,
 	return 0;
 }
 
+/* The port of a namespace, without sockets, too. */
+static int rds_tcp_listen(rds_ctl_table *ctl, int write, void *buffer, size_t *lenp, loff_t *ppos)
+{
+	struct rds_tcp_net *tn = ctl->extra1;
+	int value = READ_ONCE(tn->always);
+	struct ctl_table copy = {.data = &value,
+				 .maxlen = sizeof(value),
+				 .extra1 = SYSCTL_ZERO,
+				 .extra2 = SYSCTL_ONE};
+	int err = proc_dointvec_minmax(&copy, write, buffer, lenp, ppos);
+
+	if (!err && write)
+		rds_tcp_listen_always(tn, value);
+	return err;
+}
+
 static const struct rds_tcp_range rds_tcp_sndbufs = {SOCK_MIN_SNDBUF, 1 << 30};
 static const struct rds_tcp_range rds_tcp_rcvbufs = {SOCK_MIN_RCVBUF, 1 << 30};
 /* A retransmission, and the answer to it, must have a chance; a day is for ever. */
@@ -216,11 +232,13 @@ static const struct ctl_table rds_tcp_table[] = {
 		.mode = 0644,
 		.proc_handler = rds_tcp_ca,
 	},
+	{.procname = "listen", .mode = 0644, .proc_handler = rds_tcp_listen},
 	{}};
 
 int rds_tcp_sysctl_start(struct rds_tcp_net *tn)
 {
-	void *data[] = {&tn->sndbuf, &tn->rcvbuf, &tn->user_timeout_ms, &tn->dscp, tn->ca};
+	void *data[] = {&tn->sndbuf, &tn->rcvbuf, &tn->user_timeout_ms,
+			&tn->dscp,   tn->ca,	  &tn->always};
 	int i;
 
 	BUILD_BUG_ON(ARRAY_SIZE(data) != ARRAY_SIZE(rds_tcp_table) - 1);

@@ -108,7 +108,7 @@ SETTINGS = {"pf_rds": "21", "sol_rds": "276", "ping_enable": "1", "max_unacked_p
             "reconnect_max_delay_ms": "1000", "reconnect_delay_max_ms": "1000",
             "tcp/rds_tcp_sndbuf": "0", "tcp/rds_tcp_rcvbuf": "0",
             "tcp/rds_tcp_user_timeout_ms": "30000", "tcp/rds_tcp_dscp": "0",
-            "tcp/rds_tcp_congestion_control": ""}
+            "tcp/rds_tcp_congestion_control": "", "tcp/listen": "1"}
 REFUSED = [(name, value) for name, values in
            {"pf_rds": "22", "sol_rds": "1", "reconnect_min_delay_ms": "0 1001 -1 x",
             "reconnect_delay_max_ms": "0 3600001", "max_unacked_packets": "-1",
@@ -116,12 +116,13 @@ REFUSED = [(name, value) for name, values in
             "group_range": "x 4294967295",
             "tcp/rds_tcp_sndbuf": "1 -1", "tcp/rds_tcp_rcvbuf": "1",
             "tcp/rds_tcp_user_timeout_ms": "1 999 -1 90000000", "tcp/rds_tcp_dscp": "64 -1 x",
-            "tcp/rds_tcp_congestion_control": "nonesuch"}.items()
+            "tcp/rds_tcp_congestion_control": "nonesuch", "tcp/listen": "2 -1 x"}.items()
            for value in values.split()]
 # The least and the most that each takes, and how it was.
 TAKEN = {"reconnect_delay_min_ms": "1000 1", "reconnect_delay_max_ms": "3600000 1 1000",
          "info_restrict": "1 0", "unprivileged_port_start": "65535 0",
          "tcp/rds_tcp_user_timeout_ms": "1000 86400000 0 30000", "tcp/rds_tcp_dscp": "1 63 0",
+         "tcp/listen": "0 1",
          "tcp/rds_tcp_sndbuf": "SO_SNDBUF 1073741824 0",
          "tcp/rds_tcp_rcvbuf": "SO_RCVBUF 1073741824 0"}
 BEYOND = {"tcp/rds_tcp_user_timeout_ms": (-1, 1), "tcp/rds_tcp_sndbuf": (-1, 1),

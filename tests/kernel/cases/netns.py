@@ -2,7 +2,7 @@
 """Network namespaces: each has RDS of its own, and takes it along when it goes."""
 import re
 
-from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
+from netns_pair import IN_X, IN_Y, LISTEN, X, X6, Y, Y6, may_be_called, pair, unpair
 from suite import test
 from traffic import PYTHON, Flows, counters, exact, helper, load_again, ping
 
@@ -62,8 +62,88 @@ def settings_and_counters(t):
     unpair(t)
 
 
+# ---- the port ----
+
+IS_OPEN = "ss -Hltn 'sport = :16385' | grep -q ."
+
+
+def holder(t, prefix, addr):
+    """A program with a socket that is bound, until it is let go."""
+    program = t.a.spawn(f"exec {prefix} {helper('rds_talk.py')} open {addr}", stdin=True)
+    program.wait_output("^open$")
+    return program
+
+
+def let_go(*programs):
+    for program in programs:
+        program.write("", close=True)
+        program.check()
+
+
+def is_open(t, prefix):
+    return t.a.run(f"{prefix} {IS_OPEN}")[0] == 0
+
+
+def is_answered(t):
+    """A ping from y, whose calls the smaller address has to take, to x."""
+    rc, said = t.a.run(f"{IN_Y} {t.tool('rds-ping')} -c 1 -w 500ms -I {Y} {X}")
+    assert rc in (0, 1), said
+    return rc == 0
+
+
+@test(only="ours")
+def port_is_open_where_it_is_used(t):
+    """A namespace has the port open from its first socket that is bound to TCP to its last, and
+    always if its administrator says so; the first namespace, unless he says otherwise. Connections
+    outlive the listener."""
+    pair(t, always=False)
+    assert is_open(t, "") and not is_open(t, IN_X) and not is_open(t, IN_Y)
+    looped = holder(t, IN_X, "127.0.0.1")
+    assert not is_open(t, IN_X), "loopback needs no port"
+    first, second = (holder(t, IN_X, addr) for addr in (X, X6))
+    assert is_open(t, IN_X) and not is_open(t, IN_Y)
+    let_go(first)
+    assert is_open(t, IN_X) and is_answered(t)
+    let_go(second, looped)
+    t.a.wait_until(f"! {IN_X} {IS_OPEN}")
+    assert is_answered(t), "the connection has gone with the listener"
+    chosen = t.a.spawn(f"exec {IN_X} {PYTHON} -c 'import socket\ns = socket.socket(21, 5)\n"
+                       "s.setsockopt(276, 8, 2)\nprint(\"open\", flush=True)\ninput()'", stdin=True)
+    chosen.wait_output("^open$")
+    assert is_open(t, IN_X), "SO_RDS_TRANSPORT chooses TCP, too"
+    chosen.kill()
+    chosen.wait()
+    t.a.wait_until(f"! {IN_X} {IS_OPEN}")
+    for prefix, usual in (("", 1), (IN_X, 0)):
+        assert t.a.check(f"{prefix} cat {LISTEN}").strip() == str(usual)
+        for value in (0, 1, 1, 0, 0, usual):
+            t.a.check(f"{prefix} sh -c 'echo {value} >{LISTEN}'")
+            assert is_open(t, prefix) == bool(value), (prefix, value)
+    unpair(t)
+
+
+@test(only="ours")
+def a_listener_comes_late(t):
+    """Messages for a namespace where nobody listens wait for its first socket; and programs that come
+    and go as fast as they can find the port open."""
+    pair(t, always=False)
+    sender = t.a.spawn(f"exec {IN_X} {t.prog('rds_hold')} --bind {X} --to {Y} --messages 3"
+                       " --length 5", stdin=True)
+    sender.wait_output("^ready$")
+    t.a.wait_until(f"{IN_X} grep -q 'connect failed' /proc/net/rds/paths")
+    sink = t.a.spawn(f"{IN_Y} {helper('rds_sink.py')} {Y}", stdin=True)
+    sink.wait_output(r"ready\n(5\n){3}")
+    let_go(sender, sink)
+    for _ in range(t.rounds(20)):
+        short = holder(t, IN_Y, Y)
+        assert is_open(t, IN_Y)
+        let_go(short)
+    t.note(exact(Flows(t, t.a, X, t.a, Y, "--flows 4", messages=25, prefixes=(IN_X, IN_Y)).result()))
+    unpair(t)
+
+
 # Somebody has the port of a third namespace.
-IN_Z = "ip netns exec z"
+IN_Z, Z = "ip netns exec z", "10.8.7.1"
 TAKER = (f"exec {IN_Z} {PYTHON} -c 'import socket\ns = socket.socket(socket.AF_INET6)\n"
          "s.bind((\"::\", 16385))\ns.listen()\nprint(\"taken\", flush=True)\ninput()'")
 
@@ -71,22 +151,32 @@ TAKER = (f"exec {IN_Z} {PYTHON} -c 'import socket\ns = socket.socket(socket.AF_I
 @test(modules="none", only="ours")
 def port_is_taken(t):
     """A program that listens on the port in one namespace keeps rds_tcp neither from being loaded
-    and serving the others, nor from going; when it ends that namespace is served, too."""
-    pair(t)
-    t.a.check("ip netns add z && ip -n z link set lo up")
-    taker = t.a.spawn(TAKER, stdin=True)
-    taker.wait_output("^taken$")
-    for _ in range(2):
+    and serving the others, nor from going. The log has it once; when the program ends, that
+    namespace is served, too: by the next socket, or after a while."""
+    pair(t, always=False)
+    t.a.check(f"ip netns add z && ip -n z link set lo up && ip -n z addr add {Z}/32 dev lo")
+    for again in (False, True):
+        taker = t.a.spawn(TAKER, stdin=True)
+        taker.wait_output("^taken$")
         t.a.unload()
         load_again(t, t.a)
-    ping(t, t.a, X, Y, prefix=IN_X)
-    assert counters(t, t.a, IN_Z)["tcp_listen_failed"] > 0
-    assert counters(t, t.a, IN_X)["tcp_listen_failed"] == 0
+        may_be_called(t, "y")
+        ping(t, t.a, X, Y, prefix=IN_X)
+        assert counters(t, t.a, IN_Z)["tcp_listen_failed"] == 0, "nobody wants it to listen"
+        sockets = [holder(t, IN_Z, Z)]
+        assert counters(t, t.a, IN_Z)["tcp_listen_failed"] == 1
+        assert counters(t, t.a, IN_X)["tcp_listen_failed"] == 0
+        taker.kill()
+        taker.wait()
+        if again:
+            t.a.check(f"ip -n z addr add {Z}0/32 dev lo")
+            sockets.append(holder(t, IN_Z, f"{Z}0"))
+            assert is_open(t, IN_Z), "the next socket tries again"
+        else:
+            t.a.wait_until(f"{IN_Z} {IS_OPEN}")
+        let_go(*sockets)
     said = [line for line in t.a.dmesg() if "16385" in line]
     assert len(said) == 2, f"once each time that it was loaded: {said}"
-    taker.kill()
-    taker.wait()
-    t.a.wait_until(f"{IN_Z} ss -Hltn 'sport = :16385' | grep -q .")
     t.a.check("ip netns del z")
     unpair(t)
 
@@ -199,6 +289,7 @@ def rmmod_under_load(t):
         t.a.unload()
         if number % 2:  # namespaces that were there before the modules are served, too
             load_again(t, t.a)
+            may_be_called(t, "y")
             ping(t, t.a, X, Y, prefix=IN_X)
             unpair(t)
         else:
