@@ -41,7 +41,7 @@ again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
 .PHONY: all modules modules-now user tests deps check flaky test test-user test-vm test-uml test-debug \
-	test-kcsan test-all test-kernels fuzz coverage coverage-glue demo bench resets ordering scale soak mutation mutants mutants-glue tidy install \
+	test-kcsan test-wireshark test-all test-kernels fuzz coverage coverage-glue demo bench resets ordering scale soak mutation mutants mutants-glue tidy install \
 	uninstall clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
@@ -118,6 +118,10 @@ test-user: ## unit, contract, simulator, threads, fuzzers, seam, ABI, docs (ctes
 test-vm: ## the VM suite on KERNEL
 	@mkdir -p $(logs)
 	@KERNEL=$(test_kernel) tests/kernel/run.py 2>&1 | tee $(logs)/test-vm.log
+
+test-wireshark: ## what Wireshark shows of RDS: tools/wireshark/rds.lua in Debian's tshark
+	@scripts/deps.sh --wireshark
+	@tests/wireshark/dissector_test.py
 
 fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds for each
 	@tests/fuzz/fuzz.sh go "$(FUZZ)" "$(TIME)"

@@ -8,6 +8,7 @@
 #   scripts/deps.sh --kernel 7.2     the same from the next Debian's backports, with its compiler
 #                                    in a root of its own (scripts/build-root.sh)
 #   scripts/deps.sh --plot           also what draws plots
+#   scripts/deps.sh --wireshark      only what tests the dissector
 #   scripts/deps.sh --source VER DIR unpack Debian's kernel source (for debug-kernel.sh)
 #   scripts/deps.sh --list           print the package names
 #
@@ -216,6 +217,7 @@ main() {
 		case $1 in
 		--kernel) kernel=${2:?--kernel needs a version}; shift 2 ;;
 		--plot) packages+=(gnuplot-nox); shift ;;
+		--wireshark) packages=(python3 tshark) kernel=none; shift ;;
 		--source) source=${2:?--source needs a version} into=${3:?and a directory}; shift 3 ;;
 		--list) printf '%s\n' "${packages[@]}"; exit ;;
 		-h | --help) sed -n '3,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit ;;
@@ -230,12 +232,13 @@ main() {
 	[ -z "$source" ] || { kernel_source "$source" "$into"; return; }
 	case $kernel in
 	7*) packages+=(mmdebstrap uidmap) ;;
-	6.1) ;;
+	6.1 | none) ;;
 	*) packages+=(pahole) ;; # these headers carry a vmlinux with BTF, and then the build calls it
 	esac
 	missing=$(missing_packages)
 	# shellcheck disable=SC2086 # one word per package
 	[ -z "$missing" ] || apt_install $missing
+	[ "$kernel" != none ] || return 0
 	stock_kernel
 	"$here/kernel-env.sh" --check "$kernel" && return
 	case $kernel in
