@@ -127,4 +127,5 @@ void rds_cmsg_undo(struct rds_socket *s, struct rds_send_cmsgs *c)
 {
 	if (c->mapped)
 		rds_mr_free(s, c->mapped, 0);
+	c->mapped = 0;
 }

@@ -81,6 +81,7 @@ EXPORT_SYMBOL_GPL(rds_timer_cancel_sync);
 EXPORT_SYMBOL_GPL(rds_now_ns);
 EXPORT_SYMBOL_GPL(rds_random);
 EXPORT_SYMBOL_GPL(rds_payload_footprint);
+EXPORT_SYMBOL_GPL(rds_payload_memory);
 EXPORT_SYMBOL_GPL(rds_payload_init);
 EXPORT_SYMBOL_GPL(rds_payload_unpin);
 EXPORT_SYMBOL_GPL(rds_payload_from_mem);

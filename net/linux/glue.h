@@ -89,13 +89,16 @@ int rds_write_name(const struct rds_endpoint *ep, void *to);
 
 /* ---- sendmsg.c, recvmsg.c ---- */
 int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
+/* One system call that sends.  Tries to: 0; -EAGAIN, -ENOBUFS and others as rds_msg_create() and
+ * rds_socket_send(); then there is no message, and it may be tried again. */
+struct rds_send_call;
+int rds_send_once(struct sock *sk, struct rds_send_call *call);
 int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags);
 
 /* ---- wait.c ---- */
-/* Sends @m when there is room and the port takes messages: as rds_socket_send(), or -ETIMEDOUT
- * after @timeo jiffies, -ERESTARTSYS for a signal. */
-int rds_wait_and_send(struct sock *sk, const struct rds_endpoint *to, struct rds_msg *m, int more,
-		      long timeo);
+/* Sends when there is room and the port takes messages: as rds_send_once(), or -ETIMEDOUT after
+ * @timeo jiffies, -ERESTARTSYS for a signal. */
+int rds_wait_and_send(struct sock *sk, struct rds_send_call *call, long timeo);
 /* 0 when there is something to read; -ETIMEDOUT, -ERESTARTSYS.  *@timeo is what is left of it. */
 int rds_wait_to_recv(struct sock *sk, long *timeo);
 /* The events that poll(2) reports of the socket, errors excepted. */

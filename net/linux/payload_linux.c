@@ -31,6 +31,12 @@ uint32_t rds_payload_footprint(uint32_t len)
 	return sizeof(struct rds_payload) + inline_segs(len) * sizeof(struct bio_vec);
 }
 
+/* Beyond the trailer it is whole pages, as get_pages_for() takes them. */
+uint32_t rds_payload_memory(uint32_t len)
+{
+	return rds_payload_footprint(len) + (len > RDS_PAYLOAD_FLAT_MAX ? PAGE_ALIGN(len) : 0);
+}
+
 static void init_common(struct rds_payload *p, u32 len, enum rds_payload_kind kind)
 {
 	p->len = len;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sendmsg.c: from a system call to rds_socket_send().  Waiting is in wait.c.
+ * sendmsg.c: from a system call to rds_msg_create() and rds_socket_send().  Waiting is in wait.c.
  *
  * The order of the checks is mainline's: programs see the same errno when several things are wrong.
  */
@@ -52,58 +52,83 @@ static int check_size(struct sock *sk, struct msghdr *msg, size_t len)
 	return 0;
 }
 
-static int queue_message(struct sock *sk, const struct rds_endpoint *to, struct rds_msg *m,
-			 unsigned int flags)
-{
-	long timeo = sock_sndtimeo(sk, flags & MSG_DONTWAIT);
-	int more = flags & (MSG_MORE | MSG_BATCH);
-	int err = rds_socket_send(rds_core(sk), to, m, more);
+struct rds_send_call {
+	struct rds_endpoint to;
+	struct msghdr *msg;
+	size_t len;
+	bool zcopy;
+	struct rds_send_cmsgs cmsgs;
+};
 
-	if (likely(err != -EAGAIN && err != -ENOBUFS) || !timeo)
-		return err;
-	return rds_wait_and_send(sk, to, m, more, timeo);
+static int queue_message(struct sock *sk, struct rds_send_call *c, struct rds_msg *m)
+{
+	int err = c->cmsgs.late;
+
+	if (!err && unlikely(c->msg->msg_controllen))
+		err = rds_cmsg_apply(rds_core(sk), m, &c->cmsgs);
+	if (!err)
+		err = rds_socket_send(rds_core(sk), &c->to, m,
+				      c->msg->msg_flags & (MSG_MORE | MSG_BATCH));
+	return err;
+}
+
+int rds_send_once(struct sock *sk, struct rds_send_call *c)
+{
+	struct iov_iter *from = &c->msg->msg_iter;
+	struct rds_socket *s = rds_core(sk);
+	struct rds_msg *m;
+	int err = rds_msg_create(s, &c->to, c->len, rds_uio(from), c->zcopy, c->cmsgs.cookie, &m);
+
+	if (unlikely(err)) /* no wait helps a send that fails anyway */
+		return err == -EAGAIN || err == -ENOBUFS ? c->cmsgs.late ?: err : err;
+	err = queue_message(sk, c, m);
+	if (unlikely(err)) {
+		rds_msg_drop(s, m);
+		rds_cmsg_undo(s, &c->cmsgs);
+		iov_iter_revert(from, c->len - iov_iter_count(from));
+	}
+	return err;
+}
+
+static int parse_cmsgs(struct rds_socket *s, struct rds_send_call *c)
+{
+	int err = rds_cmsg_parse(s, c->msg, c->zcopy, &c->cmsgs);
+
+	return err ?: c->zcopy && !c->len ? -EINVAL : 0;
 }
 
 int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
+	struct rds_send_call c;
 	struct sock *sk = sock->sk;
 	struct rds_socket *s = rds_core(sk);
-	struct rds_send_cmsgs cmsgs = {};
-	struct rds_endpoint to;
-	struct rds_msg *m;
-	bool zcopy;
+	long timeo;
 	int err;
 
+	c.msg = msg;
+	c.len = len;
+	c.cmsgs = (struct rds_send_cmsgs){};
 	if (msg->msg_flags & ~RDS_SEND_FLAGS)
 		return -EOPNOTSUPP;
-	err = find_destination(s, msg, &to);
+	err = find_destination(s, msg, &c.to);
 	if (err)
 		return err;
 	err = check_size(sk, msg, len);
 	if (err)
 		return err;
-	zcopy = (msg->msg_flags & MSG_ZEROCOPY) && sock_flag(sk, SOCK_ZEROCOPY);
-	if (zcopy && !(rds_socket_caps(s) & RDS_CAP_ZEROCOPY))
+	c.zcopy = (msg->msg_flags & MSG_ZEROCOPY) && sock_flag(sk, SOCK_ZEROCOPY);
+	if (c.zcopy && !(rds_socket_caps(s) & RDS_CAP_ZEROCOPY))
 		return -EOPNOTSUPP;
 	if (unlikely(msg->msg_controllen || (msg->msg_flags & MSG_ZEROCOPY))) {
-		err = rds_cmsg_parse(s, msg, zcopy, &cmsgs);
+		err = parse_cmsgs(s, &c);
 		if (err)
 			return err;
-		if (zcopy && !len)
-			return -EINVAL;
 	}
-	err = rds_msg_create(s, len, rds_uio(&msg->msg_iter), zcopy, cmsgs.cookie, &m);
-	if (err)
-		return err;
-	err = cmsgs.late;
-	if (!err && unlikely(msg->msg_controllen))
-		err = rds_cmsg_apply(s, m, &cmsgs);
-	if (!err)
-		err = queue_message(sk, &to, m, msg->msg_flags);
-	if (err) {
-		rds_msg_put(m);
-		rds_cmsg_undo(s, &cmsgs);
-		return err;
+	err = rds_send_once(sk, &c);
+	if (unlikely(err == -EAGAIN || err == -ENOBUFS)) {
+		timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
+		if (timeo)
+			err = rds_wait_and_send(sk, &c, timeo);
 	}
-	return len;
+	return err ?: len;
 }

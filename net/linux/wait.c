@@ -37,20 +37,19 @@ static int sleep_once(struct wait_queue_entry *wait, long *timeo)
 /*
  * On the wait queue first, then tried again: a port that clears takes its waiters off its list and
  * wakes them once, and may be full again by the time we look; the same with room for sending.  A
- * send that fails after we could be woken is followed by a wakeup for certain.
+ * send that fails after we could be woken is followed by a wakeup for certain.  While it sleeps a
+ * call has neither a message nor room for one, so that any number may.
  */
-int rds_wait_and_send(struct sock *sk, const struct rds_endpoint *to, struct rds_msg *m, int more,
-		      long timeo)
+int rds_wait_and_send(struct sock *sk, struct rds_send_call *call, long timeo)
 {
-	struct rds_socket *s = rds_core(sk);
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	int err;
 
 	begin_wait(sk, &wait);
 	for (;;) {
-		err = rds_socket_send(s, to, m, more);
+		err = rds_send_once(sk, call);
 		if (err == -ENOBUFS)
-			rds_socket_note_blocked(s);
+			rds_socket_note_blocked(rds_core(sk));
 		else if (err != -EAGAIN)
 			break;
 		err = sleep_once(&wait, &timeo);

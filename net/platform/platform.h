@@ -87,6 +87,9 @@ uint32_t rds_random(void);
  */
 /* Trailer bytes for a message of @len bytes (0 for 0); small ones are kept whole inside. */
 uint32_t rds_payload_footprint(uint32_t len);
+/* Bytes of memory that a payload takes in all, when all of it is at hand: its trailer, and what
+ * rds_payload_truesize() says then. */
+uint32_t rds_payload_memory(uint32_t len);
 /* Makes an empty payload for @len bytes at @p: 0 or -ENOMEM.  @soon of them are filled in at once
  * (all of them: also by _from_user() and _from_mem()), and memory is got for about as many; the
  * others come by rds_payload_append(), perhaps never, which gets the memory for them.  @src (may be

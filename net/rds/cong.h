@@ -63,7 +63,8 @@ struct CongWatch {
 
 	/* Lists, count and links under CongTable::lock. */
 	List<CongWaiter, &CongWaiter::sock_link> waits;
-	unsigned int n_waits = 0; /* kMaxCongWaits at most; then it is on CongTable::any */
+	/* kMaxCongWaits at most; then it is on CongTable::any.  Senders look at it without. */
+	unsigned int n_waits = 0;
 	ListNode any_link;
 	ListNode monitor_link;
 	ListNode waking_link; /* it is a monitor that is about to be woken */

@@ -94,7 +94,7 @@ void CongTable::add(CongWatch &s, CongMap &map, uint16_t port, CongWaiter &w)
 	map.waiters.push_back(&w);
 	list_of(map, port)->push_back(&w);
 	s.waits.push_back(&w);
-	s.n_waits++;
+	write_once(s.n_waits, s.n_waits + 1);
 }
 
 void CongTable::unlink(CongWaiter &w)
@@ -102,7 +102,7 @@ void CongTable::unlink(CongWaiter &w)
 	w.map->waiters.remove(&w);
 	list_of(*w.map, w.port)->remove(&w);
 	w.who->waits.remove(&w);
-	w.who->n_waits--;
+	write_once(w.who->n_waits, w.who->n_waits - 1);
 }
 
 Status CongTable::wait(CongWatch &s, CongMap &map, uint16_t port)

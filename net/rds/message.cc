@@ -110,6 +110,15 @@ void MessageBin::empty()
 	n_ = 0;
 }
 
+uint32_t message_cost(uint32_t len, bool lent)
+{
+	const uint32_t bytes = sizeof(Message);
+
+	if (!len)
+		return bytes;
+	return bytes + (RDS_UNLIKELY(lent) ? rds_payload_footprint(len) : rds_payload_memory(len));
+}
+
 void message_charge_payload(Message &m)
 {
 	if (m.len)

@@ -211,6 +211,9 @@ bool sender_is_gone(const Socket &s);
 void flow_left(Message &m, Conn &c, MsgList &done) RDS_READS(kRcu);
 /* Writes into @m's header which of its flow it is; @told: the peer wants to know. */
 void flow_stamp(Message &m, bool told);
+/* The charge of a message of @len bytes, all of them at hand; @lent: pages that are lent do not
+ * count. */
+uint32_t message_cost(uint32_t len, bool lent);
 /* Called when the payload has got its memory: what it costs the queues. */
 void message_charge_payload(Message &m);
 

@@ -92,20 +92,24 @@ int rds_socket_recverr(const struct rds_socket *s);
 void rds_socket_set_trace(struct rds_socket *s, int on);
 
 /* -- sending -- */
-/* A message with @len bytes from @from.  -ENOMEM, -EFAULT.  @zcopy: pages are pinned and @cookie
- * comes back by rds_socket_zcopy() when the message has left the send queue. */
-int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int zcopy,
-		   uint32_t cookie, struct rds_msg **m);
+/* Takes room in the send queue for a message of @len bytes to @to, and then makes it of what is in
+ * @from; or takes nothing: -ENOTCONN unbound; -EAGAIN send queue full (RDS_WAKE_WRITE follows, also
+ * when nobody polls); -ENOMEM; -EFAULT; without room, and while @s waits for any port, also what
+ * rds_socket_send() would say of @to.  @zcopy: pages are pinned and @cookie comes back by
+ * rds_socket_zcopy() when the message has left the send queue. */
+int rds_msg_create(struct rds_socket *s, const struct rds_endpoint *to, uint32_t len,
+		   struct rds_uio *from, int zcopy, uint32_t cookie, struct rds_msg **m);
+/* Frees a message of @s that is not sent after all, and gives its room back. */
+void rds_msg_drop(struct rds_socket *s, struct rds_msg *m);
 /* May messages overtake each other?  RDS_ORDER_* of the UAPI: of @m, before it is sent, or of all
  * of @s's that are made from now on.  -EINVAL: none of these; -ENOMEM. */
 int rds_msg_set_order(struct rds_socket *s, struct rds_msg *m, uint32_t order);
 int rds_socket_set_order(struct rds_socket *s, uint32_t order);
 uint32_t rds_socket_order(const struct rds_socket *s);
-/* Queues @m to @to and transmits what it can.  0: the core owns @m.  Else the caller keeps it:
- * -ENOTCONN unbound; -ENOBUFS @to is congested (the socket will be woken with RDS_WAKE_CONG);
- * -EAGAIN send queue full (RDS_WAKE_WRITE follows, also when nobody polls); -ENOMEM, -ENETDOWN,
- * -EOPNOTSUPP no connection; -ENETUNREACH it is being destroyed.  @more: the caller sends again at
- * once (MSG_MORE). */
+/* Queues @m to @to and transmits what it can.  0: the core owns @m.  Else the caller keeps it, and
+ * its room: -ENOBUFS @to is congested (the socket will be woken with RDS_WAKE_CONG); -ENOMEM,
+ * -ENETDOWN, -EOPNOTSUPP no connection; -ENETUNREACH it is being destroyed.  @more: the caller
+ * sends again at once (MSG_MORE). */
 int rds_socket_send(struct rds_socket *s, const struct rds_endpoint *to, struct rds_msg *m,
 		    int more);
 int rds_socket_writable(const struct rds_socket *s); /* room in the send queue.  Any context */

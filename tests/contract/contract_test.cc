@@ -301,7 +301,7 @@ TEST_P(Contract, GivesZerocopyCookiesBack)
 		struct rds_uio uio = {data.data(), data.size(), 0, SIZE_MAX};
 		struct rds_msg *m;
 
-		ASSERT_EQ(rds_msg_create(from->core(), 3000, &uio, 1, 40 + i, &m), 0);
+		ASSERT_EQ(rds_msg_create(from->core(), &dst, 3000, &uio, 1, 40 + i, &m), 0);
 		ASSERT_EQ(rds_socket_send(from->core(), &dst, m, 0), 0);
 	}
 	EXPECT_TRUE(sim::run_until([&] { return rds_socket_zcopy(from->core(), cookies, 4) == 3; },

@@ -337,17 +337,16 @@ int Harness::send_pinned(App &a, const struct rds_endpoint &to, Bytes &data)
 	from.len = data.size();
 	from.fault_at = in_.ConsumeIntegralInRange<int>(0, 9) ? SIZE_MAX : data.size() / 2;
 
-	int ret = rds_msg_create(a.s->core(), static_cast<uint32_t>(data.size()), &from, 1,
+	int ret = rds_msg_create(a.s->core(), &to, static_cast<uint32_t>(data.size()), &from, 1,
 				 ++cookie_, &m);
 
 	if (ret) {
-		must(ret == -err::kEnomem || (ret == -14 && from.fault_at != SIZE_MAX),
-		     "errno of bad memory");
+		must(ret != -14 || from.fault_at != SIZE_MAX, "errno of bad memory");
 		return ret;
 	}
 	ret = rds_socket_send(a.s->core(), &to, m, 0);
 	if (ret)
-		rds_msg_put(m);
+		rds_msg_drop(a.s->core(), m);
 	else
 		a.pinned.insert(cookie_);
 	return ret;

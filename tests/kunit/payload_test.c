@@ -138,6 +138,7 @@ static void memory_is_accounted(struct kunit *test)
 
 		KUNIT_ASSERT_EQ(test, rds_payload_init(p, len, NULL, len, RDS_MAY_SLEEP), 0);
 		size = rds_payload_truesize(p);
+		KUNIT_EXPECT_EQ(test, rds_payload_memory(len), rds_payload_footprint(len) + size);
 		if (len <= RDS_PAYLOAD_FLAT_MAX) {
 			KUNIT_EXPECT_EQ(test, size, 0);
 		} else {

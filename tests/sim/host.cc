@@ -144,7 +144,7 @@ int Socket::send_made(const struct rds_endpoint &to, struct rds_msg *m, bool mor
 	if (!ret)
 		ret = rds_socket_send(core(), &to, m, more);
 	if (ret)
-		rds_msg_put(m);
+		rds_msg_drop(core(), m);
 	return ret;
 }
 
@@ -157,7 +157,7 @@ int Socket::send(const struct rds_endpoint &to, std::span<const unsigned char> d
 
 	from.base = const_cast<unsigned char *>(data.data());
 	from.len = data.size();
-	ret = rds_msg_create(core(), static_cast<uint32_t>(data.size()), &from, 0, 0, &m);
+	ret = rds_msg_create(core(), &to, static_cast<uint32_t>(data.size()), &from, 0, 0, &m);
 	return ret ? ret : send_made(to, m, more, order);
 }
 
@@ -170,7 +170,7 @@ int Socket::send_zcopy(const struct rds_endpoint &to, std::span<const unsigned c
 
 	from.base = const_cast<unsigned char *>(data.data());
 	from.len = data.size();
-	ret = rds_msg_create(core(), static_cast<uint32_t>(data.size()), &from, 1, cookie, &m);
+	ret = rds_msg_create(core(), &to, static_cast<uint32_t>(data.size()), &from, 1, cookie, &m);
 	return ret ? ret : send_made(to, m, false, order);
 }
 
@@ -183,7 +183,7 @@ int Socket::send_rdma(const struct rds_endpoint &to, std::span<const unsigned ch
 
 	from.base = const_cast<unsigned char *>(data.data());
 	from.len = data.size();
-	ret = rds_msg_create(core(), static_cast<uint32_t>(data.size()), &from, 0, 0, &m);
+	ret = rds_msg_create(core(), &to, static_cast<uint32_t>(data.size()), &from, 0, 0, &m);
 	if (ret)
 		return ret;
 	if (op)
@@ -192,7 +192,7 @@ int Socket::send_rdma(const struct rds_endpoint &to, std::span<const unsigned ch
 		ret = rds_msg_set_cookie(core(), m, cookie);
 	if (!ret)
 		return send_made(to, m, false);
-	rds_msg_put(m);
+	rds_msg_drop(core(), m);
 	return ret;
 }
 
@@ -267,6 +267,11 @@ uint32_t rds_payload_footprint(uint32_t len)
 		return 0;
 	return static_cast<uint32_t>(sizeof(struct rds_payload)) +
 	       (len <= host::kInlineBytes ? (len + 7) / 8 * 8 : 0);
+}
+
+uint32_t rds_payload_memory(uint32_t len)
+{
+	return rds_payload_footprint(len) + (len > host::kInlineBytes ? len : 0);
 }
 
 /* For @bytes of a payload, and never for twice as many: 0 or -ENOMEM. */

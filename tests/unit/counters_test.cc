@@ -139,12 +139,12 @@ TEST_F(Counters, OfSendersThatHaveToWait)
 	hello();
 	(void)news();
 	sim::fail_nth(1);
-	EXPECT_EQ(rds_msg_create(s->core(), 0, nullptr, 0, 0, &m), -12);
+	EXPECT_EQ(rds_msg_create(s->core(), &to, 0, nullptr, 0, 0, &m), -12);
 	sim::fail_nth(0);
 	EXPECT_EQ(news(), (Account{{"send_no_memory", 1}}));
 	s->sock().sndbuf = 100;
 	EXPECT_EQ(s->send(to, pattern(20)), -11);
-	EXPECT_EQ(news(), (Account{{"send_queue_full", 1}, {"copy_from_user", 20}}));
+	EXPECT_EQ(news(), (Account{{"send_queue_full", 1}})) << "no message was made";
 	s->sock().sndbuf = 1 << 20;
 	peers_map(to.port);
 	EXPECT_EQ(news(), (Account{{"cong_update_received", 1}}));

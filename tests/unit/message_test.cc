@@ -44,6 +44,23 @@ TEST_F(Messages, ChargeIsTheMemoryThatTheyHold)
 	message_put(m);
 }
 
+/* Its sender has to know before there is one. */
+TEST_F(Messages, TheirCostIsKnownBefore)
+{
+	for (uint32_t len : {0u, 1u, 7u, 64u, 255u, 256u, 257u, 1000u, 5000u, 1u << 20}) {
+		Message *m = message_create(len, RDS_MAY_SLEEP);
+
+		ASSERT_NE(m, nullptr);
+		message_charge_payload(*m);
+		EXPECT_EQ(message_cost(len, false), m->charge) << len;
+		message_put(m);
+		m = message_alloc(len, RDS_MAY_SLEEP);
+		ASSERT_NE(m, nullptr);
+		EXPECT_EQ(message_cost(len, true), m->charge) << len;
+		message_free_raw(m);
+	}
+}
+
 TEST_F(Messages, WhatIsToComeHoldsNoMemory)
 {
 	Message *m = message_collect(5000, nullptr, 0, RDS_ATOMIC);

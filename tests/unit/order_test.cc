@@ -329,7 +329,7 @@ TEST_F(OrderTest, AMessageMayHaveAnotherOrderThanItsSocket)
 		struct rds_endpoint to = endpoint(peer, port);
 		struct rds_msg *m = nullptr;
 
-		ASSERT_EQ(rds_msg_create(s->core(), 1, &from, 0, 0, &m), 0);
+		ASSERT_EQ(rds_msg_create(s->core(), &to, 1, &from, 0, 0, &m), 0);
 		ASSERT_EQ(rds_msg_set_order(s->core(), m, order), 0);
 		ASSERT_EQ(rds_socket_send(s->core(), &to, m, 0), 0);
 		sim::run_ready();

@@ -95,7 +95,7 @@ protected:
 		struct rds_uio from = {data.data(), data.size()};
 		struct rds_msg *m = nullptr;
 
-		EXPECT_EQ(rds_msg_create(s->core(), len, &from, 0, 0, &m), 0);
+		EXPECT_EQ(rds_msg_create(s->core(), &to, len, &from, 0, 0, &m), 0);
 		return m;
 	}
 	/* 0 or what the send ended with. */
@@ -107,7 +107,7 @@ protected:
 		if (!err)
 			err = rds_socket_send(s->core(), &to, m, 0);
 		if (err)
-			rds_msg_put(m);
+			rds_msg_drop(s->core(), m);
 		sim::run_ready();
 		return err;
 	}
@@ -454,7 +454,7 @@ TEST_F(RdmaOp, TwoInOneMessage)
 
 	ASSERT_EQ(rds_msg_set_op(s->core(), m, &a), 0);
 	EXPECT_EQ(rds_msg_set_op(s->core(), m, &a), kEinval);
-	rds_msg_put(m);
+	rds_msg_drop(s->core(), m);
 	EXPECT_EQ(told(), Told{});
 }
 
@@ -520,7 +520,7 @@ TEST_F(RdmaOp, EveryAllocationMayFail)
 		sim::fail_nth(++nth);
 		got = rds_msg_set_op(s->core(), m, &a);
 		sim::fail_nth(0);
-		rds_msg_put(m);
+		rds_msg_drop(s->core(), m);
 	}
 	EXPECT_EQ(got, 0);
 	EXPECT_GT(nth, 3);

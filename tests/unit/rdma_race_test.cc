@@ -112,6 +112,8 @@ TEST_F(RdmaRace, ASmallKeyIsAKey)
 /* An operation waits for those before it when its program says so, and only then. */
 TEST_F(RdmaRace, AFenceIsAskedFor)
 {
+	const struct rds_endpoint to = endpoint(remote, 4001);
+
 	for (uint64_t fence : {uint64_t{0}, uint64_t{rds::kRdmaFence}}) {
 		struct rds_iov v = {memory.addr(), 100};
 		struct rds_op_args a = {};
@@ -124,10 +126,10 @@ TEST_F(RdmaRace, AFenceIsAskedFor)
 		a.local = &v;
 		a.n_local = 1;
 		a.flags = fence;
-		ASSERT_EQ(rds_msg_create(s->core(), 0, &from, 0, 0, &m), 0);
+		ASSERT_EQ(rds_msg_create(s->core(), &to, 0, &from, 0, 0, &m), 0);
 		ASSERT_EQ(rds_msg_set_op(s->core(), m, &a), 0);
 		EXPECT_EQ(rds_msg_op(m)->fence, fence != 0);
-		rds_msg_put(m);
+		rds_msg_drop(s->core(), m);
 	}
 }
 

@@ -400,7 +400,7 @@ TEST_F(Rdma, AMessageTellsOfARegion)
 	struct rds_endpoint to = endpoint(remote, 4001);
 	struct rds_msg *m;
 
-	ASSERT_EQ(rds_msg_create(s->core(), 0, nullptr, 0, 0, &m), 0);
+	ASSERT_EQ(rds_msg_create(s->core(), &to, 0, nullptr, 0, 0, &m), 0);
 	EXPECT_EQ(rds_msg_set_cookie(s->core(), m, cookie + 1), kEinval);
 	ASSERT_EQ(rds_msg_set_cookie(s->core(), m, cookie), 0);
 	EXPECT_EQ(rds_msg_set_cookie(s->core(), m, cookie), kEinval);

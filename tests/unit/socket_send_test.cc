@@ -208,6 +208,7 @@ TEST_F(SocketSend, CountsEveryFailureToAllocate)
 		}
 		if (ret) {
 			EXPECT_EQ(ret, -12);
+			EXPECT_TRUE(s->core()->snd_space.empty()) << "allocation " << nth;
 			continue;
 		}
 		done_without++;
@@ -222,8 +223,92 @@ TEST_F(SocketSend, SaysSoWhenUserMemoryFaults)
 	struct rds_uio from = {data.data(), data.size(), 0, 999};
 	struct rds_msg *m;
 
-	EXPECT_EQ(rds_msg_create(s->core(), 1000, &from, 0, 0, &m), -14);
-	EXPECT_EQ(rds_msg_create(s->core(), 1000, &from, 1, 0, &m), -14);
+	EXPECT_EQ(rds_msg_create(s->core(), &to, 1000, &from, 0, 0, &m), -14);
+	EXPECT_EQ(rds_msg_create(s->core(), &to, 1000, &from, 1, 0, &m), -14);
+	EXPECT_TRUE(s->core()->snd_space.empty());
+	EXPECT_EQ(s->core()->snd_space.bytes(), 0u);
+}
+
+/* However many wait for room, they wait without a message. */
+TEST_F(SocketSend, WithoutRoomThereIsNoMessage)
+{
+	s->sock().sndbuf = 1000;
+	ASSERT_EQ(s->send(to, pattern(1000)), 0);
+	sim::run_ready();
+
+	auto data = pattern(1000);
+	const size_t blocks = host::usage().blocks;
+
+	for (int zcopy : {0, 1}) {
+		struct rds_uio from = {data.data(), data.size(), 0, SIZE_MAX};
+		struct rds_msg *m;
+
+		EXPECT_EQ(rds_msg_create(s->core(), &to, 1000, &from, zcopy, 0, &m), -11);
+		EXPECT_EQ(from.off, 0u) << "nothing was read";
+	}
+	EXPECT_EQ(host::usage().blocks, blocks);
+	EXPECT_EQ(s->core()->snd_space.bytes(), 1000u);
+	EXPECT_EQ(net->stat(RDS_S_send_queue_full), 2u);
+}
+
+/* A message that is made has its room, and gives it back when it is not sent. */
+TEST_F(SocketSend, AMessageIsMadeWithRoom)
+{
+	auto data = pattern(1000);
+	struct rds_uio from = {data.data(), data.size(), 0, SIZE_MAX};
+	struct rds_msg *m;
+
+	s->sock().sndbuf = 1000;
+	ASSERT_EQ(rds_msg_create(s->core(), &to, 1000, &from, 0, 0, &m), 0);
+	EXPECT_EQ(s->core()->snd_space.bytes(), 1000u);
+	EXPECT_EQ(s->core()->snd_space.mem().used(), rds::message_cost(1000, false));
+	EXPECT_GE(s->sock().charged, s->core()->snd_space.mem().used());
+	EXPECT_EQ(s->send(to, pattern(1)), -11);
+	rds_msg_drop(s->core(), m);
+	EXPECT_EQ(s->core()->snd_space.bytes(), 0u);
+	EXPECT_TRUE(s->core()->snd_space.empty());
+	EXPECT_EQ(s->sock().woken_write.load(), 1u) << "somebody was refused";
+	EXPECT_EQ(s->send(to, pattern(1)), 0);
+}
+
+/* Without room a message that could not be sent anyway is told the reason for that. */
+TEST_F(SocketSend, AFullQueueIsTheLastThingThatIsTold)
+{
+	host::Bytes map(8192);
+
+	s->sock().sndbuf = 100;
+	ASSERT_EQ(s->send(to, pattern(100)), 0);
+	bring_up();
+	EXPECT_EQ(s->send(to, pattern(10)), -11);
+	map[5000 / 8] = 1 << (5000 % 8);
+	ASSERT_EQ(fake::arrive(wire().path, 0, 0, 0, map, 1), 0);
+	EXPECT_EQ(s->send(to, pattern(10)), -105);
+	EXPECT_EQ(s->core()->watch.n_waits, 1u) << "so it is woken when the port clears";
+	EXPECT_EQ(s->send(endpoint(host::addr4(98), 5000), pattern(10)), -11);
+	sim::fail_nth(1);
+	EXPECT_EQ(s->send(endpoint(host::addr4(97), 5000), pattern(10)), -12) << "no connection";
+	sim::fail_nth(0);
+}
+
+/* To a port that is known to be full no message is made, once its socket waits for it. */
+TEST_F(SocketSend, NoMessageIsMadeForAFullPort)
+{
+	host::Bytes map(8192);
+
+	ASSERT_EQ(s->send(to, pattern(100)), 0);
+	bring_up();
+	map[5000 / 8] = 1 << (5000 % 8);
+	ASSERT_EQ(fake::arrive(wire().path, 0, 0, 0, map, 1), 0);
+	ASSERT_EQ(s->send(to, pattern(10)), -105);
+
+	const uint64_t copied = net->stat(RDS_S_copy_from_user);
+	const uint32_t bytes = s->core()->snd_space.bytes();
+
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(s->send(to, pattern(10)), -105);
+	EXPECT_EQ(net->stat(RDS_S_copy_from_user), copied);
+	EXPECT_EQ(s->core()->snd_space.bytes(), bytes);
+	EXPECT_EQ(s->send(endpoint(host::addr4(98), 5000), pattern(10)), 0) << "others are not";
 }
 
 TEST_F(SocketSend, ReportsZerocopyCookiesInOrder)
@@ -235,7 +320,7 @@ TEST_F(SocketSend, ReportsZerocopyCookiesInOrder)
 		struct rds_uio from = {data.data(), data.size(), 0, SIZE_MAX};
 		struct rds_msg *m;
 
-		ASSERT_EQ(rds_msg_create(s->core(), 1000, &from, 1, 70 + i, &m), 0);
+		ASSERT_EQ(rds_msg_create(s->core(), &to, 1000, &from, 1, 70 + i, &m), 0);
 		ASSERT_EQ(rds_socket_send(s->core(), &to, m, 0), 0);
 	}
 	bring_up();

@@ -4,8 +4,10 @@
  *
  * Two amounts: payload bytes, and memory (mem_account.h) in which an empty message counts too.  A
  * message is admitted while less than the limit is taken, so the last one may overshoot
- * (mainline's rule).  Nothing is taken by a message that is refused, not even for a moment:
- * another sender would be told of a full queue that nobody will empty.
+ * (mainline's rule).  Room is taken before there is a message, so senders that wait for room have
+ * none, however many they are.  Nothing is taken by who is refused, not even for a moment; a
+ * message that is not sent after all gives its room back as any other, and wakes who was refused
+ * meanwhile.
  *
  * A sender that is refused is woken: take() (1) says that somebody waits, (2) looks again; give()
  * (1) gives back, (2) looks whether somebody waits.  All four are sequentially consistent, so one
@@ -28,6 +30,11 @@ public:
 		if (RDS_LIKELY(try_take(s, bytes, mem)))
 			return true;
 		return wait_or_take(s, bytes, mem);
+	}
+	/* A message that has its room needs more memory: no question, it is under way already. */
+	void grow(uint32_t mem)
+	{
+		(void)mem_.add(mem);
 	}
 	/* Gives back what was taken, and wakes @s with @wake (RDS_WAKE_*) and whoever waits for
 	 * room.  Any context, RCU reader, no lock. */

@@ -3,8 +3,9 @@
  * socket.h: one PF_RDS socket: its names, what it has sent and not heard of, what it has received
  * and not read, and what it waits for.
  *
- * Sending: room in snd_space is taken when a message is queued on a path and given back when it is
- * acknowledged, cancelled or dropped; messages themselves live on the path's queue.
+ * Sending: room in snd_space is taken before a message is made and given back when it is
+ * acknowledged, cancelled or dropped, or not sent after all; messages that are sent live on the
+ * path's queue.
  *
  * Receiving: paths push to arrived_ under recv_lock_ (softirq); the one reader that holds reader_
  * moves everything to reading_ at once and takes messages from there without a lock.  recvmsg
@@ -61,6 +62,9 @@ struct rds_socket final : rds::Bound {
 	void release();
 
 	/* -- sending (socket_send.cc) -- */
+	/* Room for a message to @to, of @len bytes and @mem bytes of memory. */
+	rds::Status admit(const struct rds_endpoint &to, uint32_t len, uint32_t mem) RDS_SLEEPS;
+	void give_room(uint32_t len, uint32_t mem);
 	rds::Status send(const struct rds_endpoint &to, rds::Message *m, bool more) RDS_SLEEPS;
 	bool writable()
 	{
@@ -149,6 +153,8 @@ private:
 			      rds::XmitToken &token) RDS_SLEEPS;
 	void cancel_on(struct rds_conn &c, int to_port);
 	rds::Status copy_pages(rds::Message &m) RDS_SLEEPS;
+	rds::Status wait_for_port(const struct rds_endpoint &to) RDS_SLEEPS;
+	rds::Status ask_way(const struct rds_endpoint &to) RDS_SLEEPS;
 	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more) RDS_SLEEPS;
 	void take_arrived() RDS_REQUIRES(reader, recv_lock);
 	void note_place(const rds::Message &m) RDS_REQUIRES(recv_lock);

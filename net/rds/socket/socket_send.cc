@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * socket_send.cc: a socket's send side: admission, the way to a path's queue, and back.
+ * socket_send.cc: a socket's send side: the way of a message to a path's queue, and back.
  */
 #include "../conn/conn_table.h"
 #include "../order.h"
@@ -74,16 +74,11 @@ bool rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, rds::X
 		st = Status::fail(err::kEopnotsupp);
 	else if (RDS_UNLIKELY(m->rdma()) && m->part->has_op && !(c.trans.caps & RDS_CAP_RDMA))
 		st = Status::fail(err::kEopnotsupp); /* to an address of this host */
-	else if (!snd_space.take(this, m->len, m->charge))
-		st = Status::fail(err::kEagain);
 	else
 		return queue_on(*path, port, m, more, token, st);
-	if (st.is(err::kEagain))
-		net->count(RDS_S_send_queue_full);
 	return true;
 }
 
-/* The same, of a message that is accounted for. */
 bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 			  rds::XmitToken &token, Status &st)
 {
@@ -96,7 +91,6 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 		path.conn.lends.store(true);
 
 	/* Once queued the message may be gone: nothing of it is used below. */
-	uint32_t len = m->len, charge = m->charge;
 	rds::Path *at = &path;
 	rds::Flows *in = send_flows.load_acquire();
 	auto queued = RDS_UNLIKELY(in) ? in->enqueue(path.conn, m, more, at, token.batch)
@@ -106,7 +100,6 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 	st = queued.status();
 	if (RDS_UNLIKELY(!queued.ok() || moved)) {
 		m->sock = nullptr;
-		snd_space.give(this, len, charge);
 		return !moved;
 	}
 	net->count(RDS_S_send_queued);
@@ -187,19 +180,16 @@ Status rds_socket::copy_pages(Message &m)
 	if (!copied.ok())
 		return copied;
 	m.flags &= static_cast<uint16_t>(~rds::kMsgPinned);
+
+	const uint32_t lent = m.charge;
+
 	rds::message_charge_payload(m);
-	return snd_space.pay(this, m.charge);
+	snd_space.grow(m.charge - lent);
+	return snd_space.pay(this, 0);
 }
 
 Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 {
-	if (!is_bound())
-		return Status::fail(err::kEnotconn);
-
-	Status paid = snd_space.pay(this, m->charge);
-
-	if (RDS_UNLIKELY(!paid.ok()))
-		return paid;
 	if (RDS_UNLIKELY(to.port == rds::kPingPort))
 		pinged.store(true); /* before the pong can come */
 	for (;;) {
@@ -214,13 +204,7 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 		if (RDS_LIKELY(!st.is(err::kEnobufs)))
 			return st;
 
-		/* That of the connection, whose scope is ours (send_anew). */
-		rds::CongMap *map = net->cong.get(to.addr, bound.scope, net->seed);
-
-		if (!map)
-			return Status::fail(err::kEnomem);
-		st = net->cong.wait(watch, *map, to.port);
-		net->cong.put(*map);
+		st = wait_for_port(to);
 		if (!st.ok())
 			return st;
 		/* It cleared while we registered: once more. */
@@ -316,42 +300,6 @@ void rds_socket::cancel_on(Conn &c, int to_port)
 }
 
 extern "C" {
-
-int rds_msg_create(struct rds_socket *s, uint32_t len, struct rds_uio *from, int zcopy,
-		   uint32_t cookie, struct rds_msg **out)
-{
-	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
-	Message *m = zcopy ? rds::message_alloc(len, rds::may_sleep())
-			   : rds::message_create(len, rds::may_sleep());
-
-	if (!m) {
-		s->net->count(RDS_S_send_no_memory);
-		return -err::kEnomem;
-	}
-	if (zcopy) {
-		Status lent = rds::message_lend(*m, cookie);
-
-		if (lent.ok())
-			lent = Status(rds_payload_pin_user(m->payload(), len, from));
-		if (!lent.ok()) {
-			rds::message_free_raw(m);
-			return lent.code();
-		}
-		m->flags = rds::kMsgPinned;
-	} else if (len) {
-		int bad = rds_payload_from_user(m->payload(), from);
-
-		if (bad) {
-			rds::message_put(m);
-			return bad;
-		}
-		s->net->count(RDS_S_copy_from_user, len);
-	}
-	rds::message_charge_payload(*m);
-	rds::set_order(*m, static_cast<rds::Order>(s->order.load()));
-	*out = m;
-	return 0;
-}
 
 int rds_msg_set_order(struct rds_socket *s, struct rds_msg *m, uint32_t order)
 {

@@ -334,7 +334,8 @@ TEST(Corners, CompletionsOfZerocopy)
 				struct rds_uio uio = {data.data(), data.size(), 0, SIZE_MAX};
 				struct rds_msg *m;
 
-				EXPECT_EQ(rds_msg_create(from->core(), 900, &uio, 1, i, &m), 0);
+				EXPECT_EQ(rds_msg_create(from->core(), &dst, 900, &uio, 1, i, &m),
+					  0);
 				EXPECT_EQ(rds_socket_send(from->core(), &dst, m, 0), 0);
 				if (sim::chance(200))
 					rds_socket_cancel(from->core(), &dst);

@@ -24,6 +24,12 @@ struct wait_queue_head {
 	struct socket_wq wq = {this};
 };
 
+struct rds_send_call {
+	host::Socket &s;
+	const struct rds_endpoint &to;
+	std::span<const unsigned char> data;
+};
+
 namespace
 {
 
@@ -49,6 +55,11 @@ void wake_sleepers(struct rds_socket *s, unsigned int what)
 } // namespace
 
 extern "C" {
+
+int rds_send_once(struct sock *, struct rds_send_call *call)
+{
+	return call->s.send(call->to, call->data);
+}
 
 struct wait_queue_head *sk_sleep(struct sock *sk)
 {
@@ -165,21 +176,11 @@ bool nobody_waits()
 int send(host::Socket &s, const struct rds_endpoint &to, std::span<const unsigned char> data,
 	 long ns)
 {
-	struct rds_uio from;
-	struct rds_msg *m = nullptr;
+	struct rds_send_call call = {s, to, data};
+	int ret = rds_send_once(glue_sk(s.core()), &call);
 
-	from.base = const_cast<unsigned char *>(data.data());
-	from.len = data.size();
-
-	int ret = rds_msg_create(s.core(), static_cast<uint32_t>(data.size()), &from, 0, 0, &m);
-
-	if (ret)
-		return ret;
-	ret = rds_socket_send(s.core(), &to, m, 0);
 	if ((ret == -EAGAIN || ret == -ENOBUFS) && ns)
-		ret = rds_wait_and_send(glue_sk(s.core()), &to, m, 0, ns);
-	if (ret)
-		rds_msg_put(m);
+		ret = rds_wait_and_send(glue_sk(s.core()), &call, ns);
 	return ret;
 }
 

@@ -46,6 +46,7 @@ MAPS = "net/rds/conn/conn_maps.cc"
 CONG = "net/rds/cong.cc"
 CONG_WAIT = "net/rds/cong_wait.cc"
 SEND = "net/rds/socket/socket_send.cc"
+ADMIT = "net/rds/socket/socket_admit.cc"
 SPACE = "net/rds/socket/send_space.h"
 SPACE_CC = "net/rds/socket/send_space.cc"
 SRECV = "net/rds/socket/socket_recv.cc"
@@ -333,8 +334,9 @@ MUTANTS = [
     Mutant("wait-retired", "a message waits for a connection that ends", QUEUE,
            "if (RDS_UNLIKELY(conn.life.is_ending()) && !conn.life.call_off()) return false;",
            ""),
-    Mutant("moved-keeps", "a message that found no path keeps its bytes", SEND,
-           "snd_space.give(this, len, charge);", "snd_space.give(this, 0, charge);"),
+    Mutant("dropped-keeps", "a message that is not sent keeps its bytes", ADMIT,
+           "rds::message_put(m); s->give_room(len, charge);",
+           "rds::message_put(m); s->give_room(0, charge); (void)len;"),
     Mutant("sndbuf", "the send queue has no limit", SPACE,
            "return bytes < limit && mem / kMemFactor < limit;",
            "(void)bytes; (void)mem; (void)limit; return true;"),
@@ -350,8 +352,7 @@ MUTANTS = [
     Mutant("refused-mute", "who is refused for room does not wait for it", SPACE,
            "return wait_or_take(s, bytes, mem);", "return false;"),
     Mutant("copy-free", "a copy instead of lent pages counts nothing", SEND,
-           "rds::message_charge_payload(m); return snd_space.pay(",
-           "return snd_space.pay("),
+           "snd_space.grow(m.charge - lent);", "m.charge = lent;"),
     Mutant("cache-peer", "the cached connection is used for every address", SEND,
            "rds::same_addr(c->faddr, to.addr) && c->tos == tos", "c->tos == tos"),
     Mutant("cache-generation", "a cached connection is never looked up again", SEND,

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * socket_admit.cc: a message gets room in its socket's send queue, and then is made.
+ *
+ * In this order, and nothing of a message is there before it has its room: a program may have any
+ * number of threads that wait, each with a message of any length
+ * (docs/decisions/032-room-first.md).
+ */
+#include "../conn/conn_table.h"
+#include "../order.h"
+#include "socket.h"
+
+using rds::Conn;
+using rds::Message;
+using rds::Status;
+namespace err = rds::err;
+
+/* Ok: the port is clear by now. */
+Status rds_socket::wait_for_port(const struct rds_endpoint &to)
+{
+	/* That of the connection, whose scope is ours (send_anew). */
+	rds::CongMap *map = net->cong.get(to.addr, bound.scope, net->seed);
+
+	if (!map)
+		return Status::fail(err::kEnomem);
+
+	Status st = net->cong.wait(watch, *map, to.port);
+
+	net->cong.put(*map);
+	return st;
+}
+
+/* Whether a message to @to would get on its way, of one that is not made. */
+Status rds_socket::ask_way(const struct rds_endpoint &to)
+{
+	bool full = false;
+	const Conn *known;
+	{
+		rds::RcuReader rcu;
+
+		known = known_conn(to);
+		full = known && known->fcong->test(to.port);
+	}
+	if (!known) {
+		auto made = net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos,
+					   rds::ConnTable::For::kSocket);
+
+		if (!made.ok())
+			return made.status();
+		full = made.value()->fcong->test(to.port);
+		made.value()->put();
+	}
+	return full ? wait_for_port(to) : Status();
+}
+
+/* Takes room for a message to @to before there is one: a sender that waits has nothing.  What else
+ * is wrong is told before a full queue is; and a program that sends on to a full port is told
+ * without a message that was made in vain. */
+Status rds_socket::admit(const struct rds_endpoint &to, uint32_t len, uint32_t mem)
+{
+	if (!is_bound())
+		return Status::fail(err::kEnotconn);
+
+	Status st = RDS_UNLIKELY(rds::read_once(watch.n_waits)) ? ask_way(to) : Status();
+
+	if (RDS_LIKELY(st.ok()))
+		st = snd_space.pay(this, mem);
+	if (RDS_UNLIKELY(!st.ok()) || RDS_LIKELY(snd_space.take(this, len, mem)))
+		return st;
+	st = ask_way(to);
+	if (!st.ok())
+		return st;
+	net->count(RDS_S_send_queue_full);
+	return Status::fail(err::kEagain);
+}
+
+void rds_socket::give_room(uint32_t len, uint32_t mem)
+{
+	rds::RcuReader rcu;
+
+	snd_space.give(this, len, mem);
+}
+
+namespace
+{
+
+/* A message of bytes that are copied. */
+Status make_copy(uint32_t len, struct rds_uio *from, Message *&m) RDS_SLEEPS
+{
+	m = rds::message_create(len, rds::may_sleep());
+	if (!m)
+		return Status::fail(err::kEnomem);
+	if (!len)
+		return Status();
+
+	Status copied(rds_payload_from_user(m->payload(), from));
+
+	if (RDS_UNLIKELY(!copied.ok()))
+		rds::message_put(m);
+	return copied;
+}
+
+/* A message of pages that are lent. */
+Status make_lent(uint32_t len, struct rds_uio *from, uint32_t cookie, Message *&m) RDS_SLEEPS
+{
+	m = rds::message_alloc(len, rds::may_sleep());
+	if (!m)
+		return Status::fail(err::kEnomem);
+
+	Status lent = rds::message_lend(*m, cookie);
+
+	if (lent.ok())
+		lent = Status(rds_payload_pin_user(m->payload(), len, from));
+	if (lent.ok())
+		m->flags = rds::kMsgPinned;
+	else
+		rds::message_free_raw(m);
+	return lent;
+}
+
+} // namespace
+
+extern "C" {
+
+int rds_msg_create(struct rds_socket *s, const struct rds_endpoint *to, uint32_t len,
+		   struct rds_uio *from, int zcopy, uint32_t cookie, struct rds_msg **out)
+{
+	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
+	const uint32_t charge = rds::message_cost(len, zcopy != 0);
+	Status st = s->admit(*to, len, charge);
+	Message *m;
+
+	if (RDS_UNLIKELY(!st.ok()))
+		return st.code();
+	st = RDS_UNLIKELY(zcopy) ? make_lent(len, from, cookie, m) : make_copy(len, from, m);
+	if (RDS_UNLIKELY(!st.ok())) {
+		s->give_room(len, charge);
+		s->net->count(RDS_S_send_no_memory, st.is(err::kEnomem));
+		return st.code();
+	}
+	if (len && !zcopy)
+		s->net->count(RDS_S_copy_from_user, len);
+	m->charge = charge;
+	rds::set_order(*m, static_cast<rds::Order>(s->order.load()));
+	*out = m;
+	return 0;
+}
+
+void rds_msg_drop(struct rds_socket *s, struct rds_msg *m)
+{
+	const uint32_t len = m->len, charge = m->charge;
+
+	rds::message_put(m);
+	s->give_room(len, charge);
+}
+
+} // extern "C"
