@@ -160,6 +160,7 @@ static int rds_create(struct net *net, struct socket *sock, int protocol, int ke
 {
 	struct rds_linux_net *rn = rds_linux_net(net);
 	struct sock *sk;
+	int err;
 	u32 id;
 
 	if (sock->type != SOCK_SEQPACKET || protocol)
@@ -171,16 +172,18 @@ static int rds_create(struct net *net, struct socket *sock, int protocol, int ke
 			    GFP_KERNEL_ACCOUNT) < 0)
 		return -ENOMEM;
 	sk = sk_alloc(net, AF_RDS, GFP_KERNEL, &rds_proto, kern);
-	if (!sk) {
+	err = sk ? rds_socket_init(rds_core(sk), rn->core, rds_user_of_call(net)) : -ENOMEM;
+	if (err) {
+		if (sk)
+			sk_free(sk);
 		xa_release(&rn->socks, id);
-		return -ENOMEM;
+		return err;
 	}
 	sock_init_data(sock, sk);
 	sock->ops = &rds_proto_ops;
 	sk->sk_protocol = protocol;
 	sk->sk_destruct = rds_destruct;
 	sock_set_flag(sk, SOCK_RCU_FREE);
-	rds_socket_init(rds_core(sk), rn->core);
 	rds_sock(sk)->id = id;
 	xa_store(&rn->socks, id, rds_sock(sk),
 		 GFP_KERNEL_ACCOUNT); /* no memory: it has its place */

@@ -163,6 +163,8 @@ void rds_policy_groups(struct rds_policy *p, kgid_t *first, kgid_t *last);
 void rds_policy_set_groups(struct rds_policy *p, kgid_t first, kgid_t last);
 /* May the caller have a socket in @net?  May he bind it to @port?  0 or -EACCES. */
 int rds_may_open(const struct net *net);
+/* The caller, as one of @net's users. */
+u32 rds_user_of_call(const struct net *net);
 int rds_may_bind(struct net *net, u16 port);
 /* May the caller have a transport's module loaded? */
 bool rds_may_load_modules(void);

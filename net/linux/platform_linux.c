@@ -127,7 +127,7 @@ static const char *const rds_lock_names[RDS_RANK_COUNT] = {
 	[RDS_RANK_ORDER] = "rds:order",	      [RDS_RANK_FURTHER_PATH] = "rds:further_path",
 	[RDS_RANK_PATH] = "rds:path",	      [RDS_RANK_RECV] = "rds:recv",
 	[RDS_RANK_SOCKET] = "rds:socket",     [RDS_RANK_RDMA] = "rds:rdma",
-	[RDS_RANK_TOMBS] = "rds:tombs",
+	[RDS_RANK_TOMBS] = "rds:tombs",	      [RDS_RANK_USERS] = "rds:users",
 };
 
 static spinlock_t *to_spin(struct rds_spinlock *l)
@@ -421,6 +421,11 @@ int rds_module_get(struct rds_module *m)
 void rds_module_put(struct rds_module *m)
 {
 	module_put((struct module *)m);
+}
+
+int rds_caller_is_admin(struct rds_os_net *os)
+{
+	return ns_capable_noaudit(rds_os_net_to_net(os)->user_ns, CAP_NET_ADMIN);
 }
 
 void rds_module_request(const char *name, int for_all)

@@ -13,6 +13,7 @@
 #include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 
 #include "glue.h"
 
@@ -80,6 +81,20 @@ static bool caller_is_in(struct rds_policy *p)
 int rds_may_open(const struct net *net)
 {
 	return caller_is_in(policy_of(net)) && caller_is_in(policy_of(&init_net)) ? 0 : -EACCES;
+}
+
+/*
+ * In a user namespace one user may be as many as it likes: all in one that another than @net's has
+ * made count as whoever made it.
+ */
+u32 rds_user_of_call(const struct net *net)
+{
+	const struct user_namespace *ns = current_user_ns();
+	kuid_t uid = current_uid();
+
+	for (; ns != net->user_ns && ns->parent; ns = ns->parent)
+		uid = ns->owner;
+	return __kuid_val(uid);
 }
 
 int rds_may_bind(struct net *net, u16 port)

@@ -30,6 +30,8 @@ enum {
 	ENTRY_GROUPS,
 	ENTRY_PORTS,
 	ENTRY_INFO,
+	ENTRY_USER_SOCKETS,
+	ENTRY_USER_CONNS,
 	ENTRY_PF,
 	ENTRY_SOL,
 	ENTRY_END
@@ -90,6 +92,8 @@ static const struct ctl_table rds_sysctl_template[ENTRY_END + 1] = {
 	[ENTRY_GROUPS] = RDS_ENTRY("group_range", group_range),
 	[ENTRY_PORTS] = RDS_ENTRY("unprivileged_port_start", proc_douintvec_minmax),
 	[ENTRY_INFO] = RDS_ENTRY("info_restrict", proc_douintvec_minmax),
+	[ENTRY_USER_SOCKETS] = RDS_ENTRY("max_user_sockets", proc_douintvec),
+	[ENTRY_USER_CONNS] = RDS_ENTRY("max_user_connections", proc_douintvec),
 	[ENTRY_PF] = {.procname = "pf_rds",
 		      .data = (void *)&pf_rds,
 		      .maxlen = sizeof(int),
@@ -126,6 +130,8 @@ static void fill(struct ctl_table *t, struct rds_tunables *tun, struct rds_polic
 	t[ENTRY_PORTS].data = &tun->unprivileged_port_start;
 	t[ENTRY_PORTS].extra1 = (void *)&off;
 	t[ENTRY_PORTS].extra2 = (void *)&last_port;
+	t[ENTRY_USER_SOCKETS].data = &tun->max_user_sockets;
+	t[ENTRY_USER_CONNS].data = &tun->max_user_conns;
 	t[ENTRY_INFO].data = &policy->info_restrict;
 	t[ENTRY_INFO].extra1 = (void *)&off;
 	t[ENTRY_INFO].extra2 = (void *)&on;

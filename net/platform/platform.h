@@ -175,13 +175,16 @@ enum rds_cong_news {
 };
 void rds_trace_cong(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news);
 
-/* ---- modules and addresses ---- */
+/* ---- modules and rights ---- */
 /* A reference on a transport's code: 0 or -ENOENT when it is being unloaded.  Any context. */
 int rds_module_get(struct rds_module *m);
 void rds_module_put(struct rds_module *m);
 /* Tries to load a transport ("rds_tcp"); whether it came is seen in the registry.  Unless it is one
  * @for_all, nothing is tried for a caller who may not load modules.  Process. */
 void rds_module_request(const char *name, int for_all);
+/* Does the calling program administer the namespace?  No bound for a user holds for it.
+ * Process. */
+int rds_caller_is_admin(struct rds_os_net *os);
 
 #ifdef __cplusplus
 }

@@ -189,6 +189,14 @@ inline constexpr unsigned int kMaxCongWaits = 64, kCongIndexLists = 512;
 /* Addresses that a socket has sent to, of which it keeps a list (sent_to.h). */
 inline constexpr unsigned int kMaxSentTo = 8;
 
+/* Sockets and connections that one user may have in a namespace, by default (sysctls): a quarter of
+ * the ports of an address, and an eighth of the paths that rds_tcp has. */
+inline constexpr uint32_t kUserSockets = 16384, kUserConns = 8192;
+/* A user that is refused a connection loses such a part of its own, of those that nobody has used
+ * for so long, ns. */
+inline constexpr uint32_t kDuePart = 8;
+inline constexpr uint64_t kDueIdleNs = 1000ull * 1000 * 1000;
+
 /* Ports 0 (ping) and 1 (probe) are never bound. */
 inline constexpr uint16_t kPingPort = 0;
 inline constexpr uint16_t kProbePort = 1;

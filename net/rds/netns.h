@@ -16,6 +16,7 @@
 #include "list.h"
 #include "rds_core.h"
 #include "ref.h"
+#include "users.h"
 
 namespace rds
 {
@@ -47,12 +48,15 @@ struct rds_net {
 		.idle_timeout_ms = 300 * 1000,
 		.unprivileged_port_start = 0,
 		.recv_spill_bytes = rds::kRecvSpillBytes,
+		.max_user_sockets = rds::kUserSockets,
+		.max_user_conns = rds::kUserConns,
 	};
 	rds::Atomic<uint32_t> passive;	    /* connections with rds_conn.passive */
 	rds::Atomic<bool> dying;	    /* no new connections */
 	rds::Atomic<uint64_t> first_seq{1}; /* of connections, see ConnTable::first_seq() */
 	rds::Atomic<uint64_t> log_after_ns; /* what peers bring about is not told again before */
 	rds::Assembly assembly;		    /* memory of messages that are not whole */
+	rds::Users users;		    /* what each has of this */
 	rds::ListNode all_link;		    /* on the list of namespaces (net.cc) */
 
 	rds::BindTable &bind;

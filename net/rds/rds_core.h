@@ -41,6 +41,8 @@ struct rds_tunables {
 					       * may have them (the glue asks), and port 0 means
 					       * none of them */
 	unsigned int recv_spill_bytes; /* of a full socket, see kRecvSpillBytes; not a sysctl */
+	unsigned int max_user_sockets; /* of one user; default kUserSockets, see users.h */
+	unsigned int max_user_conns;   /* the same of connections; default kUserConns */
 };
 struct rds_tunables *rds_net_tunables(struct rds_net *net);
 
@@ -56,7 +58,9 @@ unsigned int rds_path_state(const struct rds_path *path);
 
 /* ---- sockets (process context unless said otherwise) ---- */
 size_t rds_socket_size(void); /* bytes, 8-aligned, that the glue reserves per socket */
-void rds_socket_init(struct rds_socket *s, struct rds_net *net);
+/* @uid: the user whose it is, and who makes the connections over which it sends.  -EDQUOT: has as
+ * many sockets as it may; -ENOMEM. */
+int rds_socket_init(struct rds_socket *s, struct rds_net *net, uint32_t uid);
 /* First half of close(): unbinds, clears its congestion bit, cancels what it sent, drops what it
  * received.  The memory may go after an RCU grace period ... */
 void rds_socket_release(struct rds_socket *s);
@@ -108,8 +112,8 @@ int rds_socket_set_order(struct rds_socket *s, uint32_t order);
 uint32_t rds_socket_order(const struct rds_socket *s);
 /* Queues @m to @to and transmits what it can.  0: the core owns @m.  Else the caller keeps it, and
  * its room: -ENOBUFS @to is congested (the socket will be woken with RDS_WAKE_CONG); -ENOMEM,
- * -ENETDOWN, -EOPNOTSUPP no connection; -ENETUNREACH it is being destroyed.  @more: the caller
- * sends again at once (MSG_MORE). */
+ * -ENETDOWN, -EOPNOTSUPP no connection; -EDQUOT its user has as many as it may; -ENETUNREACH it is
+ * being destroyed.  @more: the caller sends again at once (MSG_MORE). */
 int rds_socket_send(struct rds_socket *s, const struct rds_endpoint *to, struct rds_msg *m,
 		    int more);
 int rds_socket_writable(const struct rds_socket *s); /* room in the send queue.  Any context */

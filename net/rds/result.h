@@ -33,6 +33,7 @@ inline constexpr int kEnetdown = 100;
 inline constexpr int kEnetunreach = 101;
 inline constexpr int kEnobufs = 105;
 inline constexpr int kEnotconn = 107;
+inline constexpr int kEdquot = 122;
 inline constexpr int kEnoioctlcmd = 515;
 } // namespace err
 

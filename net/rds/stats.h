@@ -83,7 +83,8 @@
 	X(conn_call_refused)	 /* strangers of its prefix, or all of them, call too often */     \
 	X(recv_refused)		 /* for a full socket: its sender is to send it again */           \
 	X(recv_bad_refusal)	 /* says of a port what cannot be: ignored */                      \
-	X(send_refused)		 /* ports of peers that have refused a message of ours */
+	X(send_refused)		 /* ports of peers that have refused a message of ours */          \
+	X(user_refused)		 /* a user had its share of sockets or connections: EDQUOT */
 
 enum rds_stat {
 #define RDS_STAT_ENUM(name) RDS_S_##name,

@@ -129,12 +129,20 @@ int laddr_is_local(struct rds_os_net *os, const struct rds_addr *addr, uint32_t 
 	return Net::of(os)->is_local(*addr) ? 0 : -99;
 }
 
-Socket::Socket(Net &net)
+Socket::Socket(Net &net, uint32_t uid)
 {
 	void *p = ::operator new(sizeof(Sock) + rds_socket_size());
 
 	sock_ = new (p) Sock;
-	rds_socket_init(core(), net.core());
+	do
+		opened = rds_socket_init(core(), net.core(), uid);
+	while (opened == -12); /* a program tries again */
+	if (opened) {
+		sock_->gone = true;
+		sock_->~Sock();
+		::operator delete(p);
+		sock_ = nullptr;
+	}
 }
 
 int Socket::send_made(const struct rds_endpoint &to, struct rds_msg *m, bool more, uint32_t order)
@@ -258,6 +266,11 @@ void Socket::close()
 using host::Sock;
 
 extern "C" {
+
+int rds_caller_is_admin(struct rds_os_net *os)
+{
+	return host::Net::of(os)->admin;
+}
 
 /* ---- payload ---- */
 

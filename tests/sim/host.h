@@ -182,6 +182,8 @@ public:
 	{
 		return reinterpret_cast<struct rds_os_net *>(this);
 	}
+	/* Its programs administer it (rds_caller_is_admin()). */
+	std::atomic<bool> admin = true;
 	/* Counters that are not zero, one a line. */
 	std::string show_stats() const;
 
@@ -206,11 +208,13 @@ struct Received {
 class Socket final
 {
 public:
-	explicit Socket(Net &net);
+	explicit Socket(Net &net, uint32_t uid = 0);
 	~Socket()
 	{
 		close();
 	}
+	/* 0, or what socket(2) would say: then nothing else may be called. */
+	int opened;
 	Socket(const Socket &) = delete;
 	Socket &operator=(const Socket &) = delete;
 

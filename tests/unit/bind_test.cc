@@ -43,6 +43,7 @@ protected:
 	}
 
 	static constexpr uint32_t kPorts = 65536 - rds::kFirstPort;
+	rds::User nobody{0}; /* whose the sockets are that are in no namespace */
 };
 
 TEST_F(Bind, FindsByAddressScopeAndPort)
@@ -68,7 +69,7 @@ TEST_F(Bind, EndpointsOfOneHashAreTwo)
 	std::unordered_map<uint32_t, struct rds_addr> known;
 	struct rds_addr a = a1;
 	struct rds_endpoint one, other;
-	rds::Socket s(net->core()), t(net->core());
+	rds::Socket s(net->core(), nobody), t(net->core(), nobody);
 
 	for (uint32_t i = 0; i < 1000000; i++) {
 		a.w[1] = i * 0x9e3779b97f4a7c15ull;
@@ -100,7 +101,7 @@ TEST_F(Bind, PicksFromARandomPlaceOn)
 	for (uint32_t i = 0; i < 200; i++) {
 		struct rds_endpoint ep = endpoint(a1, 0);
 
-		all.push_back(std::make_unique<rds::Socket>(&n));
+		all.push_back(std::make_unique<rds::Socket>(&n, nobody));
 		ASSERT_TRUE(n.bind.add(*all.back(), ep, n.seed, 0).ok());
 		EXPECT_EQ(find(a1, ep.port), all.back().get()) << "it is told of its port";
 		low += ep.port < 32768;
@@ -118,7 +119,7 @@ TEST_F(Bind, PicksFromARandomPlaceOn)
 TEST_F(Bind, WhoComesSecondGetsNothing)
 {
 	rds_net &n = *net->core();
-	rds::Socket first(&n), second(&n);
+	rds::Socket first(&n, nobody), second(&n, nobody);
 	struct rds_endpoint ep = endpoint(a1, 7);
 
 	ASSERT_TRUE(n.bind.add(first, ep, n.seed, 0).ok());
@@ -142,7 +143,7 @@ TEST_F(Bind, PicksEveryFreePortAndThenSaysSo)
 		for (uint32_t i = rds::kFirstPort; i < 65536; i++) {
 			if (named == (i % 128 == 5))
 				continue;
-			all.push_back(std::make_unique<rds::Socket>(&n));
+			all.push_back(std::make_unique<rds::Socket>(&n, nobody));
 			ep = endpoint(a1, named ? static_cast<uint16_t>(i) : 0);
 			ASSERT_TRUE(n.bind.add(*all.back(), ep, n.seed, 0).ok());
 			ASSERT_GE(ep.port, rds::kFirstPort);
@@ -154,7 +155,7 @@ TEST_F(Bind, PicksEveryFreePortAndThenSaysSo)
 	finds_the_only_one(1, all);
 	finds_the_only_one(kPorts - 1, all);
 
-	rds::Socket extra(&n);
+	rds::Socket extra(&n, nobody);
 
 	ep = endpoint(a1, 0);
 	EXPECT_TRUE(n.bind.add(extra, ep, n.seed, 0).is(rds::err::kEaddrinuse));

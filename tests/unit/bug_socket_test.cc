@@ -40,10 +40,12 @@ TEST_F(SocketBug, DestroyedAndNotReleased)
 	auto memory = std::make_unique<uint64_t[]>(rds_socket_size() / sizeof(uint64_t));
 	auto *raw = reinterpret_cast<rds_socket *>(memory.get());
 
-	rds_socket_init(raw, net->core());
+	ASSERT_EQ(rds_socket_init(raw, net->core(), 0), 0);
+	rds_socket_release(raw);
 	rds_socket_destroy(raw);
 	EXPECT_EQ(told(), "") << "it has nothing";
-	rds_socket_init(raw, net->core());
+	ASSERT_EQ(rds_socket_init(raw, net->core(), 0), 0);
+	rds_socket_release(raw);
 	raw->congested.store(true);
 	rds_socket_destroy(raw);
 	EXPECT_EQ(told(), "a socket is destroyed that was not released");

@@ -24,6 +24,9 @@
  * own queue is empty, so one that is down may go, unless the other is up, which delivers to it and
  * has a reference.  Each goes down by itself, and the one that was held goes with a later look.
  *
+ * Of a user that was refused a connection for it has too many (users.h), some that were idle for
+ * kDueIdleNs end as well.
+ *
  * A connection that did not end in order (the host died) stays for its numbers, if a socket here
  * has sent over it.  Of those that only peers wanted less has to be kept: conn_strangers.cc.
  */
@@ -48,7 +51,10 @@ bool is_idle(Conn &c, uint64_t now)
 		busy = busy || p.has_messages() || p.owes_ack();
 		gone = gone && p.is_resting();
 	});
-	return c.life.is_idle(mark, busy || !(tells || c.is_local() || gone), limit, now);
+	busy = busy || !(tells || c.is_local() || gone);
+	return c.life.is_idle(mark, busy, limit, now) ||
+	       (c.user && c.user->due.load() && c.life.is_idle(mark, busy, kDueIdleNs, now) &&
+		Users::take_due(*c.user));
 }
 
 /* No care is needed for a peer that has died in the midst of a frame: TCP may take its end for a

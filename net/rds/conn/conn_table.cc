@@ -59,6 +59,8 @@ void free_conn(struct rds_rcu_head *h)
 		c->net.cong.put(*c->fcong);
 	if (c->lcong)
 		c->net.cong.put(*c->lcong);
+	if (c->user)
+		c->net.users.give(*c->user, Has::kConns);
 	destroy(c);
 	bug_on(!alive.fetch_sub(1), "a connection ends that was not counted");
 }
@@ -87,7 +89,7 @@ Conn *ConnTable::find(const struct rds_transport &t, const struct rds_addr &ladd
 }
 
 Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
-			      const struct rds_addr &faddr, uint32_t scope, uint8_t tos, For whom)
+			      const struct rds_addr &faddr, uint32_t scope, uint8_t tos, User *user)
 {
 	{
 		RcuReader rcu;
@@ -98,8 +100,7 @@ Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t, const str
 	}
 	/* A peer's address is not asked for: loopback's other end calls that of a socket here,
 	 * which may have lost its device since. */
-	Status st =
-		whom == For::kSocket ? transport_reaches(net.os, t, laddr, faddr, scope) : Status();
+	Status st = user ? transport_reaches(net.os, t, laddr, faddr, scope) : Status();
 
 	if (!st.ok())
 		return st;
@@ -113,7 +114,7 @@ Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t, const str
 	if (via.value() != &t)
 		tos = 0;
 
-	auto made = make(net, *via.value(), laddr, faddr, scope, tos, whom);
+	auto made = make(net, *via.value(), laddr, faddr, scope, tos, user);
 
 	rds_module_put(via.value()->owner);
 	return made;
@@ -121,7 +122,7 @@ Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t, const str
 
 Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 			       const struct rds_addr &laddr, const struct rds_addr &faddr,
-			       uint32_t scope, uint8_t tos, For whom)
+			       uint32_t scope, uint8_t tos, User *user)
 {
 	if (net.dying.load_acquire())
 		return Status::fail(err::kEnetdown);
@@ -133,7 +134,7 @@ Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 
 	alive[t.type].fetch_add(1);
 
-	Status st = whom == For::kPeer ? admit_passive(*c) : Status();
+	Status st = user ? take_share(*c, *user) : admit_passive(*c);
 
 	if (st.ok())
 		st = furnish(*c);
@@ -154,6 +155,21 @@ Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 	}
 	free_conn(&c->rcu); /* somebody else was faster; nobody has seen ours */
 	return old;
+}
+
+/* @c counts as @user's.  Of a user that has too many the sweep ends some that are idle. */
+Status ConnTable::take_share(Conn &c, User &user)
+{
+	auto taken = net_->users.take(user.uid, Has::kConns, read_once(net_->tun.max_user_conns),
+				      net_->os);
+
+	if (taken.ok()) {
+		c.user = taken.value();
+	} else if (taken.status().is(err::kEdquot)) {
+		net_->count(RDS_S_user_refused);
+		hurry();
+	}
+	return taken.status();
 }
 
 /* Each dies in a turn of its worker, and is reaped with all that died meanwhile: what takes time is
@@ -259,8 +275,7 @@ struct rds_conn *rds_conn_get(struct rds_net *net, const struct rds_transport *t
 	rds::Guard sleeps(rds::kMaySleep); /* a transport's work */
 
 	for (;;) {
-		auto r = net->conns.get(*net, *t, *laddr, *faddr, scope, tos,
-					rds::ConnTable::For::kPeer);
+		auto r = net->conns.get(*net, *t, *laddr, *faddr, scope, tos, nullptr);
 
 		*err = r.status().code();
 		if (!r.ok())

@@ -42,15 +42,14 @@ public:
 	Conn *find(const struct rds_transport &t, const struct rds_addr &laddr,
 		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos, uint32_t seed) const
 		RDS_READS(kRcu);
-	/* The side that needs a connection: a socket that sends, or a peer that calls.  Of those
-	 * that only peers want there may be max_passive; beyond, the sweep makes room
-	 * (conn_strangers.cc), and kPassiveRoom times as many are the end. */
-	enum class For { kSocket, kPeer };
-	/* As find(), but made when missing, and with a reference.  -ENOBUFS: too many;
+	/* As find(), but made when missing, and with a reference.  @user: whose socket sends, and
+	 * who then has a connection more; nullptr: a peer calls.  Of those that only peers want
+	 * there may be max_passive; beyond, the sweep makes room (conn_strangers.cc), and
+	 * kPassiveRoom times as many are the end.  -ENOBUFS: too many; -EDQUOT: too many of @user;
 	 * -EADDRNOTAVAIL: a socket of loopback's reaches this host only.  Process. */
 	Result<Conn *> get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
 			   const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
-			   For whom) RDS_SLEEPS;
+			   User *user) RDS_SLEEPS;
 	/* @faddr calls; without @known, a stranger may be one too many.  Process. */
 	bool may_call(const struct rds_transport &t, const struct rds_addr &laddr,
 		      const struct rds_addr &faddr, uint32_t scope, bool known);
@@ -150,7 +149,8 @@ private:
 	Status admit_passive(Conn &c);
 	Result<Conn *> make(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
 			    const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
-			    For whom) RDS_SLEEPS;
+			    User *user) RDS_SLEEPS;
+	Status take_share(Conn &c, User &user) RDS_SLEEPS;
 	Conn *kill(const struct rds_transport *t);
 	bool any_alive(const struct rds_transport *t) const;
 

@@ -59,7 +59,8 @@ struct rds_conn final {
 	const uint32_t gen;   /* told to the peer: our paths' numbers begin with this object */
 	const unsigned int max_paths; /* told to the peer: that we would use */
 	const uint8_t tos;
-	bool closing = false; /* no new paths; under ConnTable's lock for them */
+	rds::User *user = nullptr; /* whose socket made it; nullptr: a peer did */
+	bool closing = false;	   /* no new paths; under ConnTable's lock for them */
 	/* A peer made it and no socket has used it: counted in net.passive. */
 	rds::Atomic<bool> passive;
 	rds::Atomic<bool> orders;      /* the peer wants to know of flows (order.h) */

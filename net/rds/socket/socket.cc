@@ -16,7 +16,7 @@ namespace rds
 Atomic<uint32_t> trace_users;
 } // namespace rds
 
-rds_socket::rds_socket(rds::Net *net) : net(net)
+rds_socket::rds_socket(rds::Net *net, rds::User &user) : net(net), user(user)
 {
 }
 
@@ -163,6 +163,7 @@ void rds_socket::release()
 	rds_socket_set_trace(this, 0);
 	if (trans)
 		give_transport_back();
+	net->users.give(user, rds::Has::kSockets);
 }
 
 extern "C" {
@@ -172,9 +173,16 @@ size_t rds_socket_size(void)
 	return (sizeof(struct rds_socket) + 7) & ~size_t{7};
 }
 
-void rds_socket_init(struct rds_socket *s, struct rds_net *net)
+int rds_socket_init(struct rds_socket *s, struct rds_net *net, uint32_t uid)
 {
-	new (s) rds_socket(net);
+	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
+	auto user = net->users.take(uid, rds::Has::kSockets,
+				    rds::read_once(net->tun.max_user_sockets), net->os);
+
+	net->count(RDS_S_user_refused, user.status().is(err::kEdquot));
+	if (user.ok())
+		new (s) rds_socket(net, *user.value());
+	return user.status().code();
 }
 
 void rds_socket_release(struct rds_socket *s)

@@ -46,7 +46,7 @@ enum class Deliver {
 } // namespace rds
 
 struct rds_socket final : rds::Bound {
-	explicit rds_socket(rds::Net *net);
+	rds_socket(rds::Net *net, rds::User &user);
 	~rds_socket();
 
 	/* -- names (socket.cc).  Written once by bind under bind_lock_, then constant -- */
@@ -92,6 +92,7 @@ struct rds_socket final : rds::Bound {
 	template <typename F>
 	void for_each_received(F fn) RDS_READS(rds::kRcu);
 	rds::Net *const net;
+	rds::User &user; /* whose it is, until it is released */
 	rds::Atomic<bool> bound_flag;
 	rds::Atomic<bool> dead; /* released */
 	rds::Atomic<bool> recverr;

@@ -42,8 +42,8 @@ Status rds_socket::ask_way(const struct rds_endpoint &to)
 		full = known && known->fcong->test(to.port);
 	}
 	if (!known) {
-		auto made = net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos,
-					   rds::ConnTable::For::kSocket);
+		auto made =
+			net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos, &user);
 
 		if (!made.ok())
 			return made.status();

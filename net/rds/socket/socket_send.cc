@@ -117,8 +117,8 @@ Status rds_socket::send_anew(const struct rds_endpoint &to, Message *m, bool mor
 {
 	for (;;) {
 		uint64_t gen = net->conns.generation();
-		auto made = net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos,
-					   rds::ConnTable::For::kSocket);
+		auto made =
+			net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos, &user);
 
 		if (!made.ok())
 			return made.status();

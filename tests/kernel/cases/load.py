@@ -102,7 +102,7 @@ def modprobe_pulls_what_it_needs(t):
 
 SETTINGS = {"pf_rds": "21", "sol_rds": "276", "ping_enable": "1", "max_unacked_packets": "8",
             "max_unacked_bytes": "16777216", "max_passive_connections": "4096",
-            "idle_timeout_ms": "300000",
+            "idle_timeout_ms": "300000", "max_user_sockets": "16384", "max_user_connections": "8192",
             "group_range": "0\t4294967294", "unprivileged_port_start": "0", "info_restrict": "0",
             "reconnect_min_delay_ms": "1", "reconnect_delay_min_ms": "1",
             "reconnect_max_delay_ms": "1000", "reconnect_delay_max_ms": "1000",

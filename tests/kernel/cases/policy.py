@@ -4,7 +4,7 @@ import json
 
 from netns_pair import IN_X, IN_Y, X, Y, pair, unpair
 from suite import HERE, test
-from traffic import PYTHON, ping
+from traffic import PYTHON, counters, ping
 
 NOBODY = "setpriv --reuid 65534 --regid 65534 --clear-groups"
 # Root of a user namespace of his own, in a network namespace that is not his.
@@ -213,3 +213,27 @@ def locked_down(t):
     assert rc and "not permitted" in said, f"{rc} {said}"
     assert [line for line in t.a.dmesg() if "unsigned module loading is restricted" in line]
     t.a.power_cycle()  # there is no way back
+
+
+@test(only="ours")
+def shares_of_users(t):
+    """One user cannot have all connections of a namespace, nor all sockets, by any number of users
+    of his own; another still sends to one host more, and binds. Who administers it may have more."""
+    other = "setpriv --reuid 1000 --regid 1000 --clear-groups"
+    shares = f"{IN_X} %s {PYTHON} {HERE}/rds_shares.py {X} 10.10.%d.1 %d %d"
+    pair(t)
+    t.a.check(f"{IN_X} sh -c 'ip route add 10.10.0.0/16 dev cable; cd /proc/sys/net/rds &&"
+              f" echo 40 >max_user_connections && echo 60 >max_user_sockets'")
+    taker = t.a.spawn(f"exec {shares % (NOBODY, 0, 100, 100)}", stdin=True)
+    taker.wait_output("^40 EDQUOT 59 EDQUOT$")
+    said = t.a.check(f"{shares % (OWN_ROOT, 1, 0, 0)} </dev/null; true")
+    assert "Disk quota exceeded" in said, said
+    assert t.a.check(f"{shares % (other, 2, 5, 5)} </dev/null") == "5 - 5 -\n"
+    assert t.a.check(f"{shares % ('', 3, 100, 100)} </dev/null") == "100 - 100 -\n"
+    refused = counters(t, t.a, IN_X)["user_refused"]
+    assert refused == 3, refused
+    taker.write("", close=True)
+    taker.check()
+    # Its messages are gone, and what it has made is idle: some of that makes room at once.
+    t.a.wait_until(f"{shares % (NOBODY, 4, 1, 59)} </dev/null | grep -x '1 - 59 -'")
+    unpair(t)
