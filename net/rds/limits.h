@@ -57,6 +57,8 @@ inline constexpr uint32_t kAssemblyUnit = 1024, kAssemblyAhead = 4;
  * end of its message until the program has read it: a program that never reads them is stopped as
  * one whose messages stay. */
 inline constexpr uint32_t kZcopyNoteBytes = 64;
+/* The same of a note how an operation ended, from the begin of its message. */
+inline constexpr uint32_t kOpNoteBytes = 64;
 
 /* Messages handed to one ops->xmit call. */
 inline constexpr unsigned int kXmitBatch = 32;

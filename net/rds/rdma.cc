@@ -51,15 +51,29 @@ void RdmaSide::put()
 void RdmaSide::detach()
 {
 	List<OpNotice, &OpNotice::link> unread;
-	Bucket regions;
+	Bucket regions, *wide;
+	RdmaSeat *s;
+	uint32_t held;
 	{
 		Guard g(lock_);
 
+		s = seat_;
 		seat_ = nullptr;
+		held = held_;
 		unread.splice_back(notices_);
 		for (unsigned int i = 0; i < n_buckets_; i++)
 			regions.splice_back(buckets_[i]);
 		count_ = 0;
+		/* Here, where the last reference may sleep. */
+		wide = buckets_ == few_ ? nullptr : buckets_;
+		buckets_ = few_;
+		n_buckets_ = kFirstBuckets;
+	}
+	rds_free(wide);
+	if (s) {
+		RcuReader rcu;
+
+		give_note_room(*s, held);
 	}
 	while (OpNotice *n = unread.pop_front())
 		rds_free(n);
@@ -190,6 +204,35 @@ bool RdmaSide::announce(uint32_t key)
 	return true;
 }
 
+void RdmaSide::hold()
+{
+	RdmaSeat *s;
+	{
+		Guard g(lock_);
+
+		s = seat_;
+		held_++;
+	}
+	if (!bug_on(!s, "a socket that was released begins an operation"))
+		hold_note_room(*s);
+}
+
+/* Of a socket that was released all room was given back. */
+void RdmaSide::let_go(uint32_t n)
+{
+	RcuReader rcu;
+	RdmaSeat *s;
+	{
+		Guard g(lock_);
+
+		s = seat_;
+		if (s)
+			held_ -= n;
+	}
+	if (s)
+		give_note_room(*s, n);
+}
+
 void RdmaSide::tell(OpNotice *n)
 {
 	RcuReader rcu;
@@ -221,7 +264,9 @@ unsigned int RdmaSide::peek(struct rds_notice *to, unsigned int max)
 
 void RdmaSide::drop(unsigned int n)
 {
-	while (n--) {
+	uint32_t freed = 0;
+
+	for (; freed < n; freed++) {
 		OpNotice *o;
 		{
 			Guard g(lock_);
@@ -231,9 +276,11 @@ void RdmaSide::drop(unsigned int n)
 				seat_->notices.fetch_sub(1);
 		}
 		if (!o)
-			return;
+			break;
 		rds_free(o);
 	}
+	if (freed)
+		let_go(freed);
 }
 
 void mr_put(Mr *mr, bool now)

@@ -48,11 +48,12 @@ enum RdmaFlag : uint32_t {
 	kRdmaSilent = 0x40,
 };
 
-/* A notification on its way to recvmsg. */
+/* A notification on its way to recvmsg.  Its side holds room for it (hold()) until it is freed. */
 struct OpNotice {
 	ListNode link;
 	struct rds_notice n = {};
 };
+static_assert(sizeof(OpNotice) <= kOpNoteBytes);
 
 /* A memory region. */
 struct Mr final {
@@ -80,6 +81,10 @@ struct RdmaSeat {
 /* Wakes the reader of the socket of @s: defined above, in socket_rdma.cc.  RCU reader,
  * no lock. */
 void wake_reader(RdmaSeat &s) RDS_READS(kRcu);
+/* The same of its send queue: room is held for a notification, whatever there is; @n of them hold
+ * theirs no longer. */
+void hold_note_room(RdmaSeat &s);
+void give_note_room(RdmaSeat &s, uint32_t n) RDS_READS(kRcu);
 
 class RdmaSide final
 {
@@ -112,6 +117,10 @@ public:
 	bool announce(uint32_t key) RDS_EXCLUDES(lock_);
 
 	/* -- notifications -- */
+	/* Room is held for one more, in a call of the socket's program ... */
+	void hold() RDS_EXCLUDES(lock_);
+	/* ... and given back for @n that are freed.  Any context. */
+	void let_go(uint32_t n) RDS_EXCLUDES(lock_);
 	void tell(OpNotice *n) RDS_EXCLUDES(lock_);
 	unsigned int peek(struct rds_notice *to, unsigned int max) RDS_EXCLUDES(lock_);
 	void drop(unsigned int n) RDS_EXCLUDES(lock_);
@@ -135,6 +144,7 @@ private:
 	Bucket *buckets_ RDS_GUARDED_BY(lock_) = few_;
 	unsigned int n_buckets_ RDS_GUARDED_BY(lock_) = kFirstBuckets; /* a power of two */
 	unsigned int count_ RDS_GUARDED_BY(lock_) = 0;
+	uint32_t held_ RDS_GUARDED_BY(lock_) = 0; /* notifications that have room */
 };
 
 /* Drops a reference.  @now, of one that was taken out of the table: no peer reaches it any more

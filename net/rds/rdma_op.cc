@@ -12,7 +12,10 @@ void msg_rdma_free(MsgRdma *r)
 	bug_on(r->begun && !r->outcome.load_acquire(), "nobody has said how an operation ended");
 	if (r->op.pages)
 		rds_pages_unpin(r->op.pages);
-	rds_free(r->notice);
+	if (r->notice) {
+		rds_free(r->notice);
+		r->side->let_go(1);
+	}
 	if (r->side)
 		r->side->put();
 	destroy(r);
@@ -46,10 +49,12 @@ bool op_decide(Message &m, int status)
 	if (!n)
 		return true;
 	n->n.status = status;
-	if (status || !r->only_errors)
+	if (status || !r->only_errors) {
 		r->side->tell(n);
-	else
+	} else {
 		rds_free(n);
+		r->side->let_go(1);
+	}
 	return true;
 }
 

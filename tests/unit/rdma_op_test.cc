@@ -13,7 +13,8 @@ using fake::wire;
 using host::endpoint;
 using host::Socket;
 
-constexpr int kEinval = -22, kEopnotsupp = -95, kEmsgsize = -90, kEnomem = -12, kEfault = -14;
+constexpr int kEinval = -22, kEopnotsupp = -95, kEmsgsize = -90, kEnomem = -12, kEfault = -14,
+	      kEagain = -11;
 constexpr uint64_t kNotify = rds::kRdmaNotifyMe, kSilent = rds::kRdmaSilent,
 		   kFence = rds::kRdmaFence;
 constexpr uint64_t kMs = 1000 * 1000;
@@ -95,13 +96,18 @@ protected:
 		struct rds_uio from = {data.data(), data.size()};
 		struct rds_msg *m = nullptr;
 
-		EXPECT_EQ(rds_msg_create(s->core(), &to, len, &from, 0, 0, &m), 0);
+		refused = rds_msg_create(s->core(), &to, len, &from, 0, 0, &m);
 		return m;
 	}
+	int refused = 0; /* the last one: why there is none */
 	/* 0 or what the send ended with. */
 	int send_op(const struct rds_op_args &a, uint32_t len = 10)
 	{
 		struct rds_msg *m = message(len);
+
+		if (!m)
+			return refused;
+
 		int err = rds_msg_set_op(s->core(), m, &a);
 
 		if (!err)
@@ -445,6 +451,55 @@ TEST_F(RdmaOp, WhatIsWrongWithOne)
 	local.bytes = 1;
 	EXPECT_EQ(send_op(a), 0) << "one byte is the least";
 	rds_socket_cancel(s->core(), &to);
+}
+
+/* A program that never reads how its operations ended is stopped; what it reads makes room. */
+TEST_F(RdmaOp, NotesThatNobodyReadsHoldTheirRoom)
+{
+	constexpr uint32_t kOps = 1000 * rds::kMemFactor / rds::kOpNoteBytes;
+	uint32_t n = 0;
+
+	open();
+	s->sock().sndbuf = 1000;
+	while (n <= kOps && !send_op(write_op(n))) {
+		wire().op_done(rds::kRdmaSuccess);
+		peer_has(2 + n++);
+	}
+	EXPECT_LE(n, kOps);
+	EXPECT_EQ(s->core()->snd_space.bytes(), 0u) << "all of it is delivered";
+	EXPECT_EQ(s->core()->snd_space.mem().used(), n * rds::kOpNoteBytes);
+	EXPECT_EQ(send_op(write_op(n)), kEagain);
+
+	const uint32_t woken = s->sock().woken_write.load();
+
+	rds_socket_notices_done(s->core(), 1);
+	EXPECT_EQ(s->sock().woken_write.load(), woken + 1) << "it was refused";
+	EXPECT_EQ(send_op(write_op(n)), 0);
+	wire().op_done(rds::kRdmaSuccess);
+	peer_has(2 + n);
+	EXPECT_EQ(told().size(), n);
+	EXPECT_EQ(s->core()->snd_space.mem().used(), 0u);
+}
+
+/* Nor does one that nobody is told of keep any, nor one whose socket is gone first. */
+TEST_F(RdmaOp, EveryNoteGivesItsRoomBack)
+{
+	open();
+	rds_socket_set_recverr(s->core(), 1);
+	ASSERT_EQ(send_op(write_op(1, 0)), 0);
+	wire().op_done(rds::kRdmaSuccess);
+	peer_has(2);
+	EXPECT_EQ(s->core()->snd_space.mem().used(), 0u) << "only errors are told";
+	ASSERT_EQ(send_op(write_op(2)), 0);
+	ASSERT_EQ(send_op(write_op(3)), 0);
+	wire().op_done(rds::kRdmaSuccess);
+
+	rds::Socket *core = s->core();
+
+	s->close(); /* its memory stays for a grace period */
+	EXPECT_EQ(core->snd_space.mem().used(), 0u) << "one unread, one under way";
+	wire().op_done(rds::kRdmaSuccess);
+	EXPECT_EQ(core->snd_space.mem().used(), 0u);
 }
 
 TEST_F(RdmaOp, TwoInOneMessage)

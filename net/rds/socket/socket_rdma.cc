@@ -146,7 +146,8 @@ MsgRdma *part_of(Message &m) RDS_SLEEPS
 }
 
 /* A note for whoever wants to know: always, or only of what goes wrong. */
-Status want_notice(const rds_socket &s, const struct rds_op_args &a, MsgRdma &r) RDS_SLEEPS
+Status want_notice(const rds_socket &s, const struct rds_op_args &a, RdmaSide &side,
+		   MsgRdma &r) RDS_SLEEPS
 {
 	const bool always = a.flags & rds::kRdmaNotifyMe;
 
@@ -155,6 +156,7 @@ Status want_notice(const rds_socket &s, const struct rds_op_args &a, MsgRdma &r)
 	r.notice = rds::create<rds::OpNotice>(rds::may_sleep());
 	if (!r.notice)
 		return Status::fail(err::kEnomem);
+	side.hold();
 	r.notice->n.token = a.token;
 	r.only_errors = !always;
 	return Status();
@@ -168,6 +170,18 @@ namespace rds
 void wake_reader(RdmaSeat &s)
 {
 	rds_socket_wake(container_of(&s, &rds_socket::rdma), RDS_WAKE_READ);
+}
+
+void hold_note_room(RdmaSeat &s)
+{
+	container_of(&s, &rds_socket::rdma)->snd_space.grow(kOpNoteBytes);
+}
+
+void give_note_room(RdmaSeat &s, uint32_t n)
+{
+	rds_socket *of = container_of(&s, &rds_socket::rdma);
+
+	of->snd_space.give(of, 0, n * kOpNoteBytes);
 }
 
 } // namespace rds
@@ -249,7 +263,7 @@ int rds_msg_set_op(struct rds_socket *s, struct rds_msg *m, const struct rds_op_
 	Status st = fill_op(*s, *m, *a, r->op);
 
 	if (st.ok())
-		st = want_notice(*s, *a, *r);
+		st = want_notice(*s, *a, *side, *r);
 	if (!st.ok())
 		return st.code();
 	side->get();
