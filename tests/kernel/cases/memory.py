@@ -2,7 +2,7 @@
 """Whose memory the messages are: the cgroup of who made the socket pays."""
 import re
 
-from memcg import GROUP, ROOT, group, hold, sock_bytes
+from memcg import GROUP, ROOT, group, hold, objects, sock_bytes
 from suite import test
 from traffic import A, B, helper, ping
 
@@ -153,3 +153,68 @@ def receiving_at_the_limit(t):
     ping(t, t.b, B, A)
     t.a.check("ip addr del 10.9.0.31/24 dev eth0")
     t.b.check("ip addr del 10.9.0.32/24 dev eth0")
+
+
+@test(vms=2, only="ours")
+def waiting_senders_have_no_message(t):
+    """Threads that wait for room in a send queue, each with 100 kB to send: no message of any is
+    made. The bytes of those that have room are the cgroup's."""
+    threads, length = 300, 100_000
+    with group(t):
+        before = objects(t.a)
+        free = memory_free(t)
+        waiter = t.a.spawn(f"{helper('rds_nobody.py')} wait {GROUP} {A} 10.9.0.77 {threads} {length}",
+                           stdin=True)
+        pid = waiter.wait_output(r"^(\d+)$")[1]
+        t.a.wait_until(f"[ $(grep -l '^44 ' /proc/{pid}/task/*/syscall | wc -l) -eq {threads} ]", 60)
+        more = sum(objects(t.a).values()) - sum(before.values())
+        taken = free - memory_free(t)
+        t.note(f"{more} objects more, {taken >> 10} kB, {sock_bytes(t.a)} bytes are charged")
+        assert more < threads // 2 and taken < threads * length // 2, (more, taken)
+        assert length <= sock_bytes(t.a) < 3 * length
+        waiter.kill()
+        t.a.wait_until(f"grep -qx 'sock 0' {GROUP}/memory.stat")
+
+
+def memory_free(t):
+    return int(t.a.check("awk '$1 == \"MemFree:\" {print $2}' /proc/meminfo")) << 10
+
+
+SLACK = 128 << 10  # of slab: what the kernel keeps of a process that has just gone
+
+
+def at_rest(t):
+    """The state of the moment: bytes that the cgroup pays for, objects, rows."""
+    stat = dict(row.split() for row in t.a.check(f"cat {GROUP}/memory.stat").splitlines())
+    rows = t.a.check("cat /proc/net/rds/sockets /proc/net/rds/connections | grep -c '[0-9]:'; true")
+    return {"sock": int(stat["sock"]), "slab": int(stat["slab"]), "rows": int(rows),
+            "objects": sum(objects(t.a).values())}
+
+
+@test(vms=2, only="ours")
+def everything_as_nobody(t):
+    """All that a user can have of RDS, as nobody in a cgroup with a small limit: loopback, many
+    hosts, unread messages, full ports, threads that wait, lent pages, flows, monitors. After close,
+    and when connections are collected, everything is where it was."""
+    t.a.check("ip route add 10.10.0.0/16 dev eth0 && echo 1000 >/proc/sys/net/rds/idle_timeout_ms")
+    with group(t):
+        t.a.check(f"echo 48M >{GROUP}/memory.max")
+        seen = []
+        for _ in range(3):
+            user = t.a.spawn(f"{helper('rds_nobody.py')} all {GROUP} {A} {B} 400", stdin=True)
+            t.note(user.wait_output("^has (.*)$", 60)[1])
+            busy = at_rest(t)
+            assert busy["sock"] > 500_000 and busy["rows"] > 800, busy
+            assert seen == [] or busy["slab"] > seen[0]["slab"] + 400 * 1400, (busy, seen)
+            user.write("", close=True)
+            user.check()
+            t.a.wait_until(f"grep -qx 'sock 0' {GROUP}/memory.stat &&"
+                           " ! grep -q '[0-9]:' /proc/net/rds/connections", 60)
+            seen.append(at_rest(t))
+        first, *later = seen
+        t.note(f"{busy} while it lasts, {seen[-1]} afterwards")
+        for one in later:
+            assert one["rows"] == 0 and one["sock"] == 0, seen
+            assert one["slab"] < first["slab"] + SLACK, seen
+            assert one["objects"] <= first["objects"] + 64, seen
+    t.a.check("ip route del 10.10.0.0/16 && echo 300000 >/proc/sys/net/rds/idle_timeout_ms")
