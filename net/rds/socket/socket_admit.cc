@@ -4,7 +4,7 @@
  *
  * In this order, and nothing of a message is there before it has its room: a program may have any
  * number of threads that wait, each with a message of any length
- * (docs/decisions/032-room-first.md).
+ * (docs/decisions/033-room-first.md).
  */
 #include "../conn/conn_table.h"
 #include "../order.h"
