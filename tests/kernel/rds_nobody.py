@@ -2,7 +2,7 @@
 """Nobody, in a cgroup, with RDS.
 
     rds_nobody.py wait GROUP ME PEER N LENGTH   N threads send messages of that length to a host that
-                                                does not answer. Prints the pid; ends when killed
+                                                does not answer. Prints the pid; ends when stdin does
     rds_nobody.py all GROUP ME PEER HOSTS       has all that there is to have: see Everything. Prints
                                                 "has ..."; closes it when stdin ends
 
@@ -16,12 +16,11 @@ import socket
 import struct
 import sys
 import threading
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rds_talk  # noqa: E402
 
-NOBODY, STACK, DUMPABLE = 65534, 65536, 4
+NOBODY, STACK, DUMPABLE = 65534, 256 << 10, 4
 SOL_RDS, GET_MR, RECVERR, CONG_MONITOR, ORDER, RECV_QUERY = 276, 2, 5, 6, 64, 65
 CMSG_ZCOPY_COOKIE, SO_ZEROCOPY, MSG_ZEROCOPY, UNORDERED = 12, 60, 0x4000000, 2
 DONTWAIT = socket.MSG_DONTWAIT
@@ -51,8 +50,8 @@ def wait(me, peer, n, length):
     sock = rds_talk.bound(me)
     waiting(sock, rds_talk.sockaddr(peer), bytes(int(length)), int(n))
     print(os.getpid(), flush=True)
-    while True:
-        time.sleep(60)
+    sys.stdin.read()
+    os._exit(0)  # with threads that wait
 
 
 class Everything:
@@ -137,7 +136,7 @@ def everything(me, peer, hosts):
     user = Everything(me, peer, hosts)
     print("has", ", ".join(user.had), flush=True)
     sys.stdin.read()
-    os._exit(0)  # with threads that wait; all is closed
+    os._exit(0)  # with threads that wait
 
 
 command, group, *words = sys.argv[1:]

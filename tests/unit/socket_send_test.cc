@@ -232,22 +232,26 @@ TEST_F(SocketSend, SaysSoWhenUserMemoryFaults)
 /* However many wait for room, they wait without a message. */
 TEST_F(SocketSend, WithoutRoomThereIsNoMessage)
 {
-	s->sock().sndbuf = 1000;
-	ASSERT_EQ(s->send(to, pattern(1000)), 0);
+	constexpr uint32_t kLength = 100 * 1000;
+
+	s->sock().sndbuf = kLength;
+	ASSERT_EQ(s->send(to, pattern(kLength)), 0);
 	sim::run_ready();
 
-	auto data = pattern(1000);
+	auto data = pattern(kLength);
 	const size_t blocks = host::usage().blocks;
+	const uint64_t charged = s->sock().charged;
 
 	for (int zcopy : {0, 1}) {
 		struct rds_uio from = {data.data(), data.size(), 0, SIZE_MAX};
 		struct rds_msg *m;
 
-		EXPECT_EQ(rds_msg_create(s->core(), &to, 1000, &from, zcopy, 0, &m), -11);
+		EXPECT_EQ(rds_msg_create(s->core(), &to, kLength, &from, zcopy, 0, &m), -11);
 		EXPECT_EQ(from.off, 0u) << "nothing was read";
 	}
 	EXPECT_EQ(host::usage().blocks, blocks);
-	EXPECT_EQ(s->core()->snd_space.bytes(), 1000u);
+	EXPECT_EQ(s->sock().charged, charged) << "nor did anybody pay for it";
+	EXPECT_EQ(s->core()->snd_space.bytes(), kLength);
 	EXPECT_EQ(net->stat(RDS_S_send_queue_full), 2u);
 }
 

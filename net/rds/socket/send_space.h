@@ -45,10 +45,10 @@ public:
 	/* Half of it is taken. */
 	bool short_of_room(struct rds_socket *s) const;
 
-	/* The memory of a message that is about to take space is paid for (MemAccount::pay). */
-	RDS_INLINE Status pay(struct rds_socket *s, uint32_t mem) RDS_SLEEPS
+	/* All memory that was taken is paid for (MemAccount::pay). */
+	RDS_INLINE Status pay(struct rds_socket *s) RDS_SLEEPS
 	{
-		return RDS_LIKELY(mem_.covers(mem)) ? Status() : mem_.pay(s, mem, may_sleep());
+		return RDS_LIKELY(mem_.covers(0)) ? Status() : mem_.pay(s, 0, may_sleep());
 	}
 	bool empty() const
 	{

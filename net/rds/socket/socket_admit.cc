@@ -53,9 +53,9 @@ Status rds_socket::ask_way(const struct rds_endpoint &to)
 	return full ? wait_for_port(to) : Status();
 }
 
-/* Takes room for a message to @to before there is one: a sender that waits has nothing.  What else
- * is wrong is told before a full queue is; and a program that sends on to a full port is told
- * without a message that was made in vain. */
+/* Takes room for a message to @to before there is one, and pays for it: a sender that waits has
+ * nothing, and pays for nothing.  All else that is wrong is told before a full queue is; and a
+ * program that sends on to a full port is told without a message that was made in vain. */
 Status rds_socket::admit(const struct rds_endpoint &to, uint32_t len, uint32_t mem)
 {
 	if (!is_bound())
@@ -63,10 +63,14 @@ Status rds_socket::admit(const struct rds_endpoint &to, uint32_t len, uint32_t m
 
 	Status st = RDS_UNLIKELY(rds::read_once(watch.n_waits)) ? ask_way(to) : Status();
 
-	if (RDS_LIKELY(st.ok()))
-		st = snd_space.pay(this, mem);
-	if (RDS_UNLIKELY(!st.ok()) || RDS_LIKELY(snd_space.take(this, len, mem)))
+	if (RDS_UNLIKELY(!st.ok()))
 		return st;
+	if (RDS_LIKELY(snd_space.take(this, len, mem))) {
+		st = snd_space.pay(this);
+		if (RDS_UNLIKELY(!st.ok()))
+			give_room(len, mem);
+		return st;
+	}
 	st = ask_way(to);
 	if (!st.ok())
 		return st;

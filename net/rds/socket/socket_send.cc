@@ -185,7 +185,7 @@ Status rds_socket::copy_pages(Message &m)
 
 	rds::message_charge_payload(m);
 	snd_space.grow(m.charge - lent);
-	return snd_space.pay(this, 0);
+	return snd_space.pay(this);
 }
 
 Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)

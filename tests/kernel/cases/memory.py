@@ -6,6 +6,7 @@ from memcg import GROUP, ROOT, group, hold, objects, sock_bytes
 from suite import test
 from traffic import A, B, helper, ping
 
+SLAB = f"awk '$1 == \"slab\" {{print $2}}' {GROUP}/memory.stat"
 KERNELS = ["6.1", "6.12", "7.2"]  # the debug kernels have no memory controller
 
 
@@ -109,7 +110,7 @@ def connections_are_charged(t):
     """Connections are the cgroup's whose program sends over them, until they are collected; at its
     limit no more are made, and others go on."""
     count, each = 1000, 1400  # bytes of a connection and its path, at least
-    slab = f"awk '$1 == \"slab\" {{print $2}}' {GROUP}/memory.stat"
+    slab = SLAB
     t.a.check("ip route add 10.10.0.0/16 dev eth0 && echo 1000 >/proc/sys/net/rds/idle_timeout_ms")
     with group(t):
         callers = t.a.spawn(f"{helper('rds_callers.py')} {GROUP} {A} {count}", stdin=True)
@@ -162,22 +163,17 @@ def waiting_senders_have_no_message(t):
     threads, length = 300, 100_000
     with group(t):
         before = objects(t.a)
-        free = memory_free(t)
         waiter = t.a.spawn(f"{helper('rds_nobody.py')} wait {GROUP} {A} 10.9.0.77 {threads} {length}",
                            stdin=True)
         pid = waiter.wait_output(r"^(\d+)$")[1]
         t.a.wait_until(f"[ $(grep -l '^44 ' /proc/{pid}/task/*/syscall | wc -l) -eq {threads} ]", 60)
         more = sum(objects(t.a).values()) - sum(before.values())
-        taken = free - memory_free(t)
-        t.note(f"{more} objects more, {taken >> 10} kB, {sock_bytes(t.a)} bytes are charged")
-        assert more < threads // 2 and taken < threads * length // 2, (more, taken)
+        t.note(f"{more} objects more, {sock_bytes(t.a)} bytes are charged")
+        assert more < threads // 2, more
         assert length <= sock_bytes(t.a) < 3 * length
-        waiter.kill()
+        waiter.write("", close=True)
+        waiter.check()
         t.a.wait_until(f"grep -qx 'sock 0' {GROUP}/memory.stat")
-
-
-def memory_free(t):
-    return int(t.a.check("awk '$1 == \"MemFree:\" {print $2}' /proc/meminfo")) << 10
 
 
 SLACK = 128 << 10  # of slab: what the kernel keeps of a process that has just gone
@@ -186,8 +182,8 @@ SLACK = 128 << 10  # of slab: what the kernel keeps of a process that has just g
 def at_rest(t):
     """The state of the moment: bytes that the cgroup pays for, objects, rows."""
     stat = dict(row.split() for row in t.a.check(f"cat {GROUP}/memory.stat").splitlines())
-    rows = t.a.check("cat /proc/net/rds/sockets /proc/net/rds/connections | grep -c '[0-9]:'; true")
-    return {"sock": int(stat["sock"]), "slab": int(stat["slab"]), "rows": int(rows),
+    rows = t.a.check("cat /proc/net/rds/sockets /proc/net/rds/connections | wc -l")
+    return {"sock": int(stat["sock"]), "slab": int(stat["slab"]), "rows": int(rows) - 2,
             "objects": sum(objects(t.a).values())}
 
 
@@ -204,17 +200,18 @@ def everything_as_nobody(t):
             user = t.a.spawn(f"{helper('rds_nobody.py')} all {GROUP} {A} {B} 400", stdin=True)
             t.note(user.wait_output("^has (.*)$", 60)[1])
             busy = at_rest(t)
-            assert busy["sock"] > 500_000 and busy["rows"] > 800, busy
+            assert busy["sock"] > 300_000 and busy["rows"] > 450, busy
             assert seen == [] or busy["slab"] > seen[0]["slab"] + 400 * 1400, (busy, seen)
             user.write("", close=True)
             user.check()
             t.a.wait_until(f"grep -qx 'sock 0' {GROUP}/memory.stat &&"
-                           " ! grep -q '[0-9]:' /proc/net/rds/connections", 60)
+                           " [ $(wc -l </proc/net/rds/connections) -eq 1 ]", 60)
+            if seen:
+                t.a.wait_until(f"[ $({SLAB}) -lt {seen[0]['slab'] + SLACK} ]", 30)
             seen.append(at_rest(t))
         first, *later = seen
         t.note(f"{busy} while it lasts, {seen[-1]} afterwards")
         for one in later:
             assert one["rows"] == 0 and one["sock"] == 0, seen
-            assert one["slab"] < first["slab"] + SLACK, seen
             assert one["objects"] <= first["objects"] + 64, seen
     t.a.check("ip route del 10.10.0.0/16 && echo 300000 >/proc/sys/net/rds/idle_timeout_ms")
