@@ -28,7 +28,7 @@ struct info_source {
 };
 
 static struct info_source sources[RDS_INFO_LAST - RDS_INFO_FIRST + 1];
-/* Readers call a source, writers come and go with their modules.  Nobody holds it for a program. */
+/* Readers call a source, writers come and go with their modules. */
 static DECLARE_RWSEM(sources_sem);
 
 void rds_info_add(struct rds_info_buf *b, const void *element)
@@ -80,57 +80,39 @@ void rds_info_unregister(int optname)
 }
 EXPORT_SYMBOL_GPL(rds_info_unregister);
 
-/*
- * Walks the list of a code: its size, and into @b as much as fits; *@src is what was walked.  Only
- * meanwhile is the semaphore held: copying to a program may take as long as the program likes (its
- * memory may be a file of its own making), and modules wait for who holds it, and all readers for
- * modules.
- */
-static int collect(int optname, struct net *net, struct rds_info_buf *b, struct info_source *src)
+/* Walks the list: its size, and into @room bytes at @at as much as fits. */
+static size_t collect(const struct info_source *src, struct net *net,
+		      const struct rds_viewer *viewer, void *at, size_t room)
 {
-	int err = -ENOPROTOOPT;
+	struct rds_info_buf b = {.at = at, .room = room, .each = src->each, .viewer = viewer};
 
-	down_read(&sources_sem);
-	*src = sources[optname - RDS_INFO_FIRST];
-	if (src->fn) {
-		b->each = src->each;
-		if (b->viewer->all || !(src->flags & RDS_TABLE_OF_ALL))
-			src->fn(net, b);
-		err = 0;
-	}
-	up_read(&sources_sem);
-	return err;
+	if (viewer->all || !(src->flags & RDS_TABLE_OF_ALL))
+		src->fn(net, &b);
+	return b.total;
 }
 
 /* Copies out what there is room for; *@total is what all needs. */
-static int snapshot(int optname, struct net *net, const struct rds_viewer *viewer, char __user *to,
-		    size_t len, size_t *total)
+static int snapshot(const struct info_source *src, struct net *net, const struct rds_viewer *viewer,
+		    char __user *to, size_t len, size_t *total)
 {
-	struct rds_info_buf size = {.viewer = viewer}, b = {.viewer = viewer};
-	struct info_source src;
+	const bool whole = src->flags & RDS_TABLE_WHOLE;
 	size_t room;
-	bool whole;
 	void *buf;
-	int err = collect(optname, net, &size, &src);
+	int err = 0;
 
-	*total = size.total;
-	whole = src.flags & RDS_TABLE_WHOLE;
-	if (err)
-		return err;
+	*total = collect(src, net, viewer, NULL, 0);
 	if (!len || !*total || (whole && len < *total))
-		return src.each;
+		return 0;
 	/* It may grow meanwhile: some more, but never more than is asked for. */
 	room = min(len, *total + *total / 4 + PAGE_SIZE);
 	buf = kvmalloc(room, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!buf)
 		return -ENOMEM;
-	b.at = buf;
-	b.room = room;
-	err = collect(optname, net, &b, &src) ?: src.each;
-	*total = b.total;
-	if (err > 0 && *total > room && len > room)
+	*total = collect(src, net, viewer, buf, room);
+	if (*total > room && len > room)
 		err = -ERESTART; /* grew beyond our guess */
-	else if (err > 0 && !(whole && *total > len) && copy_to_user(to, buf, b.at - (u8 *)buf))
+	else if (!(whole && *total > len) &&
+		 copy_to_user(to, buf, min(*total, rounddown(room, src->each))))
 		err = -EFAULT;
 	kvfree(buf);
 	return err;
@@ -139,6 +121,7 @@ static int snapshot(int optname, struct net *net, const struct rds_viewer *viewe
 int rds_info_getsockopt(struct sock *sk, int optname, char __user *optval, int __user *optlen,
 			int len)
 {
+	const struct info_source *src = &sources[optname - RDS_INFO_FIRST];
 	const struct rds_viewer viewer = rds_viewer_of_call(sock_net(sk));
 	size_t total = 0;
 	int ret;
@@ -146,12 +129,18 @@ int rds_info_getsockopt(struct sock *sk, int optname, char __user *optval, int _
 	if (len < 0 || len > INT_MAX - (int)PAGE_SIZE + 1 ||
 	    (unsigned long)optval + len < (unsigned long)optval)
 		return -EINVAL;
+	down_read(&sources_sem);
+	if (!src->fn) {
+		up_read(&sources_sem);
+		return -ENOPROTOOPT;
+	}
 	do {
-		ret = snapshot(optname, sock_net(sk), &viewer, optval, len, &total);
+		ret = snapshot(src, sock_net(sk), &viewer, optval, len, &total);
 		cond_resched();
 	} while (ret == -ERESTART && !fatal_signal_pending(current));
-	if (ret > 0 && total > len)
-		ret = -ENOSPC;
+	if (!ret)
+		ret = total > len ? -ENOSPC : src->each;
+	up_read(&sources_sem);
 	if ((ret > 0 || ret == -ENOSPC) && put_user((int)min_t(size_t, total, INT_MAX), optlen))
 		ret = -EFAULT;
 	return ret;

@@ -4,7 +4,7 @@ import json
 
 from netns_pair import IN_X, IN_Y, X, Y, pair, unpair
 from suite import HERE, test
-from traffic import PYTHON, counters, helper, ping
+from traffic import PYTHON, counters, ping
 
 NOBODY = "setpriv --reuid 65534 --regid 65534 --clear-groups"
 # Root of a user namespace of his own, in a network namespace that is not his.
@@ -237,16 +237,3 @@ def shares_of_users(t):
     # Its messages are gone, and what it has made is idle: some of that makes room at once.
     t.a.wait_until(f"{shares % (NOBODY, 4, 1, 59)} </dev/null | grep -x '1 - 59 -'")
     unpair(t)
-
-
-@test(only="ours", kernels=["6.1", "6.12", "7.2"])
-def stops_in_a_table(t):
-    """Somebody reads a table into memory that never comes: transports go and come, others read."""
-    stuck = t.a.spawn(f"exec {helper('rds_unfaulted.py')} 10000", stdin=True)
-    stuck.wait_output("^stuck$")
-    for _ in range(2):
-        t.a.check(f"/run/busybox rmmod rds_tcp && /run/busybox insmod {t.modules_dir}/rds_tcp.ko")
-        assert tables(t, NOBODY, "-c", "")["counters"]
-    assert not stuck.done, stuck.output
-    stuck.kill()
-    stuck.wait()
