@@ -91,57 +91,74 @@ static size_t collect(const struct info_source *src, struct net *net,
 	return b.total;
 }
 
-/* Copies out what there is room for; *@total is what all needs. */
-static int snapshot(const struct info_source *src, struct net *net, const struct rds_viewer *viewer,
-		    char __user *to, size_t len, size_t *total)
+/* A table's rows, to be copied out once the sources are let go. */
+struct snapshot {
+	unsigned int each;
+	size_t total; /* bytes that all elements need */
+	size_t bytes; /* of them are in @buf */
+	void *buf;
+};
+
+/* 0, and @s; -ERESTART: the list grew beyond our guess.  Under sources_sem. */
+static int take(const struct info_source *src, struct net *net, const struct rds_viewer *viewer,
+		size_t len, struct snapshot *s)
 {
 	const bool whole = src->flags & RDS_TABLE_WHOLE;
 	size_t room;
-	void *buf;
-	int err = 0;
 
-	*total = collect(src, net, viewer, NULL, 0);
-	if (!len || !*total || (whole && len < *total))
+	s->each = src->each;
+	s->total = collect(src, net, viewer, NULL, 0);
+	if (!len || !s->total || (whole && len < s->total))
 		return 0;
 	/* It may grow meanwhile: some more, but never more than is asked for. */
-	room = min(len, *total + *total / 4 + PAGE_SIZE);
-	buf = kvmalloc(room, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!buf)
+	room = min(len, s->total + s->total / 4 + PAGE_SIZE);
+	s->buf = kvmalloc(room, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!s->buf)
 		return -ENOMEM;
-	*total = collect(src, net, viewer, buf, room);
-	if (*total > room && len > room)
-		err = -ERESTART; /* grew beyond our guess */
-	else if (!(whole && *total > len) &&
-		 copy_to_user(to, buf, min(*total, rounddown(room, src->each))))
+	s->total = collect(src, net, viewer, s->buf, room);
+	if (s->total > room && len > room)
+		return -ERESTART;
+	if (!(whole && s->total > len))
+		s->bytes = min(s->total, rounddown(room, s->each));
+	return 0;
+}
+
+/* Copying takes as long as the caller's memory likes, and a writer of the sources that waits keeps
+ * every reader out: so none of them is held up by it. */
+static int snapshot(int optname, struct net *net, const struct rds_viewer *viewer, char __user *to,
+		    size_t len, struct snapshot *s)
+{
+	const struct info_source *src = &sources[optname - RDS_INFO_FIRST];
+	int err = -ENOPROTOOPT;
+
+	down_read(&sources_sem);
+	if (src->fn)
+		err = take(src, net, viewer, len, s);
+	up_read(&sources_sem);
+	if (!err && copy_to_user(to, s->buf, s->bytes))
 		err = -EFAULT;
-	kvfree(buf);
+	kvfree(s->buf);
 	return err;
 }
 
 int rds_info_getsockopt(struct sock *sk, int optname, char __user *optval, int __user *optlen,
 			int len)
 {
-	const struct info_source *src = &sources[optname - RDS_INFO_FIRST];
 	const struct rds_viewer viewer = rds_viewer_of_call(sock_net(sk));
-	size_t total = 0;
+	struct snapshot s;
 	int ret;
 
 	if (len < 0 || len > INT_MAX - (int)PAGE_SIZE + 1 ||
 	    (unsigned long)optval + len < (unsigned long)optval)
 		return -EINVAL;
-	down_read(&sources_sem);
-	if (!src->fn) {
-		up_read(&sources_sem);
-		return -ENOPROTOOPT;
-	}
 	do {
-		ret = snapshot(src, sock_net(sk), &viewer, optval, len, &total);
+		s = (struct snapshot){};
+		ret = snapshot(optname, sock_net(sk), &viewer, optval, len, &s);
 		cond_resched();
 	} while (ret == -ERESTART && !fatal_signal_pending(current));
-	if (!ret)
-		ret = total > len ? -ENOSPC : src->each;
-	up_read(&sources_sem);
-	if ((ret > 0 || ret == -ENOSPC) && put_user((int)min_t(size_t, total, INT_MAX), optlen))
-		ret = -EFAULT;
-	return ret;
+	if (ret)
+		return ret;
+	if (put_user((int)min_t(size_t, s.total, INT_MAX), optlen))
+		return -EFAULT;
+	return s.total > len ? -ENOSPC : s.each;
 }
