@@ -7,7 +7,7 @@
  * Needs a kernel with fault injection that is set up to fail every kind of allocation (scarce.py).
  * That nothing leaks is for the caller to see (kmemleak).
  */
-#include "fault.h"
+#include "../lib/fault.h"
 #include "scenario.h"
 
 #include "../lib/command_line.h"

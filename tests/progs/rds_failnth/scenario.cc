@@ -2,6 +2,7 @@
 #include "scenario.h"
 
 #include "../lib/info.h"
+#include "../lib/netns.h"
 #include "../lib/payload.h"
 
 #include <fcntl.h>
@@ -14,9 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <exception>
-#include <thread>
-
 namespace rdstest
 {
 
@@ -24,25 +22,6 @@ using namespace std::chrono_literals;
 
 namespace
 {
-
-/* Calls something in another network namespace. */
-void inNetns(const std::string &path, const std::function<void()> &call)
-{
-	std::exception_ptr error;
-
-	std::thread([&] {
-		try {
-			const Fd ns(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-
-			same(sys(setns(ns, CLONE_NEWNET)), 0, "setns " + path);
-			call();
-		} catch (...) {
-			error = std::current_exception();
-		}
-	}).join();
-	if (error)
-		std::rethrow_exception(error);
-}
 
 void sendAll(Pair &p, const std::string &text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #pragma once
 
-#include "../lib/socket.h"
+#include "socket.h"
 
 namespace rdstest
 {
