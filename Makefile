@@ -41,7 +41,7 @@ again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
 .PHONY: all modules modules-now user tests deps check flaky test test-user test-vm test-uml test-debug \
-	test-kcsan test-wireshark test-all test-kernels fuzz coverage coverage-glue demo bench resets ordering scale soak mutation mutants mutants-glue tidy install \
+	test-kcsan test-wireshark test-all test-kernels fuzz fuzz-users coverage coverage-glue demo bench resets ordering scale soak mutation mutants mutants-glue tidy install \
 	uninstall clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
@@ -126,6 +126,10 @@ test-wireshark: ## what Wireshark shows of RDS: tools/wireshark/rds.lua in Debia
 fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds for each
 	@tests/fuzz/fuzz.sh go "$(FUZZ)" "$(TIME)"
 
+fuzz-users: deps tests ## users of one host fuzz the system calls (User-Mode Linux): SEED=N SEEDS=20 TURNS=1500
+	@scripts/debug-kernel.sh uml >/dev/null && $(MAKE) --no-print-directory KERNEL=uml modules && \
+	SEEDS=$(or $(SEEDS),20) tests/kernel/run.py --kernel uml users.$(or $(CASE),with_memory)
+
 # On a debug kernel, built by the way: KUnit, the detectors' own test, every allocation fails once,
 # and those of the suite's cases that mean something there. ALL=1: more of them, and more rounds.
 uml_cases := detectors kunit shortage load netns.same* netns.settings* netns.exit_under_load \
@@ -135,7 +139,7 @@ uml_cases := detectors kunit shortage load netns.same* netns.settings* netns.exi
 	idle.collected idle.one_host_forgets interop.first_contact sockets.errnos sockets.copies \
 	faults.sockets_are_killed faults.resets_are_injected frames.malformed frames.claims_cost_nothing \
 	frames.ours_calls_back policy.nothing_old_comes_out policy.rows_of_others robust \
-	ib.adapter_goes ib.modules_go_under_load iwarp.ours_with_ours hostile \
+	ib.adapter_goes ib.modules_go_under_load iwarp.ours_with_ours hostile users.with_memory \
 	iwarp.few_buffers iwarp.adapter_goes order.how_much_is_held ib_rdma.refused \
 	peers.right_key peers.wrong_key peers.refused_host peers.strangers peers.events peers.namespaces \
 	peers.what_is_refused peers.no_ao_here peers.keys_stay_inside \

@@ -40,7 +40,7 @@ class Qemu:
                 "-nodefaults", "-display", "none", "-no-reboot",
                 "-kernel", str(vm.kernel.boot_file), "-initrd", str(initrd),
                 "-append", f"console=ttyS0 mitigations=off panic_print=0x40 unknown_nmi_panic"
-                f" {COMMON}",
+                f" {COMMON} {vm.boot}",
                 "-serial", f"file:{vm.console}",
                 "-chardev", f"socket,id=qmp,fd={qmp}", "-mon", "chardev=qmp,mode=control",
                 "-device", "virtio-serial-pci",
@@ -84,7 +84,7 @@ class Uml:
         net = vm.net.uml() if vm.net else None
         args = [str(vm.kernel.boot_file), f"mem={vm.mem}M", f"initrd={initrd}", f"uml_dir={vm.workdir}",
                 "umid=guest", "con=null", "con0=null,fd:1", f"ssl0=fd:{port.fileno()}",
-                *([f"vec0:{net[1]}"] if net else []), *COMMON.split()]
+                *([f"vec0:{net[1]}"] if net else []), *COMMON.split(), *vm.boot.split()]
         with open(vm.console, "w") as console:
             # A fatal signal it can handle: it takes its children along.
             self.proc = subprocess.Popen(

@@ -9,6 +9,7 @@
     EXTRA = True                # only by name, or with --all
     IB = True                   # over InfiniBand, not TCP; or parameters of rds_rdma as a text
     ADAPTER = "siw"             # soft-iWARP, not soft-RoCE ("rxe")
+    BOOT = "slub_debug=P"       # more words for the kernel's command line
 
     @test(vms=2, modules=("ours", "mainline"), timeout=60)
     def mainline_answers(t):
@@ -171,7 +172,8 @@ class FileRun:
         self.logdir = options.logs / tests[0].file
         self.machine = {"smp": getattr(module, "SMP", 1), "mem": getattr(module, "MEM", 512),
                         "ib": getattr(module, "IB", False),
-                        "adapter": getattr(module, "ADAPTER", "rxe")}
+                        "adapter": getattr(module, "ADAPTER", "rxe"),
+                        "boot": getattr(module, "BOOT", "")}
         self.count = max(t.vms for t in tests)
         self.fresh, self.before = False, {}
 

@@ -44,8 +44,10 @@ PROBLEM = re.compile(
     r"|rcu.*(stall|detected)|leaked|Kernel panic|unregister_netdevice: waiting|still has objects"
     r"|Objects remaining|KASAN|KCSAN|UBSAN|ODEBUG|suspicious|page allocation failure|Out of memory"
     r"|double free|DMA-API|cm_destroy_id_wait_timeout", re.I)
-# Matches PROBLEM, but is only the header of a good report or nothing of ours.
-HARMLESS = re.compile(r"module verification failed|loading out-of-tree module")
+# Matches PROBLEM, but is only the header of a good report or nothing of ours. The last one: a
+# program gets no page because it was to fail.
+HARMLESS = re.compile(r"module verification failed|loading out-of-tree module"
+                      r"|VM_FAULT_OOM leaked out to the #PF handler")
 
 # The agent's protocol, see agent.c.
 HEAD = struct.Struct("<III")
@@ -126,8 +128,9 @@ class VM:
     """One guest. start() returns while it boots, ready() waits for it; every call does."""
 
     def __init__(self, name, kernel=None, mem=512, smp=2, logdir=None, net=None, env=None,
-                 icount=None, ib=False, adapter="rxe"):
+                 icount=None, ib=False, adapter="rxe", boot=""):
         self.name, self.kernel, self.icount = name, guest.kernel(kernel), icount
+        self.boot = boot  # more words for the kernel
         self.smp = max(smp, self.kernel.least_smp)
         self.mem = max(mem, self.kernel.least_mem)
         self.logdir = pathlib.Path(logdir or LOGS / "adhoc")

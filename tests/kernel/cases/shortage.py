@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """No memory: every allocation of every call fails once, and workers' allocations now and then."""
-import re
-
 import scarce
 from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
@@ -10,25 +8,6 @@ from traffic import Flows, exact
 
 KERNELS = ["uml", "x86"]
 MEM = 1500
-
-
-# A caller without memory may say so, with a stack; tracing even warns, once.
-JUST_TOLD = re.compile(r"^Call Trace|^gcov: could not add|^ +(\[<|\? |\w[\w.]*\+0x)"
-                       r"|kernel/trace/trace_events.c")
-
-
-# IPv4's own tables, when a namespace gets none, are given back without the lock they ought to be.
-# Lockdep says so once.
-NOT_OURS = re.compile(r"^net/ipv4/fib_frontend\.c:\d+ RCU-list traversed")
-
-
-def judge(t):
-    """The kernel around us talks a lot when it is without memory; none of that is a bug of ours."""
-    bad = [line for line in t.a.dmesg_problems() if not JUST_TOLD.search(line)]
-    if any(NOT_OURS.search(line) for line in t.a.dmesg()):
-        bad.remove("WARNING: suspicious RCU usage")
-    assert not bad, "\n".join(bad)
-    t.a.dmesg_mark()
 
 
 def failnth(t, options, prefix="", timeout=200):
@@ -56,7 +35,7 @@ def calls_over_tcp(t):
 def namespaces(t):
     """A network namespace is made without memory; the first one not to fail is complete."""
     failnth(t, "--namespaces", timeout=280)
-    judge(t)
+    scarce.judge(t)
 
 
 @test(timeout=300, modules="none")
@@ -68,7 +47,7 @@ def modules(t):
         t.a.check(f"cp {t.modules_dir}/{name}.ko /run/")
         failnth(t, f"--module /run/{name}.ko", timeout=280)
         t.a.check(f"/run/busybox insmod /run/{name}.ko")
-    judge(t)
+    scarce.judge(t)
 
 
 def soft_roce(t):
@@ -90,7 +69,7 @@ def adapter(t):
     t.a.check("/run/busybox insmod /run/rds_rdma.ko && rdma link del rxe0 &&"
               " rdma link add rxe0 type rxe netdev cable && /run/busybox rmmod rds_rdma rds &&"
               " rdma link del rxe0 && ip link del cable")
-    judge(t)
+    scarce.judge(t)
 
 
 @test(timeout=300, modules="none")
@@ -104,7 +83,7 @@ def regions(t):
     t.a.wait_until("awk '/^nr_foll_pin_acquired/ { a = $2 } /^nr_foll_pin_released/ { r = $2 }"
                    " END { exit a != r }' /proc/vmstat")
     t.a.check("rdma link del rxe0 && ip link del cable")
-    judge(t)
+    scarce.judge(t)
 
 
 @test(timeout=300)

@@ -129,7 +129,7 @@ void *Draw::address(socklen_t &length, bool ours)
 	}
 }
 
-/* What belongs into a control message of this type, with values that go beyond the first check; its
+/* The content of a control message of this type, with values that go beyond the first check; its
  * size. */
 size_t Draw::control(int type, unsigned char *to)
 {
