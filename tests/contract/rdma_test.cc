@@ -225,6 +225,7 @@ TEST_P(Rdma, WritesAMebibyte)
 			  ? RDS_RDMA_OTHER_ERROR
 			  : RDS_RDMA_SUCCESS);
 	EXPECT_TRUE(come_to_rest());
+	EXPECT_EQ(net_a().stat(RDS_S_conn_reset), 0u) << "nobody else has to do with it";
 }
 
 TEST_P(Rdma, GathersAndScattersPieces)

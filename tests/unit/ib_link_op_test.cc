@@ -267,15 +267,18 @@ INSTANTIATE_TEST_SUITE_P(Slots, IbLinkOpBig,
 					 std::pair(16u, true), std::pair(17u, true),
 					 std::pair(~0u, false), std::pair(~0u, true)));
 
-TEST_P(IbLinkOpBig, FailsAndTheConnectionWithIt)
+TEST_P(IbLinkOpBig, FailsAndEverythingElseGoesOn)
 {
 	auto [slots, is_alone] = GetParam();
-	struct rds_msg *m = is_alone ? alone(slots) : op(slots);
+	struct rds_msg *m = is_alone ? alone(slots) : op(slots, 7), *behind = op(2);
 
 	end.up(16, 8);
-	EXPECT_LT(end.xmit({msg(0), m}), 0);
+	EXPECT_EQ(end.xmit({msg(0), m, behind}), 3 * kHeader + (is_alone ? 0 : 7));
 	EXPECT_EQ(m->op_told, Told{RDS_RDMA_OTHER_ERROR});
-	EXPECT_EQ(end.xmit({msg(0)}), -ENOTCONN);
+	EXPECT_EQ(end.story(), ".oOs");
+	EXPECT_EQ(end.complete(), 4u);
+	EXPECT_EQ(behind->op_told, Told{RDS_RDMA_SUCCESS});
+	EXPECT_TRUE(end.drops.empty());
 	rds_ib_link_end(&end.link);
 	EXPECT_EQ(m->op_told.size(), 1u);
 }
@@ -302,6 +305,25 @@ TEST_F(IbLinkOp, ThatNoAdapterTakesFails)
 	EXPECT_EQ(m->op_told, Told{RDS_RDMA_OTHER_ERROR});
 	rds_ib_link_end(&end.link);
 	EXPECT_EQ(m->op_told.size(), 1u);
+}
+
+/* A header that does not go is not the last that the core says of acks. */
+TEST_F(IbLinkOp, WhatDoesNotGoLeavesItsAckToTheNextFrame)
+{
+	for (uint32_t slots : {1u, 16u}) {
+		struct rds_msg *m = alone(slots);
+
+		m->header[15] = 42;
+		end.sent.clear();
+		end.up(16, 8);
+		end.xmit({msg(0)});
+		end.complete();
+		end.xmit({m});
+		rds_ib_link_keepalive(&end.link);
+		rds_ib_link_keepalive(&end.link);
+		EXPECT_EQ(end.sent.back().ack(), 42u);
+		rds_ib_link_end(&end.link);
+	}
 }
 
 TEST_F(IbLinkOp, WhoseFrameTheAdapterRefusesIsDropped)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ib_link.cc: a link's life, its sending side and its credits.  Its receiving side:
- * ib_link_recv.cc.
+ * ib_link.cc: a link's life, the frames that it sends, and its credits.  What messages become of:
+ * ib_link_send.cc, ib_link_recv.cc.
  */
 #include "ib_link.h"
 
@@ -13,30 +13,13 @@ namespace
 
 using namespace rds;
 using ib::Link;
+using ib::note_blocked;
+using ib::post_own;
+using ib::room;
 
 /* Credits given back at a time, if no message carries them. */
 constexpr uint32_t kUpdateAt = 16;
 constexpr uint32_t kMaxHeaderCredit = 255;
-
-/* Frames in a row that may go without a completion: some are always asked for before the ring is
- * full. */
-uint32_t unsignaled_limit(const Link &l)
-{
-	uint32_t half = l.p.send_wr / 2;
-
-	return l.p.max_unsignaled < half ? l.p.max_unsignaled : half;
-}
-
-constexpr unsigned int kSignaled = RDS_IB_SIGNALED | RDS_IB_SOLICITED;
-
-constexpr struct rds_ib_need kOneFrame = {1, 1};
-
-/* Without the slot and the credit that are kept for what the link itself has to send. */
-bool room(const Link &l, const struct rds_ib_need &n)
-{
-	return l.posted - l.done + n.slots < l.p.send_wr &&
-	       (!n.frame || !l.p.flow || l.credits > 1);
-}
 
 void stamp(Link &l, wire::Header &h)
 {
@@ -56,46 +39,6 @@ void stamp(Link &l, wire::Header &h)
 	}
 }
 
-/* @h is the frame's own.  0 or -errno: the connection is broken. */
-int post(Link &l, wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t len,
-	 unsigned int flags)
-{
-	const bool signaled = flags & RDS_IB_SIGNALED;
-
-	stamp(l, h);
-
-	int err = rds_ib_hw_send(l.hw, l.posted % l.p.send_wr,
-				 reinterpret_cast<const unsigned char *>(&h), m, off, len, flags);
-
-	if (err)
-		return err;
-	l.posted++;
-	l.unsignaled = signaled ? 0 : l.unsignaled + 1;
-	l.quiet = 0;
-	rds_ib_hw_count(l.hw, RDS_IB_LINK_tx_frames);
-	return 0;
-}
-
-/* A frame of the link's own, from the reserve.  False: not now. */
-bool post_own(Link &l)
-{
-	wire::Header h;
-
-	/* The first frame tells the peer who we are: that is the core's. */
-	if (l.state != RDS_IB_LINK_OPEN || !l.begun || l.own_out ||
-	    l.posted - l.done >= l.p.send_wr)
-		return false;
-	wire::encode(h, 0, 0, 0, 0);
-	wire::put64(h.ack, l.last_ack);
-	l.own = l.posted;
-	if (post(l, h, nullptr, 0, 0, kSignaled)) {
-		rds_ib_link_broken(&l, RDS_DROP_SEND);
-		return false;
-	}
-	l.own_out = 1;
-	return true;
-}
-
 /* By itself, when nothing else has carried them. */
 void return_credits(Link &l)
 {
@@ -105,63 +48,6 @@ void return_credits(Link &l)
 	if (l.p.flow && l.credits > 0 && l.to_return >= (half < kUpdateAt ? half : kUpdateAt) &&
 	    post_own(l))
 		rds_ib_hw_count(l.hw, RDS_IB_LINK_tx_credit_updates);
-}
-
-/* ---- operations ---- */
-
-/* The core waits for @need.  Without a completion it would wait for ever: if nobody has asked for
- * one of what is out we do, with a frame of our own. */
-void note_blocked(Link &l, const struct rds_ib_need &need)
-{
-	l.blocked = 1;
-	l.need = need;
-	if (l.unsignaled && l.unsignaled == l.posted - l.done)
-		(void)post_own(l);
-}
-
-void count_blocked(const Link &l)
-{
-	const bool dry = l.need.frame && l.p.flow && l.credits <= 1;
-
-	rds_ib_hw_count(l.hw, dry ? RDS_IB_LINK_tx_throttle : RDS_IB_LINK_tx_ring_full);
-}
-
-/* Slots and work requests that @op of @m takes, with the frame behind it. */
-struct rds_ib_need op_need(const Link &l, const struct rds_op &op, struct rds_msg *m)
-{
-	const uint32_t slots = rds_ib_hw_op_slots(l.hw, m);
-	const uint8_t frame = !op.alone;
-
-	/* For an operation that cannot be done there is never room. */
-	return {slots && slots < l.p.send_wr ? slots + frame : l.p.send_wr, frame};
-}
-
-/* Begins what @m has to do before it is sent: 1; 0: no room for it and the first frame. */
-int post_op(Link &l, const struct rds_op &op, struct rds_msg *m)
-{
-	const struct rds_ib_need need = op_need(l, op, m);
-
-	if (need.slots >= l.p.send_wr) {
-		rds_op_done(l.path, m, ib::kRdmaOtherError);
-		return -err::kEopnotsupp;
-	}
-	if (!room(l, need)) {
-		note_blocked(l, need);
-		return 0;
-	}
-
-	int err = rds_ib_hw_op(l.hw, l.posted % l.p.send_wr, m);
-
-	/* It would be refused by the next connection, too, and so on for ever. */
-	if (err == -err::kEinval)
-		rds_op_done(l.path, m, ib::kRdmaOtherError);
-	if (err)
-		return err;
-	l.posted += need.slots - need.frame;
-	l.ops++;
-	l.unsignaled = 0;
-	l.quiet = 0;
-	return 1;
 }
 
 /* The oldest slot comes back; @status: how it ended.  Its mapping goes before anybody is told: what
@@ -184,62 +70,6 @@ void give_back(Link &l, int status)
 	l.ops--;
 	rds_op_done(l.path, m, status);
 	rds_msg_put(m);
-}
-
-/* ---- messages ---- */
-
-/* The frame of @m that begins at @pos; @last: the core has no more for now.  Its length in the
- * core's stream, or -errno. */
-long post_part(Link &l, struct rds_msg *m, uint32_t pos, bool last, unsigned int flags)
-{
-	uint32_t left = rds_msg_len(m) - pos;
-	uint32_t len = left < RDS_IB_FRAME ? left : RDS_IB_FRAME;
-	bool first = !pos, full = l.posted - l.done + 2 >= l.p.send_wr,
-	     dry = l.p.flow && l.credits <= 2;
-	wire::Header h;
-
-	__builtin_memcpy(&h, rds_msg_header(m), sizeof(h));
-	if (uint64_t ack = wire::get64(h.ack); ack > l.last_ack)
-		l.last_ack = ack;
-	if (l.unsignaled + 1 >= unsignaled_limit(l) || full || dry || (last && len == left))
-		flags |= kSignaled;
-
-	int err = post(l, h, m, pos, len, flags);
-
-	if (err)
-		return err;
-	l.begun = 1;
-	return static_cast<long>(len) + (first ? RDS_HEADER_BYTES : 0);
-}
-
-/* @m from its byte @off on, as far as there is room. */
-long post_message(Link &l, struct rds_msg *m, uint32_t off, bool last)
-{
-	const uint32_t all = rds_msg_len(m) + RDS_HEADER_BYTES;
-	const struct rds_op *op = off ? nullptr : rds_msg_op(m);
-	unsigned int flags = 0;
-	long bytes = 0;
-
-	if (RDS_UNLIKELY(op)) {
-		int r = post_op(l, *op, m);
-
-		if (r <= 0)
-			return r;
-		if (op->alone)
-			return all;
-		flags = op->fence ? RDS_IB_FENCE : 0;
-	}
-	for (; off < all && room(l, kOneFrame); flags = 0) {
-		long n = post_part(l, m, off ? off - RDS_HEADER_BYTES : 0, last, flags);
-
-		if (n < 0)
-			return n;
-		bytes += n;
-		off += static_cast<uint32_t>(n);
-	}
-	if (off < all)
-		note_blocked(l, kOneFrame);
-	return bytes;
 }
 
 void tell_of_room(Link &l)
@@ -268,6 +98,60 @@ void give_back_all(Link &l)
 
 namespace rds::ib
 {
+
+bool room(const Link &l, const struct rds_ib_need &n)
+{
+	return l.posted - l.done + n.slots < l.p.send_wr &&
+	       (!n.frame || !l.p.flow || l.credits > 1);
+}
+
+int post(Link &l, wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t len,
+	 unsigned int flags)
+{
+	const bool signaled = flags & RDS_IB_SIGNALED;
+
+	stamp(l, h);
+
+	int err = rds_ib_hw_send(l.hw, l.posted % l.p.send_wr,
+				 reinterpret_cast<const unsigned char *>(&h), m, off, len, flags);
+
+	if (err)
+		return err;
+	l.posted++;
+	l.unsignaled = signaled ? 0 : l.unsignaled + 1;
+	l.quiet = 0;
+	rds_ib_hw_count(l.hw, RDS_IB_LINK_tx_frames);
+	return 0;
+}
+
+bool post_own(Link &l)
+{
+	wire::Header h;
+
+	/* The first frame tells the peer who we are: that is the core's. */
+	if (l.state != RDS_IB_LINK_OPEN || !l.begun || l.own_out ||
+	    l.posted - l.done >= l.p.send_wr)
+		return false;
+	wire::encode(h, 0, 0, 0, 0);
+	wire::put64(h.ack, l.last_ack);
+	l.own = l.posted;
+	if (post(l, h, nullptr, 0, 0, RDS_IB_SIGNALED | RDS_IB_SOLICITED)) {
+		rds_ib_link_broken(&l, RDS_DROP_SEND);
+		return false;
+	}
+	l.own_out = 1;
+	return true;
+}
+
+/* Without a completion it would wait for ever: if nobody has asked for one of what is out we do,
+ * with a frame of our own. */
+void note_blocked(Link &l, const struct rds_ib_need &need)
+{
+	l.blocked = 1;
+	l.need = need;
+	if (l.unsignaled && l.unsignaled == l.posted - l.done)
+		(void)post_own(l);
+}
 
 void open(Link &l)
 {
@@ -334,34 +218,6 @@ int rds_ib_link_offer(struct rds_ib_link *l, enum rds_ctx ctx)
 		l->to_return++;
 	}
 	return 0;
-}
-
-long rds_ib_link_xmit(struct rds_ib_link *l, const struct rds_xmit *x)
-{
-	uint32_t off = x->off;
-	long bytes = 0;
-
-	if (l->state == RDS_IB_LINK_IDLE) {
-		note_blocked(*l, kOneFrame);
-		return -err::kEagain;
-	}
-	if (l->state == RDS_IB_LINK_ENDED)
-		return -err::kEnotconn;
-	for (unsigned int i = 0; i < x->n; i++, off = 0) {
-		uint32_t want = rds_msg_len(x->msgs[i]) + RDS_HEADER_BYTES - off;
-		long n = post_message(*l, x->msgs[i], off, i + 1 == x->n && !x->more);
-
-		if (n < 0) {
-			l->state = RDS_IB_LINK_ENDED; /* the core drops it */
-			return n;
-		}
-		bytes += n;
-		if (n < want) {
-			count_blocked(*l);
-			return bytes ? bytes : -err::kEagain;
-		}
-	}
-	return bytes;
 }
 
 void rds_ib_link_sent(struct rds_ib_link *l, uint32_t slot)

@@ -11,7 +11,8 @@
  * A message's operation goes before its first frame, in as many slots as its pieces take, the last
  * one with a completion; both are posted together or not at all.  How it ended the link tells the
  * core: done when a completion says so, an error where the adapter names one of its slots, dropped
- * when the connection has ended before either.
+ * when the connection has ended before either.  One that cannot be done fails by itself: its
+ *message does not go, and everything else does.
  *
  * Pure: runs in the simulator as in the kernel.  Everything of a link is guarded by one lock,
  * which the hardware side owns and holds around each call below; rds_ib_hw_*() are called with it

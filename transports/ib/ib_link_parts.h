@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ib_link_parts.h: what ib_link.cc and ib_link_recv.cc share of a link, which is whole only there
- * (ib_link.h).
+ * ib_link_parts.h: what the sources of a link share, which is whole only there (ib_link.h).
  */
 #ifndef RDS_IB_LINK_PARTS_H
 #define RDS_IB_LINK_PARTS_H
@@ -9,6 +8,8 @@
 #include "../../net/rds/wire.h"
 
 struct rds_ib_link;
+struct rds_ib_need;
+struct rds_msg;
 
 namespace rds::ib
 {
@@ -25,6 +26,17 @@ inline constexpr int32_t kManyCredits = 1 << 24;
 
 /* From now on it sends. */
 void open(Link &l);
+/* Is there room for @n, without the slot and the credit that are kept for what the link itself has
+ * to send? */
+bool room(const Link &l, const struct rds_ib_need &n);
+/* Posts a frame whose header @h is its own: flags of ib_link.h. 0 or -errno: the
+ * connection is broken. */
+int post(Link &l, wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t len,
+	 unsigned int flags);
+/* A frame of the link's own, from the reserve.  False: not now, or the connection is broken. */
+bool post_own(Link &l);
+/* The core waits for @need. */
+void note_blocked(Link &l, const struct rds_ib_need &need);
 /* One's complement sum of the header's 16-bit words, as h_csum holds it in memory; 0 if h_csum is
  * right already. */
 uint16_t checksum(const wire::Header &h);

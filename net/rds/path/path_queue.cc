@@ -109,10 +109,13 @@ RDS_INLINE bool rds_path::is_done(rds::Message &m, rds::Peer who, bool taken)
 	if (who == rds::Peer::kAcks)
 		gone = rds::wire::get64(m.hdr.sequence) <= delivered() && (taken || !m.zcopy());
 
-	/* An operation without message is nothing that a peer could acknowledge. */
+	/* An operation without message is nothing that a peer could acknowledge, nor is one that
+	 * failed, whose message does not go (docs/decisions/018-rdma.md). */
 	if (RDS_UNLIKELY(m.rdma())) {
 		if (rds::op_alone(m))
 			gone = rds::op_decided(m);
+		else if (rds::op_spent(m))
+			gone = true;
 		else if (gone)
 			m.part->delivered = true;
 	}

@@ -60,6 +60,7 @@ LOOP = "transports/loop/loop.cc"
 RECV_H = "net/rds/recv.h"
 LINK = "transports/ib/ib_link.cc"
 LINK_RECV = "transports/ib/ib_link_recv.cc"
+LINK_SEND = "transports/ib/ib_link_send.cc"
 RDMA = "net/rds/rdma.cc"
 OP = "net/rds/rdma_op.cc"
 SOCKET_RDMA = "net/rds/socket/socket_rdma.cc"
@@ -546,7 +547,7 @@ MUTANTS = [
            "(l.under_way && !same_message(f.h, under_way)))", "false)"),
     Mutant("ib-short", "a frame may be shorter than it should", LINK_RECV,
            "if (f.len != (left < RDS_IB_FRAME", "if (f.len > (left < RDS_IB_FRAME"),
-    Mutant("ib-unsignaled", "no completion is asked for in the midst of a batch", LINK,
+    Mutant("ib-unsignaled", "no completion is asked for in the midst of a batch", LINK_SEND,
            "l.unsignaled + 1 >= unsignaled_limit(l) || full || dry ||", ""),
     Mutant("ib-first-word", "a link speaks before the core has said who we are", LINK,
            "|| !l.begun || l.own_out ||", "|| l.own_out ||"),
@@ -562,14 +563,14 @@ MUTANTS = [
     Mutant("ib-first-frame", "a frame that is faster than rdma_cm's word does not open the link",
            LINK_RECV, "if (l->state == RDS_IB_LINK_IDLE)", "if (false)"),
     # ---- operations on a link ----
-    Mutant("ib-op-frame", "an operation is begun without room for its message", LINK,
+    Mutant("ib-op-frame", "an operation is begun without room for its message", LINK_SEND,
            "slots && slots < l.p.send_wr ? slots + frame :", "slots && slots < l.p.send_wr ? slots :"),
-    Mutant("ib-op-again", "an operation is begun again with every part of its message", LINK,
+    Mutant("ib-op-again", "an operation is begun again with every part of its message", LINK_SEND,
            "op = off ? nullptr : rds_msg_op(m);", "op = rds_msg_op(m);"),
-    Mutant("ib-op-fence", "the message does not wait for its operation", LINK,
+    Mutant("ib-op-fence", "the message does not wait for its operation", LINK_SEND,
            "flags = op->fence ? RDS_IB_FENCE : 0;", "flags = 0;"),
     Mutant("ib-op-need", "room for a frame passes for room for an operation", LINK,
-           "if (!room(l, l.need)) {", "if (!room(l, kOneFrame)) {"),
+           "if (!room(l, l.need)) {", "if (!room(l, {1, 1})) {"),
     Mutant("ib-op-flush", "an operation waits for frames that nobody hears of", LINK,
            "if (l.unsignaled && l.unsignaled == l.posted - l.done)", "if (false)"),
     Mutant("ib-op-end", "what the end of a connection cuts off counts as done", LINK,
@@ -586,11 +587,10 @@ MUTANTS = [
            "return plan(look());"),
     Mutant("ib-late-ack", "an ack in a later frame of a message is not looked at", LINK_RECV,
            "rds_recv_ack(l.path, wire::get64(f.h.ack));", ""),
-    Mutant("ib-op-refused", "an operation that no adapter takes is tried for ever", LINK,
+    Mutant("ib-op-refused", "an operation that no adapter takes is tried for ever", LINK_SEND,
            "if (err == -err::kEinval) rds_op_done(l.path, m, ib::kRdmaOtherError);", ""),
-    Mutant("ib-op-huge", "an operation that no ring holds waits for room", LINK,
-           "rds_op_done(l.path, m, ib::kRdmaOtherError); return -err::kEopnotsupp;",
-           "note_blocked(l, need); return 0;"),
+    Mutant("ib-op-huge", "an operation that no ring holds waits for room", LINK_SEND,
+           "if (need.slots >= l.p.send_wr) {", "if (false) {"),
     # ---- operations and regions in the core ----
     Mutant("rdma-spent", "the message of an operation that failed is sent again", QUEUE,
            "RDS_UNLIKELY(rds::op_spent(m)) ||",
@@ -601,6 +601,8 @@ MUTANTS = [
     Mutant("rdma-alone", "an operation without message stays queued for ever", QUEUE,
            "gone = rds::op_decided(m);",
            "gone = false;"),
+    Mutant("rdma-undone", "the message of an operation that cannot be done stays queued", QUEUE,
+           "else if (rds::op_spent(m)) gone = true;", ""),
     Mutant("rdma-begun", "what is cancelled under way is said not to be done", OP,
            "if (!r.begun) op_decide(", "if (true) op_decide("),
     Mutant("rdma-unasked", "nobody is told of what was cancelled in time", OP,
