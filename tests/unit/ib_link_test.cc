@@ -1074,4 +1074,24 @@ TEST(IbLinkPair, AllOfBothComesThroughWhateverTheRings)
 	}
 }
 
+/* Messages behind a batch may be taken back before they go; then nobody has asked for a completion.
+ */
+TEST_F(IbLink, ACompletionIsOwedOnlyIfItWasAskedFor)
+{
+	end.up(16, 8);
+	EXPECT_FALSE(rds_ib_link_owed(&end.link));
+	end.xmit({msg(0)});
+	EXPECT_TRUE(rds_ib_link_owed(&end.link));
+	end.xmit({msg(0), msg(0)}, 0, true);
+	EXPECT_EQ(end.story(), "s..");
+	EXPECT_TRUE(rds_ib_link_owed(&end.link));
+	end.complete();
+	EXPECT_FALSE(rds_ib_link_owed(&end.link)) << "two are out, of which nobody hears";
+	rds_ib_link_keepalive(&end.link);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_TRUE(rds_ib_link_owed(&end.link));
+	end.complete();
+	EXPECT_FALSE(rds_ib_link_owed(&end.link));
+}
+
 } // namespace

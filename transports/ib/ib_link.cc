@@ -253,6 +253,11 @@ void rds_ib_link_failed(struct rds_ib_link *l, uint32_t slot, int status)
 	rds_op_done(l->path, m, status);
 }
 
+int rds_ib_link_owed(const struct rds_ib_link *l)
+{
+	return l->posted - l->done != l->unsignaled;
+}
+
 void rds_ib_link_settle(struct rds_ib_link *l, enum rds_ctx ctx)
 {
 	ib::take_arrived(*l, ctx);

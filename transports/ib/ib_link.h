@@ -156,6 +156,8 @@ void rds_ib_link_arrived(struct rds_ib_link *l);
 void rds_ib_link_settle(struct rds_ib_link *l, enum rds_ctx ctx);
 /* ops->recv_retry. */
 void rds_ib_link_retry(struct rds_ib_link *l);
+/* Does the adapter owe a completion?  Nobody hears of frames that none was asked for. */
+int rds_ib_link_owed(const struct rds_ib_link *l);
 /* Every few seconds once it is up: sends an empty frame if nothing was sent since, so that the
  * adapter notices a dead peer.  A peer that has to speak first, and does not until the second time,
  * is one. */

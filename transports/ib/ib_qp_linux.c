@@ -313,7 +313,7 @@ void rds_ib_recv_retry(void *priv)
  */
 static bool rds_ib_stuck(struct rds_ib_path *tp)
 {
-	bool moves = tp->link.posted == tp->link.done || tp->link.done != tp->done_seen;
+	bool moves = !rds_ib_link_owed(&tp->link) || tp->link.done != tp->done_seen;
 
 	tp->done_seen = tp->link.done;
 	tp->still = moves ? 0 : tp->still + 1;
