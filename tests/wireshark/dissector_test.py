@@ -168,7 +168,7 @@ class Extensions(Story):
 
 
 class Streams(Story):
-    """What is known only from what came before and after."""
+    """Facts that only the frames before and after tell."""
 
     @classmethod
     def tell(cls):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tshark shows of a capture with tools/wireshark/rds.lua."""
+"""The fields that tshark shows of a capture with tools/wireshark/rds.lua."""
 import pathlib
 import subprocess
 import tempfile

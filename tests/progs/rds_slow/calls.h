@@ -39,7 +39,7 @@ struct Call {
 	std::string bytes; /* of the slow page */
 	long wanted;
 	std::function<long(Scene &, char *slow)> make;
-	/* What is to be there before; what must be true afterwards. */
+	/* The state before the call; the claims about the state afterwards. */
 	std::function<void(Scene &)> before = {};
 	std::function<void(Scene &, const char *slow)> after = {};
 	bool overTcp = false;
@@ -57,7 +57,7 @@ struct Parts {
 	iovec vector{};
 	msghdr header{};
 
-	/* What is not given is the text, the scene's target, and no control message. */
+	/* By default: the text, the scene's target, and no control message. */
 	msghdr *build(const Scene &scene);
 };
 

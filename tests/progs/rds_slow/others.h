@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What somebody else does on the same host while a call waits for its caller's memory. */
+/* The deeds of another process on the same host while a call waits for its caller's memory. */
 #pragma once
 
 #include "calls.h"

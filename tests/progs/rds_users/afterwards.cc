@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What there must be when all users have gone. */
+/* The state that must be there when all users have gone. */
 #include "users.h"
 
 #include "../lib/check.h"

@@ -149,7 +149,7 @@ long UserProcess::readFile(Slot &)
 	return result;
 }
 
-/* Who administers the namespace of the network sets what holds there; all others, nothing. */
+/* The administrator of the network namespace sets what holds there; all others, nothing. */
 long UserProcess::writeSetting(Slot &)
 {
 	constexpr const char *values[] = {"0",	  "1",	    "2", "100",	       "1000", "65535",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What one user does, and what he remembers: his sockets, by what is known of them. */
+/* The deeds of one user, and his memory: his sockets, by the facts that are known of them. */
 #pragma once
 
 #include "users.h"

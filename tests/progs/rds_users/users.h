@@ -43,7 +43,7 @@ struct User {
 	}
 };
 
-/* What the director says to a user, and what he answers. */
+/* The director's words to a user, and the answers. */
 struct Order {
 	uint64_t seed; /* of the deed */
 	uint32_t turn;
