@@ -42,7 +42,7 @@ test_kernel := $(or $(KERNEL),6.1)
 
 .PHONY: all modules modules-now user tests deps check flaky test test-user test-vm test-uml test-debug \
 	test-kcsan test-wireshark test-all test-kernels fuzz fuzz-users coverage coverage-glue demo bench resets ordering scale soak mutation mutants mutants-glue tidy install \
-	uninstall clean help need-headers need-cmake
+	uninstall packages packages-test clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
 
@@ -119,9 +119,8 @@ test-vm: ## the VM suite on KERNEL
 	@mkdir -p $(logs)
 	@KERNEL=$(test_kernel) tests/kernel/run.py 2>&1 | tee $(logs)/test-vm.log
 
-test-wireshark: ## what Wireshark shows of RDS: tools/wireshark/rds.lua in Debian's tshark
-	@scripts/deps.sh --wireshark
-	@tests/wireshark/dissector_test.py
+test-wireshark: ## what Wireshark shows of RDS (tools/wireshark/rds.lua); SUITE=trixie: that Debian's, 4.4
+	@tests/wireshark/run.sh $(SUITE)
 
 fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds for each
 	@tests/fuzz/fuzz.sh go "$(FUZZ)" "$(TIME)"
@@ -247,11 +246,21 @@ installer = MODULES="$(addprefix $(moddir)/,$(notdir $(modules)))" KVER="$(kver)
 	AUTOLOAD="$(filter-out 0,$(AUTOLOAD))" \
 	packaging/install.sh
 
-install: need-headers ## modules, modprobe configuration (AUTOLOAD=1: used by socket(2)), tools, man pages
+install: need-headers ## modules, modprobe configuration (AUTOLOAD=1: used by socket(2)), tools, man pages, header
 	@$(installer) install
 
 uninstall: ## takes away what install put there
 	@$(installer) uninstall
+
+# Their times are the commit's, so whoever builds them has the same bytes.
+suites := $(or $(SUITE),bookworm trixie)
+
+packages: ## Debian packages for SUITE=bookworm|trixie (default: both), twice, into build/packages/; lintian
+	@for suite in $(suites); do for what in build same lint; do \
+		packaging/packages.sh $$what $$suite || exit; done; done
+
+packages-test: packages ## installs, uses, upgrades and purges them in fresh roots
+	@for suite in $(suites); do packaging/packages.sh try $$suite || exit; done
 
 clean: ## everything built
 	@[ ! -f "$(KDIR)/Module.symvers" ] || $(kbuild) clean

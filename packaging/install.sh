@@ -23,6 +23,36 @@ depmod_for() {
 	[ -n "$DESTDIR" ] || [ ! -d "/lib/modules/$1" ] || depmod "$1"
 }
 
+# One file does for all that have options alone.
+put_completion() {
+	local file=packaging/completions/$1
+	[ -e "$file" ] || file=packaging/completions/rds-ping
+	put 644 "$file" "$PREFIX/share/bash-completion/completions/$1"
+}
+
+# Beside the system's <linux/rds.h>, which stays; pkg-config says where.
+put_headers() {
+	local f pc
+	for f in include/uapi/linux/*.h; do
+		put 644 "$f" "$PREFIX/include/pf_rds/linux/${f##*/}"
+	done
+	for f in examples/*.c; do
+		put 644 "$f" "$PREFIX/share/pf_rds/examples/${f##*/}"
+	done
+	pc=$(mktemp)
+	sed "s,@PREFIX@,$PREFIX,; s,@VERSION@,$(packaging/packages.sh version)," packaging/rds.pc.in >"$pc"
+	put 644 "$pc" "$PREFIX/share/pkgconfig/rds.pc"
+	rm -f "$pc"
+}
+
+# Directories that nobody else has put anything in go with the files.
+drop_directories() {
+	local dir
+	for dir in "$own/examples" "$own" "$DESTDIR$PREFIX/include/pf_rds/linux" "$DESTDIR$PREFIX/include/pf_rds"; do
+		rmdir "$dir" 2>/dev/null || true
+	done
+}
+
 do_install() {
 	local f
 	for f in $MODULES $TOOLS; do
@@ -34,7 +64,9 @@ do_install() {
 	done
 	put 644 packaging/pf_rds.conf /etc/modprobe.d/pf_rds.conf
 	[ -z "${AUTOLOAD:-}" ] || sed -i 's/^#alias/alias/' "$DESTDIR/etc/modprobe.d/pf_rds.conf"
+	put 644 packaging/pf_rds.sysctl /etc/sysctl.d/pf_rds.conf
 	put 644 packaging/pf_rds.nft "$PREFIX/share/pf_rds/pf_rds.nft"
+	put 644 tools/wireshark/rds.lua "$PREFIX/share/pf_rds/rds.lua"
 	for f in $TOOLS; do
 		case ${f##*/} in
 		rdsctl) put 755 "$f" "$PREFIX/sbin/rdsctl" ;;
@@ -44,6 +76,10 @@ do_install() {
 	for f in docs/man/*.[0-9]; do
 		put 644 "$f" "$PREFIX/share/man/man${f##*.}/${f##*/}"
 	done
+	for f in rds-ping rds-info rds-stress rdsctl; do
+		put_completion $f
+	done
+	put_headers
 	sort -u -o "$manifest" "$manifest"
 	depmod_for "$KVER"
 	echo "installed $(wc -l <"$manifest") files, listed in $manifest"
@@ -61,7 +97,7 @@ do_uninstall() {
 			depmod_for "$ver"
 		done
 	rm -f "$manifest"
-	rmdir "$own"
+	drop_directories
 	echo "uninstalled"
 }
 

@@ -9,6 +9,8 @@
 #                                    in a root of its own (scripts/build-root.sh)
 #   scripts/deps.sh --plot           also what draws plots
 #   scripts/deps.sh --wireshark      only what tests the dissector
+#   scripts/deps.sh --packages SUITE only what makes and tries Debian's packages: a root of SUITE
+#                                    (bookworm, trixie) to build in, and one to install in
 #   scripts/deps.sh --source VER DIR unpack Debian's kernel source (for debug-kernel.sh)
 #   scripts/deps.sh --list           print the package names
 #
@@ -211,13 +213,55 @@ next_kernel() {
 	finish_kernel "$ver" "$stage"
 }
 
+# One root to build the packages in, and one to install them in, which is only read: with all that they
+# depend on, and the headers of two kernels. ccache makes modules faster that are built again.
+build_root=(build-essential debhelper dh-dkms cmake libcli11-dev nlohmann-json3-dev libmnl-dev po-debconf pkgconf
+	bash-completion lintian fakeroot man-db tshark)
+try_root=(g++ make ccache dkms openssl linux-headers-amd64 libmnl0 tshark man-db bash-completion pkgconf kmod
+	procps debconf linux-libc-dev python3)
+
+package_roots() {
+	local suite=$1 newer roots=$cache/roots
+	case $suite in
+	bookworm) newer=6.12 ;;
+	trixie) newer=7.2 ;;
+	*) die "no packages are made for '$suite'" ;;
+	esac
+	release=$suite
+	mkdir -p "$roots"
+	[ -d "$roots/$suite-build" ] && [ -d "$roots/$suite-try" ] && return
+	say "making roots of $suite in $roots (about 600 MB are fetched)"
+	apt_own_update
+	package_root "$suite-build" "${build_root[@]}"
+	newer=$(newest_headers "$newer")
+	[ -n "$newer" ] || die "no newer kernel's headers in $suite-backports, see $log"
+	# Newer headers want their image, and nobody boots this one.
+	INITRD=No package_root "$suite-try" "${try_root[@]}" "linux-headers-$newer"
+}
+
+# package_root NAME PACKAGE...
+package_root() {
+	local name=$1 dir
+	shift
+	[ ! -d "$cache/roots/$name" ] || return 0
+	dir=$(mktemp -d "$cache/roots/.stage.XXXXXX")
+	quietly "mmdebstrap" "$here/build-root.sh" --make "$dir" "$release" "$cache/apt/$release/pf_rds.list" "$@"
+	chmod 755 "$dir"
+	mv "$dir" "$cache/roots/$name"
+}
+
 main() {
+	local suite=''
 	local kernel=${KERNEL:-6.1} source='' missing
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--kernel) kernel=${2:?--kernel needs a version}; shift 2 ;;
 		--plot) packages+=(gnuplot-nox); shift ;;
 		--wireshark) packages=(python3 tshark) kernel=none; shift ;;
+		--packages)
+			suite=${2:?--packages needs a suite} kernel=none
+			packages=(mmdebstrap uidmap)
+			shift 2 ;;
 		--source) source=${2:?--source needs a version} into=${3:?and a directory}; shift 3 ;;
 		--list) printf '%s\n' "${packages[@]}"; exit ;;
 		-h | --help) sed -n '3,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit ;;
@@ -238,6 +282,7 @@ main() {
 	missing=$(missing_packages)
 	# shellcheck disable=SC2086 # one word per package
 	[ -z "$missing" ] || apt_install $missing
+	[ -z "$suite" ] || package_roots "$suite"
 	[ "$kernel" != none ] || return 0
 	stock_kernel
 	"$here/kernel-env.sh" --check "$kernel" && return

@@ -6,18 +6,16 @@
 
 All captures of a class are one file, which tshark reads once.
 """
-import pathlib
 import random
 import re
 import struct
 import sys
-import tempfile
 import unittest
 
 import frames
 from frames import GOLDEN, control, header, message
 from pcap import Capture, QueuePair, Tcp
-from shown import DISSECTOR, ROOT, lua_errors, packets, tshark
+from shown import DISSECTOR, ROOT, directory, lua_errors, packets, tshark
 
 
 class Story(unittest.TestCase):
@@ -418,8 +416,8 @@ class NoBytesRaiseAnError(unittest.TestCase):
             s.said(count % 2, data, sizes=[rng.randint(1, 200) for _ in range(4)])
             QueuePair(capture, *hosts).sent(0, data)
         self.assertGreater(count, 1000)
-        with tempfile.TemporaryDirectory() as where:
-            path = pathlib.Path(where) / "any.pcap"
+        with directory() as where:
+            path = where / "any.pcap"
             capture.save(path)
             out, said = tshark("-r", path, "-V")
         self.assertEqual(said, [])
@@ -427,8 +425,8 @@ class NoBytesRaiseAnError(unittest.TestCase):
         self.assertGreater(out.count(b"Reliable Datagram Sockets"), 1000)
 
     def test_that_an_error_would_be_seen(self):
-        with tempfile.TemporaryDirectory() as where:
-            broken = pathlib.Path(where) / "rds.lua"
+        with directory() as where:
+            broken = where / "rds.lua"
             text = DISSECTOR.read_text().replace("local function summary(h, kind, tvb, list)\n",
                                                  "local function summary(h, kind, tvb, list)\n\tkind = nil .. 1\n")
             broken.write_text(text)

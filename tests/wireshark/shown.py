@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The fields that tshark shows of a capture with tools/wireshark/rds.lua."""
+"""Runs tshark: its view of a capture with tools/wireshark/rds.lua."""
+import contextlib
+import os
 import pathlib
+import shlex
 import subprocess
 import tempfile
 import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Another tshark than this machine's, as in a root: make test-wireshark SUITE=trixie.
+TSHARK = shlex.split(os.environ.get("TSHARK", "tshark"))
 DISSECTOR = ROOT / "tools/wireshark/rds.lua"
 
 
@@ -32,12 +37,20 @@ class Frame:
         return self.fields.get(name, [])
 
 
-def tshark(*arguments, dissector=DISSECTOR, home=None):
+@contextlib.contextmanager
+def directory():
+    """A new one that any user may read: as root Wireshark runs no scripts since 4.4, so tshark may be another."""
+    with tempfile.TemporaryDirectory() as where:
+        os.chmod(where, 0o755)
+        yield pathlib.Path(where)
+
+
+def tshark(*arguments, dissector=DISSECTOR):
     """Output, and what it complains of. No user's settings are read: home is empty."""
-    with tempfile.TemporaryDirectory() as empty:
+    with directory() as empty:
         done = subprocess.run(
-            ["tshark", "-X", f"lua_script:{dissector}", *map(str, arguments)], capture_output=True,
-            env={"HOME": home or empty, "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, check=False)
+            [*TSHARK, "-X", f"lua_script:{dissector}", *map(str, arguments)], capture_output=True,
+            env={"HOME": str(empty), "PATH": "/usr/sbin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, check=False)
     said = [line for line in done.stderr.decode().splitlines() if "could be dangerous" not in line]
     if done.returncode:
         said.append(f"exit status {done.returncode}")
@@ -51,8 +64,8 @@ def lua_errors(output):
 def packets(capture, *, snap=65535, dissector=DISSECTOR):
     """{number of a packet: [Frame]} of the packets that have any. Dissected twice, as the window does:
     what is known of a frame only later is shown."""
-    with tempfile.TemporaryDirectory() as where:
-        path = pathlib.Path(where) / "capture.pcap"
+    with directory() as where:
+        path = where / "capture.pcap"
         capture.save(path, snap)
         out, said = tshark("-2", "-r", path, "-T", "pdml", dissector=dissector)
     assert not said, said

@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# in_root.sh: runs in a root that packages_test.sh has made, as its root; the packages are beside it.
+# A line for each thing that was found out, the last one adds up.
+set -uo pipefail
+cd "$(dirname "$0")" || exit
+
+passed=0 failed=0
+log=/tmp/in_root.log
+ours=(pf-rds-dkms rds-tools librds-dev wireshark-rds)
+auto=/etc/modprobe.d/pf_rds-autoload.conf
+
+# holds WHAT COMMAND...: the command succeeds.
+holds() {
+	local what=$1
+	shift
+	if "$@" >"$log" 2>&1; then
+		passed=$((passed + 1))
+		echo "ok   $what"
+	else
+		failed=$((failed + 1))
+		echo "FAIL $what"
+		tail -n 15 "$log" | sed 's/^/     /'
+	fi
+}
+not() { ! "$@"; }
+same() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; false; }; }
+
+# Every file but those that dpkg, apt, debconf and DKMS keep for themselves.
+everything() {
+	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /packages -o -path /mainline \
+		-o -path /var/lib/dpkg -o -path /var/cache -o -path /var/log -o -path /root -o -path /run \) -prune -o \
+		\( -type f -o -type l -o -type d \) -printf '%y %m %u %p %l\n' |
+		grep -vE '/var/lib/dkms/(mok\.|dkms_dbversion)|/modules\.[a-z.]+ |/__pycache__' | sort
+}
+
+kernels() { ls -d /lib/modules/*/build | sed 's,/lib/modules/,,; s,/build,,' | sort -V; }
+module() { find "/lib/modules/$1/updates/dkms" -name "$2.ko*"; }
+# The file that modprobe would insert for a name.
+inserted() { modprobe -n -v -S "$1" "$2" 2>/dev/null | sed -n 's/^insmod \([^ ]*\).*/\1/p' | tail -n 1; }
+autoloads() { [ -n "$(inserted "$1" net-pf-21)" ]; }
+
+# Where no kernel's package is, only its headers: dkms finds modules of the same names.
+put_mainline() {
+	local dir=/lib/modules/$1/kernel/net/rds
+	[ ! -d "$dir" ] || return 0
+	mkdir -p "$dir"
+	cp /mainline/* "$dir"
+	touch "/lib/modules/$1"/modules.{order,builtin}
+	depmod "$1"
+}
+
+check_modules() {
+	local kernel=$1 name
+	for name in rds rds_loop rds_tcp rds_rdma; do
+		holds "$kernel: $name is built" test -f "$(module "$kernel" $name)"
+		holds "$kernel: modprobe takes ours for $name" same "$(inserted "$kernel" $name)" "$(module "$kernel" $name)"
+	done
+	holds "$kernel: one version" same "$(for name in rds rds_loop rds_tcp rds_rdma; do
+		modinfo -F version "$(module "$kernel" $name)"; done | sort -u)" "$version"
+	holds "$kernel: signed with DKMS's key" test -n "$(modinfo -F signer "$(module "$kernel" rds)")"
+}
+
+completes() { # LINE WORD: bash offers WORD after LINE
+	bash -c '. /usr/share/bash-completion/bash_completion
+		COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDS=($1) COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+		[[ $1 != *" " ]] || { COMP_WORDS+=(""); COMP_CWORD=$((COMP_CWORD + 1)); }
+		cmd=${COMP_WORDS[0]}
+		. "/usr/share/bash-completion/completions/$cmd"
+		$(complete -p "$cmd" | sed "s/.*-F \([^ ]*\).*/\1/") "$cmd"
+		printf "%s\n" "${COMPREPLY[@]}" | tee /dev/stderr | grep -qx -e "$2"' - "$1" "$2"
+}
+
+check_files() {
+	local tool page
+	for tool in rds-ping rds-info rds-stress rdsctl; do
+		holds "$tool says what it can" "$tool" --help
+		holds "$tool has a manual page" man -w "$tool"
+	done
+	for page in rds rds-rdma; do holds "$page(7) is there" man -w 7 "$page"; done
+	holds "completion of rds-ping" completes "rds-ping --co" --count
+	holds "completion of rds-stress" completes "rds-stress --one" --one-way
+	holds "completion of rds-info" completes "rds-info --js" --json
+	holds "completion of rdsctl" completes "rdsctl pe" peer
+	holds "completion of rdsctl peer" completes "rdsctl peer mon" monitor
+	holds "completion of rdsctl peer list" completes "rdsctl peer list --j" --json
+	holds "completion of rdsctl peer add" completes "rdsctl peer add 192.0.2.1 key-f" key-file
+	holds "an example compiles with pkg-config's flags" sh -c 'gcc -Wall -Werror $(pkg-config --cflags rds) \
+		-o /tmp/bulk /usr/share/doc/librds-dev/examples/bulk.c'
+	holds "and without them it does not: the system's header lacks names" not gcc -o /tmp/bulk \
+		/usr/share/doc/librds-dev/examples/bulk.c
+	holds "tshark finds the dissector" sh -c 'tshark -G protocols | grep -q "	RDS	rds$"'
+	holds "settings say nothing as installed" not grep -hE '^[^#]' /etc/modprobe.d/pf_rds.conf /etc/sysctl.d/pf_rds.conf
+}
+
+reconfigure() { # ANSWER
+	echo "pf-rds-dkms pf-rds-dkms/autoload boolean $1" | debconf-set-selections
+	rm -f "$auto"
+	[ "$1" != true ] || touch "$auto" # the file is the setting, as after an answer
+	dpkg-reconfigure -f noninteractive pf-rds-dkms
+}
+
+check_autoload() {
+	holds "socket(2) loads nothing as installed" not autoloads "$1"
+	holds "asked for: reconfigure" reconfigure true
+	holds "asked for: socket(2) loads rds" autoloads "$1"
+	echo "blacklist rds" >/etc/modprobe.d/zz-admin.conf
+	holds "forbidden: reconfigure" reconfigure true
+	holds "forbidden: no file" not test -e "$auto"
+	holds "forbidden: debconf says so" grep -q 'false' <(debconf-show pf-rds-dkms)
+	rm /etc/modprobe.d/zz-admin.conf
+	holds "not asked for: reconfigure" reconfigure false
+	holds "not asked for: no file" not test -e "$auto"
+	holds "modules are there after all of that" test -f "$(module "$1" rds)"
+}
+
+mapfile -t all < <(kernels)
+old=${all[0]} new=${all[-1]}
+version=$(dpkg-deb -f pf-rds-dkms_*.deb Version | sed 's/+.*//; s/~.*//')
+for kernel in "$old" "$new"; do put_mainline "$kernel"; done
+holds "two kernels with headers" not same "$old" "$new"
+everything >/tmp/before
+md5sum /lib/modules/*/kernel/net/rds/* >/tmp/mainline.before
+
+# The newer kernel comes later.
+mv "/lib/modules/$new" /tmp/later
+holds "the packages install" dpkg -i ./*.deb
+check_modules "$old"
+check_files
+check_autoload "$old"
+mv /tmp/later "/lib/modules/$new"
+hook=$(ls /etc/kernel/header_postinst.d/dkms /etc/kernel/postinst.d/dkms 2>/dev/null | head -n 1)
+holds "a kernel's upgrade builds for it" "$hook" "$new"
+check_modules "$new"
+
+echo "# the administrator's" >>/etc/modprobe.d/pf_rds.conf
+holds "installed once more, as by an upgrade" dpkg --force-confdef -i pf-rds-dkms_*.deb
+holds "what the administrator changed is kept" grep -q "the administrator's" /etc/modprobe.d/pf_rds.conf
+holds "modules are there after it" test -f "$(module "$old" rds)"
+reconfigure true
+holds "removed" dpkg -r "${ours[@]}"
+holds "no module is left" same "$(find /lib/modules -path '*updates*' -name 'rds*')" ""
+holds "settings are left" test -f /etc/modprobe.d/pf_rds.conf -a -f /etc/sysctl.d/pf_rds.conf
+holds "purged" dpkg -P "${ours[@]}"
+rmdir /lib/modules/*/updates/dkms /lib/modules/*/updates 2>/dev/null
+everything >/tmp/after
+holds "purge leaves nothing" diff /tmp/before /tmp/after
+holds "mainline's modules are as they were" md5sum -c --quiet /tmp/mainline.before
+holds "debconf has forgotten" not grep -qs pf-rds-dkms /var/cache/debconf/config.dat
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]

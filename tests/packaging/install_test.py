@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""packaging/install.sh puts every file where it says and takes all of them away again; the settings that
+are installed name what the modules have, with its default; and completions offer what programs have.
+
+Modules and tools are empty files here: what is built is not looked at.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODULES = ("rds", "rds_loop", "rds_tcp", "rds_rdma")
+TOOLS = ("rds-ping", "rds-info", "rds-stress", "rdsctl")
+KERNEL = "6.1.0-test"
+WANTED = {
+    *(f"lib/modules/{KERNEL}/updates/{m}.ko" for m in MODULES),
+    "etc/modprobe.d/pf_rds.conf", "etc/sysctl.d/pf_rds.conf",
+    *(f"usr/local/bin/{t}" for t in TOOLS if t != "rdsctl"), "usr/local/sbin/rdsctl",
+    *(f"usr/local/share/bash-completion/completions/{t}" for t in TOOLS),
+    *(f"usr/local/share/man/man{p.suffix[1:]}/{p.name}" for p in (ROOT / "docs/man").glob("*.[0-9]")),
+    "usr/local/include/pf_rds/linux/rds.h", "usr/local/include/pf_rds/linux/rds_peers.h",
+    "usr/local/share/pkgconfig/rds.pc", "usr/local/share/pf_rds/examples/bulk.c",
+    "usr/local/share/pf_rds/rds.lua", "usr/local/share/pf_rds/pf_rds.nft",
+}
+
+
+class Install(unittest.TestCase):
+    def setUp(self):
+        self.where = tempfile.TemporaryDirectory()
+        self.addCleanup(self.where.cleanup)
+        self.top = pathlib.Path(self.where.name) / "root"
+        built = pathlib.Path(self.where.name) / "built"
+        built.mkdir()
+        for name in (*(f"{m}.ko" for m in MODULES), *TOOLS):
+            (built / name).touch()
+        self.env = {
+            **os.environ, "KVER": KERNEL, "DESTDIR": str(self.top), "PREFIX": "/usr/local", "AUTOLOAD": "",
+            "MODULES": " ".join(str(built / f"{m}.ko") for m in MODULES),
+            "TOOLS": " ".join(str(built / t) for t in TOOLS)}
+
+    def run_it(self, what, **more):
+        done = subprocess.run([ROOT / "packaging/install.sh", what], env={**self.env, **more},
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def files(self):
+        return {str(p.relative_to(self.top)) for p in self.top.rglob("*") if p.is_file()}
+
+    def test_every_file_comes_and_goes(self):
+        self.run_it("install")
+        self.assertEqual(self.files() - {"usr/local/share/pf_rds/installed"}, WANTED)
+        self.run_it("install")  # again, over itself
+        other = self.top / "usr/local/bin/somebody-elses"
+        other.touch()
+        self.run_it("uninstall")
+        self.assertEqual(self.files(), {str(other.relative_to(self.top))})
+        self.assertFalse((self.top / "usr/local/include/pf_rds").exists())
+        self.assertFalse((self.top / "usr/local/share/pf_rds").exists())
+
+    def test_autoload_is_asked_for(self):
+        for asked, lines in (("", 0), ("1", 1)):
+            self.run_it("install", AUTOLOAD=asked)
+            text = (self.top / "etc/modprobe.d/pf_rds.conf").read_text()
+            self.assertEqual(len(re.findall("^alias", text, re.M)), lines)
+
+    def test_the_pkg_config_file_says_where_the_header_is(self):
+        self.run_it("install")
+        text = (self.top / "usr/local/share/pkgconfig/rds.pc").read_text()
+        self.assertIn("prefix=/usr/local\n", text)
+        self.assertRegex(text, r"\nVersion: \d+\.\d+")
+        self.assertNotIn("@", text)
+
+
+class Settings(unittest.TestCase):
+    """Lines of packaging/pf_rds.sysctl against rds(7), which names every file of /proc/sys/net/rds."""
+
+    def test_names_and_that_all_are_comments(self):
+        page = (ROOT / "docs/man/rds.7").read_text()
+        known = {p.replace("/", ".") for p in re.findall(r"Pa /proc/sys/(net/rds/\S+)", page)}
+        lines = (ROOT / "packaging/pf_rds.sysctl").read_text().splitlines()
+        self.assertEqual([line for line in lines if line and not line.startswith("#")], [])
+        named = [m[1] for m in (re.match(r"#(net\.\S+) =", line) for line in lines) if m]
+        self.assertGreater(len(named), 15)
+        self.assertEqual(set(named) - known, set())
+
+
+if __name__ == "__main__":
+    unittest.main()
