@@ -11,16 +11,17 @@ def sock_bytes(machine):
 
 
 @contextlib.contextmanager
-def group(t):
+def group(t, machine=None):
     """A cgroup of its own with the memory controller."""
-    mounted = not t.a.run(f"mountpoint -q {ROOT}")[0]
+    machine = machine or t.a
+    mounted = not machine.run(f"mountpoint -q {ROOT}")[0]
     if not mounted:
-        t.a.check(f"mount -t cgroup2 none {ROOT}")
-    t.a.check(f"echo +memory >{ROOT}/cgroup.subtree_control && mkdir {GROUP}")
+        machine.check(f"mount -t cgroup2 none {ROOT}")
+    machine.check(f"echo +memory >{ROOT}/cgroup.subtree_control && mkdir {GROUP}")
     yield
-    t.a.check(f"rmdir {GROUP} && echo -memory >{ROOT}/cgroup.subtree_control")
+    machine.check(f"rmdir {GROUP} && echo -memory >{ROOT}/cgroup.subtree_control")
     if not mounted:
-        t.a.check(f"umount {ROOT}")
+        machine.check(f"umount {ROOT}")
 
 
 def hold(t, options):

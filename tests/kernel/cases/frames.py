@@ -4,6 +4,7 @@ modules, to show that the peer speaks what is spoken there."""
 import contextlib
 import json
 
+import memcg
 from suite import test
 from traffic import A, B, counters, helper, unavailable
 
@@ -21,6 +22,8 @@ COUNTED = {"recv_drop_bad_length": 5, "recv_drop_bad_cong": 3, "recv_drop_bad_po
 PEERS, MEBIBYTE = 200, 1 << 20
 NOBODYS, BOUND = 9, 4000
 SLOW, SLOWLY = 16, 10000  # peers, and bytes of each
+SEGMENTS = 40000
+NOISE_KB = 1000  # a guest's other memory, between two looks
 
 
 def each(t, options):
@@ -156,6 +159,57 @@ def bytes_cost_what_they_are(t):
             assert grown < most, f"{grown} kB"
     sink.write("", close=True)
     sink.check()
+
+
+def slab_bytes(machine):
+    """Bytes of the kernel's objects; those that a processor has set aside count, too."""
+    machine.check("echo 1 | tee /sys/kernel/slab/*/shrink >/dev/null")
+    rows = [line.split() for line in machine.check("cat /proc/slabinfo").splitlines()[2:]]
+    return sum(int(row[1]) * int(row[3]) for row in rows)
+
+
+def segments_in(machine):
+    return int(machine.check("awk '/^Tcp: [0-9]/ { print $11 }' /proc/net/snmp"))
+
+
+def until_queued(t, count):
+    t.b.wait_until(f"test $({t.tool('rds-info')} -c | awk '$1 == \"recv_queued\" {{ print $2 }}')"
+                   f" = {count}", t.seconds(20))
+
+
+@test(vms=2, modules=("none", "ours"), only="ours", timeout=240)
+def one_byte_segments(t):
+    """A message in 40,000 segments of one byte, which TCP hands over one by one: while it is not
+    whole, and when its socket has it, it costs twice its bytes and 64 KiB at most."""
+    most = 2 * SEGMENTS + 65536
+    t.b.check("ethtool -K eth0 gro off")
+    with memcg.group(t, t.b):
+        reader = t.b.spawn(f"sh -c 'echo $$ >{memcg.GROUP}/cgroup.procs &&"
+                           f" exec {helper('rds_stopped.py')} reader {B}'", stdin=True)
+        reader.wait_output("^ready$")
+        peer = t.a.spawn(f"{helper('rds_bytes.py')} {A} {B} {BOUND} {SEGMENTS}", stdin=True)
+        peer.wait_output("^announced$")
+        left_to_come(t, SEGMENTS + 1, 1)
+        before = unavailable(t.b), slab_bytes(t.b), segments_in(t.b)
+        peer.write("\n")
+        peer.wait_output("^sent$", t.seconds(200))
+        left_to_come(t, 1, 1)
+        segments = segments_in(t.b) - before[2]
+        slab, pages = slab_bytes(t.b) - before[1], unavailable(t.b) - before[0]
+        had, paid = counters(t, t.b)["recv_queued"], memcg.sock_bytes(t.b)
+        peer.write("\n")
+        until_queued(t, had + 1)
+        paid = memcg.sock_bytes(t.b) - paid
+        peer.write("", close=True)
+        peer.check()
+        reader.kill()
+        reader.wait()
+    t.b.check("ethtool -K eth0 gro on")
+    t.note(f"{segments} segments: {slab} bytes of objects, {pages} kB unavailable, its cgroup"
+           f" pays {paid}; {most} bytes may be")
+    assert segments >= SEGMENTS, f"{segments}: they came together"
+    assert SEGMENTS <= slab < most and SEGMENTS <= paid < most, "not what bytes cost"
+    assert pages < most // 1024 + NOISE_KB, f"{pages} kB"
 
 
 @test(vms=2, modules=("none", "ours"), only="ours")
