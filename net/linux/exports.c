@@ -80,6 +80,8 @@ EXPORT_SYMBOL_GPL(rds_timer_arm);
 EXPORT_SYMBOL_GPL(rds_timer_cancel_sync);
 EXPORT_SYMBOL_GPL(rds_now_ns);
 EXPORT_SYMBOL_GPL(rds_random);
+EXPORT_SYMBOL_GPL(rds_secret);
+EXPORT_SYMBOL_GPL(rds_siphash);
 EXPORT_SYMBOL_GPL(rds_payload_footprint);
 EXPORT_SYMBOL_GPL(rds_payload_memory);
 EXPORT_SYMBOL_GPL(rds_payload_init);

@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/ratelimit.h>
 #include <linux/random.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 
 #include "glue.h"
@@ -299,6 +300,18 @@ uint64_t rds_now_ns(void)
 uint32_t rds_random(void)
 {
 	return get_random_u32();
+}
+
+void rds_secret(uint64_t key[2])
+{
+	get_random_bytes(key, 2 * sizeof(key[0]));
+}
+
+uint64_t rds_siphash(const uint64_t key[2], const uint64_t *words, unsigned int n)
+{
+	const siphash_key_t k = {{key[0], key[1]}};
+
+	return siphash(words, n * sizeof(words[0]), &k);
 }
 
 /* ---- sockets ---- */

@@ -79,6 +79,11 @@ void rds_timer_cancel_sync(struct rds_timer *t);
 uint64_t rds_now_ns(void);
 /* A random number, good enough for ports and back-off.  Any context. */
 uint32_t rds_random(void);
+/* A secret of 128 bits, that nobody can guess.  Any context. */
+void rds_secret(uint64_t key[2]);
+/* SipHash of @n words under @key: who does not know it cannot tell which values collide, whatever
+ * he has seen.  Some 250 instructions.  Any context. */
+uint64_t rds_siphash(const uint64_t key[2], const uint64_t *words, unsigned int n);
 
 /* ---- payload ---- */
 /*

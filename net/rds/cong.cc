@@ -134,9 +134,10 @@ CongTable::~CongTable()
 	destroy(index_.load());
 }
 
-CongMap *CongTable::get(const struct rds_addr &addr, uint32_t scope, uint32_t seed)
+CongMap *CongTable::get(const struct rds_addr &addr, uint32_t scope, const HashKey &key)
 {
-	uint32_t h = hash_addr(addr, seed ^ scope);
+	const uint64_t words[] = {addr.w[0], addr.w[1], scope};
+	const uint32_t h = hash_words(words, 3, key);
 	auto take = [&](CongMap &m) {
 		return same_addr(m.addr, addr) && m.scope == scope && m.refs.get_unless_zero();
 	};

@@ -169,7 +169,7 @@ public:
 
 	/* The map of @addr with a reference, made if there is none; nullptr without memory.
 	 * Process. */
-	CongMap *get(const struct rds_addr &addr, uint32_t scope, uint32_t seed) RDS_SLEEPS;
+	CongMap *get(const struct rds_addr &addr, uint32_t scope, const HashKey &key) RDS_SLEEPS;
 	/* Gives a reference back.  RCU readers that have found the map may go on.  Any context,
 	 * with locks held or not. */
 	void put(CongMap &map);

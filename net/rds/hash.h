@@ -48,10 +48,38 @@ RDS_INLINE uint32_t hash_mix(uint64_t x)
 	x *= 0xc4ceb9fe1a85ec53ull;
 	return static_cast<uint32_t>(x ^ (x >> 32));
 }
-RDS_INLINE uint32_t hash_addr(const struct rds_addr &a, uint32_t seed)
+
+/* The secret under which a namespace hashes; it never leaves the kernel. */
+struct HashKey {
+	uint64_t k[2];
+};
+
+RDS_INLINE HashKey new_hash_key()
 {
-	return hash_mix(a.w[0] * 0x9e3779b97f4a7c15ull ^ (a.w[1] + seed));
+	HashKey key;
+
+	rds_secret(key.k);
+	return key;
 }
+
+/* Of tables in which every message looks something up (docs/decisions/035-keyed-hashes.md): each
+ * half of the address is hidden by a half of the key before they are multiplied.  @with: what else
+ * tells the objects apart. */
+RDS_INLINE uint32_t hash_addr(const struct rds_addr &a, uint32_t with, const HashKey &key)
+{
+	__extension__ typedef unsigned __int128 Wide;
+	Wide product = Wide{a.w[0] ^ key.k[0]} * (a.w[1] ^ key.k[1]);
+
+	return hash_mix(static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64) ^
+			with);
+}
+
+/* Of the others, whose keys a stranger chooses. */
+RDS_INLINE uint32_t hash_words(const uint64_t *words, unsigned int n, const HashKey &key)
+{
+	return static_cast<uint32_t>(rds_siphash(key.k, words, n));
+}
+
 RDS_INLINE bool same_addr(const struct rds_addr &a, const struct rds_addr &b)
 {
 	return a.w[0] == b.w[0] && a.w[1] == b.w[1];

@@ -12,6 +12,7 @@
 #define RDS_NETNS_H
 
 #include "assembly.h"
+#include "hash.h"
 #include "limits.h"
 #include "list.h"
 #include "rds_core.h"
@@ -29,7 +30,7 @@ class CongTable;
 struct rds_net {
 	rds_net(struct rds_os_net *os, struct rds_stats *st, rds::BindTable &bind,
 		rds::ConnTable &conns, rds::CongTable &cong)
-		: os(os), stats(st), seed(rds_random()), bind(bind), conns(conns), cong(cong)
+		: os(os), stats(st), key(rds::new_hash_key()), bind(bind), conns(conns), cong(cong)
 	{
 	}
 	rds_net(const rds_net &) = delete;
@@ -37,7 +38,7 @@ struct rds_net {
 
 	struct rds_os_net *const os;
 	struct rds_stats *const stats;
-	const uint32_t seed; /* of the tables' hashes */
+	const rds::HashKey key; /* of the tables' hashes */
 	struct rds_tunables tun = {
 		.reconnect_min_ms = 1,
 		.reconnect_max_ms = 1000,

@@ -118,7 +118,7 @@ int check_header(Path &p, const wire::Header &h, const wire::Fields &f) RDS_REQU
 Socket *find_receiver(Path &p, const wire::Fields &f) RDS_READS(kRcu)
 {
 	Net &net = p.conn.net;
-	Socket *s = net.bind.find(p.conn.laddr, p.conn.scope, f.dport, net.seed);
+	Socket *s = net.bind.find(p.conn.laddr, p.conn.scope, f.dport, net.key);
 
 	if (RDS_LIKELY(s && (f.sport != kPingPort || s->pinged.load())))
 		return s;

@@ -206,6 +206,27 @@ static void chance_sets_and_clears_every_bit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ones & zeroes, U32_MAX);
 }
 
+/* The vectors of unit.Hash.SipHashIsWhatOthersCallSo: simulator and kernel have one function. */
+static void siphash_is_what_others_call_so(struct kunit *test)
+{
+	const u64 key[] = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+
+	KUNIT_EXPECT_EQ(test, rds_siphash(key, key, 0), 0x726fdb47dd0e0e31);
+	KUNIT_EXPECT_EQ(test, rds_siphash(key, key, 1), 0x93f5f5799a932462);
+	KUNIT_EXPECT_EQ(test, rds_siphash(key, key, 2), 0x3f2acc7f57c29bdb);
+}
+
+static void no_two_secrets_are_alike(struct kunit *test)
+{
+	u64 one[2] = {}, other[2] = {};
+
+	rds_secret(one);
+	rds_secret(other);
+	KUNIT_EXPECT_NE(test, one[0], other[0]);
+	KUNIT_EXPECT_NE(test, one[1], other[1]);
+	KUNIT_EXPECT_NE(test, one[0], one[1]);
+}
+
 static struct kunit_case cases[] = {KUNIT_CASE(deferred_until_readers_leave),
 				    KUNIT_CASE(sync_waits_for_readers),
 				    KUNIT_CASE(work_runs_in_process_context),
@@ -216,6 +237,8 @@ static struct kunit_case cases[] = {KUNIT_CASE(deferred_until_readers_leave),
 				    KUNIT_CASE(timer_cancelled_does_not_fire),
 				    KUNIT_CASE(clock_never_goes_back),
 				    KUNIT_CASE(chance_sets_and_clears_every_bit),
+				    KUNIT_CASE(siphash_is_what_others_call_so),
+				    KUNIT_CASE(no_two_secrets_are_alike),
 				    {}};
 
 static struct kunit_suite suite = {.name = "rds_deferral", .test_cases = cases};

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "../sim/siphash.h"
 #include "thread.h"
 
 namespace pt
@@ -472,6 +473,17 @@ uint32_t rds_random(void)
 	thread_local std::minstd_rand r{std::random_device{}()};
 
 	return static_cast<uint32_t>(r()) * 2654435761u;
+}
+
+void rds_secret(uint64_t key[2])
+{
+	for (int i = 0; i < 2; i++)
+		key[i] = uint64_t{rds_random()} << 32 | rds_random();
+}
+
+uint64_t rds_siphash(const uint64_t key[2], const uint64_t *words, unsigned int n)
+{
+	return sip::hash(key, words, n);
 }
 
 /* ---- sockets ---- */

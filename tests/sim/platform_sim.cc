@@ -6,6 +6,7 @@
 
 #include "aged.h"
 #include "chooser.h"
+#include "siphash.h"
 #include "task.h"
 
 namespace sim
@@ -352,6 +353,17 @@ uint64_t rds_now_ns(void)
 uint32_t rds_random(void)
 {
 	return aged::draw(static_cast<uint32_t>(sim::random()));
+}
+
+void rds_secret(uint64_t key[2])
+{
+	key[0] = sim::random();
+	key[1] = ~key[0] * 0x9e3779b97f4a7c15ull;
+}
+
+uint64_t rds_siphash(const uint64_t key[2], const uint64_t *words, unsigned int n)
+{
+	return sip::hash(key, words, n);
 }
 
 /* ---- sockets ---- */

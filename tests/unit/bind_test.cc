@@ -18,7 +18,7 @@ protected:
 	{
 		rds::RcuReader rcu;
 
-		return net->core()->bind.find(a, scope, port, net->core()->seed);
+		return net->core()->bind.find(a, scope, port, net->core()->key);
 	}
 	/* Of @all that have every port of a1 the one goes that is @nth in turn to be looked at, and
 	 * comes back: it gets the same port. */
@@ -36,7 +36,7 @@ protected:
 			if (s->bound.port != free)
 				continue;
 			n.bind.remove(*s);
-			EXPECT_TRUE(n.bind.add(*s, ep, n.seed, 0).ok()) << nth;
+			EXPECT_TRUE(n.bind.add(*s, ep, n.key, 0).ok()) << nth;
 			EXPECT_EQ(ep.port, free);
 			break;
 		}
@@ -65,7 +65,7 @@ TEST_F(Bind, FindsByAddressScopeAndPort)
 /* Two of one hash: who is meant is looked at in full. */
 TEST_F(Bind, EndpointsOfOneHashAreTwo)
 {
-	uint32_t salt = net->core()->seed ^ (7u << 16 | 7);
+	const rds::HashKey &key = net->core()->key;
 	std::unordered_map<uint32_t, struct rds_addr> known;
 	struct rds_addr a = a1;
 	struct rds_endpoint one, other;
@@ -74,16 +74,16 @@ TEST_F(Bind, EndpointsOfOneHashAreTwo)
 	for (uint32_t i = 0; i < 1000000; i++) {
 		a.w[1] = i * 0x9e3779b97f4a7c15ull;
 
-		auto met = known.emplace(rds::hash_addr(a, salt), a);
+		auto met = known.emplace(rds::hash_addr(a, 7, key), a);
 
 		if (!met.second)
 			break;
 	}
-	one = endpoint(known.at(rds::hash_addr(a, salt)), 7);
+	one = endpoint(known.at(rds::hash_addr(a, 7, key)), 7);
 	other = endpoint(a, 7);
 	ASSERT_FALSE(rds::same_addr(one.addr, other.addr));
-	ASSERT_TRUE(net->core()->bind.add(s, one, net->core()->seed, 0).ok());
-	ASSERT_TRUE(net->core()->bind.add(t, other, net->core()->seed, 0).ok());
+	ASSERT_TRUE(net->core()->bind.add(s, one, net->core()->key, 0).ok());
+	ASSERT_TRUE(net->core()->bind.add(t, other, net->core()->key, 0).ok());
 	EXPECT_EQ(find(one.addr, 7), &s);
 	EXPECT_EQ(find(other.addr, 7), &t);
 	net->core()->bind.remove(s);
@@ -102,7 +102,7 @@ TEST_F(Bind, PicksFromARandomPlaceOn)
 		struct rds_endpoint ep = endpoint(a1, 0);
 
 		all.push_back(std::make_unique<rds::Socket>(&n, nobody));
-		ASSERT_TRUE(n.bind.add(*all.back(), ep, n.seed, 0).ok());
+		ASSERT_TRUE(n.bind.add(*all.back(), ep, n.key, 0).ok());
 		EXPECT_EQ(find(a1, ep.port), all.back().get()) << "it is told of its port";
 		low += ep.port < 32768;
 		neighbours += ep.port == last + 1;
@@ -122,8 +122,8 @@ TEST_F(Bind, WhoComesSecondGetsNothing)
 	rds::Socket first(&n, nobody), second(&n, nobody);
 	struct rds_endpoint ep = endpoint(a1, 7);
 
-	ASSERT_TRUE(n.bind.add(first, ep, n.seed, 0).ok());
-	EXPECT_TRUE(n.bind.add(second, ep, n.seed, 0).is(rds::err::kEaddrinuse));
+	ASSERT_TRUE(n.bind.add(first, ep, n.key, 0).ok());
+	EXPECT_TRUE(n.bind.add(second, ep, n.key, 0).is(rds::err::kEaddrinuse));
 	EXPECT_EQ(find(a1, 7), &first);
 	EXPECT_EQ(n.bind.count(), 1u);
 	n.bind.remove(first);
@@ -145,7 +145,7 @@ TEST_F(Bind, PicksEveryFreePortAndThenSaysSo)
 				continue;
 			all.push_back(std::make_unique<rds::Socket>(&n, nobody));
 			ep = endpoint(a1, named ? static_cast<uint16_t>(i) : 0);
-			ASSERT_TRUE(n.bind.add(*all.back(), ep, n.seed, 0).ok());
+			ASSERT_TRUE(n.bind.add(*all.back(), ep, n.key, 0).ok());
 			ASSERT_GE(ep.port, rds::kFirstPort);
 			ASSERT_FALSE(seen[ep.port]);
 			seen[ep.port] = true;
@@ -158,9 +158,9 @@ TEST_F(Bind, PicksEveryFreePortAndThenSaysSo)
 	rds::Socket extra(&n, nobody);
 
 	ep = endpoint(a1, 0);
-	EXPECT_TRUE(n.bind.add(extra, ep, n.seed, 0).is(rds::err::kEaddrinuse));
+	EXPECT_TRUE(n.bind.add(extra, ep, n.key, 0).is(rds::err::kEaddrinuse));
 	ep = endpoint(a2, 0);
-	EXPECT_TRUE(n.bind.add(extra, ep, n.seed, 0).ok());
+	EXPECT_TRUE(n.bind.add(extra, ep, n.key, 0).ok());
 	n.bind.remove(extra);
 	for (auto &s : all)
 		n.bind.remove(*s);

@@ -11,7 +11,7 @@ using rds::kCallTicks;
 using rds::kPrefixCalls;
 using rds::kPrefixCallTicks;
 
-constexpr uint32_t kSeed = 5;
+constexpr rds::HashKey kKey = {{5, 6}};
 constexpr uint64_t kTick = rds::kCallTickNs, kSecond = 1000 * 1000 * 1000;
 
 class CallsTest : public ::testing::Test
@@ -23,7 +23,7 @@ protected:
 		unsigned int in = 0;
 
 		for (unsigned int i = 0; i < n; i++)
-			in += calls->admit(host::addr4(prefix << 8 | i % 256), 0, now, kSeed);
+			in += calls->admit(host::addr4(prefix << 8 | i % 256), 0, now, kKey);
 		return in;
 	}
 

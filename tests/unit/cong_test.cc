@@ -23,7 +23,7 @@ protected:
 	/* Until the end of the test, or let_go(). */
 	CongMap &hold(const struct rds_addr &a, uint32_t scope = 0)
 	{
-		CongMap *m = table().get(a, scope, net->core()->seed);
+		CongMap *m = table().get(a, scope, net->core()->key);
 
 		EXPECT_NE(m, nullptr);
 		held_.push_back(m);
@@ -166,7 +166,7 @@ TEST_F(Cong, OneMapAnAddress)
 
 	host::Net other({a1});
 
-	CongMap *theirs = other.core()->cong.get(remote, 0, other.core()->seed);
+	CongMap *theirs = other.core()->cong.get(remote, 0, other.core()->key);
 
 	EXPECT_NE(theirs, &map(remote));
 	other.core()->cong.put(*theirs);
@@ -743,7 +743,7 @@ TEST_F(Cong, AMapThatIsNotGivenBackIsABug)
 	for (bool kept : {false, true}) {
 		auto other = std::make_unique<host::Net>(std::vector<struct rds_addr>{a1});
 		CongTable &maps = other->core()->cong;
-		CongMap *m = maps.get(remote, 0, other->core()->seed);
+		CongMap *m = maps.get(remote, 0, other->core()->key);
 
 		ASSERT_NE(m, nullptr);
 		if (!kept)
@@ -789,7 +789,7 @@ TEST_F(Cong, AMapComesAndGoesAtOnce)
 		for (int i = 0; i < 4; i++)
 			sim::spawn("user", [&] {
 				for (int n = 0; n < 3; n++) {
-					CongMap *m = table().get(remote, 0, net->core()->seed);
+					CongMap *m = table().get(remote, 0, net->core()->key);
 
 					ASSERT_NE(m, nullptr);
 					EXPECT_TRUE(m->ensure_bits(RDS_MAY_SLEEP).ok());

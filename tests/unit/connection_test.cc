@@ -226,7 +226,7 @@ TEST_F(Connections, AreKilledUnderSenders)
 /* Loopback stands in for a transport that prefers it; no other does, for no other. */
 TEST_F(Connections, OnlyLoopbackStandsIn)
 {
-	const uint32_t seed = net->core()->seed;
+	const rds::HashKey &key = net->core()->key;
 	struct rds_transport other = *fake::ops();
 	rds::ConnTable &conns = net->core()->conns;
 	int err;
@@ -235,11 +235,11 @@ TEST_F(Connections, OnlyLoopbackStandsIn)
 	rds::RcuReader rcu;
 
 	other.caps = RDS_CAP_PREFER_LOOP;
-	EXPECT_EQ(conns.find(other, a1, a2, 0, 7, seed), near);
-	EXPECT_EQ(conns.find(other, a1, remote, 0, 0, seed), nullptr);
+	EXPECT_EQ(conns.find(other, a1, a2, 0, 7, key), near);
+	EXPECT_EQ(conns.find(other, a1, remote, 0, 0, key), nullptr);
 	other.caps = 0;
-	EXPECT_EQ(conns.find(other, a1, a2, 0, 0, seed), nullptr);
-	EXPECT_EQ(conns.find(*fake::ops(), a1, remote, 0, 0, seed), far);
+	EXPECT_EQ(conns.find(other, a1, a2, 0, 0, key), nullptr);
+	EXPECT_EQ(conns.find(*fake::ops(), a1, remote, 0, 0, key), far);
 	rds_conn_put(far);
 	rds_conn_put(near);
 }
@@ -247,17 +247,18 @@ TEST_F(Connections, OnlyLoopbackStandsIn)
 /* Between addresses that differ at one end, and have the same hash. */
 TEST_F(Connections, PairsOfOneHashAreTwo)
 {
-	const uint32_t seed = net->core()->seed, near = rds::hash_addr(a1, seed);
+	const rds::HashKey &key = net->core()->key;
+	const uint32_t near = rds::hash_addr(a1, 0, key);
 	std::unordered_map<uint32_t, struct rds_addr> known;
 	struct rds_addr one, other = remote;
 	int err;
 
 	for (uint32_t i = 0; i < 1000000; i++) {
 		other.w[1] = i * 0x9e3779b97f4a7c15ull;
-		if (!known.emplace(rds::hash_addr(other, near), other).second)
+		if (!known.emplace(rds::hash_addr(other, near, key), other).second)
 			break;
 	}
-	one = known.at(rds::hash_addr(other, near));
+	one = known.at(rds::hash_addr(other, near, key));
 	ASSERT_FALSE(rds::same_addr(one, other));
 
 	struct rds_conn *c = get(one, &err), *d = get(other, &err);

@@ -73,7 +73,7 @@ protected:
 	rds::CongMap &map_at(const struct rds_addr &a)
 	{
 		rds::CongTable &table = net->core()->cong;
-		rds::CongMap *m = table.get(a, 0, net->core()->seed);
+		rds::CongMap *m = table.get(a, 0, net->core()->key);
 
 		table.put(*m);
 		return *m;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "net/rds/hash.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <random>
+#include <unordered_map>
 
 #include "fixture.h"
 
@@ -315,24 +318,158 @@ TEST_F(Hash, EveryBitGoesIntoEveryBit)
 	}
 }
 
-/* Addresses that differ in either half are told apart, and by every seed in another way. */
-TEST_F(Hash, AddressesSpread)
+/* ---- keys ---- */
+
+using Addresses = std::vector<struct rds_addr>;
+
+constexpr rds::HashKey kKeys[] = {{{0x0123456789abcdef, 0xfedcba9876543210}},
+				  {{0x0123456789abcdef, 0xfedcba9876543211}},
+				  {{0x8000000000000000, 1}}};
+constexpr unsigned int kMany = 100000;
+
+uint32_t by_words(const struct rds_addr &a, const rds::HashKey &key)
 {
-	std::map<uint32_t, unsigned int> rows;
-	unsigned int same = 0, most = 0;
+	return rds::hash_words(a.w, 2, key);
+}
+uint32_t by_product(const struct rds_addr &a, const rds::HashKey &key)
+{
+	return rds::hash_addr(a, 0, key);
+}
+using Function = uint32_t (*)(const struct rds_addr &, const rds::HashKey &);
 
-	for (uint64_t i = 0; i < 4096; i++) {
-		struct rds_addr a = {};
+/* The longest chain of a table that has grown for them. */
+unsigned int longest_chain(const Addresses &all, Function hash, const rds::HashKey &key)
+{
+	std::vector<unsigned int> chains(1u << 17);
 
-		a.w[i & 1] = i >> 1;
-		rows[rds::hash_addr(a, 5) % 1024]++;
-		same += rds::hash_addr(a, 5) == rds::hash_addr(a, 6);
+	for (const auto &a : all)
+		chains[hash(a, key) % chains.size()]++;
+	return *std::max_element(chains.begin(), chains.end());
+}
+
+struct Set {
+	const char *name;
+	std::function<struct rds_addr(uint64_t n)> at;
+};
+
+/* Big-endian, as addresses are. */
+std::vector<Set> sets(std::mt19937_64 &rng)
+{
+	const uint64_t mapped = uint64_t{0xffff} << 32 | 10u << 24;
+	const uint64_t net = __builtin_bswap64(uint64_t{0xfd} << 56);
+
+	return {
+		{"random",
+		 [&](uint64_t) {
+			 return rds_addr{{rng(), rng()}};
+		 }},
+		{"IPv4, one after the other",
+		 [=](uint64_t n) {
+			 return rds_addr{{0, __builtin_bswap64(mapped + n)}};
+		 }},
+		{"IPv6, one after the other",
+		 [=](uint64_t n) {
+			 return rds_addr{{net, __builtin_bswap64(n)}};
+		 }},
+		{"networks, one after the other",
+		 [=](uint64_t n) {
+			 return rds_addr{{net | __builtin_bswap64(n), 0}};
+		 }},
+		{"high bits",
+		 [=](uint64_t n) {
+			 return rds_addr{{net, n << 46}};
+		 }},
+	};
+}
+
+/* A good hash has a chain of eight in one table of six. */
+TEST_F(Hash, ChainsAreShortWhateverTheAddresses)
+{
+	std::mt19937_64 rng(1);
+
+	for (const Set &set : sets(rng)) {
+		Addresses all;
+
+		for (uint64_t n = 0; n < kMany; n++)
+			all.push_back(set.at(n));
+		for (Function hash : {by_words, by_product}) {
+			unsigned int shortest = ~0u, longest = 0;
+
+			for (const auto &key : kKeys) {
+				unsigned int now = longest_chain(all, hash, key);
+
+				shortest = std::min(shortest, now);
+				longest = std::max(longest, now);
+			}
+			EXPECT_LT(shortest, 8u) << set.name;
+			EXPECT_LT(longest, 10u) << set.name;
+		}
 	}
-	for (const auto &[row, n] : rows)
-		most = std::max(most, n);
-	EXPECT_GT(rows.size(), 900u);
-	EXPECT_LT(most, 16u);
-	EXPECT_EQ(same, 0u);
+}
+
+/* The order of objects in a table, by which an observer would tell the key. */
+TEST_F(Hash, AnotherKeyIsAnotherOrder)
+{
+	std::mt19937_64 rng(2);
+
+	for (Function hash : {by_words, by_product}) {
+		for (const Set &set : sets(rng)) {
+			unsigned int same = 0;
+
+			for (uint64_t n = 0; n < 4096; n++) {
+				const struct rds_addr a = set.at(n);
+
+				same += (hash(a, kKeys[0]) ^ hash(a, kKeys[1])) % 1024 == 0;
+			}
+			EXPECT_LT(same, 20u) << set.name;
+		}
+	}
+}
+
+/* Addresses that collide under one key do so under another no more often than any two. */
+TEST_F(Hash, CollisionsAreOfOneKey)
+{
+	std::mt19937_64 rng(3);
+
+	for (Function hash : {by_words, by_product}) {
+		std::unordered_map<uint32_t, struct rds_addr> known;
+		unsigned int met = 0, again = 0, mirrored = 0;
+
+		for (unsigned int n = 0; n < kMany; n++) {
+			const struct rds_addr a = {{rng(), rng()}};
+			const struct rds_addr b = {{a.w[0] ^ 1ull << 63, a.w[1] ^ 1ull << 63}};
+			auto [at, fresh] = known.emplace(hash(a, kKeys[0]) % (1u << 17), a);
+
+			mirrored += (hash(a, kKeys[0]) ^ hash(b, kKeys[0])) % (1u << 17) == 0;
+			if (fresh)
+				continue;
+			met++;
+			again += (hash(a, kKeys[1]) ^ hash(at->second, kKeys[1])) % 1024 == 0;
+		}
+		EXPECT_GT(met, 20000u);
+		EXPECT_LT(again, met / 512);
+		EXPECT_LT(mirrored, 10u) << "both highest bits turned";
+	}
+}
+
+/* Ports of one address are told apart. */
+TEST_F(Hash, PortsSpread)
+{
+	std::vector<unsigned int> chains(1u << 16);
+
+	for (uint32_t port = 0; port < 1u << 16; port++)
+		chains[rds::hash_addr(host::addr4(1), port, kKeys[0]) % chains.size()]++;
+	EXPECT_LT(*std::max_element(chains.begin(), chains.end()), 10u);
+}
+
+/* Of its authors' paper: bytes 0, 1, 2, ... under the key 0, 1, ..., 15. */
+TEST_F(Hash, SipHashIsWhatOthersCallSo)
+{
+	const uint64_t key[] = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+
+	EXPECT_EQ(rds_siphash(key, key, 0), 0x726fdb47dd0e0e31u);
+	EXPECT_EQ(rds_siphash(key, key, 1), 0x93f5f5799a932462u);
+	EXPECT_EQ(rds_siphash(key, key, 2), 0x3f2acc7f57c29bdbu);
 }
 
 /* Chains grow longer instead. */

@@ -215,17 +215,15 @@ TEST(RecvFlowTest, ArrivingInAGapMovesNoEnd)
 /* Of a row that is full whoever was silent for longest goes, wherever he is. */
 TEST(RecvFlowsTest, TheLongestSilentGoes)
 {
-	constexpr uint32_t kSeed = 5;
+	constexpr rds::HashKey kKey = {{5, 6}};
 	std::vector<struct rds_endpoint> row;
 
 	for (uint16_t port = 2; row.size() <= rds::kFlowWays; port++) {
-		uint32_t both = uint32_t{port} << 16 | port;
-
-		if (!(rds::hash_addr(host::addr4(1), kSeed ^ both) % rds::kFlowRows))
+		if (!(rds::hash_addr(host::addr4(1), port, kKey) % rds::kFlowRows))
 			row.push_back(host::endpoint(host::addr4(1), port));
 	}
 	for (unsigned int silent = 0; silent < rds::kFlowWays; silent++) {
-		rds::RecvFlows flows(kSeed);
+		rds::RecvFlows flows(kKey);
 
 		for (int round = 0; round < 2; round++)
 			for (unsigned int i = 0; i < rds::kFlowWays; i++)

@@ -12,7 +12,7 @@ namespace
 using rds::Rank;
 using rds::Shares;
 
-constexpr uint32_t kSeed = 5;
+constexpr rds::HashKey kKey = {{5, 6}};
 
 /* Address @host of prefix @n: an IPv4 one, or with @wide one of IPv6. */
 struct rds_addr at(unsigned int n, unsigned int host, bool wide = false)
@@ -27,7 +27,7 @@ struct rds_addr at(unsigned int n, unsigned int host, bool wide = false)
 TEST(Prefix, IsWhatOneStrangerHas)
 {
 	auto of = [](const struct rds_addr &a, uint32_t scope = 0) {
-		return rds::hash_prefix(a, scope, kSeed);
+		return rds::hash_prefix(a, scope, kKey);
 	};
 
 	EXPECT_EQ(of(at(1, 1)), of(at(1, 254)));
@@ -38,7 +38,7 @@ TEST(Prefix, IsWhatOneStrangerHas)
 	EXPECT_NE(of(at(1, 1)), of(at(0x100, 1)));
 	/* Of two links, two. */
 	EXPECT_NE(of(at(1, 1, true), 1), of(at(1, 1, true), 2));
-	EXPECT_NE(of(at(1, 1)), rds::hash_prefix(at(1, 1), 0, kSeed + 1));
+	EXPECT_NE(of(at(1, 1)), rds::hash_prefix(at(1, 1), 0, rds::HashKey{{5, 7}}));
 }
 
 class SharesTest : public ::testing::Test
@@ -68,7 +68,7 @@ protected:
 		return all[static_cast<uint8_t>(r)];
 	}
 
-	std::unique_ptr<Shares> shares = std::make_unique<Shares>(kSeed);
+	std::unique_ptr<Shares> shares = std::make_unique<Shares>(kKey);
 	uint32_t all[Shares::kRanks] = {};
 };
 
@@ -155,7 +155,7 @@ TEST(SharesPlay, TheLargestLoses)
 
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		sim::Rng rng(seed);
-		auto shares = std::make_unique<Shares>(static_cast<uint32_t>(seed));
+		auto shares = std::make_unique<Shares>(rds::HashKey{{seed, ~seed}});
 		const unsigned int prefixes = static_cast<unsigned int>(1 + rng.below(40));
 		std::map<uint32_t, unsigned int> slot; /* those that count as one are left out */
 		std::vector<struct rds_addr> one;
@@ -165,8 +165,7 @@ TEST(SharesPlay, TheLargestLoses)
 		for (unsigned int n = 0; n < prefixes; n++) {
 			const struct rds_addr a = at(n, 1, seed % 2);
 
-			if (slot[rds::hash_prefix(a, 0, static_cast<uint32_t>(seed)) %
-				 rds::kShareSlots]++)
+			if (slot[rds::hash_prefix(a, 0, {{seed, ~seed}}) % rds::kShareSlots]++)
 				continue;
 			one.push_back(a);
 			had.push_back(0);

@@ -218,7 +218,7 @@ TEST_F(SocketNames, WhoIsFoundHasATransport)
 		});
 		while (!done && sim::step()) {
 			rds::RcuReader rcu;
-			rds::Socket *found = net->core()->bind.find(a1, 0, 4000, net->core()->seed);
+			rds::Socket *found = net->core()->bind.find(a1, 0, 4000, net->core()->key);
 
 			ASSERT_TRUE(!found || found->trans) << "round " << round;
 		}

@@ -28,17 +28,23 @@ protected:
 		TombCount counts[rds::kMaxPaths] = {};
 
 		counts[index] = {seq, gen};
-		return tombs.remember(k, 1u << index, counts, kSeed).ok();
+		return tombs.remember(k, 1u << index, counts, kSecret).ok();
 	}
 	/* 0: nothing is known. */
 	uint64_t recall(const TombKey &k, unsigned int index = 0)
 	{
 		TombCount c = {};
 
-		return tombs.recall(k, index, c, kSeed) ? c.next_rx_seq : 0;
+		return tombs.recall(k, index, c, kSecret) ? c.next_rx_seq : 0;
 	}
 
-	static constexpr uint32_t kSeed = 5;
+	static constexpr rds::HashKey kSecret = {{5, 6}};
+	static uint32_t hash(const TombKey &k)
+	{
+		const uint64_t words[] = {k.faddr.w[0], k.faddr.w[1], k.laddr.w[0], k.laddr.w[1]};
+
+		return rds::hash_words(words, 4, kSecret);
+	}
 	std::unique_ptr<Tombs> own_ = std::make_unique<Tombs>();
 	Tombs &tombs = *own_;
 };
@@ -47,17 +53,17 @@ TEST_F(TombsTest, KeepsTheNumbersOfEachPath)
 {
 	TombCount c = {};
 
-	EXPECT_FALSE(tombs.recall(key(9), 0, c, kSeed));
+	EXPECT_FALSE(tombs.recall(key(9), 0, c, kSecret));
 	ASSERT_TRUE(remember(key(9), 0, 17, 77));
 	ASSERT_TRUE(remember(key(9), 3, 4, 78));
 	EXPECT_EQ(tombs.count(), 1u);
-	ASSERT_TRUE(tombs.recall(key(9), 0, c, kSeed)) << "of a path that is not told of now";
+	ASSERT_TRUE(tombs.recall(key(9), 0, c, kSecret)) << "of a path that is not told of now";
 	EXPECT_EQ(c.next_rx_seq, 17u);
 	EXPECT_EQ(c.gen, 77u);
-	ASSERT_TRUE(tombs.recall(key(9), 3, c, kSeed));
+	ASSERT_TRUE(tombs.recall(key(9), 3, c, kSecret));
 	EXPECT_EQ(c.next_rx_seq, 4u);
 	EXPECT_EQ(c.gen, 78u);
-	EXPECT_FALSE(tombs.recall(key(9), 1, c, kSeed));
+	EXPECT_FALSE(tombs.recall(key(9), 1, c, kSecret));
 	ASSERT_TRUE(remember(key(9), 0, 20, 79));
 	EXPECT_EQ(recall(key(9)), 20u) << "the last word counts";
 }
@@ -67,10 +73,10 @@ TEST_F(TombsTest, ForgetsPathByPath)
 {
 	ASSERT_TRUE(remember(key(9), 0, 17, 77));
 	ASSERT_TRUE(remember(key(9), 1, 4, 77));
-	tombs.forget(key(9), 1u << 0 | 1u << 2, kSeed);
+	tombs.forget(key(9), 1u << 0 | 1u << 2, kSecret);
 	EXPECT_EQ(recall(key(9), 0), 0u);
 	EXPECT_EQ(recall(key(9), 1), 4u);
-	tombs.forget(key(9), 1u << 1, kSeed);
+	tombs.forget(key(9), 1u << 1, kSecret);
 	EXPECT_EQ(tombs.count(), 0u);
 }
 
@@ -99,13 +105,13 @@ TEST_F(TombsTest, IsOfOneConnection)
 			other.transport = 0;
 			break;
 		}
-		EXPECT_FALSE(tombs.knows(other, kSeed)) << field;
+		EXPECT_FALSE(tombs.knows(other, kSecret)) << field;
 		EXPECT_EQ(recall(other), 0u) << field;
-		tombs.forget(other, ~0u, kSeed);
+		tombs.forget(other, ~0u, kSecret);
 	}
-	EXPECT_TRUE(tombs.knows(k, kSeed));
-	tombs.forget(k, ~0u, kSeed);
-	EXPECT_FALSE(tombs.knows(k, kSeed));
+	EXPECT_TRUE(tombs.knows(k, kSecret));
+	tombs.forget(k, ~0u, kSecret);
+	EXPECT_FALSE(tombs.knows(k, kSecret));
 	EXPECT_EQ(tombs.count(), 0u);
 }
 
@@ -122,7 +128,7 @@ TEST_F(TombsTest, TheLeastRecentlyUsedMakesRoom)
 	EXPECT_EQ(recall(key(2)), 3u);
 	EXPECT_EQ(recall(key(rds::kMaxTombstones)), 5u);
 	for (unsigned int n = 0; n <= rds::kMaxTombstones; n++)
-		tombs.forget(key(n), ~0u, kSeed);
+		tombs.forget(key(n), ~0u, kSecret);
 	EXPECT_EQ(tombs.count(), 0u);
 }
 
@@ -148,27 +154,26 @@ TEST_F(TombsTest, EveryWordOfAKeyCounts)
 
 TEST_F(TombsTest, KeysOfOneHashAreTwo)
 {
-	uint32_t salt = rds::hash_addr(key(0).laddr, kSeed);
 	std::unordered_map<uint32_t, struct rds_addr> known;
 	TombKey one = key(9), other = key(9);
 
 	for (uint64_t i = 0; i < 1000000; i++) {
 		other.faddr.w[1] = i * 0x9e3779b97f4a7c15ull;
 
-		auto met = known.emplace(rds::hash_addr(other.faddr, salt), other.faddr);
+		auto met = known.emplace(hash(other), other.faddr);
 
 		if (met.second)
 			continue;
 		one.faddr = met.first->second;
 		break;
 	}
-	ASSERT_EQ(rds::hash_addr(one.faddr, salt), rds::hash_addr(other.faddr, salt));
+	ASSERT_EQ(hash(one), hash(other));
 	ASSERT_TRUE(remember(one, 0, 17, 77));
 	EXPECT_EQ(recall(other), 0u);
 	ASSERT_TRUE(remember(other, 0, 18, 77));
 	EXPECT_EQ(recall(one), 17u);
 	EXPECT_EQ(recall(other), 18u);
-	tombs.forget(one, ~0u, kSeed);
+	tombs.forget(one, ~0u, kSecret);
 	EXPECT_EQ(recall(one), 0u);
 	EXPECT_EQ(recall(other), 18u);
 }
@@ -183,7 +188,7 @@ TEST_F(TombsTest, EachPathHasItsBit)
 	}
 	for (unsigned int gone = 0; gone < rds::kMaxPaths; gone++) {
 		EXPECT_EQ(tombs.count(), 1u);
-		tombs.forget(key(9), 1u << gone, kSeed);
+		tombs.forget(key(9), 1u << gone, kSecret);
 		for (unsigned int i = 0; i < rds::kMaxPaths; i++)
 			EXPECT_EQ(recall(key(9), i), i > gone ? 100 + i : 0) << gone;
 	}
@@ -195,15 +200,15 @@ TEST_F(TombsTest, WhoeverIsAskedForIsYoung)
 {
 	for (unsigned int n = 0; n < rds::kMaxTombstones; n++)
 		ASSERT_TRUE(remember(key(n), 0, n + 1, 0));
-	EXPECT_TRUE(tombs.knows(key(0), kSeed));
+	EXPECT_TRUE(tombs.knows(key(0), kSecret));
 	ASSERT_TRUE(remember(key(1), 3, 5, 0));
-	tombs.forget(key(2), 1u << 3, kSeed);
+	tombs.forget(key(2), 1u << 3, kSecret);
 	EXPECT_EQ(recall(key(3)), 4u);
 	for (unsigned int n = 0; n < 2; n++)
 		ASSERT_TRUE(remember(key(rds::kMaxTombstones + n), 0, 1, 0));
 	EXPECT_EQ(tombs.count(), rds::kMaxTombstones);
 	for (unsigned int n = 0; n < 7; n++)
-		EXPECT_EQ(tombs.knows(key(n), kSeed), n != 4 && n != 5) << n;
+		EXPECT_EQ(tombs.knows(key(n), kSecret), n != 4 && n != 5) << n;
 }
 
 /* Two connections end while there is no table yet: both find each other's. */
@@ -219,10 +224,10 @@ TEST_F(TombsTest, TheFirstTwoMakeOneTable)
 				TombCount counts[rds::kMaxPaths] = {};
 
 				counts[0] = {n, 0};
-				EXPECT_TRUE(made->remember(key(n), 1, counts, kSeed).ok());
+				EXPECT_TRUE(made->remember(key(n), 1, counts, kSecret).ok());
 			});
 		sim::run_ready();
-		EXPECT_TRUE(made->knows(key(1), kSeed) && made->knows(key(2), kSeed)) << seed;
+		EXPECT_TRUE(made->knows(key(1), kSecret) && made->knows(key(2), kSecret)) << seed;
 		made.reset();
 		ASSERT_EQ(sim::leftovers(), "") << seed;
 	}
@@ -234,7 +239,7 @@ TEST_F(TombsTest, WithoutMemoryNothingIsRemembered)
 		sim::fail_nth(1);
 		EXPECT_FALSE(remember(key(nth), 0, 1, 0));
 		sim::fail_nth(0);
-		EXPECT_FALSE(tombs.knows(key(nth), kSeed));
+		EXPECT_FALSE(tombs.knows(key(nth), kSecret));
 		ASSERT_TRUE(remember(key(9), 0, 1, 0)) << "the next time with its table";
 	}
 }

@@ -258,7 +258,7 @@ TEST_F(Wraps, BytesThatAreQueued)
 TEST_F(Wraps, TheClockOfFlows)
 {
 	constexpr uint32_t kFlows = rds::kFlowRows * rds::kFlowWays;
-	rds::RecvFlows flows(1);
+	rds::RecvFlows flows(rds::HashKey{{1, 1}});
 	auto peer = [](uint32_t n) { return endpoint(host::addr4(9), static_cast<uint16_t>(n)); };
 	auto known = [&](uint32_t n) {
 		rds::RecvFlow *f = nullptr;

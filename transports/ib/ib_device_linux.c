@@ -6,6 +6,7 @@
  * itself to an adapter when it makes its queue pair, and unties itself when that is destroyed.
  */
 #include <linux/jhash.h>
+#include <linux/once.h>
 #include <linux/slab.h>
 
 #include "ib_linux.h"
@@ -121,9 +122,13 @@ bool rds_ib_is_ours(const struct ib_device *ibdev)
 	return found;
 }
 
+/* Its addresses are this host's; still, nobody is to know which of them share a chain. */
 static u32 rds_ib_addr_hash(const struct rds_addr *addr)
 {
-	return jhash(addr, sizeof(*addr), 0);
+	static u32 seed __read_mostly;
+
+	get_random_once(&seed, sizeof(seed));
+	return jhash(addr, sizeof(*addr), seed);
 }
 
 bool rds_ib_dev_attach(struct rds_ib_path *tp, struct ib_device *ibdev)

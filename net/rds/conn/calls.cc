@@ -25,12 +25,14 @@ bool take(Atomic<uint32_t> &full, uint32_t now, uint32_t ticks, uint32_t burst)
 
 } // namespace
 
-bool Calls::admit(const struct rds_addr &faddr, uint32_t scope, uint64_t now_ns, uint32_t seed)
+bool Calls::admit(const struct rds_addr &faddr, uint32_t scope, uint64_t now_ns, const HashKey &key)
 {
 	const auto now = static_cast<uint32_t>(now_ns / kCallTickNs);
+	const struct rds_addr prefix = prefix_of(faddr);
+	const uint64_t words[] = {prefix.w[0], prefix.w[1], scope};
+	const uint32_t slot = hash_words(words, 3, key) % kCallSlots;
 
-	return take(prefixes_[hash_prefix(faddr, scope, seed) % kCallSlots], now, kPrefixCallTicks,
-		    kPrefixCalls) &&
+	return take(prefixes_[slot], now, kPrefixCallTicks, kPrefixCalls) &&
 	       take(all_, now, kCallTicks, kCalls);
 }
 

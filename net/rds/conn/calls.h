@@ -27,7 +27,8 @@ class Calls final
 {
 public:
 	/* A stranger calls at @now_ns.  False: one of the buckets is empty. */
-	bool admit(const struct rds_addr &faddr, uint32_t scope, uint64_t now_ns, uint32_t seed);
+	bool admit(const struct rds_addr &faddr, uint32_t scope, uint64_t now_ns,
+		   const HashKey &key);
 
 private:
 	Atomic<uint32_t> prefixes_[kCallSlots], all_; /* kCallTickNs; wrap around */

@@ -83,7 +83,7 @@ Status ConnTable::admit_passive(Conn &c)
 	if (most)
 		hurry();
 	if (others < most * kPassiveRoom ||
-	    (others < most * kKnownRoom && tombs.knows(c.tomb_key(), net_->seed)))
+	    (others < most * kKnownRoom && tombs.knows(c.tomb_key(), net_->key)))
 		return Status();
 	net_->count(RDS_S_conn_passive_refused);
 	return Status::fail(err::kEnobufs);
@@ -95,13 +95,13 @@ bool ConnTable::may_call(const struct rds_transport &t, const struct rds_addr &l
 {
 	if (!known) {
 		RcuReader rcu;
-		const Conn *c = find(t, laddr, faddr, scope, 0, net_->seed);
+		const Conn *c = find(t, laddr, faddr, scope, 0, net_->key);
 
 		known = c && !c->is_stranger();
 	}
 	if (known ||
-	    tombs.knows({laddr, faddr, scope, 0, static_cast<uint8_t>(t.type)}, net_->seed) ||
-	    calls_.admit(faddr, scope, rds_now_ns(), net_->seed))
+	    tombs.knows({laddr, faddr, scope, 0, static_cast<uint8_t>(t.type)}, net_->key) ||
+	    calls_.admit(faddr, scope, rds_now_ns(), net_->key))
 		return true;
 	net_->count(RDS_S_conn_call_refused);
 	return false;
@@ -128,7 +128,7 @@ void ConnTable::prepare()
 {
 	pass_.makes_room = excess();
 	if (pass_.makes_room && !pass_.shares)
-		pass_.shares = create<Shares>(may_sleep(), rds_random());
+		pass_.shares = create<Shares>(may_sleep(), new_hash_key());
 }
 
 /* @c stays, if the room is not needed. */
@@ -214,8 +214,8 @@ Status ConnTable::leave_tomb(Conn &c, bool &owed)
 			;
 	}
 	if (owed)
-		return tombs.remember(c.tomb_key(), which, counts, net_->seed);
-	tombs.forget(c.tomb_key(), which, net_->seed);
+		return tombs.remember(c.tomb_key(), which, counts, net_->key);
+	tombs.forget(c.tomb_key(), which, net_->key);
 	return Status();
 }
 

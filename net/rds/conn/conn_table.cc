@@ -42,7 +42,7 @@ Path *create_path(Conn &c, unsigned int index) RDS_SLEEPS
 		destroy_path(p);
 		return nullptr;
 	}
-	if (c.net.conns.tombs.recall(c.tomb_key(), index, count, c.net.seed))
+	if (c.net.conns.tombs.recall(c.tomb_key(), index, count, c.net.key))
 		p->begin_with(count);
 	return p;
 }
@@ -70,8 +70,8 @@ Status furnish(Conn &c) RDS_SLEEPS
 {
 	Net &net = c.net;
 
-	c.fcong = net.cong.get(c.faddr, c.scope, net.seed);
-	c.lcong = net.cong.get(c.laddr, c.scope, net.seed);
+	c.fcong = net.cong.get(c.faddr, c.scope, net.key);
+	c.lcong = net.cong.get(c.laddr, c.scope, net.key);
 	if (!c.fcong || !c.lcong)
 		return Status::fail(err::kEnomem);
 	return c.provide(0).status();
@@ -81,9 +81,9 @@ Status furnish(Conn &c) RDS_SLEEPS
 
 Conn *ConnTable::find(const struct rds_transport &t, const struct rds_addr &laddr,
 		      const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
-		      uint32_t seed) const
+		      const HashKey &key) const
 {
-	return table_.find(hash_pair(laddr, faddr, seed), [&](const Conn &c) {
+	return table_.find(hash_pair(laddr, faddr, key), [&](const Conn &c) {
 		return same_pair(c, t, laddr, faddr, scope, tos);
 	});
 }
@@ -93,7 +93,7 @@ Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t, const str
 {
 	{
 		RcuReader rcu;
-		Conn *c = find(t, laddr, faddr, scope, tos, net.seed);
+		Conn *c = find(t, laddr, faddr, scope, tos, net.key);
 
 		if (c && c->refs.get_unless_zero())
 			return c;
@@ -145,7 +145,7 @@ Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 	}
 	c->refs.get(); /* the caller's; the first one is the table's */
 
-	Conn *old = table_.insert(hash_pair(laddr, faddr, net.seed), c, [&](Conn &o) {
+	Conn *old = table_.insert(hash_pair(laddr, faddr, net.key), c, [&](Conn &o) {
 		return same_pair(o, t, laddr, faddr, scope, tos) && o.refs.get_unless_zero();
 	});
 

@@ -25,9 +25,9 @@ namespace rds
 {
 
 RDS_INLINE uint32_t hash_pair(const struct rds_addr &laddr, const struct rds_addr &faddr,
-			      uint32_t seed)
+			      const HashKey &key)
 {
-	return hash_addr(faddr, hash_addr(laddr, seed));
+	return hash_addr(faddr, hash_addr(laddr, 0, key), key);
 }
 
 /* Maps that have changed. */
@@ -40,8 +40,8 @@ public:
 	/* The connection that a socket or peer of transport @t uses for the pair: over @t itself,
 	 * or over loopback when @t prefers that for local addresses.  RCU reader. */
 	Conn *find(const struct rds_transport &t, const struct rds_addr &laddr,
-		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos, uint32_t seed) const
-		RDS_READS(kRcu);
+		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
+		   const HashKey &key) const RDS_READS(kRcu);
 	/* As find(), but made when missing, and with a reference.  @user: whose socket sends, and
 	 * who then has a connection more; nullptr: a peer calls.  Of those that only peers want
 	 * there may be max_passive; beyond, the sweep makes room (conn_strangers.cc), and
@@ -99,10 +99,10 @@ public:
 
 	/* Those of for_each() between the two, of any transport, scope, TOS.  RCU reader. */
 	template <typename F>
-	void for_each_of(const struct rds_addr &laddr, const struct rds_addr &faddr, uint32_t seed,
-			 F fn) const RDS_READS(kRcu)
+	void for_each_of(const struct rds_addr &laddr, const struct rds_addr &faddr,
+			 const HashKey &key, F fn) const RDS_READS(kRcu)
 	{
-		(void)table_.find(hash_pair(laddr, faddr, seed), [&](Conn &c) {
+		(void)table_.find(hash_pair(laddr, faddr, key), [&](Conn &c) {
 			if (same_addr(c.laddr, laddr) && same_addr(c.faddr, faddr) &&
 			    !c.life.is_dying())
 				fn(c);

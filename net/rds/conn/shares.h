@@ -12,7 +12,7 @@
  *
  * The sweep makes one when there are too many, counts all in its first pass, plans, and asks for
  * each in its second.  Prefixes are told apart by kShareSlots hash values only, and those of one
- * value count as one.  The seed is another in each sweep, so nobody has a bad neighbour for long.
+ * value count as one.  The key is another in each sweep, so nobody has a bad neighbour for long.
  *
  * No lock, no allocation, no clock: the sweep's own.
  */
@@ -24,8 +24,8 @@
 namespace rds
 {
 
-/* The prefix of @a that one stranger may have for itself, hashed. */
-RDS_INLINE uint32_t hash_prefix(const struct rds_addr &a, uint32_t scope, uint32_t seed)
+/* The part of @a that one stranger may have for itself. */
+RDS_INLINE struct rds_addr prefix_of(const struct rds_addr &a)
 {
 	struct rds_addr p = a;
 
@@ -34,7 +34,12 @@ RDS_INLINE uint32_t hash_prefix(const struct rds_addr &a, uint32_t scope, uint32
 		p.w[1] = __builtin_bswap64(__builtin_bswap64(a.w[1]) & ~uint64_t{0xff});
 	else
 		p.w[1] = 0;
-	return hash_addr(p, seed + scope);
+	return p;
+}
+
+RDS_INLINE uint32_t hash_prefix(const struct rds_addr &a, uint32_t scope, const HashKey &key)
+{
+	return hash_addr(prefix_of(a), scope, key);
 }
 
 /* In this order room is made among hosts of one prefix, or where prefixes do not matter. */
@@ -53,7 +58,7 @@ class Shares final
 public:
 	static constexpr unsigned int kRanks = static_cast<unsigned int>(Rank::kLast);
 
-	explicit Shares(uint32_t seed) : seed_(seed)
+	explicit Shares(const HashKey &key) : key_(key)
 	{
 	}
 	Shares(const Shares &) = delete;
@@ -75,7 +80,7 @@ private:
 
 	Slot &slot_of(const struct rds_addr &faddr, uint32_t scope)
 	{
-		return slots_[hash_prefix(faddr, scope, seed_) % kShareSlots];
+		return slots_[hash_prefix(faddr, scope, key_) % kShareSlots];
 	}
 	void weigh(uint32_t of);
 	uint32_t level(uint32_t needed, uint32_t least) const;
@@ -84,7 +89,7 @@ private:
 	uint32_t cut(uint32_t needed, uint32_t least, uint32_t of, uint32_t (&all)[kRanks]);
 
 	Slot slots_[kShareSlots];
-	const uint32_t seed_;
+	const HashKey key_;
 };
 
 } // namespace rds

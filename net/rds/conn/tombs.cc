@@ -8,9 +8,11 @@ namespace
 
 constexpr uint32_t kBucketBytes = kTombBuckets * sizeof(Tomb *);
 
-uint32_t hash_key(const TombKey &key, uint32_t seed)
+uint32_t hash_key(const TombKey &key, const HashKey &secret)
 {
-	return hash_addr(key.faddr, hash_addr(key.laddr, seed));
+	const uint64_t words[] = {key.faddr.w[0], key.faddr.w[1], key.laddr.w[0], key.laddr.w[1]};
+
+	return hash_words(words, 4, secret);
 }
 
 } // namespace
@@ -90,9 +92,9 @@ void Tombs::take_out(Tomb *t)
 }
 
 Status Tombs::remember(const TombKey &key, uint32_t which, const TombCount (&counts)[kMaxPaths],
-		       uint32_t seed)
+		       const HashKey &secret)
 {
-	uint32_t hash = hash_key(key, seed);
+	uint32_t hash = hash_key(key, secret);
 	Tomb *made = make_buckets() ? create<Tomb>(may_sleep(), key, hash) : nullptr;
 	Tomb *spare = made;
 
@@ -121,13 +123,13 @@ Status Tombs::remember(const TombKey &key, uint32_t which, const TombCount (&cou
 	return Status();
 }
 
-bool Tombs::recall(const TombKey &key, unsigned int index, TombCount &count, uint32_t seed)
+bool Tombs::recall(const TombKey &key, unsigned int index, TombCount &count, const HashKey &secret)
 {
 	if (!count_.load())
 		return false;
 
 	Guard g(lock_);
-	const Tomb *t = touch(key, hash_key(key, seed));
+	const Tomb *t = touch(key, hash_key(key, secret));
 
 	if (!t || !(t->which >> index & 1))
 		return false;
@@ -135,17 +137,17 @@ bool Tombs::recall(const TombKey &key, unsigned int index, TombCount &count, uin
 	return true;
 }
 
-bool Tombs::knows(const TombKey &key, uint32_t seed)
+bool Tombs::knows(const TombKey &key, const HashKey &secret)
 {
 	if (!count_.load())
 		return false;
 
 	Guard g(lock_);
 
-	return touch(key, hash_key(key, seed)) != nullptr;
+	return touch(key, hash_key(key, secret)) != nullptr;
 }
 
-void Tombs::forget(const TombKey &key, uint32_t which, uint32_t seed)
+void Tombs::forget(const TombKey &key, uint32_t which, const HashKey &secret)
 {
 	Tomb *t;
 
@@ -154,7 +156,7 @@ void Tombs::forget(const TombKey &key, uint32_t which, uint32_t seed)
 	{
 		Guard g(lock_);
 
-		t = touch(key, hash_key(key, seed));
+		t = touch(key, hash_key(key, secret));
 		if (t)
 			t->which &= ~which;
 		if (t && !t->which)

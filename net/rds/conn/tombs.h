@@ -62,13 +62,13 @@ public:
 	/* Counts of those paths whose bit is in @which; what is known of the others stays.
 	 * -ENOMEM: nothing is remembered.  Process. */
 	Status remember(const TombKey &key, uint32_t which, const TombCount (&counts)[kMaxPaths],
-			uint32_t seed) RDS_SLEEPS RDS_EXCLUDES(lock_);
+			const HashKey &secret) RDS_SLEEPS RDS_EXCLUDES(lock_);
 	/* True: @count is where path @index went on. */
-	bool recall(const TombKey &key, unsigned int index, TombCount &count, uint32_t seed)
+	bool recall(const TombKey &key, unsigned int index, TombCount &count, const HashKey &secret)
 		RDS_EXCLUDES(lock_);
-	bool knows(const TombKey &key, uint32_t seed) RDS_EXCLUDES(lock_);
+	bool knows(const TombKey &key, const HashKey &secret) RDS_EXCLUDES(lock_);
 	/* Of those paths; the tombstone goes when nothing is known of others. */
-	void forget(const TombKey &key, uint32_t which, uint32_t seed) RDS_EXCLUDES(lock_);
+	void forget(const TombKey &key, uint32_t which, const HashKey &secret) RDS_EXCLUDES(lock_);
 	/* A snapshot. */
 	uint32_t count() const
 	{

@@ -30,10 +30,11 @@ public:
 	}
 	/* Any context, RCU reader.  Defined where a Socket is whole, as walk() (socket.h). */
 	Socket *find(const struct rds_addr &addr, uint32_t scope, uint16_t port,
-		     uint32_t seed) const RDS_READS(kRcu);
+		     const HashKey &key) const RDS_READS(kRcu);
 	/* Enters @s as @ep; port 0: a free one that is not below @least (at most 65535) is picked,
 	 * from a random start on, and written back.  -EADDRINUSE.  Process. */
-	Status add(Bound &s, struct rds_endpoint &ep, uint32_t seed, uint32_t least) RDS_SLEEPS;
+	Status add(Bound &s, struct rds_endpoint &ep, const HashKey &key,
+		   uint32_t least) RDS_SLEEPS;
 	void remove(Bound &s)
 	{
 		bug_on(!table_.remove(&s), "a socket is taken out of a table that has it not");
@@ -48,8 +49,8 @@ public:
 
 private:
 	Bound *look_up(const struct rds_addr &addr, uint32_t scope, uint16_t port,
-		       uint32_t seed) const;
-	bool claim(Bound &s, const struct rds_endpoint &ep, uint32_t seed) RDS_SLEEPS;
+		       const HashKey &key) const;
+	bool claim(Bound &s, const struct rds_endpoint &ep, const HashKey &key) RDS_SLEEPS;
 
 	HashTable<Bound, &Bound::bind_node> table_;
 };

@@ -145,9 +145,7 @@ RecvFlows::~RecvFlows()
 
 unsigned int RecvFlows::row(const struct rds_endpoint &peer) const
 {
-	uint32_t port = peer.port;
-
-	return hash_addr(peer.addr, seed_ ^ (port << 16 | port)) % kFlowRows * kFlowWays;
+	return hash_addr(peer.addr, peer.port, key_) % kFlowRows * kFlowWays;
 }
 
 /* The peer's; a new one; that of the row which was silent for longest; or nullptr. */

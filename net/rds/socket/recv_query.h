@@ -22,6 +22,7 @@
 #ifndef RDS_RECV_QUERY_H
 #define RDS_RECV_QUERY_H
 
+#include "../hash.h"
 #include "../limits.h"
 #include "../ref.h"
 #include "../wire.h"
@@ -114,7 +115,7 @@ private:
 class RecvFlows final
 {
 public:
-	explicit RecvFlows(uint32_t seed) : seed_(seed)
+	explicit RecvFlows(const HashKey &key) : key_(key)
 	{
 	}
 	~RecvFlows();
@@ -141,7 +142,7 @@ private:
 	unsigned int row(const struct rds_endpoint &peer) const;
 	RecvFlow *get(const struct rds_endpoint &peer);
 
-	const uint32_t seed_;
+	const HashKey key_;
 	uint32_t clock_ = 0;
 	uint32_t bytes_ = sizeof(RecvFlows);
 	Atomic<RecvFlow *> slots_[kFlowRows * kFlowWays]; /* written under recv_lock, once */

@@ -64,12 +64,12 @@ Status rds_socket::attach(const struct rds_endpoint &want)
 		choose(found.value());
 	}
 
-	rds::CongMap *map = net->cong.get(want.addr, want.scope, net->seed);
+	rds::CongMap *map = net->cong.get(want.addr, want.scope, net->key);
 	Status st = map ? map->ensure_bits(rds::may_sleep()) : Status::fail(err::kEnomem);
 
 	if (st.ok()) {
 		lcong = map;
-		st = net->bind.add(*this, ep, net->seed,
+		st = net->bind.add(*this, ep, net->key,
 				   rds::read_once(net->tun.unprivileged_port_start));
 	}
 	if (st.ok()) {

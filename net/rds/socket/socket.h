@@ -196,9 +196,9 @@ namespace rds
 {
 
 RDS_INLINE Socket *BindTable::find(const struct rds_addr &addr, uint32_t scope, uint16_t port,
-				   uint32_t seed) const
+				   const rds::HashKey &key) const
 {
-	return static_cast<Socket *>(look_up(addr, scope, port, seed));
+	return static_cast<Socket *>(look_up(addr, scope, port, key));
 }
 
 template <typename F>

@@ -19,7 +19,7 @@ namespace err = rds::err;
 Status rds_socket::wait_for_port(const struct rds_endpoint &to)
 {
 	/* That of the connection, whose scope is ours (send_anew). */
-	rds::CongMap *map = net->cong.get(to.addr, bound.scope, net->seed);
+	rds::CongMap *map = net->cong.get(to.addr, bound.scope, net->key);
 
 	if (!map)
 		return Status::fail(err::kEnomem);

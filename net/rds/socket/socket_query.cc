@@ -141,7 +141,7 @@ void rds_socket::note_place(const Message &m)
 	if (!place_of(m.hdr, place))
 		return;
 	if (!recv_flows)
-		recv_flows = create<RecvFlows>(RDS_ATOMIC, net->seed);
+		recv_flows = create<RecvFlows>(RDS_ATOMIC, net->key);
 	if (!recv_flows)
 		return;
 	recv_flows->note(from, place);

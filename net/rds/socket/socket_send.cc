@@ -51,7 +51,7 @@ Conn *rds_socket::known_conn(const struct rds_endpoint &to)
 	if (RDS_LIKELY(fresh && conn_gen.load_acquire() == gen &&
 		       rds::same_addr(c->faddr, to.addr) && c->tos == tos))
 		return c;
-	c = net->conns.find(*trans, bound.addr, to.addr, bound.scope, tos, net->seed);
+	c = net->conns.find(*trans, bound.addr, to.addr, bound.scope, tos, net->key);
 	if (c)
 		remember(c, gen);
 	return c;
@@ -273,7 +273,7 @@ void rds_socket::cancel(const struct rds_endpoint *to)
 	auto cancel_to = [&](const struct rds_addr &addr) {
 		rds::RcuReader rcu;
 
-		net->conns.for_each_of(bound.addr, addr, net->seed,
+		net->conns.for_each_of(bound.addr, addr, net->key,
 				       [&](Conn &c) { cancel_on(c, to ? to->port : -1); });
 	};
 

@@ -169,7 +169,7 @@ TEST_F(PathPairs, AMessageInTimeKeepsTheConnection)
 
 			       rds::RcuReader rcu;
 			       rds::Conn *now = net->core()->conns.find(*fake::ops(), a1, to.addr,
-									0, 0, net->core()->seed);
+									0, 0, net->core()->key);
 			       const bool queued = now && now->first().has_queued();
 			       const bool moved = now != c, dying = c->life.is_dying();
 

@@ -107,7 +107,7 @@ struct rds_path *Deeds::path_to(uint32_t host)
 {
 	struct rds_addr laddr = addr_of(0), faddr = addr_of(host);
 	rds::RcuReader rcu;
-	rds::Conn *c = core()->conns.find(*scale::lonely_ops(), laddr, faddr, 0, 0, core()->seed);
+	rds::Conn *c = core()->conns.find(*scale::lonely_ops(), laddr, faddr, 0, 0, core()->key);
 
 	if (!c)
 		sim::fail("a connection is missing");
@@ -175,7 +175,7 @@ void Deeds::look_at_a_queue()
 /* A port of ours: each connection sends the map.  Another host's: nothing but what waits for it. */
 void Deeds::change_maps()
 {
-	rds::CongMap &ours = *core()->cong.get(addr_of(0), 0, core()->seed);
+	rds::CongMap &ours = *core()->cong.get(addr_of(0), 0, core()->key);
 
 	if (!ours.ensure_bits(RDS_MAY_SLEEP).ok())
 		sim::fail("no memory");
