@@ -542,6 +542,39 @@ TEST_P(Rdma, PinningFails)
 	EXPECT_EQ(host::pinned_bytes(), 0u);
 }
 
+/* An operation that the adapter does not take fails alone: its message does not come, all others
+ * do, over the same connection.  Mappings that fail are waited for. */
+TEST_P(Rdma, TheAdapterTakesOnlySome)
+{
+	const uint64_t cookie = expose();
+	const unsigned char kinds[] = {RDS_OP_WRITE, RDS_OP_READ, RDS_OP_FADD};
+	const uint64_t flags[] = {0, RDS_RDMA_FENCE, RDS_RDMA_SILENT};
+	uint64_t came = 0;
+
+	verbs::params().refused_per_1000 = 150;
+	verbs::params().unmapped_per_1000 = 250;
+	for (uint32_t i = 0; i < 200; i++) {
+		const unsigned char kind = kinds[i % 3];
+		const uint64_t f = kNotify | flags[i / 3 % 3];
+		const uint32_t at = i % 16 * 10000, n = kind == RDS_OP_FADD ? 8 : 100 + i * 40;
+		const uint32_t len = f & RDS_RDMA_SILENT && i % 2 ? 0 : 20 + i * 50;
+
+		send(args(kind, cookie, at & ~7u, n, f), nullptr, len);
+		ASSERT_EQ(err, 0);
+		if (i % 4 == 0)
+			sim::run_for(sim::random_below(200 * 1000));
+		look();
+	}
+	ASSERT_TRUE(come_to_rest());
+	EXPECT_GT(seen.count(RDS_RDMA_OTHER_ERROR), 10u);
+	EXPECT_EQ(seen.count(RDS_RDMA_OTHER_ERROR) + seen.count(RDS_RDMA_SUCCESS), 200u);
+	for (uint64_t token : by_number)
+		came += status[token] == RDS_RDMA_SUCCESS;
+	EXPECT_EQ(got.size(), came);
+	EXPECT_TRUE(std::is_sorted(got.begin(), got.end()));
+	EXPECT_EQ(net_a().stat(RDS_S_conn_reset), 0u);
+}
+
 /* ---- a connection that dies ---- */
 
 class RdmaDeath : public Rdma

@@ -2,6 +2,7 @@
 #include "fake_ib.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 
 namespace fake_ib
@@ -207,8 +208,9 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 {
 	auto &e = as_end(hw);
 
-	if (e.send_error)
+	if (e.send_error && (len || e.send_error != -ENOMEM) && !e.sends_before)
 		return e.send_error;
+	e.sends_before -= e.sends_before != 0;
 	must(e.out.size() < e.params.send_wr && slot == e.next_slot());
 	must(m || !len);
 
@@ -217,7 +219,7 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 
 	/* An operation comes before its message. */
 	must(!m || off || !m->has_op || !m->op_told.empty() ||
-	     (!e.out.empty() && e.out.back().op == m));
+	     std::any_of(e.out.begin(), e.out.end(), [m](const auto &o) { return o.op == m; }));
 
 	must(s.payload.size() == len);
 	e.sent.push_back(s);

@@ -79,7 +79,9 @@ struct End {
 	std::vector<Buffer> rx;
 	uint64_t given_back = 0; /* send slots */
 	std::array<unsigned int, RDS_IB_LINK_STAT_COUNT> counts = {};
-	int send_error = 0, op_error = 0, offer_error = 0; /* what posting says */
+	int send_error = 0, op_error = 0, offer_error = 0; /* what posting says; -ENOMEM of a frame:
+							    * of one with payload */
+	unsigned int sends_before = 0;			   /* frames that pass before send_error */
 	std::vector<enum rds_drop_reason> drops;
 	unsigned int writable = 0, later = 0;
 };

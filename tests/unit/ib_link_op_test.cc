@@ -283,42 +283,152 @@ TEST_P(IbLinkOpBig, FailsAndEverythingElseGoesOn)
 	EXPECT_EQ(m->op_told.size(), 1u);
 }
 
-TEST_F(IbLinkOp, ThatTheAdapterRefusesWasNotBegun)
+/* ... and the adapter shows by a frame that it works. */
+TEST_F(IbLinkOp, ThatTheAdapterDoesNotTakeFailsAlone)
+{
+	struct rds_msg *m = op(3, 7), *silent = alone(1);
+
+	end.up(16, 8);
+	end.op_error = -EINVAL;
+	EXPECT_EQ(end.xmit({msg(0), m, msg(5)}), 3 * kHeader + 12);
+	EXPECT_EQ(end.story(), ".ss");
+	EXPECT_TRUE(end.sent[1].empty());
+	EXPECT_EQ(m->op_told, Told{RDS_RDMA_OTHER_ERROR});
+	/* One such frame at a time is enough. */
+	EXPECT_EQ(end.xmit({silent}), kHeader);
+	EXPECT_EQ(silent->op_told, Told{RDS_RDMA_OTHER_ERROR});
+	EXPECT_EQ(end.story(), ".ss");
+	end.op_error = 0;
+	EXPECT_EQ(end.xmit({msg(0)}), kHeader);
+	EXPECT_EQ(end.complete(), 4u);
+	EXPECT_TRUE(end.drops.empty());
+	EXPECT_EQ(end.miscounted(), "");
+	rds_ib_link_end(&end.link);
+	EXPECT_EQ(m->op_told.size(), 1u);
+}
+
+TEST_F(IbLinkOp, ThatIsNotTakenIsNothingToTellThePeerFirst)
+{
+	end.up(16, 8);
+	end.op_error = -EINVAL;
+	EXPECT_EQ(end.xmit({op(1, 4), msg(0)}), 2 * kHeader + 4);
+	EXPECT_EQ(end.story(), "s");
+	EXPECT_FALSE(end.sent[0].empty()) << "a message is the first";
+}
+
+TEST_F(IbLinkOp, WhereNoFrameIsTakenEitherItIsTheConnection)
 {
 	struct rds_msg *m = op(3);
 
 	end.up(16, 8);
-	end.op_error = -EIO;
-	EXPECT_EQ(end.xmit({msg(0), m}), -EIO);
+	end.xmit({msg(0)});
+	end.op_error = -EINVAL;
+	end.send_error = -EIO;
+	EXPECT_EQ(end.xmit({m}), -ENOTCONN);
 	EXPECT_EQ(end.xmit({m}), -ENOTCONN);
 	rds_ib_link_end(&end.link);
 	EXPECT_EQ(m->op_told, kNone) << "it is done on the next connection";
 }
 
-TEST_F(IbLinkOp, ThatNoAdapterTakesFails)
+TEST_F(IbLinkOp, ThatBreaksTheConnectionWasNotBegun)
 {
 	struct rds_msg *m = op(3);
 
 	end.up(16, 8);
-	end.op_error = -EINVAL;
-	EXPECT_EQ(end.xmit({m}), -EINVAL);
-	EXPECT_EQ(m->op_told, Told{RDS_RDMA_OTHER_ERROR});
+	end.op_error = -EIO;
+	EXPECT_EQ(end.xmit({msg(0), m}), -ENOTCONN);
+	EXPECT_EQ(end.xmit({m}), -ENOTCONN);
 	rds_ib_link_end(&end.link);
+	EXPECT_EQ(m->op_told, kNone) << "it is done on the next connection";
+}
+
+/* ---- memory that cannot be mapped now ---- */
+
+TEST_F(IbLinkOp, WaitsForMappings)
+{
+	struct rds_msg *m = op(3, 7);
+
+	end.up(16, 8);
+	end.op_error = -ENOMEM;
+	EXPECT_EQ(end.xmit({msg(0), m}), kHeader);
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_ring_full], 0u) << "there is room";
+	EXPECT_EQ(m->op_told, kNone);
+	EXPECT_TRUE(end.drops.empty());
+	rds_ib_link_settle(&end.link, RDS_ATOMIC);
+	EXPECT_EQ(end.writable, 1u);
+	end.op_error = 0;
+	EXPECT_EQ(end.xmit({m}), kHeader + 7);
+	EXPECT_EQ(end.story(), ".sooOs");
+}
+
+/* The frame of an operation that was begun comes later; the operation does not go twice. */
+TEST_F(IbLinkOp, IsKnownToBeBegunWhenItsFrameWaits)
+{
+	struct rds_msg *m = op(3, 5000), *decided = op(1, 5000);
+
+	m->op.fence = decided->op.fence = 1;
+	end.up(32, 8);
+	end.send_error = -ENOMEM;
+	EXPECT_EQ(end.xmit({m}), 1);
+	EXPECT_EQ(end.xmit({m}, 1), -EAGAIN);
+	EXPECT_EQ(end.story(), "ooO");
+	rds_ib_link_settle(&end.link, RDS_ATOMIC);
+	EXPECT_EQ(end.writable, 1u);
+	end.send_error = 0;
+	EXPECT_EQ(end.xmit({m}, 1), kHeader + 5000 - 1);
+	EXPECT_EQ(end.story(), "ooO|.s");
+	EXPECT_EQ(end.sent[3].payload.size(), 4096u);
+	EXPECT_EQ(end.sent[4].payload.size(), 5000u - 4096);
+	end.send_error = -ENOMEM;
+	EXPECT_EQ(end.xmit({decided}), 1);
+	end.complete();
+	EXPECT_EQ(decided->op_told, Told{RDS_RDMA_SUCCESS});
+	end.send_error = 0;
+	EXPECT_EQ(end.xmit({decided}, 1), kHeader + 5000 - 1);
+	EXPECT_EQ(end.story(), "ooO|.sO.s");
 	EXPECT_EQ(m->op_told.size(), 1u);
+}
+
+TEST_F(IbLinkOp, FramesWaitForMappingsWithWhatTheyCarry)
+{
+	struct rds_msg *m = msg(9000);
+
+	end.up(16, 8, 6);
+	for (int i = 0; i < 3; i++)
+		end.arrive(fake_header(0, 0)); /* buffers to give back */
+
+	const auto credits = end.link.credits;
+
+	end.send_error = -ENOMEM;
+	end.sends_before = 1;
+	EXPECT_EQ(end.xmit({m}), kHeader + 4096);
+	EXPECT_EQ(end.xmit({m}, kHeader + 4096), -EAGAIN);
+	EXPECT_EQ(end.link.credits, credits - 2) << "one of its own asks for a completion";
+	EXPECT_EQ(end.sent[0].credit(), 3u);
+	end.arrive(fake_header(0, 0));
+	EXPECT_EQ(end.xmit({m}, kHeader + 4096), -EAGAIN);
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_throttle], 0u);
+	EXPECT_GE(end.writable, 1u);
+	end.send_error = 0;
+	EXPECT_EQ(end.xmit({m}, kHeader + 4096), 9000 - 4096);
+	EXPECT_EQ(end.sent.back().credit() + end.sent[end.sent.size() - 2].credit(), 1u);
+	EXPECT_EQ(end.miscounted(), "");
 }
 
 /* A header that does not go is not the last that the core says of acks. */
 TEST_F(IbLinkOp, WhatDoesNotGoLeavesItsAckToTheNextFrame)
 {
-	for (uint32_t slots : {1u, 16u}) {
-		struct rds_msg *m = alone(slots);
+	for (int refuse : {0, -EINVAL}) {
+		struct rds_msg *m = alone(1);
 
 		m->header[15] = 42;
 		end.sent.clear();
 		end.up(16, 8);
 		end.xmit({msg(0)});
 		end.complete();
+		end.op_error = refuse;
 		end.xmit({m});
+		end.op_error = 0;
 		rds_ib_link_keepalive(&end.link);
 		rds_ib_link_keepalive(&end.link);
 		EXPECT_EQ(end.sent.back().ack(), 42u);
@@ -458,8 +568,14 @@ struct Random {
 		for (size_t k = at; k < all.size() && batch.size() < 1 + below(4); k++)
 			batch.push_back(all[k].get());
 
+		end.op_error = below(8) ? 0 : below(2) ? -ENOMEM : -EINVAL;
+		end.send_error = below(8) ? 0 : -ENOMEM;
+		end.sends_before = below(3);
+
 		long n = end.xmit(batch, off, at + batch.size() < all.size());
 
+		end.op_error = end.send_error = 0;
+		end.sends_before = 0;
 		blocked = n == -EAGAIN;
 		for (off += n > 0 ? static_cast<uint32_t>(n) : 0; at < all.size() && off >= size();
 		     at++)
@@ -531,7 +647,7 @@ TEST(IbLinkOpRandom, EveryOneIsToldOfOnceInOrder)
 
 			ASSERT_EQ(m.op_told.size(), begun ? 1u : 0u) << "seed " << seed;
 			ASSERT_EQ(m.refs, 1u) << "seed " << seed;
-			if (begun) {
+			if (begun && m.op_told[0] != RDS_RDMA_OTHER_ERROR) {
 				ASSERT_GE(m.op_told[0], worst) << "seed " << seed;
 				worst = m.op_told[0];
 			}

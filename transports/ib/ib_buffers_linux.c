@@ -70,7 +70,13 @@ static void rds_ib_headers_free(struct ib_device *ibdev, struct rds_ib_headers *
 
 /* ---- sending ---- */
 
-/* Adds @len bytes at @mem to the frame. */
+void rds_ib_map_later(struct rds_ib_path *tp)
+{
+	rds_ib_count(RDS_IB_S_tx_sg_mapping_failure);
+	queue_delayed_work(rds_ib_wq, &tp->refill, RDS_IB_REFILL_DELAY);
+}
+
+/* Adds @len bytes at @mem to the frame: 0, or -ENOMEM, which may pass. */
 static int rds_ib_map_piece(struct rds_ib_path *tp, struct rds_ib_tx *tx, void *mem, u32 len)
 {
 	struct ib_device *ibdev = tp->dev->ibdev;
@@ -80,7 +86,7 @@ static int rds_ib_map_piece(struct rds_ib_path *tp, struct rds_ib_tx *tx, void *
 		return -EMSGSIZE;
 	dma = ib_dma_map_single(ibdev, mem, len, DMA_TO_DEVICE);
 	if (ib_dma_mapping_error(ibdev, dma)) {
-		rds_ib_count(RDS_IB_S_tx_sg_mapping_failure);
+		rds_ib_map_later(tp);
 		return -ENOMEM;
 	}
 	tx->sge[tx->n++] = (struct ib_sge){dma, len, tp->dev->pd->local_dma_lkey};
@@ -143,7 +149,8 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 		err = rds_ib_map(tp, tx, rds_msg_payload(m), off, len);
 	if (!err) {
 		wr.num_sge = tx->n;
-		err = ib_post_send(tp->id->qp, &wr, NULL);
+		/* The adapter's word is no mapping that may be tried again, whatever it is. */
+		err = ib_post_send(tp->id->qp, &wr, NULL) ? -EIO : 0;
 	}
 	if (err) {
 		rds_ib_unmap(tp, tx);

@@ -39,6 +39,15 @@ void stamp(Link &l, wire::Header &h)
 	}
 }
 
+/* @h was not sent after all. */
+void unstamp(Link &l, const wire::Header &h)
+{
+	if (l.p.flow) {
+		l.to_return += h.credit;
+		l.credits++;
+	}
+}
+
 /* By itself, when nothing else has carried them. */
 void return_credits(Link &l)
 {
@@ -115,8 +124,10 @@ int post(Link &l, wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t len
 	int err = rds_ib_hw_send(l.hw, l.posted % l.p.send_wr,
 				 reinterpret_cast<const unsigned char *>(&h), m, off, len, flags);
 
-	if (err)
+	if (err) {
+		unstamp(l, h);
 		return err;
+	}
 	l.posted++;
 	l.unsignaled = signaled ? 0 : l.unsignaled + 1;
 	l.quiet = 0;

@@ -9,10 +9,10 @@
  * hop: the header's checksum, credits, and which of the adapter's buffers is free.
  *
  * A message's operation goes before its first frame, in as many slots as its pieces take, the last
- * one with a completion; both are posted together or not at all.  How it ended the link tells the
+ * one with a completion; there is room for both when it is posted.  How it ended the link tells the
  * core: done when a completion says so, an error where the adapter names one of its slots, dropped
- * when the connection has ended before either.  One that cannot be done fails by itself: its
- *message does not go, and everything else does.
+ * when the connection has ended before either.  One that the adapter does not take fails by itself:
+ * its message does not go, and everything else does.
  *
  * Pure: runs in the simulator as in the kernel.  Everything of a link is guarded by one lock,
  * which the hardware side owns and holds around each call below; rds_ib_hw_*() are called with it
@@ -172,17 +172,19 @@ void rds_ib_link_end(struct rds_ib_link *l);
 /*
  * Posts a frame in send slot @slot: @header (copied before this returns) and @len payload bytes
  * at @off of @m (NULL: none).  The hardware side takes a reference on @m of its own (rds_msg_get).
- * 0, or -errno: the connection is broken (nothing was posted, no reference taken).
+ * 0; or nothing was posted, and no reference taken: -ENOMEM, the payload could not be mapped, and
+ * rds_ib_link_settle() is called when that may be tried again; another -errno: the connection is
+ * broken.
  */
 int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct rds_msg *m,
 		   uint32_t off, uint32_t len, unsigned int flags);
 /* Send slots that the operation of @m takes, at least 1; 0: this adapter cannot do it. */
 uint32_t rds_ib_hw_op_slots(void *hw, struct rds_msg *m);
 /* Posts the operation of @m in slot @slot and those behind it, as many as _op_slots() said (of the
- * ring, round and round); the last one asks for a completion.  Takes a reference on @m.  0, or
- * -errno: the connection is broken (nothing of it will be done or it does not matter; no reference
- * was taken, no slot is in use).  -EINVAL: no part of it was posted and none ever will be, it has
- * failed. */
+ * ring, round and round); the last one asks for a completion.  Takes a reference on @m.  0; or no
+ * slot is in use, and no reference was taken: -ENOMEM, as _send(); -EINVAL: the adapter does not
+ * take it, which says nothing of the connection; another -errno: the connection is broken (some of
+ * it may be done, or not; @m's memory is the adapter's until the end). */
 int rds_ib_hw_op(void *hw, uint32_t slot, struct rds_msg *m);
 /* The message whose operation slot @slot belongs to, *@last: it is the operation's last slot; NULL:
  * a frame's. */

@@ -29,8 +29,8 @@ void open(Link &l);
 /* Is there room for @n, without the slot and the credit that are kept for what the link itself has
  * to send? */
 bool room(const Link &l, const struct rds_ib_need &n);
-/* Posts a frame whose header @h is its own: flags of ib_link.h. 0 or -errno: the
- * connection is broken. */
+/* Posts a frame whose header @h is its own: flags of ib_link.h.  0, -ENOMEM: not now; another
+ * -errno: the connection is broken. */
 int post(Link &l, wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t len,
 	 unsigned int flags);
 /* A frame of the link's own, from the reserve.  False: not now, or the connection is broken. */

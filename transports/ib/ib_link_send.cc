@@ -29,8 +29,13 @@ uint32_t unsignaled_limit(const Link &l)
 
 /* ---- operations ---- */
 
-/* An operation that cannot be done was told so, and its message does not go. */
-constexpr int kFailed = 2;
+/* The outcome of beginning an operation. */
+enum class Begun {
+	kYes,	 /* the frames follow, if it is not alone */
+	kLater,	 /* no room for it and the first frame, or no memory */
+	kFailed, /* it was told, and its message does not go */
+	kBroken, /* as is the connection */
+};
 
 /* Slots and work requests that @op of @m takes, with the frame behind it. */
 struct rds_ib_need op_need(const Link &l, const struct rds_op &op, struct rds_msg *m)
@@ -52,96 +57,135 @@ void note_ack(Link &l, struct rds_msg *m)
 		l.last_ack = ack;
 }
 
-/* Begins what @m has to do before it is sent: 1; 0: no room for it and the first frame; kFailed; or
- * -errno. */
-int post_op(Link &l, const struct rds_op &op, struct rds_msg *m)
+/*
+ * The adapter does not take the operation of @m.  It has failed, and everything else goes on; but
+ * if the adapter does not take a frame either, then it is the connection that has ended, and the
+ * operation waits for the next one.
+ */
+Begun refused(Link &l, struct rds_msg *m)
+{
+	note_ack(l, m);
+	(void)ib::post_own(l);
+	if (l.state != RDS_IB_LINK_OPEN)
+		return Begun::kBroken;
+	rds_op_done(l.path, m, ib::kRdmaOtherError);
+	return Begun::kFailed;
+}
+
+/* Begins what @m has to do before it is sent. */
+Begun post_op(Link &l, const struct rds_op &op, struct rds_msg *m)
 {
 	const struct rds_ib_need need = op_need(l, op, m);
 
 	if (need.slots >= l.p.send_wr) {
 		note_ack(l, m);
 		rds_op_done(l.path, m, ib::kRdmaOtherError);
-		return kFailed;
+		return Begun::kFailed;
 	}
 	if (!room(l, need)) {
 		note_blocked(l, need);
-		return 0;
+		return Begun::kLater;
 	}
 
 	int err = rds_ib_hw_op(l.hw, l.posted % l.p.send_wr, m);
 
-	/* It would be refused by the next connection, too, and so on for ever. */
-	if (err == -err::kEinval)
-		rds_op_done(l.path, m, ib::kRdmaOtherError);
+	if (err == -err::kEnomem)
+		note_blocked(l, need);
 	if (err)
-		return err;
+		return err == -err::kEnomem   ? Begun::kLater
+		       : err == -err::kEinval ? refused(l, m)
+					      : Begun::kBroken;
 	if (op.alone)
 		note_ack(l, m);
 	l.posted += need.slots - need.frame;
 	l.ops++;
 	l.unsignaled = 0;
 	l.quiet = 0;
-	return 1;
+	return Begun::kYes;
 }
 
 /* ---- messages ---- */
 
-/* The frame of @m that begins at @pos; @last: the core has no more for now.  Its length in the
- * core's stream, or -errno. */
-long post_part(Link &l, struct rds_msg *m, uint32_t pos, bool last, unsigned int flags)
+/* The frame of @m that begins with its payload's byte @pos; @last: the core has no more for now.
+ * 0 and the frame's payload in *@len, or -errno. */
+int post_part(Link &l, struct rds_msg *m, uint32_t pos, bool last, unsigned int flags,
+	      uint32_t *len)
 {
 	uint32_t left = rds_msg_len(m) - pos;
-	uint32_t len = left < RDS_IB_FRAME ? left : RDS_IB_FRAME;
-	bool first = !pos, full = l.posted - l.done + 2 >= l.p.send_wr,
-	     dry = l.p.flow && l.credits <= 2;
+	bool full = l.posted - l.done + 2 >= l.p.send_wr, dry = l.p.flow && l.credits <= 2;
 	wire::Header h;
 
+	*len = left < RDS_IB_FRAME ? left : RDS_IB_FRAME;
 	__builtin_memcpy(&h, rds_msg_header(m), sizeof(h));
 	if (uint64_t ack = wire::get64(h.ack); ack > l.last_ack)
 		l.last_ack = ack;
-	if (l.unsignaled + 1 >= unsignaled_limit(l) || full || dry || (last && len == left))
+	if (l.unsignaled + 1 >= unsignaled_limit(l) || full || dry || (last && *len == left))
 		flags |= kSignaled;
 
-	int err = ib::post(l, h, m, pos, len, flags);
+	int err = ib::post(l, h, m, pos, *len, flags);
 
-	if (err)
-		return err;
-	l.begun = 1;
-	return static_cast<long>(len) + (first ? RDS_HEADER_BYTES : 0);
+	if (!err)
+		l.begun = 1;
+	return err;
 }
 
-/* @m from its byte @off on, as far as there is room. */
-long post_message(Link &l, struct rds_msg *m, uint32_t off, bool last)
+/* The frames of @m from its byte @off on, as far as there is room and memory.  Where it got to, or
+ * -errno. */
+long post_frames(Link &l, struct rds_msg *m, uint32_t off, bool last, unsigned int flags)
 {
 	const uint32_t all = rds_msg_len(m) + RDS_HEADER_BYTES;
-	const struct rds_op *op = off ? nullptr : rds_msg_op(m);
-	unsigned int flags = 0;
-	long bytes = 0;
 
-	if (RDS_UNLIKELY(op)) {
-		int r = post_op(l, *op, m);
-
-		if (r <= 0)
-			return r;
-		if (op->alone || r == kFailed)
-			return all;
-		flags = op->fence ? RDS_IB_FENCE : 0;
-	}
 	for (; off < all && room(l, kOneFrame); flags = 0) {
-		long n = post_part(l, m, off ? off - RDS_HEADER_BYTES : 0, last, flags);
+		uint32_t pos = off < RDS_HEADER_BYTES ? 0 : off - RDS_HEADER_BYTES, len;
+		int err = post_part(l, m, pos, last, flags, &len);
 
-		if (n < 0)
-			return n;
-		bytes += n;
-		off += static_cast<uint32_t>(n);
+		if (err == -err::kEnomem)
+			break;
+		if (err)
+			return err;
+		off = RDS_HEADER_BYTES + pos + len;
 	}
 	if (off < all)
 		note_blocked(l, kOneFrame);
-	return bytes;
+	return off;
 }
 
+/*
+ * @m from its byte @off on, as far as there is room: so many bytes, or -errno.  Where an operation
+ * was begun and its frame has to wait, one byte is taken: so the core knows of it, and comes back
+ * with the frame alone.
+ */
+long post_message(Link &l, struct rds_msg *m, uint32_t off, bool last)
+{
+	const struct rds_op *op = off < RDS_HEADER_BYTES ? rds_msg_op(m) : nullptr;
+	uint32_t from = off;
+	unsigned int flags = 0;
+
+	if (RDS_UNLIKELY(op && !off)) {
+		Begun begun = post_op(l, *op, m);
+
+		if (begun == Begun::kBroken)
+			return -err::kEnotconn;
+		if (begun == Begun::kLater)
+			return 0;
+		if (begun == Begun::kFailed || op->alone)
+			return rds_msg_len(m) + RDS_HEADER_BYTES;
+		from = 1;
+	}
+	if (RDS_UNLIKELY(op) && op->fence)
+		flags = RDS_IB_FENCE;
+
+	long end = post_frames(l, m, from, last, flags);
+
+	return end < 0 ? end : end - off;
+}
+
+/* Where there is room it was memory that was missing, which the hardware side has counted. */
 void count_blocked(const Link &l)
 {
+	if (room(l, l.need))
+		return;
+
 	const bool dry = l.need.frame && l.p.flow && l.credits <= 1;
 
 	rds_ib_hw_count(l.hw, dry ? RDS_IB_LINK_tx_throttle : RDS_IB_LINK_tx_ring_full);

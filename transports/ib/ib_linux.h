@@ -69,7 +69,7 @@
  */
 #define RDS_IB_LAST_WORDS msecs_to_jiffies(100)
 
-/* How long to wait for memory for receive buffers. */
+/* How long to wait for memory for receive buffers, and for mappings. */
 #define RDS_IB_REFILL_DELAY msecs_to_jiffies(10)
 
 /* Completions that are worked off before buffers are posted again and the lock is given up. */
@@ -120,7 +120,8 @@
 	RDS_IB_MR_STATS_OF(X, 8k)                                                                  \
 	RDS_IB_MR_STATS_OF(X, 1m)                                                                  \
 	X(atomic_cswp)                                                                             \
-	X(atomic_fadd)
+	X(atomic_fadd)                                                                             \
+	X(op_refused) /* operations that the adapter did not take */
 
 enum rds_ib_stat {
 #define RDS_IB_STAT_ENUM(name) RDS_IB_S_##name,
@@ -243,7 +244,7 @@ struct rds_ib_path {
 	u32 still;     /* ... and how often it was the same while frames were out */
 
 	struct tasklet_struct tasklet;
-	struct delayed_work refill; /* buffers that there was no memory for */
+	struct delayed_work refill; /* buffers that there was no memory for, and mappings */
 	struct delayed_work keepalive;
 	struct work_struct begun; /* frames came before rdma_cm's word */
 	struct completion heard;  /* the adapter has said what it will of operations */
@@ -358,6 +359,8 @@ int rds_ib_rings_alloc(struct rds_ib_path *tp);
 void rds_ib_rings_free(struct rds_ib_path *tp);
 /* The adapter has filled a slot with @bytes.  Link locked. */
 void rds_ib_filled(struct rds_ib_path *tp, u32 slot, u32 bytes);
+/* A mapping has failed, as they do where there are few: it is tried again in a moment. */
+void rds_ib_map_later(struct rds_ib_path *tp);
 /* Gets receive buffers that rds_ib_hw_offer() finds later.  May sleep. */
 void rds_ib_spares(struct rds_ib_path *tp);
 
@@ -380,6 +383,13 @@ int rds_ib_mr_get(struct rds_os_net *os, const struct rds_addr *laddr, u32 scope
 void rds_ib_mr_free(void *priv, int now);
 void rds_ib_mr_sync(void *priv, int for_device);
 void rds_ib_mr_flush(struct rds_os_net *os, const struct rds_addr *laddr, u32 scope);
+
+/* ib_post_send() said so: is it the queue pair, or the adapter?  Everything else is about the work
+ * request: drivers have many words for what they do not know. */
+static inline bool rds_ib_is_broken(int err)
+{
+	return err == -EIO || err == -ENODEV || err == -ENOTCONN || err == -ESHUTDOWN;
+}
 
 /* A completion's wr_id is the slot; of a receive this too. */
 #define RDS_IB_WR_RECV (1ULL << 32)

@@ -75,6 +75,13 @@ uint32_t rds_ib_hw_op_slots(void *hw, struct rds_msg *m)
 
 /* ---- posting ---- */
 
+/* Posting at @first has failed with @err, at @bad: -EINVAL: nothing was posted, and the adapter
+ * will never take it; -EIO: it is broken, or has some of it. */
+static int rds_ib_refusal(int err, const struct ib_send_wr *first, const struct ib_send_wr *bad)
+{
+	return rds_ib_is_broken(err) || bad != first ? -EIO : -EINVAL;
+}
+
 static int rds_ib_post_atomic(struct rds_ib_path *tp, u32 slot, const struct rds_op *op)
 {
 	struct scatterlist *sg = op->pages->sgt.sgl;
@@ -91,6 +98,7 @@ static int rds_ib_post_atomic(struct rds_ib_path *tp, u32 slot, const struct rds
 		.compare_add_mask = op->compare_add_mask,
 		.swap_mask = op->swap_mask,
 	};
+	int err;
 
 	if (op->kind == RDS_OP_FADD) {
 		wr.wr.opcode =
@@ -101,7 +109,8 @@ static int rds_ib_post_atomic(struct rds_ib_path *tp, u32 slot, const struct rds
 			op->masked ? IB_WR_MASKED_ATOMIC_CMP_AND_SWP : IB_WR_ATOMIC_CMP_AND_SWP;
 		rds_ib_count(RDS_IB_S_atomic_cswp);
 	}
-	return ib_post_send(tp->id->qp, &wr.wr, NULL);
+	err = ib_post_send(tp->id->qp, &wr.wr, NULL);
+	return err ? rds_ib_refusal(err, &wr.wr, &wr.wr) : 0;
 }
 
 /* The work requests of an operation that reads or writes. */
@@ -141,11 +150,10 @@ static int rds_ib_post_rdma(struct rds_ib_path *tp, u32 slot, u32 slots, const s
 	struct rds_ib_op_rest rest = {op->pages->sgt.sgl, op->pages->sgt.nents, op->raddr, slot};
 	struct rds_ib_op_wrs *w = tp->op_wrs;
 	const struct ib_send_wr *bad = NULL;
-	bool begun = false;
-	unsigned int n;
-	int err = 0;
+	unsigned int n, chains;
+	int err;
 
-	while (rest.entries && !err) {
+	for (chains = 0; rest.entries; chains++) {
 		for (n = 0; n < RDS_IB_OP_CHAIN && rest.entries; n++) {
 			rds_ib_op_wr(tp, op, &rest, &w->wr[n], &w->sge[n * RDS_IB_OP_SGES]);
 			if (n)
@@ -156,10 +164,10 @@ static int rds_ib_post_rdma(struct rds_ib_path *tp, u32 slot, u32 slots, const s
 			w->wr[n - 1].wr.wr_id = (slot + slots - 1) % tp->send_wr;
 		}
 		err = ib_post_send(tp->id->qp, &w->wr[0].wr, &bad);
-		begun = begun || bad != &w->wr[0].wr;
+		if (err)
+			return chains ? -EIO : rds_ib_refusal(err, &w->wr[0].wr, bad);
 	}
-	/* Of what has begun nobody may be told before the queue pair is gone. */
-	return err == -EINVAL && begun ? -EIO : err;
+	return 0;
 }
 
 /* From now on @slots slots are the operation's. */
@@ -180,8 +188,8 @@ static void rds_ib_op_take(struct rds_ib_path *tp, u32 slot, u32 slots, struct r
 }
 
 /*
- * Where posting fails the adapter may have some of the work requests, and use the memory: it is
- * kept until the queue pair is gone.
+ * Where posting fails in the midst of it the adapter has some of the work requests, and uses the
+ * memory: it is kept until the queue pair is gone.
  */
 int rds_ib_hw_op(void *hw, uint32_t slot, struct rds_msg *m)
 {
@@ -189,14 +197,21 @@ int rds_ib_hw_op(void *hw, uint32_t slot, struct rds_msg *m)
 	const struct rds_op *op = rds_msg_op(m);
 	u32 slots = rds_ib_op_slots(tp, op);
 	enum dma_data_direction dir = op->kind == RDS_OP_WRITE ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
+	int err;
 
 	if (ib_dma_map_sgtable_attrs(tp->dev->ibdev, &op->pages->sgt, dir, 0)) {
-		rds_ib_count(RDS_IB_S_tx_sg_mapping_failure);
+		rds_ib_map_later(tp);
 		return -ENOMEM;
 	}
 	rds_ib_op_take(tp, slot, slots, m, dir);
-	return rds_ib_is_atomic(op) ? rds_ib_post_atomic(tp, slot, op)
-				    : rds_ib_post_rdma(tp, slot, slots, op);
+	err = rds_ib_is_atomic(op) ? rds_ib_post_atomic(tp, slot, op)
+				   : rds_ib_post_rdma(tp, slot, slots, op);
+	if (err == -EINVAL) {
+		rds_ib_count(RDS_IB_S_op_refused);
+		for (; slots; slots--, slot++)
+			rds_ib_op_sent(tp, &tp->tx[slot % tp->send_wr]);
+	}
+	return err;
 }
 
 /* ---- and after it ---- */

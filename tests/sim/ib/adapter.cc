@@ -17,7 +17,7 @@ std::array<uint64_t, RDS_IB_LINK_STAT_COUNT> counts;
 namespace
 {
 
-constexpr int kNoMemory = -12;
+constexpr int kNoMemory = -12, kRefused = -22;
 constexpr uint64_t kKeepaliveNs = 5ull * 1000 * 1000 * 1000;
 constexpr uint64_t kRefillNs = 1000 * 1000;
 constexpr uint64_t kRoomNs = 100 * 1000;
@@ -32,6 +32,16 @@ void later(const Adapter &a, uint64_t ns, const char *what, F fn)
 		if (fabric::User *u = p->qp[s].user)
 			fn(*static_cast<Adapter *>(u));
 	});
+}
+
+/* A mapping fails; that may be tried again in a moment. */
+bool unmapped(const Adapter &a)
+{
+	if (!sim::chance(verbs::params().unmapped_per_1000))
+		return false;
+	later(a, kRefillNs, "mappings",
+	      [](Adapter &a) { rds_ib_link_settle(&a.link, RDS_ATOMIC); });
+	return true;
 }
 
 void keep_alive(Adapter &a)
@@ -230,6 +240,8 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 	auto &a = *static_cast<Adapter *>(hw);
 	fabric::Work w = {};
 
+	if (len && unmapped(a))
+		return kNoMemory;
 	a.use(slot);
 	memcpy(w.header, header, sizeof(w.header));
 	w.slot = slot;
@@ -256,6 +268,10 @@ int rds_ib_hw_op(void *hw, uint32_t slot, struct rds_msg *m)
 	auto &a = *static_cast<Adapter *>(hw);
 	auto all = requests(*rds_msg_op(m));
 
+	if (unmapped(a))
+		return kNoMemory;
+	if (sim::chance(verbs::params().refused_per_1000))
+		return kRefused;
 	rds_msg_get(m);
 	for (const fabric::Request &r : all) {
 		fabric::Work w = {};

@@ -28,6 +28,8 @@ struct Params {
 	unsigned int sges = 4;		   /* pages of an operation in one work request */
 	unsigned int max_regions = 64;	   /* of a host */
 	unsigned int atomics = RDS_ATOMICS_PLAIN;
+	unsigned int refused_per_1000 = 0;  /* operations that the adapter does not take */
+	unsigned int unmapped_per_1000 = 0; /* mappings that fail, of payloads and operations */
 	fabric::Params fabric = {};
 };
 
