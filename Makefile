@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # PF_RDS: modules by Kbuild, user space by CMake, tests by both.  `make help` lists the targets.
 #
-#	KERNEL=6.1|6.12|7.2	which of Debian's kernels (default: the running one if its headers are
+#	KERNEL=6.1|6.12|7.2|7.3	which of Debian's kernels (default: the running one if its headers are
 #			installed, else the newest installed; tests, demo and bench boot 6.1);
 #			uml, x86 or kcsan: a debug kernel (scripts/debug-kernel.sh)
 #	KDIR=DIR	a kernel build directory of your own
@@ -30,7 +30,7 @@ src_dir := $(if $(copied),build/src-$(copied),.)
 debug_flags := $(if $(filter uml,$(debug)),ARCH=um) $(if $(debug),UBSAN_SANITIZE=y RDS_MORE=tests/kunit/) \
 	$(if $(GCOV),GCOV_PROFILE=y)
 # Headers that want a newer compiler than this machine's lie in a root that has it.
-root := $(if $(filter 7%,$(KERNEL)),$(filter /%,$(firstword $(subst /usr/src/, ,$(KDIR)))))
+root := $(if $(filter-out 6.1 6.12 uml x86 kcsan,$(KERNEL)),$(filter /%,$(firstword $(subst /usr/src/, ,$(KDIR)))))
 # No BTF: pahole of this age cannot read C++, and nothing of ours needs it.
 kbuild = $(if $(root),scripts/build-root.sh $(root) make,$(MAKE)) --no-print-directory \
 	-C $(KDIR:$(root)%=%) M=$(abspath $(src_dir)) $(debug_flags) CONFIG_DEBUG_INFO_BTF_MODULES=
@@ -41,7 +41,7 @@ again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
 .PHONY: all modules modules-now user tests deps check flaky test test-user test-vm test-uml test-debug \
-	test-kcsan test-wireshark test-all test-kernels fuzz fuzz-users coverage coverage-glue demo bench resets ordering scale soak mutation mutants mutants-glue tidy install \
+	test-kcsan test-wireshark test-all test-kernels matrix fuzz fuzz-users coverage coverage-glue demo bench resets ordering scale soak mutation mutants mutants-glue tidy install \
 	uninstall packages packages-test clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
@@ -190,6 +190,20 @@ test-kernel-%:
 		! grep -E 'warning:|WARNING:' $$log || exit; done; \
 	tests/kernel/run.py --all --kernel $* $(if $(findstring $(comma),$*),$(pair_cases)) 2>&1 | \
 		tee $(logs)/test-kernel-$*.log
+
+# Built only, without a warning: every version that this Debian and the next one have headers of.
+# What lies between them is docs/kernels.md's, and tests/seam/compat.py's.
+matrix: deps ## the modules for every kernel that Debian has headers of
+	@rm -f $(logs)/matrix-*.log; for version in $$(scripts/deps.sh --versions); do \
+		$(MAKE) --no-print-directory matrix-$$version; done; \
+	scripts/summary.py $(logs)/matrix-*.log
+
+matrix-%:
+	@mkdir -p $(logs); log=$(logs)/matrix-$*.log; \
+	{ scripts/deps.sh --headers $* && $(MAKE) --no-print-directory KERNEL=$* modules; } >$$log 2>&1 && \
+		! grep -E 'warning:|WARNING:' $$log && word=passed || word=failed; \
+	[ $$word = failed ] && tail -n 5 $$log; echo "$$word  modules for $*"; \
+	case $$word in passed) echo "1 passed, 0 failed, 0 skipped" ;; *) echo "0 passed, 1 failed, 0 skipped" ;; esac >>$$log
 
 test-all: ## test with its long cases, test-debug and test-kcsan; the last line adds them up
 	@export ALL=1 FUZZ_SECONDS=60; for run in test test-debug test-kcsan; do $(MAKE) --no-print-directory $$run; done; \

@@ -7,6 +7,9 @@
 #   scripts/deps.sh --kernel 6.12    also headers and image of the newer backports kernel
 #   scripts/deps.sh --kernel 7.2     the same from the next Debian's backports, with its compiler
 #                                    in a root of its own (scripts/build-root.sh)
+#   scripts/deps.sh --headers 7.3    only the headers of a kernel, and the compiler that they want
+#   scripts/deps.sh --versions       print the versions that there are headers of, in this Debian and
+#                                    the next one, and in their backports
 #   scripts/deps.sh --plot           also what draws plots
 #   scripts/deps.sh --wireshark      only what tests the dissector
 #   scripts/deps.sh --packages SUITE only what makes and tries Debian's packages: a root of SUITE
@@ -83,6 +86,7 @@ apt_install() {
 
 codename() { (. /etc/os-release && echo "${VERSION_CODENAME:?}"); }
 release=$(codename) # where kernels come from: this machine's Debian, or a newer one
+with_image=1	    # not where modules are built only
 
 # An apt configuration of our own: the machine's Debian sources, plus the backports suite on the
 # same mirror. Needs no root and changes nothing outside the cache.
@@ -128,7 +132,7 @@ fetch_unpack() {
 # finish_kernel VERSION STAGE: a kernel directory appears complete or not at all.
 finish_kernel() {
 	# The package leaves modules.dep to its postinst, which never ran.
-	quietly "depmod for $1" /sbin/depmod -b "$2" "$1"
+	[ -z "$with_image" ] || quietly "depmod for $1" /sbin/depmod -b "$2" "$1"
 	rm -rf "$cache/kernels/$1"
 	mv "$2" "$cache/kernels/$1"
 	say "kernel $1 is in $cache/kernels/$1"
@@ -178,13 +182,14 @@ newest_headers() {
 # Headers by apt would need root and a source file in /etc; unpacked, their two absolute paths have
 # to be rewritten, and the scripts/tools links are relative and stay right.
 backports_kernel() {
-	local want=$1 ver stage p
-	say "fetching headers and image of kernel $want (about 120 MB)"
+	local want=$1 ver stage p image
+	say "fetching headers${with_image:+ and image} of kernel $want (about 120 MB)"
 	apt_own_update
 	ver=$(newest_headers "$want")
 	[ -n "$ver" ] || die "no linux-headers-$want*-amd64 in the backports suite, see $log"
 	stage=$(stage_dir)
-	for p in "linux-image-$ver" "linux-headers-$ver" "linux-headers-${ver%-amd64}-common" \
+	image=${with_image:+linux-image-$ver}
+	for p in $image "linux-headers-$ver" "linux-headers-${ver%-amd64}-common" \
 		"linux-kbuild-${ver%-amd64}"; do
 		fetch_unpack "$p" "$stage" || die "cannot fetch $p, see $log"
 	done
@@ -198,7 +203,7 @@ backports_kernel() {
 next_kernel() {
 	local want=$1 ver stage p
 	release=trixie
-	say "making a root of $release with compiler, headers and image of kernel $want (about 350 MB)"
+	say "making a root of $release with a compiler and kernel $want (about 350 MB)"
 	apt_own_update
 	ver=$(newest_headers "$want")
 	[ -n "$ver" ] || die "no linux-headers-$want*-amd64 in $release-backports, see $log"
@@ -206,8 +211,9 @@ next_kernel() {
 	quietly "mmdebstrap" "$here/build-root.sh" --make "$stage" "$release" \
 		"$cache/apt/$release/pf_rds.list" "linux-headers-$ver"
 	# Since 7.2 an image is three packages, and modules.builtin is in a fourth.
-	for p in $(apt_own apt-cache search --names-only "^linux-(image|binary|modules|base)-${ver//+/\\+}\$" |
-		cut -d' ' -f1); do
+	for p in $(apt_own apt-cache search --names-only \
+		"^linux-(image|binary|modules|base)-${ver//+/\\+}\$" | cut -d' ' -f1); do
+		[ -n "$with_image" ] || break
 		fetch_unpack "$p" "$stage" || die "cannot fetch $p, see $log"
 	done
 	finish_kernel "$ver" "$stage"
@@ -250,12 +256,23 @@ package_root() {
 	mv "$dir" "$cache/roots/$name"
 }
 
+# The versions (6.12, say) of which the suites have headers.
+versions() {
+	for release in "$(codename)" trixie; do
+		apt_own_update
+		apt_own apt-cache search --names-only '^linux-headers-[0-9.]+.*-amd64$' |
+			grep -v -e -rt- -e -cloud- |
+			sed -En 's/^linux-headers-([0-9]+\.[0-9]+)[.+-].*/\1/p'
+	done | sort -uV
+}
+
 main() {
-	local suite=''
-	local kernel=${KERNEL:-6.1} source='' missing
+	local suite='' kernel=${KERNEL:-6.1} source='' list='' missing
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--kernel) kernel=${2:?--kernel needs a version}; shift 2 ;;
+		--headers) kernel=${2:?--headers needs a version} with_image=''; shift 2 ;;
+		--versions) list=1; shift ;;
 		--plot) packages+=(gnuplot-nox); shift ;;
 		--wireshark) packages=(python3 tshark) kernel=none; shift ;;
 		--packages)
@@ -274,21 +291,26 @@ main() {
 	flock 9
 	: >"$log"
 	[ -z "$source" ] || { kernel_source "$source" "$into"; return; }
+	[ -z "$list" ] || { versions; return; }
 	case $kernel in
-	7*) packages+=(mmdebstrap uidmap) ;;
 	6.1 | none) ;;
-	*) packages+=(pahole) ;; # these headers carry a vmlinux with BTF, and then the build calls it
+	6.12) packages+=(pahole) ;; # these headers carry a vmlinux with BTF, and then the build calls it
+	*) packages+=(mmdebstrap uidmap) ;;
 	esac
 	missing=$(missing_packages)
 	# shellcheck disable=SC2086 # one word per package
 	[ -z "$missing" ] || apt_install $missing
 	[ -z "$suite" ] || package_roots "$suite"
 	[ "$kernel" != none ] || return 0
-	stock_kernel
-	"$here/kernel-env.sh" --check "$kernel" && return
+	if [ -n "$with_image" ]; then
+		stock_kernel
+		"$here/kernel-env.sh" --check "$kernel" && return
+	else
+		[ -z "$("$here/kernel-env.sh" --headers "$kernel")" ] || return 0
+	fi
 	case $kernel in
-	7*) next_kernel "$kernel" ;;
-	*) backports_kernel "$kernel" ;;
+	6.12) backports_kernel "$kernel" ;;
+	*) next_kernel "$kernel" ;;
 	esac
 }
 
