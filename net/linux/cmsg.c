@@ -275,12 +275,13 @@ int rds_cmsg_recv(struct sock *sk, struct msghdr *msg, const struct rds_recv_inf
 
 int rds_cmsg_zcopy(struct sock *sk, struct msghdr *msg)
 {
-	struct rds_zcopy_cookies z = {};
+	struct rds_zcopy_cookies z;
 	int err;
 
 	if (likely(!sock_flag(sk, SOCK_ZEROCOPY)) || !msg->msg_control ||
 	    msg->msg_controllen < CMSG_SPACE(sizeof(z)))
 		return 0;
+	memset(&z, 0, sizeof(z));
 	z.num = rds_socket_zcopy(rds_core(sk), z.cookies, RDS_MAX_ZCOOKIES);
 	if (!z.num)
 		return 0;

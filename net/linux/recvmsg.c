@@ -73,7 +73,8 @@ static int recv_message(struct sock *sk, struct msghdr *msg, size_t size, int fl
 static int recv_now(struct sock *sk, struct msghdr *msg, size_t size, int flags)
 {
 	struct rds_socket *s = rds_core(sk);
-	struct rds_recv_info info;
+	/* Filled by rds_recv_head(), and not cleared before for each look at an empty queue. */
+	struct rds_recv_info info __attribute__((__uninitialized__));
 	struct rds_notice notice;
 	struct rds_msg *m;
 	u64 mask;

@@ -176,7 +176,9 @@ void message_put(Message *m);
 class MessageBin final
 {
 public:
-	MessageBin() = default;
+	MessageBin() /* leaves raw_ as it is: the compiler would clear all of it, each time */
+	{
+	}
 	MessageBin(const MessageBin &) = delete;
 	MessageBin &operator=(const MessageBin &) = delete;
 	~MessageBin()
