@@ -320,7 +320,7 @@ int rds_payload_append(struct rds_payload *p, struct rds_src *src, uint32_t off,
 
 	switch (p->kind) {
 	case RDS_PAYLOAD_FLAT:
-		err = skb_copy_bits(skb, off, rds_payload_data(p) + p->have, n);
+		err = rds_skb_copy(skb, off, rds_payload_data(p) + p->have, n);
 		break;
 	case RDS_PAYLOAD_PAGES:
 		err = append_pages(p, skb, off, n);
@@ -405,5 +405,5 @@ void rds_payload_destroy(struct rds_payload *p)
 
 int rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n)
 {
-	return skb_copy_bits((const struct sk_buff *)src, off, to, n);
+	return rds_skb_copy((const struct sk_buff *)src, off, to, n);
 }

@@ -152,6 +152,24 @@ int rds_skb_append(struct rds_payload *p, struct sk_buff *skb, u32 off, u32 n, e
 	return append_copy(p, skb, off, n, gfp);
 }
 
+/*
+ * Of many small messages in one buffer each header and each payload is asked for by itself.  Pages
+ * of a device's, which the processor cannot read, are no pages here.
+ */
+int rds_skb_copy(const struct sk_buff *skb, u32 off, void *to, u32 n)
+{
+	const skb_frag_t *frag = &skb_shinfo(skb)->frags[0];
+	u32 head = skb_headlen(skb);
+
+	if (skb_shinfo(skb)->nr_frags && off >= head && off - head <= skb_frag_size(frag) &&
+	    n <= skb_frag_size(frag) - (off - head) && skb_frag_page(frag) &&
+	    !PageHighMem(skb_frag_page(frag))) {
+		memcpy(to, skb_frag_address(frag) + (off - head), n);
+		return 0;
+	}
+	return skb_copy_bits(skb, off, to, n);
+}
+
 int rds_skb_to_iter(const struct rds_payload *p, u32 off, u32 n, struct iov_iter *to)
 {
 	struct sk_buff *skb;

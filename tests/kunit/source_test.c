@@ -124,13 +124,24 @@ static void costs_what_came(struct kunit *test)
 
 static void header_is_copied(struct kunit *test)
 {
+	static const u32 at[] = {0, 4, 5, 6, 4052, 4053, 4054, 4100, 4101, 4102, 8952};
 	u8 *bytes = rds_test_bytes(test, 9000), copy[48];
 	struct sk_buff *skb = some_skb(test, bytes, 9000, true);
+	u32 i, n;
 
 	KUNIT_EXPECT_EQ(test, rds_src_copy(rds_src(skb), FRONT + 4090, copy, sizeof(copy)), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(copy, bytes + 4090, sizeof(copy)), 0);
 	KUNIT_EXPECT_EQ(test, rds_src_copy(rds_src(skb), FRONT + 8990, copy, sizeof(copy)),
 			-EFAULT);
+	/* The linear part ends behind 5 bytes, the first page behind 4096 more. */
+	for (i = 0; i < ARRAY_SIZE(at); i++)
+		for (n = 0; n <= sizeof(copy); n += 8) {
+			memset(copy, 0xcc, sizeof(copy));
+			KUNIT_EXPECT_EQ(test, rds_src_copy(rds_src(skb), FRONT + at[i], copy, n),
+					0);
+			KUNIT_EXPECT_EQ(test, memcmp(copy, bytes + at[i], n), 0);
+			KUNIT_EXPECT_TRUE(test, n == sizeof(copy) || copy[n] == 0xcc);
+		}
 	kfree_skb(skb);
 }
 
