@@ -2,9 +2,12 @@
 /*
  * tcp_send_linux.c: messages into TCP, and what TCP says about them later.
  *
- * Headers and small payloads of all messages of a call are gathered and copied by one
- * tcp_sendmsg_locked(); payloads in pages are handed over by reference.  All under one lock_sock.
- * Instead of corking, every piece but the last of a call says MSG_MORE.
+ * Messages with small payloads are gathered, headers and all, and copied by one
+ * tcp_sendmsg_locked(); payloads in pages are handed over by reference, and so are the headers
+ * between them, from the page fragment that TCP copies to as well.  Two kinds of pieces, then, and
+ * a run of one kind goes in one call: behind each call TCP sends all full segments that it has, and
+ * the end of each message would be the end of a packet.  All under one lock_sock.  Instead of
+ * corking, every run but the last of a call says MSG_MORE.
  *
  * Acks.  TCP calls write_space() for every ack while SOCK_NOSPACE is set; that is how we hear of
  * them, so it stays set as long as anything is unacknowledged.  A long tcp_sendmsg_locked() may
@@ -15,8 +18,11 @@
 
 #include "../../net/linux/payload.h"
 
-/* Headers and small payloads that go into one call: those of all messages of one xmit. */
-#define RDS_TCP_KVECS 64
+/* Pieces that go into one call: headers and small payloads of all messages of one xmit; or as many
+ * headers and pages, which may be fewer messages than that. */
+#define RDS_TCP_PIECES 64
+/* Headers in a run of messages with pages: each is followed by a page at least. */
+#define RDS_TCP_RUN_HEADERS (RDS_TCP_PIECES / 2)
 
 /* How long to wait when TCP had no memory for the very first byte, jiffies. */
 #define RDS_TCP_NUDGE_DELAY msecs_to_jiffies(10)
@@ -24,11 +30,16 @@
 /* One call of xmit on its way. */
 struct rds_tcp_push {
 	struct sock *sk;
-	size_t sent;	/* bytes that TCP took */
-	int err;	/* why it took no more; 0 */
-	unsigned int n; /* pieces gathered and not sent */
-	size_t bytes;	/* in them */
-	struct kvec kv[RDS_TCP_KVECS];
+	size_t sent;	      /* bytes that TCP took */
+	int err;	      /* why it took no more; 0 */
+	unsigned int n;	      /* pieces gathered and not sent */
+	size_t bytes;	      /* in them */
+	bool pages;	      /* they are in @bv */
+	struct page *headers; /* in which headers among them lie, ours until they are sent */
+	union {
+		struct kvec kv[RDS_TCP_PIECES];
+		struct bio_vec bv[RDS_TCP_PIECES];
+	};
 };
 
 static int rds_tcp_flags(bool more)
@@ -47,43 +58,13 @@ static bool rds_tcp_advance(struct rds_tcp_push *p, long r, size_t want)
 	return false;
 }
 
-static bool rds_tcp_flush(struct rds_tcp_push *p, bool more)
-{
-	struct msghdr msg = {.msg_flags = rds_tcp_flags(more)};
-	size_t want = p->bytes;
-	unsigned int n = p->n;
-
-	if (!n)
-		return true;
-	p->n = 0;
-	p->bytes = 0;
-	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, p->kv, n, want);
-	return rds_tcp_advance(p, tcp_sendmsg_locked(p->sk, &msg, want), want);
-}
-
-/* Gathers the part of @len bytes at @base that begins @skip bytes into it. */
-static bool rds_tcp_gather(struct rds_tcp_push *p, const void *base, u32 len, u32 skip)
-{
-	if (skip >= len)
-		return true;
-	if (p->n == RDS_TCP_KVECS && !rds_tcp_flush(p, true))
-		return false;
-	p->kv[p->n].iov_base = (void *)base + skip;
-	p->kv[p->n++].iov_len = len - skip;
-	p->bytes += len - skip;
-	return true;
-}
-
 #ifdef RDS_HAVE_SPLICE_PAGES
-static bool rds_tcp_send_pages(struct rds_tcp_push *p, const struct rds_payload *payload, u32 len,
-			       u32 skip, bool more)
+static bool rds_tcp_send_pages(struct rds_tcp_push *p, unsigned int n, size_t bytes, bool more)
 {
 	struct msghdr msg = {.msg_flags = rds_tcp_flags(more) | MSG_SPLICE_PAGES};
 
-	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, rds_payload_bvecs(payload),
-		      rds_payload_segs(payload), len);
-	iov_iter_advance(&msg.msg_iter, skip);
-	return rds_tcp_advance(p, tcp_sendmsg_locked(p->sk, &msg, len - skip), len - skip);
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, p->bv, n, bytes);
+	return rds_tcp_advance(p, tcp_sendmsg_locked(p->sk, &msg, bytes), bytes);
 }
 #else
 /*
@@ -105,29 +86,25 @@ static size_t rds_tcp_piece(const struct bio_vec *bv, u32 skip, struct page **pa
  * NOTLAST: TCP must not cut a segment behind each piece.  Where it has no room for one, it pushes
  * what it has by itself.
  */
-static bool rds_tcp_send_pages(struct rds_tcp_push *p, const struct rds_payload *payload, u32 len,
-			       u32 skip, bool more)
+static bool rds_tcp_send_pages(struct rds_tcp_push *p, unsigned int n, size_t bytes, bool more)
 {
-	const struct bio_vec *bv = rds_payload_bvecs(payload);
+	const struct bio_vec *bv = p->bv;
 	struct page *page;
+	size_t piece;
+	u32 off, skip = 0;
 	int r, flags;
-	size_t n;
-	u32 off;
 
-	for (; skip >= bv->bv_len; bv++) {
-		skip -= bv->bv_len;
-		len -= bv->bv_len;
-	}
-	for (len -= skip; len; len -= n) {
-		n = rds_tcp_piece(bv, skip, &page, &off);
-		flags = n < len ? rds_tcp_flags(true) | MSG_SENDPAGE_NOTLAST : rds_tcp_flags(more);
+	for (; bytes; bytes -= piece) {
+		piece = rds_tcp_piece(bv, skip, &page, &off);
+		flags = piece < bytes ? rds_tcp_flags(true) | MSG_SENDPAGE_NOTLAST
+				      : rds_tcp_flags(more);
 		if (sendpage_ok(page))
-			r = tcp_sendpage_locked(p->sk, page, off, n, flags);
+			r = tcp_sendpage_locked(p->sk, page, off, piece, flags);
 		else
-			r = sock_no_sendpage_locked(p->sk, page, off, n, flags);
-		if (!rds_tcp_advance(p, r, n))
+			r = sock_no_sendpage_locked(p->sk, page, off, piece, flags);
+		if (!rds_tcp_advance(p, r, piece))
 			return false;
-		skip += n;
+		skip += piece;
 		if (skip == bv->bv_len) {
 			skip = 0;
 			bv++;
@@ -137,21 +114,125 @@ static bool rds_tcp_send_pages(struct rds_tcp_push *p, const struct rds_payload 
 }
 #endif
 
-/* Sends or gathers @m from byte @skip on; @more: others follow. */
-static bool rds_tcp_push_msg(struct rds_tcp_push *p, struct rds_msg *m, u32 skip, bool more)
+static noinline bool rds_tcp_flush_pages(struct rds_tcp_push *p, bool more)
 {
-	const struct rds_payload *payload;
-	u32 len = rds_msg_len(m);
+	struct page *headers = p->headers;
+	size_t bytes = p->bytes;
+	unsigned int n = p->n;
+	bool all;
 
-	if (!rds_tcp_gather(p, rds_msg_header(m), RDS_HEADER_BYTES, skip))
-		return false;
-	if (!len)
+	p->n = 0;
+	p->bytes = 0;
+	p->headers = NULL;
+	all = rds_tcp_send_pages(p, n, bytes, more);
+	if (headers)
+		put_page(headers);
+	return all;
+}
+
+/* Sends what was gathered. */
+static bool rds_tcp_flush(struct rds_tcp_push *p, bool more)
+{
+	struct msghdr msg = {.msg_flags = rds_tcp_flags(more)};
+	size_t want = p->bytes;
+	unsigned int n = p->n;
+
+	if (!n)
 		return true;
-	skip = skip > RDS_HEADER_BYTES ? skip - RDS_HEADER_BYTES : 0;
-	payload = rds_msg_payload(m);
-	if (rds_payload_flat(payload))
-		return rds_tcp_gather(p, rds_payload_data(payload), len, skip);
-	return rds_tcp_flush(p, true) && rds_tcp_send_pages(p, payload, len, skip, more);
+	if (p->pages)
+		return rds_tcp_flush_pages(p, more);
+	p->n = 0;
+	p->bytes = 0;
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, p->kv, n, want);
+	return rds_tcp_advance(p, tcp_sendmsg_locked(p->sk, &msg, want), want);
+}
+
+/* Makes room for another piece; @pages: of that kind. */
+static __always_inline bool rds_tcp_make_room(struct rds_tcp_push *p, bool pages)
+{
+	if ((p->n == RDS_TCP_PIECES || p->pages != pages) && !rds_tcp_flush(p, true))
+		return false;
+	p->pages = pages;
+	return true;
+}
+
+/* Gathers the part of @len bytes at @base that begins @skip bytes into it.  Inline, as what calls
+ * it: each small message comes here twice. */
+static __always_inline bool rds_tcp_gather(struct rds_tcp_push *p, const void *base, u32 len,
+					   u32 skip)
+{
+	if (skip >= len)
+		return true;
+	if (!rds_tcp_make_room(p, false))
+		return false;
+	p->kv[p->n].iov_base = (void *)base + skip;
+	p->kv[p->n++].iov_len = len - skip;
+	p->bytes += len - skip;
+	return true;
+}
+
+/* The same of @len bytes in pages. */
+static noinline bool rds_tcp_gather_pages(struct rds_tcp_push *p, const struct bio_vec *bv, u32 len,
+					  u32 skip)
+{
+	u32 n;
+
+	for (; len; bv++, len -= n) {
+		n = min(bv->bv_len, len);
+		if (skip >= n) {
+			skip -= n;
+			continue;
+		}
+		if (!rds_tcp_make_room(p, true))
+			return false;
+		bvec_set_page(&p->bv[p->n++], bv->bv_page, n - skip, bv->bv_offset + skip);
+		p->bytes += n - skip;
+		skip = 0;
+	}
+	return true;
+}
+
+/*
+ * Gathers the header of a message with pages, from the fragment that TCP copies to.  The first of a
+ * run makes sure that there is room for all of them, and holds the page: TCP, which may have to
+ * copy some pieces, begins anew a fragment that nobody holds.  Without memory TCP has to copy the
+ * header.
+ */
+static noinline bool rds_tcp_gather_header(struct rds_tcp_push *p, const void *header, u32 skip)
+{
+	struct page_frag *pf = sk_page_frag(p->sk);
+	u32 n = RDS_HEADER_BYTES - skip;
+
+	if (!rds_tcp_make_room(p, true))
+		return false;
+	if (!p->headers) {
+		if (!skb_page_frag_refill(RDS_TCP_RUN_HEADERS * RDS_HEADER_BYTES, pf,
+					  p->sk->sk_allocation))
+			return rds_tcp_gather(p, header, RDS_HEADER_BYTES, skip);
+		p->headers = pf->page;
+		get_page(p->headers);
+	}
+	memcpy(page_address(pf->page) + pf->offset, header + skip, n);
+	bvec_set_page(&p->bv[p->n++], pf->page, n, pf->offset);
+	pf->offset += n;
+	p->bytes += n;
+	return true;
+}
+
+/* Gathers @m from byte @skip on, and sends what there is no room for. */
+static __always_inline bool rds_tcp_push_msg(struct rds_tcp_push *p, struct rds_msg *m, u32 skip)
+{
+	const void *header = rds_msg_header(m);
+	u32 payload_skip = skip > RDS_HEADER_BYTES ? skip - RDS_HEADER_BYTES : 0;
+	u32 len = rds_msg_len(m);
+	const struct rds_payload *payload = len ? rds_msg_payload(m) : NULL;
+
+	if (!len || rds_payload_flat(payload))
+		return rds_tcp_gather(p, header, RDS_HEADER_BYTES, skip) &&
+		       (!len || rds_tcp_gather(p, rds_payload_data(payload), len, payload_skip));
+	if (skip < RDS_HEADER_BYTES && !rds_tcp_gather_header(p, header, skip))
+		return false;
+	return rds_tcp_gather_pages(p, rds_payload_bvecs(payload), len, payload_skip);
 }
 
 /* Tells the core what was acknowledged since.  Socket locked. */
@@ -198,19 +279,18 @@ long rds_tcp_xmit(void *priv, const struct rds_xmit *x)
 	struct rds_tcp_push p __attribute__((__uninitialized__));
 	long r = -EAGAIN;
 	unsigned int i;
-	bool more;
 
 	p.sk = tp->sock->sk;
 	p.sent = p.bytes = p.n = 0;
+	p.pages = false;
+	p.headers = NULL;
 	p.err = 0;
 	lock_sock(p.sk);
 	if (tp->phase == RDS_TCP_OPEN && p.sk->sk_state == TCP_ESTABLISHED) {
 		tp->blocked = false;
-		for (i = 0; i < x->n; i++) {
-			more = i + 1 < x->n || x->more;
-			if (!rds_tcp_push_msg(&p, x->msgs[i], i ? 0 : x->off, more))
+		for (i = 0; i < x->n; i++)
+			if (!rds_tcp_push_msg(&p, x->msgs[i], i ? 0 : x->off))
 				break;
-		}
 		if (!p.err)
 			rds_tcp_flush(&p, x->more);
 		r = rds_tcp_settle(tp, &p);
