@@ -5,12 +5,22 @@
  * Both spellings of the reconnect delays are there: mainline's (reconnect_min_delay_ms) and the
  * documents' (reconnect_delay_min_ms); they are the same value.  pf_rds and sol_rds tell programs
  * the numbers of the family and the option level.  What the values of policy.c mean is said there.
+ *
+ * Times that make this host work have a floor for whoever administers the namespace and not the
+ * host: the work is done by threads that all namespaces share, and that no cgroup of his pays for.
+ * A shorter time that he writes becomes the floor, and is read back as that.
  */
+#include <linux/capability.h>
 #include <linux/slab.h>
 #include <linux/socket.h>
 #include <linux/sysctl.h>
 
 #include "glue.h"
+
+/* A host that is not there is called twice in this time, in the long run: the default, ms. */
+#define RDS_DELAY_FLOOR_MS 1000
+/* All connections of a namespace are looked at four times in this time, ms. */
+#define RDS_IDLE_FLOOR_MS 10000
 
 static const unsigned int delay_least = 1, delay_most = 3600000;
 static const unsigned int off = 0, on = 1, last_port = 65535;
@@ -79,16 +89,46 @@ static int group_range(rds_ctl_table *table, int write, void *buffer, size_t *le
 	return 0;
 }
 
+/* A time of which @floor holds for others than the host's administrators; 0 may mean for ever. */
+static int time_above(unsigned int floor, rds_ctl_table *table, int write, void *buffer,
+		      size_t *lenp, loff_t *ppos)
+{
+	unsigned int value = READ_ONCE(*(unsigned int *)table->data);
+	struct ctl_table copy = {.data = &value,
+				 .maxlen = sizeof(value),
+				 .mode = table->mode,
+				 .extra1 = table->extra1,
+				 .extra2 = table->extra2};
+	int err = proc_douintvec_minmax(&copy, write, buffer, lenp, ppos);
+
+	if (err || !write)
+		return err;
+	if (value && value < floor && !capable(CAP_NET_ADMIN))
+		value = floor;
+	WRITE_ONCE(*(unsigned int *)table->data, value);
+	return 0;
+}
+
+static int longest_delay(rds_ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos)
+{
+	return time_above(RDS_DELAY_FLOOR_MS, table, write, buffer, lenp, ppos);
+}
+
+static int idle_timeout(rds_ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos)
+{
+	return time_above(RDS_IDLE_FLOOR_MS, table, write, buffer, lenp, ppos);
+}
+
 static const struct ctl_table rds_sysctl_template[ENTRY_END + 1] = {
 	[ENTRY_MIN] = RDS_ENTRY("reconnect_min_delay_ms", proc_douintvec_minmax),
 	[ENTRY_MIN_ALIAS] = RDS_ENTRY("reconnect_delay_min_ms", proc_douintvec_minmax),
-	[ENTRY_MAX] = RDS_ENTRY("reconnect_max_delay_ms", proc_douintvec_minmax),
-	[ENTRY_MAX_ALIAS] = RDS_ENTRY("reconnect_delay_max_ms", proc_douintvec_minmax),
+	[ENTRY_MAX] = RDS_ENTRY("reconnect_max_delay_ms", longest_delay),
+	[ENTRY_MAX_ALIAS] = RDS_ENTRY("reconnect_delay_max_ms", longest_delay),
 	[ENTRY_PACKETS] = RDS_ENTRY("max_unacked_packets", proc_douintvec),
 	[ENTRY_BYTES] = RDS_ENTRY("max_unacked_bytes", proc_douintvec),
 	[ENTRY_PING] = RDS_ENTRY("ping_enable", proc_douintvec),
 	[ENTRY_PASSIVE] = RDS_ENTRY("max_passive_connections", proc_douintvec),
-	[ENTRY_IDLE] = RDS_ENTRY("idle_timeout_ms", proc_douintvec),
+	[ENTRY_IDLE] = RDS_ENTRY("idle_timeout_ms", idle_timeout),
 	[ENTRY_GROUPS] = RDS_ENTRY("group_range", group_range),
 	[ENTRY_PORTS] = RDS_ENTRY("unprivileged_port_start", proc_douintvec_minmax),
 	[ENTRY_INFO] = RDS_ENTRY("info_restrict", proc_douintvec_minmax),

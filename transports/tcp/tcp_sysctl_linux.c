@@ -6,7 +6,11 @@
  * rds_tcp_tune() gives a socket everything; it is called before a path takes the socket, under
  * tn->tuning for reading, and once more for all of them, under tn->tuning for writing, when
  * something has changed.
+ *
+ * Buffers of TCP belong to the host, whoever's messages are in them: whoever administers the
+ * namespace and not the host gets as much as SO_SNDBUF and SO_RCVBUF would give him.
  */
+#include <linux/capability.h>
 #include <linux/slab.h>
 
 #include "tcp_linux.h"
@@ -134,7 +138,27 @@ static void rds_tcp_tune_all(struct rds_tcp_net *tn)
 
 struct rds_tcp_range {
 	int least, most;
+	int option; /* the socket option that bounds it by net.core's limits; 0: none */
 };
+
+/*
+ * *@value becomes what the option would make of it at most, if it is more.  A socket of the first
+ * namespace tells: its limits are the host's.
+ */
+static int rds_tcp_keep_to(int option, int *value)
+{
+	struct socket *sock;
+	int err = sock_create_kern(&init_net, PF_INET, SOCK_STREAM, IPPROTO_TCP, &sock);
+
+	if (err)
+		return err;
+	err = sock_setsockopt(sock, SOL_SOCKET, option, KERNEL_SOCKPTR(value), sizeof(*value));
+	if (!err)
+		*value = min(*value,
+			     option == SO_SNDBUF ? sock->sk->sk_sndbuf : sock->sk->sk_rcvbuf);
+	sock_release(sock);
+	return err;
+}
 
 /* A number that is 0, for what TCP does by itself, or between @ctl's extra1 and extra2. */
 static int rds_tcp_number(rds_ctl_table *ctl, int write, void *buffer, size_t *lenp, loff_t *ppos)
@@ -149,6 +173,10 @@ static int rds_tcp_number(rds_ctl_table *ctl, int write, void *buffer, size_t *l
 		return err;
 	if (value && (value < range->least || value > range->most))
 		return -EINVAL;
+	if (value && range->option && !capable(CAP_NET_ADMIN))
+		err = rds_tcp_keep_to(range->option, &value);
+	if (err)
+		return err;
 	down_write(&tn->tuning);
 	WRITE_ONCE(*(int *)ctl->data, value);
 	rds_tcp_tune_all(tn);
@@ -209,8 +237,8 @@ static int rds_tcp_listen(rds_ctl_table *ctl, int write, void *buffer, size_t *l
 	return err;
 }
 
-static const struct rds_tcp_range rds_tcp_sndbufs = {SOCK_MIN_SNDBUF, 1 << 30};
-static const struct rds_tcp_range rds_tcp_rcvbufs = {SOCK_MIN_RCVBUF, 1 << 30};
+static const struct rds_tcp_range rds_tcp_sndbufs = {SOCK_MIN_SNDBUF, 1 << 30, SO_SNDBUF};
+static const struct rds_tcp_range rds_tcp_rcvbufs = {SOCK_MIN_RCVBUF, 1 << 30, SO_RCVBUF};
 /* A retransmission, and the answer to it, must have a chance; a day is for ever. */
 static const struct rds_tcp_range rds_tcp_timeouts = {1000, 24 * 3600 * 1000};
 static const struct rds_tcp_range rds_tcp_dscps = {1, 63};

@@ -176,6 +176,34 @@ def ports_are_kept(t):
     assert said == ["1024", "ok"], said
 
 
+# What is written, what a container's root finds there then, and what the host's.
+DELAYS = (("1", "1000", "1"), ("999", "1000", "999"), ("1000", "1000", "1000"),
+          ("2000", "2000", "2000"))
+TIMES = {"reconnect_max_delay_ms": DELAYS, "reconnect_delay_max_ms": DELAYS,
+         "idle_timeout_ms": (("0", "0", "0"), ("1", "10000", "1"), ("9999", "10000", "9999"),
+                             ("10001", "10001", "10001"))}
+
+
+@test(only="ours")
+def floors_of_containers(t):
+    """Root of a container, which is nobody on the host, writes times and sizes that would cost the
+    host: those hold that it allows, and are read back. The host's own root is obeyed."""
+    def written(who, name, values):
+        script = "cd /proc/sys/net/rds; " + "; ".join(f"echo {v} >{name}; cat {name}" for v in values)
+        return t.a.check(f"{who} sh -c '{script}'").split()
+
+    for name, rows in TIMES.items():
+        values = [row[0] for row in rows]
+        assert written(OWN_NET, name, values) == [row[1] for row in rows], name
+        assert written("unshare -n", name, values) == [row[2] for row in rows], name
+    for name, limit in (("sndbuf", "wmem_max"), ("rcvbuf", "rmem_max")):
+        most = 2 * int(t.a.check(f"cat /proc/sys/net/core/{limit}"))
+        values = ["0", "8192", str(most), str(most + 1), str(1 << 30)]
+        said = written(OWN_NET, f"tcp/rds_tcp_{name}", values)
+        assert said == [*values[:3], str(most), str(most)], (name, said)
+        assert written("unshare -n", f"tcp/rds_tcp_{name}", values) == values
+
+
 def loaded(t):
     """Which transports are there, and whether the port is open."""
     names = t.a.check("cut -d' ' -f1 /proc/modules").split()
