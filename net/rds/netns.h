@@ -53,6 +53,7 @@ struct rds_net {
 		.max_user_conns = rds::kUserConns,
 	};
 	rds::Atomic<uint32_t> passive;	    /* connections with rds_conn.passive */
+	rds::Atomic<uint32_t> trace_users;  /* sockets that want RXPATH_LATENCY: 0: no clock */
 	rds::Atomic<bool> dying;	    /* no new connections */
 	rds::Atomic<uint64_t> first_seq{1}; /* of connections, see ConnTable::first_seq() */
 	rds::Atomic<uint64_t> log_after_ns; /* what peers bring about is not told again before */

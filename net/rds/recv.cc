@@ -223,7 +223,7 @@ int deliver(Path &p, Message *m, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 	}
 	m->saddr = p.conn.faddr;
 	m->scope = p.conn.scope;
-	if (RDS_UNLIKELY(trace_users.load())) {
+	if (RDS_UNLIKELY(p.conn.net.trace_users.load())) {
 		m->trace_ns[0] = p.trace_head_ns;
 		m->trace_ns[1] = p.trace_whole_ns ? p.trace_whole_ns : p.trace_head_ns;
 	}
@@ -357,7 +357,7 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 	made->fresh = true;
 	made->numbered = numbered;
 	p.arriving.store(f.flags == wire::kCongBitmap ? 0 : arriving_word(h, f, numbered));
-	if (RDS_UNLIKELY(trace_users.load())) {
+	if (RDS_UNLIKELY(p.conn.net.trace_users.load())) {
 		p.trace_head_ns = rds_now_ns();
 		p.trace_whole_ns = 0;
 	}
@@ -414,7 +414,7 @@ int rds_recv_incoming(struct rds_path *path, struct rds_msg *m)
 			assembly_left(*m);
 		message_charge_payload(*m);
 		note_extensions(p, m->hdr);
-		if (RDS_UNLIKELY(trace_users.load()))
+		if (RDS_UNLIKELY(p.conn.net.trace_users.load()))
 			p.trace_whole_ns = rds_now_ns();
 	}
 

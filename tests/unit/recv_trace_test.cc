@@ -34,7 +34,7 @@ protected:
 	void TearDown() override
 	{
 		SocketTest::TearDown();
-		EXPECT_EQ(rds::trace_users.load(), 0u);
+		EXPECT_EQ(net->core()->trace_users.load(), 0u);
 	}
 	struct rds_msg *begin()
 	{
@@ -127,6 +127,18 @@ TEST_F(RecvTrace, NobodyWhoDoesNotAskIsTold)
 	}
 }
 
+/* The clock is read for those of a namespace in which somebody asks. */
+TEST_F(RecvTrace, AnotherNamespaceThatAsksCostsNobodyHere)
+{
+	host::Net elsewhere({host::addr4(1)});
+	Socket asks(elsewhere);
+
+	rds_socket_set_trace(asks.core(), 1);
+	ASSERT_EQ(incoming(begin()), 0);
+	EXPECT_EQ(read(), Times{});
+	EXPECT_EQ(net->core()->trace_users.load(), 0u);
+}
+
 /* Nobody listened when its last byte came: no later than its header is all that is known. */
 TEST_F(RecvTrace, AStepThatNobodySawTookNoTime)
 {
@@ -149,7 +161,7 @@ TEST_F(RecvTrace, AStepThatNobodySawTookNoTime)
 TEST_F(RecvTrace, WhoAsksIsCountedOnce)
 {
 	Socket other(*net);
-	auto users = [] { return rds::trace_users.load(); };
+	auto users = [this] { return net->core()->trace_users.load(); };
 
 	EXPECT_EQ(users(), 0u);
 	trace(false);

@@ -11,11 +11,6 @@ using rds::Guard;
 using rds::Status;
 namespace err = rds::err;
 
-namespace rds
-{
-Atomic<uint32_t> trace_users;
-} // namespace rds
-
 rds_socket::rds_socket(rds::Net *net, rds::User &user) : net(net), user(user)
 {
 }
@@ -282,9 +277,9 @@ void rds_socket_set_trace(struct rds_socket *s, int on)
 	bool was = s->tracing.exchange(now);
 
 	if (now && !was)
-		rds::trace_users.fetch_add(1);
+		s->net->trace_users.fetch_add(1);
 	else if (!now && was)
-		rds::trace_users.fetch_sub(1);
+		s->net->trace_users.fetch_sub(1);
 }
 
 } // extern "C"

@@ -33,8 +33,6 @@
 namespace rds
 {
 struct XmitToken;
-/* Sockets that want RXPATH_LATENCY: 0 keeps clock reads off the data path. */
-extern Atomic<uint32_t> trace_users;
 class Flows;
 class RecvFlows;
 

@@ -68,7 +68,7 @@ Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool sp
 	if (RDS_UNLIKELY(!has_room_for(*m, limit, spill)))
 		return refuse();
 	m->stamp_ns = rds_socket_stamp(this);
-	if (RDS_UNLIKELY(rds::trace_users.load()))
+	if (RDS_UNLIKELY(net->trace_users.load()))
 		m->trace_ns[2] = rds_now_ns();
 	/* Once on the queue a reader may free it. */
 	uint32_t len = m->len;
