@@ -480,7 +480,14 @@ TEST_F(RecvQuery, ManyAtOnceOnManyPaths)
 
 	rds_recv_look(net->core(), &look);
 	EXPECT_EQ(look.n, msgs.size());
-	for (unsigned int i = 0; i < 20; i++)
+	rds_socket_recv_counts(s->core(), &look, &c);
+	EXPECT_EQ(c.held, RDS_RECV_UNKNOWN);
+	EXPECT_EQ(c.span, RDS_RECV_UNKNOWN);
+	for (unsigned int i = 0; i < 10; i++)
+		ASSERT_EQ(rds_recv_incoming(paths[i], msgs[i]), 0);
+	rds_recv_look(net->core(), &look);
+	EXPECT_EQ(look.n, unsigned{RDS_RECV_LOOK});
+	for (unsigned int i = 10; i < 20; i++)
 		ASSERT_EQ(rds_recv_incoming(paths[i], msgs[i]), 0);
 	rds_socket_recv_counts(s->core(), &look, &c);
 	EXPECT_EQ(c.held, msgs.size());
