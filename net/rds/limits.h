@@ -122,6 +122,10 @@ inline constexpr uint64_t kSpeaksNs = 100 * 1000 * 1000;
 /* So many buckets of the table of connections are looked through at once when a map has changed. */
 inline constexpr unsigned int kMapStep = 64;
 
+/* Hosts that did not answer are called again by turns: one of a namespace's in so long, in the long
+ * run, ns.  It is work that nobody is charged for, and as much as strangers may cause. */
+inline constexpr uint64_t kTurnNs = 500 * 1000;
+
 /* Strangers: hosts that only call us, and have brought nothing for a socket here.  One that is gone
  * is forgotten so soon after, and no stranger sooner than that after its first call, ns. */
 inline constexpr uint64_t kStrangerSweepNs = 250 * 1000 * 1000;

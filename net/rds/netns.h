@@ -54,6 +54,7 @@ struct rds_net {
 	};
 	rds::Atomic<uint32_t> passive;	    /* connections with rds_conn.passive */
 	rds::Atomic<uint32_t> trace_users;  /* sockets that want RXPATH_LATENCY: 0: no clock */
+	rds::Atomic<uint64_t> next_turn_ns; /* the time of the next turn that nobody has taken */
 	rds::Atomic<bool> dying;	    /* no new connections */
 	rds::Atomic<uint64_t> first_seq{1}; /* of connections, see ConnTable::first_seq() */
 	rds::Atomic<uint64_t> log_after_ns; /* what peers bring about is not told again before */
@@ -65,6 +66,18 @@ struct rds_net {
 	rds::ConnTable &conns;
 	rds::CongTable &cong;
 
+	/* A path is down, and is to call in @pause ns: it takes a turn.  How long it has to wait,
+	 * which is more only if very many have taken theirs. */
+	uint64_t take_turn(uint64_t pause)
+	{
+		const uint64_t now = rds_now_ns();
+		uint64_t turn = next_turn_ns.load(), mine;
+
+		do
+			mine = turn > now ? turn : now;
+		while (!next_turn_ns.compare_exchange(turn, mine + rds::kTurnNs));
+		return mine - now > pause ? mine - now : pause;
+	}
 	RDS_INLINE void count(enum rds_stat id, uint64_t n = 1)
 	{
 		rds_stat_add(stats, id, n);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* More connections than are looked at in one step: by the sweep, when a map changes, by a socket
  * that closes, for a snapshot. */
+#include <algorithm>
+#include <numeric>
+
 #include "fan_fixture.h"
 
 namespace
@@ -292,6 +295,44 @@ TEST_F(ConnMany, ASnapshotIsTakenInSteps)
 			EXPECT_LE(times, 1) << i;
 			EXPECT_TRUE(times || i >= kThere) << i;
 		}
+}
+
+/* However many and however short their pauses: the kernel's threads are not one namespace's. */
+TEST_F(ConnMany, HostsThatAreNotThereAreCalledByTurns)
+{
+	std::vector<size_t> calls;
+
+	fake::defaults().connect_result = -113;
+	rds_net_tunables(net->core())->reconnect_max_ms = 1;
+	for (unsigned int i = 0; i < kMany; i++)
+		ASSERT_EQ(s->send(there(i), pattern(10)), 0);
+	sim::run_for(2000 * kMs);
+
+	const uint64_t most = 2000 * kMs / rds::kTurnNs;
+
+	for (Wire *w : wires())
+		calls.push_back(w->calls.size() / 2); /* connect, close */
+	ASSERT_EQ(calls.size(), kMany);
+
+	const size_t all = std::accumulate(calls.begin(), calls.end(), size_t{0});
+
+	/* Each was called twice before it had to wait for a turn. */
+	EXPECT_LE(all, most + 2 * kMany);
+	EXPECT_GE(all, most - kMany);
+	/* Nobody is forgotten. */
+	EXPECT_GE(*std::min_element(calls.begin(), calls.end()), most / kMany / 2);
+}
+
+/* A few wait no longer than their pauses. */
+TEST_F(ConnMany, AFewWaitForNoTurn)
+{
+	fake::defaults().connect_result = -113;
+	rds_net_tunables(net->core())->reconnect_max_ms = 10;
+	for (unsigned int i = 0; i < 5; i++)
+		ASSERT_EQ(s->send(there(i), pattern(10)), 0);
+	sim::run_for(2000 * kMs);
+	for (Wire *w : wires())
+		EXPECT_GE(w->calls.size() / 2, 2000u / 10);
 }
 
 } // namespace

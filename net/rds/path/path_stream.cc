@@ -202,8 +202,9 @@ void rds_path::schedule_retry(unsigned int why)
 {
 	rds::Dial::Plan plan = dial_.ended([=, this] { return terms(why); });
 
+	/* The first call after a connection has died waits for nobody. */
 	if (plan.what != rds::Dial::kRest)
-		arm(plan.in_ns);
+		arm(plan.in_ns ? conn.net.take_turn(plan.in_ns) : 0);
 }
 
 rds::Dial::Terms rds_path::terms(unsigned int why)
