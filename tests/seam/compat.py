@@ -105,7 +105,7 @@ def rows():
 
 
 def wrong_with(top, compat, version, table):
-    """What is wrong with this compat.h on that version; None: nothing."""
+    """The first thing that is wrong with this compat.h on that version, or None."""
     headers(top, version)
     (top / "compat.h").write_text(compat)
     (top / "user.c").write_text(USER)

@@ -39,7 +39,7 @@ struct Call {
 	std::string bytes; /* of the slow page */
 	long wanted;
 	std::function<long(Scene &, char *slow)> make;
-	/* The state before the call; the claims about the state afterwards. */
+	/* Makes ready, and judges; without either there is nothing to do. */
 	std::function<void(Scene &)> before = {};
 	std::function<void(Scene &, const char *slow)> after = {};
 	bool overTcp = false;
@@ -57,7 +57,7 @@ struct Parts {
 	iovec vector{};
 	msghdr header{};
 
-	/* By default: the text, the scene's target, and no control message. */
+	/* Parts that are not given: the text, the scene's target, no control message. */
 	msghdr *build(const Scene &scene);
 };
 

@@ -36,7 +36,7 @@ std::string moduleName(const std::string &file)
 	return file.substr(slash, file.rfind(".ko") - slash);
 }
 
-/* A module that registers a table, or takes it back, waits for the table's readers. */
+/* Registering a table, and taking it back, waits for its readers. */
 void moduleComesAndGoes(const std::string &file)
 {
 	const Fd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
@@ -148,7 +148,7 @@ Others::Others(const Places &places, const std::string &module)
 	_exit(0);
 }
 
-/* The process that held it up has let go by now. */
+/* The call has its memory by now, so nothing holds the process up. */
 Others::~Others()
 {
 	if (pid_ > 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The deeds of another process on the same host while a call waits for its caller's memory. */
+/* Others on the same host, and all that they do while a call waits for its memory. */
 #pragma once
 
 #include "calls.h"
