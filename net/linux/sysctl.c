@@ -24,6 +24,7 @@
 
 static const unsigned int delay_least = 1, delay_most = 3600000;
 static const unsigned int off = 0, on = 1, last_port = 65535;
+static const unsigned int most_spill = RDS_RECV_SPILL_BYTES;
 static const unsigned int pf_rds = PF_RDS, sol_rds = SOL_RDS;
 
 /* The entries, in order; the table of a namespace is a copy with .data filled in. */
@@ -37,6 +38,7 @@ enum {
 	ENTRY_PING,
 	ENTRY_PASSIVE,
 	ENTRY_IDLE,
+	ENTRY_SPILL,
 	ENTRY_GROUPS,
 	ENTRY_PORTS,
 	ENTRY_INFO,
@@ -129,6 +131,7 @@ static const struct ctl_table rds_sysctl_template[ENTRY_END + 1] = {
 	[ENTRY_PING] = RDS_ENTRY("ping_enable", proc_douintvec),
 	[ENTRY_PASSIVE] = RDS_ENTRY("max_passive_connections", proc_douintvec),
 	[ENTRY_IDLE] = RDS_ENTRY("idle_timeout_ms", idle_timeout),
+	[ENTRY_SPILL] = RDS_ENTRY("recv_spill", proc_douintvec_minmax),
 	[ENTRY_GROUPS] = RDS_ENTRY("group_range", group_range),
 	[ENTRY_PORTS] = RDS_ENTRY("unprivileged_port_start", proc_douintvec_minmax),
 	[ENTRY_INFO] = RDS_ENTRY("info_restrict", proc_douintvec_minmax),
@@ -166,6 +169,9 @@ static void fill(struct ctl_table *t, struct rds_tunables *tun, struct rds_polic
 	t[ENTRY_PING].data = &tun->ping_enable;
 	t[ENTRY_PASSIVE].data = &tun->max_passive;
 	t[ENTRY_IDLE].data = &tun->idle_timeout_ms;
+	t[ENTRY_SPILL].data = &tun->recv_spill_bytes;
+	t[ENTRY_SPILL].extra1 = (void *)&off;
+	t[ENTRY_SPILL].extra2 = (void *)&most_spill;
 	t[ENTRY_GROUPS].data = policy;
 	t[ENTRY_PORTS].data = &tun->unprivileged_port_start;
 	t[ENTRY_PORTS].extra1 = (void *)&off;

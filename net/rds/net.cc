@@ -106,6 +106,8 @@ void rds_net_destroy(struct rds_net *net)
 	destroy(static_cast<WholeNet *>(net));
 }
 
+static_assert(kRecvSpillBytes == RDS_RECV_SPILL_BYTES);
+
 struct rds_tunables *rds_net_tunables(struct rds_net *net)
 {
 	return &net->tun;

@@ -48,7 +48,7 @@ struct rds_net {
 		.max_passive = 4096,
 		.idle_timeout_ms = 300 * 1000,
 		.unprivileged_port_start = 0,
-		.recv_spill_bytes = rds::kRecvSpillBytes,
+		.recv_spill_bytes = RDS_RECV_SPILL_BYTES,
 		.max_user_sockets = rds::kUserSockets,
 		.max_user_conns = rds::kUserConns,
 	};

@@ -40,10 +40,12 @@ struct rds_tunables {
 	unsigned int unprivileged_port_start; /* 0 .. 65535; default 0.  Lower ports are for who
 					       * may have them (the glue asks), and port 0 means
 					       * none of them */
-	unsigned int recv_spill_bytes; /* of a full socket, see kRecvSpillBytes; not a sysctl */
+	unsigned int recv_spill_bytes;	      /* of a full socket, see kRecvSpillBytes; 0 ..
+					       * RDS_RECV_SPILL_BYTES, the default */
 	unsigned int max_user_sockets; /* of one user; default kUserSockets, see users.h */
 	unsigned int max_user_conns;   /* the same of connections; default kUserConns */
 };
+#define RDS_RECV_SPILL_BYTES (16u << 20)
 struct rds_tunables *rds_net_tunables(struct rds_net *net);
 
 /* Counters of every registered transport, in order of type: calls @fn for each. */

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """One reader that has stopped, many that flood it, and two others who want to talk meanwhile.
 
-    rds_stopped.py reader ME [full]     port 4000 with the least SO_RCVBUF; `full`: once it holds
+    rds_stopped.py reader ME [full] [watch]
+                                        port 4000 with the least SO_RCVBUF; `full`: once it holds
                                         more than that. Prints "ready", and with a line from stdin
-                                        reads; that line is what flood printed
+                                        reads; that line is what flood printed. `watch`: for 3 s
+                                        something may come for the second time
     rds_stopped.py flood ME PEER COUNT  COUNT sockets send to it whenever they can. Prints "stopped"
                                         when nothing is taken any more, with a line from stdin
                                         {port: how many messages were taken}; ends when stdin does
@@ -57,9 +59,9 @@ def filled(me):
     return own, {OWN: 60}
 
 
-def reader(me, full=""):
+def reader(me, *how):
     sock = rds_talk.bound(me)
-    own, before = filled(me) if full else (None, {})
+    own, before = filled(me) if "full" in how else (None, {})
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
     sock.setblocking(False)
     print("ready", flush=True)
@@ -70,6 +72,7 @@ def reader(me, full=""):
         port, number = HEAD.unpack_from(got[0])
         wrong += number != following[port] or len(got[0]) != LENGTH
         following[port] = max(following[port], number + 1)
+    wrong += "watch" in how and receive(sock, 3) is not None
     missing = sum(taken.values()) - sum(following.values())
     print(f"{sum(taken.values())} were taken, read in {time.monotonic() - began:.1f} s\n"
           f"fact flood: lost = {missing}\nfact flood: not in order = {wrong}", flush=True)

@@ -103,6 +103,7 @@ def modprobe_pulls_what_it_needs(t):
 SETTINGS = {"pf_rds": "21", "sol_rds": "276", "ping_enable": "1", "max_unacked_packets": "8",
             "max_unacked_bytes": "16777216", "max_passive_connections": "4096",
             "idle_timeout_ms": "300000", "max_user_sockets": "16384", "max_user_connections": "8192",
+            "recv_spill": "16777216",
             "group_range": "0\t4294967294", "unprivileged_port_start": "0", "info_restrict": "0",
             "reconnect_min_delay_ms": "1", "reconnect_delay_min_ms": "1",
             "reconnect_max_delay_ms": "1000", "reconnect_delay_max_ms": "1000",
@@ -113,6 +114,7 @@ REFUSED = [(name, value) for name, values in
            {"pf_rds": "22", "sol_rds": "1", "reconnect_min_delay_ms": "0 1001 -1 x",
             "reconnect_delay_max_ms": "0 3600001", "max_unacked_packets": "-1",
             "info_restrict": "2 -1", "unprivileged_port_start": "65536 -1 x",
+            "recv_spill": "16777217 -1 x",
             "group_range": "x 4294967295",
             "tcp/rds_tcp_sndbuf": "1 -1", "tcp/rds_tcp_rcvbuf": "1",
             "tcp/rds_tcp_user_timeout_ms": "1 999 -1 90000000", "tcp/rds_tcp_dscp": "64 -1 x",
@@ -121,6 +123,7 @@ REFUSED = [(name, value) for name, values in
 # The least and the most that each takes, and how it was.
 TAKEN = {"reconnect_delay_min_ms": "1000 1", "reconnect_delay_max_ms": "3600000 1 1000",
          "info_restrict": "1 0", "unprivileged_port_start": "65535 0",
+         "recv_spill": "0 16777216",
          "tcp/rds_tcp_user_timeout_ms": "1000 86400000 0 30000", "tcp/rds_tcp_dscp": "1 63 0",
          "tcp/listen": "0 1",
          "tcp/rds_tcp_sndbuf": "SO_SNDBUF 1073741824 0",

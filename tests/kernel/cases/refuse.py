@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A full socket's port is refused between two hosts of ours over TCP, and nothing else waits (docs/
+wire.md, REFUSED and RESUME). The receiver takes nothing beyond its hard limit (recv_spill)."""
+import contextlib
+
+from parity_flood import SENDERS, STOPPED, TIMES, delayed
+from suite import test
+from traffic import A, B, counters, ping
+
+SPILL = "/proc/sys/net/rds/recv_spill"
+
+
+@contextlib.contextmanager
+def no_spill(machine):
+    usual = machine.check(f"cat {SPILL}; echo 0 >{SPILL}").strip()
+    yield
+    machine.check(f"echo {usual} >{SPILL}")
+
+
+def pair_talks(asker, me, answerer, peer):
+    """Two others exchange messages; each comes within a second."""
+    other = answerer.spawn(f"{STOPPED} answer {peer}", stdin=True)
+    other.wait_output("^ready$")
+    said = asker.check(f"{STOPPED} ask {me} {peer} {TIMES}", 100)
+    assert said == f"{TIMES} of {TIMES}\n", said
+    other.write("", close=True)
+    other.check()
+
+
+def flood(t, ends, between=lambda: None):
+    """SENDERS sockets fill one that does not read, until it has refused its port, and that is what
+    the senders' host was told; another pair talks on; then it reads each message once, in order."""
+    sender, me, receiver, peer = ends
+    ping(t, sender, me, peer)
+    with delayed(t.a, "delay 20ms"), delayed(t.b, "delay 20ms"), no_spill(receiver):
+        reader = receiver.spawn(f"{STOPPED} reader {peer} watch", stdin=True)
+        reader.wait_output("^ready$")
+        many = sender.spawn(f"{STOPPED} flood {me} {peer} {SENDERS}", stdin=True)
+        many.wait_output("^stopped$")
+        refused = counters(t, receiver)["recv_refused"], counters(t, sender)["send_refused"]
+        assert min(refused) > 0, refused
+        between()
+        pair_talks(sender, me, receiver, peer)
+        pair_talks(receiver, peer, sender, me)
+        many.write("\n")
+        reader.write(many.wait_output(r"^\{.*\}\n")[0])
+        said = reader.check(100)
+        assert "lost = 0\n" in said and "not in order = 0\n" in said, said
+        many.write("", close=True)
+        many.check()
+    after = counters(t, receiver), counters(t, sender)
+    assert not after[0]["recv_bad_refusal"] and not after[1]["recv_bad_refusal"], after
+    t.note(f"{said.splitlines()[1]}; refused {refused}, then "
+           f"({after[0]['recv_refused']}, {after[1]['send_refused']})")
+
+
+@test(vms=2, only="ours", timeout=240)
+def stopped_reader(t):
+    """A reader that has stopped at the host that is called."""
+    flood(t, (t.a, A, t.b, B))
+
+
+@test(vms=2, only="ours", timeout=240)
+def the_other_way(t):
+    """The same at the host that calls."""
+    flood(t, (t.b, B, t.a, A))
+
+
+@test(vms=2, only="ours", timeout=240)
+def reset_in_between(t):
+    """The connections are killed while the port is refused; it is told of on the new ones."""
+    def cut():
+        before = counters(t, t.a)["conn_reset"]
+        told = counters(t, t.a)["send_refused"]
+        t.a.check("modprobe tcp_diag && ss -HtnK dst 10.9.0.2 dport = :16385 >/dev/null")
+        t.a.wait_until(f"{t.tool('rds-info')} -c | awk '$1 == \"conn_reset\" && $2 > {before} "
+                       "{ found = 1 } END { exit !found }'", t.seconds(20))
+        t.a.wait_until(f"{t.tool('rds-info')} -c | awk '$1 == \"send_refused\" && $2 > {told} "
+                       "{ found = 1 } END { exit !found }'", t.seconds(20))
+    flood(t, (t.a, A, t.b, B), cut)
