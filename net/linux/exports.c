@@ -18,6 +18,7 @@ EXPORT_SYMBOL_GPL(rds_transport_register);
 EXPORT_SYMBOL_GPL(rds_transport_unregister);
 EXPORT_SYMBOL_GPL(rds_transport_net_exit);
 EXPORT_SYMBOL_GPL(rds_transport_net_reset);
+EXPORT_SYMBOL_GPL(rds_transport_net_paths);
 EXPORT_SYMBOL_GPL(rds_conn_may_call);
 EXPORT_SYMBOL_GPL(rds_conn_get);
 EXPORT_SYMBOL_GPL(rds_conn_put);

@@ -64,16 +64,24 @@ void rds_transport_net_exit(struct rds_net *net, const struct rds_transport *t)
 	net->conns.kill_all(t);
 }
 
-void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t)
+void rds_transport_net_paths(struct rds_net *net, const struct rds_transport *t,
+			     void (*fn)(void *arg, struct rds_path *path), void *arg)
 {
 	for (uint64_t pos = 0; pos < kWalkEnd;) {
 		RcuReader rcu;
 
 		pos = net->conns.walk(pos, [&](Conn &c) {
 			if (&c.trans == t)
-				c.for_each_path([](Path &p) { p.drop(RDS_DROP_ADMIN); });
+				c.for_each_path([&](Path &p) { fn(arg, &p); });
 		});
 	}
+}
+
+void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t)
+{
+	auto drop = [](void *, struct rds_path *p) { p->drop(RDS_DROP_ADMIN); };
+
+	rds_transport_net_paths(net, t, drop, nullptr);
 }
 
 struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st)

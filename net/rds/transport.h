@@ -137,6 +137,9 @@ struct rds_transport {
 	int (*adopt)(void *tp, void *handle);
 	/* Releases a @handle that nobody adopts. */
 	void (*discard)(void *handle);
+	/* @tp is up and has answered, so another that its peer opened, whose handle was discarded,
+	 * does not take its place.  NULL: nobody is told.  Process. */
+	void (*takeover_refused)(void *tp);
 	/* Starts an orderly end: nothing more is sent, what the peer still sends is received.
 	 * rds_path_drained() follows when the peer has ended too, rds_path_drop() if it dies
 	 * instead; the core waits 5 s at most.  Nothing is received after rds_path_drained(): the
@@ -205,6 +208,10 @@ void rds_transport_unregister(const struct rds_transport *t);
 void rds_transport_net_exit(struct rds_net *net, const struct rds_transport *t);
 /* Drops every path of @t in @net; they reconnect (a sysctl changed). */
 void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t);
+/* Calls @fn for each path of @t in @net that there is before and after; under RCU, so it may not
+ * sleep. */
+void rds_transport_net_paths(struct rds_net *net, const struct rds_transport *t,
+			     void (*fn)(void *arg, struct rds_path *path), void *arg);
 
 /* ---- connections (process context) ---- */
 /* @faddr calls, and @known: somebody has vouched for it.  False: too many that nobody knows do, and

@@ -155,6 +155,7 @@ const struct rds_transport table = {
 	.unanswered = nullptr,
 	.adopt = adopt,
 	.discard = discard,
+	.takeover_refused = nullptr,
 	.shutdown = shutdown,
 	.close = close,
 	.ended = nullptr,

@@ -50,6 +50,7 @@ const struct rds_transport none = {
 	.unanswered = nullptr,
 	.adopt = nullptr,
 	.discard = nullptr,
+	.takeover_refused = nullptr,
 	.shutdown = nullptr,
 	.close = [](void *) {},
 	.ended = nullptr,

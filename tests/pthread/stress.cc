@@ -334,6 +334,7 @@ const struct rds_transport local = {
 	.unanswered = nullptr,
 	.adopt = nullptr,
 	.discard = nullptr,
+	.takeover_refused = nullptr,
 	.shutdown = nullptr,
 	.close = nullptr,
 	.ended = nullptr,

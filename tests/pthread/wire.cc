@@ -456,6 +456,7 @@ const struct rds_transport ops = {
 	.unanswered = nullptr,
 	.adopt = adopt,
 	.discard = discard,
+	.takeover_refused = nullptr,
 	.shutdown = shutdown,
 	.close = close,
 	.ended = nullptr,

@@ -115,6 +115,11 @@ void discard(void *handle)
 	state().discarded.push_back(handle);
 }
 
+void takeover_refused(void *tp)
+{
+	as_wire(tp)->takeovers_refused++;
+}
+
 void shutdown(void *tp)
 {
 	Wire *w = as_wire(tp);
@@ -268,6 +273,7 @@ struct rds_transport table = {
 	.unanswered = unanswered,
 	.adopt = adopt,
 	.discard = discard,
+	.takeover_refused = takeover_refused,
 	.shutdown = shutdown,
 	.close = close,
 	.ended = ended,

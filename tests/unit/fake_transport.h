@@ -41,6 +41,7 @@ struct Wire {
 	bool midway = false;
 	uint32_t wants = 0;
 	bool ended = false;
+	unsigned int takeovers_refused = 0; /* that it was told of */
 	unsigned int xmits = 0;
 	unsigned int last_batch = 0;
 	bool last_more = false;

@@ -100,6 +100,7 @@ TEST_F(PathTakeover, AnAnswerIsGoodForAMoment)
 	sim::run_for(rds::kAskNs + kMs);
 	EXPECT_EQ(net->stat(RDS_S_conn_replaced), 1u);
 	EXPECT_EQ(fake::discarded().size(), 2u);
+	EXPECT_EQ(wire().takeovers_refused, 2u) << "of each that was refused, and of no other";
 }
 
 /* One that was refused has nothing to wait for: the next has all of its time. */

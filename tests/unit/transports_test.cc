@@ -297,6 +297,17 @@ TEST_F(Transports, ResetDropsEveryPathOfOneNamespace)
 	sim::run_ready();
 	EXPECT_EQ(fake::wires()[0]->history(), "connect");
 	EXPECT_EQ(fake::wires()[1]->history(), "connect shutdown");
+
+	/* One namespace's, of one transport: here loopback has a path, too. */
+	std::vector<struct rds_path *> met;
+	auto meet = [](void *arg, struct rds_path *path) {
+		static_cast<std::vector<struct rds_path *> *>(arg)->push_back(path);
+	};
+
+	ASSERT_EQ(s.send(endpoint(a2, 1), pattern(1)), 0);
+	rds_transport_net_paths(net->core(), fake::ops(), meet, &met);
+	ASSERT_EQ(met.size(), 1u);
+	EXPECT_EQ(met[0], fake::wires()[0]->path);
 }
 
 TEST_F(Transports, NamespacesNeedMemory)

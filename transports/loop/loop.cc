@@ -122,6 +122,7 @@ struct rds_transport ops = {
 	.unanswered = nullptr,
 	.adopt = adopt,
 	.discard = discard,
+	.takeover_refused = nullptr,
 	.shutdown = shutdown,
 	.close = close,
 	.ended = nullptr,

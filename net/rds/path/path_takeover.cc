@@ -82,8 +82,11 @@ void rds_path::refuse_newcomer()
 {
 	asking_ = false;
 	disarm();
-	if (discard(accepted_.take()))
-		conn.net.count(RDS_S_conn_takeover_refused);
+	if (!discard(accepted_.take()))
+		return;
+	conn.net.count(RDS_S_conn_takeover_refused);
+	if (conn.trans.takeover_refused)
+		conn.trans.takeover_refused(priv);
 }
 
 /* True if there was one. */

@@ -242,6 +242,7 @@ struct rds_transport table = {
 	.unanswered = nullptr,
 	.adopt = adopt,
 	.discard = discard,
+	.takeover_refused = nullptr,
 	.shutdown = shutdown,
 	.close = close,
 	.ended = nullptr,

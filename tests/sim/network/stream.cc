@@ -438,6 +438,7 @@ constinit struct rds_transport table = {
 	.unanswered = nullptr,
 	.adopt = adopt,
 	.discard = discard,
+	.takeover_refused = nullptr,
 	.shutdown = shutdown,
 	.close = close,
 	.ended = ended,
