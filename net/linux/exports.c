@@ -57,6 +57,14 @@ EXPORT_SYMBOL_GPL(rds_op_done);
 /* rds_linux.h */
 EXPORT_SYMBOL_GPL(rds_net_of);
 
+/* peers.h */
+EXPORT_SYMBOL_GPL(rds_peers_of);
+EXPORT_SYMBOL_GPL(rds_peers_join);
+EXPORT_SYMBOL_GPL(rds_peers_leave);
+EXPORT_SYMBOL_GPL(rds_peers_find);
+EXPORT_SYMBOL_GPL(rds_peers_differ);
+EXPORT_SYMBOL_GPL(rds_peers_tell);
+
 /* platform.h */
 EXPORT_SYMBOL_GPL(rds_alloc);
 EXPORT_SYMBOL_GPL(rds_free);

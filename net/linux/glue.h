@@ -11,6 +11,7 @@
 #include <linux/uidgid.h>
 #include <linux/xarray.h>
 
+#include "peers.h"
 #include "rds_linux.h"
 
 /*
@@ -54,6 +55,7 @@ struct rds_linux_net {
 	struct ctl_table_header *sysctl;
 	struct ctl_table *sysctl_table;
 	struct rds_policy policy;
+	struct rds_peers peers;
 	struct xarray socks; /* every open socket, bound or not, for rds-info; by age */
 	u32 next_sock;
 };

@@ -62,6 +62,11 @@ struct rds_net *rds_net_of(struct net *net)
 	return rds_linux_net(net)->core;
 }
 
+struct rds_peers *rds_peers_of(const struct net *net)
+{
+	return &rds_linux_net(net)->peers;
+}
+
 static int __net_init rds_net_init(struct net *net)
 {
 	struct rds_linux_net *rn = rds_linux_net(net);
@@ -77,6 +82,7 @@ static int __net_init rds_net_init(struct net *net)
 	if (!rn->core)
 		goto free_stats;
 	rds_policy_init(net);
+	rds_peers_start(net);
 	err = rds_sysctl_net_init(net, rn);
 	if (err)
 		goto destroy_core;
@@ -101,6 +107,7 @@ static void __net_exit rds_net_exit(struct net *net)
 	rds_proc_net_exit(net);
 	rds_sysctl_net_exit(rn);
 	rds_net_destroy(rn->core);
+	rds_peers_stop(net);
 	free_percpu(rn->stats);
 }
 
@@ -132,12 +139,17 @@ static int __init rds_init(void)
 	err = rds_info_core_init();
 	if (err)
 		goto exit_net;
+	err = rds_peers_genl_start();
+	if (err)
+		goto exit_info;
 	/* Last: from here on there are sockets. */
 	err = rds_family_register();
 	if (err)
-		goto exit_info;
+		goto exit_genl;
 	return 0;
 
+exit_genl:
+	rds_peers_genl_stop();
 exit_info:
 	rds_info_core_exit();
 exit_net:
@@ -153,8 +165,10 @@ module_init(rds_init);
 static void __exit rds_exit(void)
 {
 	rds_family_unregister();
+	rds_peers_genl_stop();
 	rds_info_core_exit();
 	unregister_pernet_subsys(&rds_net_ops);
+	rcu_barrier(); /* entries of tables of peers that have been changed */
 	rds_core_exit();
 	rds_pages_flush();
 	rds_platform_exit();

@@ -8,8 +8,8 @@
                             `N passed, N failed, N skipped`, of rows
 
 A row is `| deed | cost | limit | counter | test |`. In `code`, a limit is a name that the sources
-have, a counter one of net/rds/stats.h or of rds_tcp (tcp_...), a test a unit test
-(unit.Suite.Name), seeds of the simulator (sim.name) or a case of the VM suite (file.name).
+have, a counter one of net/rds/stats.h, of rds_tcp (tcp_...) or of rds_rdma (ib_...), a test a unit
+test (unit.Suite.Name), seeds of the simulator (sim.name) or a case of the VM suite (file.name).
 """
 import pathlib
 import re
@@ -38,9 +38,10 @@ COUNTER = re.compile(r"^\tX\((\w+)\)", re.M)
 
 
 def counters():
-    core, tcp = (COUNTER.findall((TOP / file).read_text()) for file in
-                 ("net/rds/stats.h", "transports/tcp/tcp_linux.h"))
-    return {*core, *(f"tcp_{name}" for name in tcp)}
+    core, tcp, ib = (COUNTER.findall((TOP / file).read_text()) for file in
+                     ("net/rds/stats.h", "transports/tcp/tcp_linux.h",
+                      "transports/ib/ib_linux.h"))
+    return {*core, *(f"tcp_{name}" for name in tcp), *(f"ib_{name}" for name in ib)}
 
 
 def text_of_tree():

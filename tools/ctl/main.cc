@@ -120,7 +120,7 @@ void print_event(const PeerEvent &event, bool json)
 	if (json) {
 		Table table;
 
-		table.columns = {{"Peer", "peer", 18}, {"Dev", "dev", 6}, {"Cause", "cause", 10}};
+		table.columns = {{"Peer", "peer", 18}, {"Dev", "dev", 6}, {"Cause", "cause", 11}};
 		table.add_row(host, dev, std::string(cause_name(event.cause)));
 		for (const Json &row : table.json())
 			std::cout << row.dump() << '\n';

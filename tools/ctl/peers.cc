@@ -195,8 +195,7 @@ Peers::Peers()
 	} catch (const Refused &error) {
 		mnl_socket_close(socket_);
 		if (error.code() == ENOENT)
-			throw Error("rds_tcp is not loaded, or has no table of peers: modprobe "
-				    "rds_tcp");
+			throw Error("rds is not loaded, or has no table of peers: modprobe rds");
 		throw;
 	}
 }
@@ -361,7 +360,8 @@ std::vector<PeerEvent> Peers::events()
 
 const char *cause_name(unsigned cause)
 {
-	constexpr std::array names = {"called-us", "not-called", "unsigned", "no-answer"};
+	constexpr std::array names = {"called-us", "not-called", "unsigned",
+				      "no-answer", "takeover",	 "cannot-sign"};
 
 	return cause < names.size() ? names[cause] : "?";
 }

@@ -46,7 +46,7 @@ const char *cause_name(unsigned cause);
 class Peers
 {
 public:
-	/* Throws Error where rds_tcp is not loaded, or has no table of peers. */
+	/* Throws Error where rds is not loaded, or has no table of peers. */
 	Peers();
 	~Peers();
 	Peers(const Peers &) = delete;

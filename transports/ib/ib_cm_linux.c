@@ -304,9 +304,8 @@ int rds_ib_initiates(const void *priv)
 	return 1;
 }
 
-int rds_ib_connect(void *priv)
+static int rds_ib_call(struct rds_ib_path *tp)
 {
-	struct rds_ib_path *tp = priv;
 	struct net *net = rds_os_net_to_net(rds_path_os_net(tp->path));
 	u32 scope = rds_path_scope(tp->path);
 	struct sockaddr_storage src, dst;
@@ -329,6 +328,23 @@ int rds_ib_connect(void *priv)
 	err = rdma_resolve_addr(id, (struct sockaddr *)&src, (struct sockaddr *)&dst,
 				RDS_IB_RESOLVE_MS);
 	rdma_unlock_handler(id);
+	return err;
+}
+
+static struct rw_semaphore *rds_ib_peers_lock(const struct rds_ib_path *tp)
+{
+	return &rds_peers_of(rds_os_net_to_net(rds_path_os_net(tp->path)))->lock;
+}
+
+/* Under the lock of the table of peers: a change of it finds what is begun here. */
+int rds_ib_connect(void *priv)
+{
+	struct rds_ib_path *tp = priv;
+	int err;
+
+	down_read(rds_ib_peers_lock(tp));
+	err = rds_ib_peers_call(tp) ?: rds_ib_call(tp);
+	up_read(rds_ib_peers_lock(tp));
 	return err;
 }
 
@@ -362,8 +378,17 @@ int rds_ib_adopt(void *priv, void *handle)
 	struct rds_ib_call *call = handle;
 	int err;
 
+	down_read(rds_ib_peers_lock(tp));
+	err = rds_ib_peers_accept(rds_os_net_to_net(rds_path_os_net(tp->path)),
+				  rds_path_faddr(tp->path), rds_path_scope(tp->path));
+	if (err) {
+		up_read(rds_ib_peers_lock(tp));
+		rds_ib_call_end(call, 0);
+		return err;
+	}
 	tp->id = call->id;
 	err = rds_ib_answer(tp, call);
+	up_read(rds_ib_peers_lock(tp));
 	kfree(call);
 	if (err) {
 		rds_ib_count(RDS_IB_S_listen_closed_stale);

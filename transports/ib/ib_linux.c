@@ -47,6 +47,7 @@ struct rds_transport rds_ib_transport = {
 	.connect = rds_ib_connect,
 	.adopt = rds_ib_adopt,
 	.discard = rds_ib_discard,
+	.takeover_refused = rds_ib_takeover_refused,
 	.shutdown = rds_ib_shutdown,
 	.close = rds_ib_close,
 	.xmit = rds_ib_xmit,

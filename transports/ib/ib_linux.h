@@ -11,6 +11,7 @@
  *	ib_info_linux.c		RDS_INFO_IB_CONNECTIONS
  *	ib_device_linux.c	adapters come and go
  *	ib_listen_linux.c	the listeners, and what becomes of a peer's request
+ *	ib_peers_linux.c	who may call and is called, by the table of peers
  *	ib_cm_linux.c		a path's connection from connect or adopt to close; rdma_cm's events
  *	ib_qp_linux.c		its queue pair and completion queue
  *	ib_buffers_linux.c	frames in memory: rds_ib_hw_*()
@@ -27,8 +28,9 @@
  *	rds_ib_path.lock	spin, bh: the link, the rings and the buffers in them.  Held by the
  *				tasklet that polls, and by xmit, for all of a batch.
  *
- * In this order; the core's locks are inside of all three, and none that sleeps is taken inside a
- * handler: who wants the core's tables because of an event (a peer calls) queues work.
+ * In this order; rds_peers.lock, which a worker holds for reading while it makes a connection, is
+ * outside of all three, and the core's locks are inside of them, and none that sleeps is taken
+ * inside a handler: who wants the core's tables because of an event (a peer calls) queues work.
  * rds_ib_devs_lock and rds_ib_dev.lock (bh) are inside of the handler lock and outside of nothing
  * but the core's; neither meets rds_ib_path.lock.  The locks of memory regions meet none of these.
  *
@@ -51,6 +53,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
+#include "../../net/linux/peers.h"
 #include "../../net/linux/rds_linux.h"
 #include "ib_link.h"
 #include "ib_offer.h"
@@ -117,6 +120,8 @@
 	X(rx_refills) /* buffers were posted again late, by a worker */                            \
 	X(device_removals)                                                                         \
 	X(listen_failed) /* peers cannot call us in a namespace, or only by IPv4 */                \
+	X(peer_refused)	 /* a call, of the peer's or ours, that the table of peers refuses */      \
+	X(key_refused)	 /* the same, for its host has a key, and nothing is signed here */        \
 	RDS_IB_MR_STATS_OF(X, 8k)                                                                  \
 	RDS_IB_MR_STATS_OF(X, 1m)                                                                  \
 	X(atomic_cswp)                                                                             \
@@ -263,6 +268,7 @@ struct rds_ib_call {
 /* A namespace. */
 struct rds_ib_net {
 	struct net *net;
+	struct rds_peers_user peers_user;
 	struct mutex lock;   /* guards what follows */
 	unsigned long users; /* sockets, and for the first namespace the module */
 	bool open;	     /* there may be listeners and connections; holds @net */
@@ -319,6 +325,16 @@ int rds_ib_listen_start(struct rds_ib_net *in);
 void rds_ib_listen_stop(struct rds_ib_net *in);
 /* Refuses a request that nobody takes; the peer is told @why, unless that is 0. */
 void rds_ib_call_end(struct rds_ib_call *call, u32 why);
+
+/* ib_peers_linux.c; process */
+/* May @faddr call us?  0 or -EACCES, which is counted and told. */
+int rds_ib_peers_accept(struct net *net, const struct rds_addr *faddr, u32 scope);
+/* The same of @tp's call; rds_peers.lock is held. */
+int rds_ib_peers_call(const struct rds_ib_path *tp);
+void rds_ib_takeover_refused(void *priv);
+/* Between the two a change of the table holds for connections that there are. */
+void rds_ib_peers_start(struct rds_ib_net *in);
+void rds_ib_peers_stop(struct rds_ib_net *in);
 
 /* ib_cm_linux.c */
 /* An id that is bound to @addr, whose adapter it names, if any; or ERR_PTR. */

@@ -77,12 +77,16 @@ static int rds_ib_call_place(struct rds_ib_call *call)
 {
 	const struct rdma_addr *addr = &call->id->route.addr;
 	const struct rds_ib_offer *o = &call->offer;
+	struct net *net = addr->dev_addr.net;
+	u32 scope = rds_ib_scope_of(addr);
 	struct rds_path *path;
 	struct rds_conn *conn;
-	int err;
+	int err = rds_ib_peers_accept(net, &o->saddr, scope);
 
-	conn = rds_conn_get(rds_net_of(addr->dev_addr.net), &rds_ib_transport, &o->daddr, &o->saddr,
-			    rds_ib_scope_of(addr), o->tos, &err);
+	if (err)
+		return err;
+	conn = rds_conn_get(rds_net_of(net), &rds_ib_transport, &o->daddr, &o->saddr, scope, o->tos,
+			    &err);
 	if (!conn)
 		return err;
 	path = rds_conn_path(conn, 0);

@@ -79,6 +79,7 @@ static int __net_init rds_ib_net_init(struct net *net)
 	in->net = net;
 	mutex_init(&in->lock);
 	INIT_WORK(&in->idle, rds_ib_net_idle);
+	rds_ib_peers_start(in);
 	return 0;
 }
 
@@ -89,6 +90,7 @@ static void __net_exit rds_ib_net_exit(struct net *net)
 
 	cancel_work_sync(&in->idle);
 	WARN_ON_ONCE(in->open);
+	rds_ib_peers_stop(in);
 }
 
 static struct pernet_operations rds_ib_net_ops = {

@@ -63,7 +63,7 @@ static int rds_tcp_md5(struct socket *sock, const struct rds_addr *addr, u8 len,
 /* ---- TCP-AO ---- */
 
 static int rds_tcp_ao_add(struct socket *sock, const struct rds_addr *addr, u8 len,
-			  const struct rds_tcp_key *key)
+			  const struct rds_peer_key *key)
 {
 	struct tcp_ao_add ao = {
 		.sndid = key->sndid,
@@ -79,7 +79,7 @@ static int rds_tcp_ao_add(struct socket *sock, const struct rds_addr *addr, u8 l
 }
 
 static int rds_tcp_ao_del(struct socket *sock, const struct rds_addr *addr, u8 len,
-			  const struct rds_tcp_key *key)
+			  const struct rds_peer_key *key)
 {
 	struct tcp_ao_del ao = {
 		.sndid = key->sndid,
@@ -96,20 +96,20 @@ static int rds_tcp_ao_del(struct socket *sock, const struct rds_addr *addr, u8 l
 /* ---- either ---- */
 
 int rds_tcp_key_add(struct socket *sock, const struct rds_addr *addr, u8 len,
-		    const struct rds_tcp_key *key)
+		    const struct rds_peer_key *key)
 {
 	return key->method == RDS_PEERS_TCP_AO ? rds_tcp_ao_add(sock, addr, len, key)
 					       : rds_tcp_md5(sock, addr, len, key->bytes, key->len);
 }
 
 int rds_tcp_key_del(struct socket *sock, const struct rds_addr *addr, u8 len,
-		    const struct rds_tcp_key *key)
+		    const struct rds_peer_key *key)
 {
 	return key->method == RDS_PEERS_TCP_AO ? rds_tcp_ao_del(sock, addr, len, key)
 					       : rds_tcp_md5(sock, addr, len, key->bytes, 0);
 }
 
-int rds_tcp_key_begin(struct socket *sock, const struct rds_tcp_key *key)
+int rds_tcp_key_begin(struct socket *sock, const struct rds_peer_key *key)
 {
 	struct tcp_ao_info_opt ao = {
 		.set_current = 1,
@@ -121,7 +121,7 @@ int rds_tcp_key_begin(struct socket *sock, const struct rds_tcp_key *key)
 	return rds_tcp_key_option(sock, TCP_AO_INFO, &ao, sizeof(ao));
 }
 
-int rds_tcp_key_prefer(struct socket *sock, const struct rds_tcp_key *key)
+int rds_tcp_key_prefer(struct socket *sock, const struct rds_peer_key *key)
 {
 	struct tcp_ao_info_opt ao = {.set_rnext = 1, .rnext = key->rcvid};
 

@@ -10,35 +10,30 @@
  * The kernel has the options where it was built with them: without, -ENOPROTOOPT.
  *
  * All: process; the socket is not locked.  No lock is asked for, but who changes a listener's keys
- * has rds_tcp_net.tuning.
+ * has rds_peers.lock.
  */
 #ifndef RDS_TCP_KEYS_LINUX_H
 #define RDS_TCP_KEYS_LINUX_H
 
 #include <linux/net.h>
 
-#include "tcp_peers_table_linux.h"
+#include "../../net/linux/peers.h"
 
 /* Gives @sock a key for a prefix of @len bits of 128.  -EEXIST: there is one with an id of it. */
 int rds_tcp_key_add(struct socket *sock, const struct rds_addr *addr, u8 len,
-		    const struct rds_tcp_key *key);
+		    const struct rds_peer_key *key);
 /* Takes it back.  -ENOENT: it is not there; -EBUSY: the connection signs with it, or wants the peer
  * to. */
 int rds_tcp_key_del(struct socket *sock, const struct rds_addr *addr, u8 len,
-		    const struct rds_tcp_key *key);
+		    const struct rds_peer_key *key);
 /* Which of its TCP-AO keys a socket that calls begins with, and wants to be answered with. */
-int rds_tcp_key_begin(struct socket *sock, const struct rds_tcp_key *key);
+int rds_tcp_key_begin(struct socket *sock, const struct rds_peer_key *key);
 /* The peer of the connection is to sign with this one of its TCP-AO keys, once it has it; it wants
  * the same of us, and TCP does so. */
-int rds_tcp_key_prefer(struct socket *sock, const struct rds_tcp_key *key);
+int rds_tcp_key_prefer(struct socket *sock, const struct rds_peer_key *key);
 /* The listener answers no SYN that is not signed by TCP-AO.  -EKEYREJECTED: it has other keys. */
 int rds_tcp_key_require_ao(struct socket *listener, bool on);
 /* By which method an accepted connection is signed (enum rds_peers_method).  Any context. */
 u8 rds_tcp_signed_by(const struct sock *sk);
-
-static inline bool rds_tcp_key_same(const struct rds_tcp_key *a, const struct rds_tcp_key *b)
-{
-	return !memcmp(a, b, sizeof(*a));
-}
 
 #endif

@@ -69,6 +69,7 @@ struct rds_transport rds_tcp_transport = {
 	.unanswered = rds_tcp_unanswered,
 	.adopt = rds_tcp_adopt,
 	.discard = rds_tcp_discard,
+	.takeover_refused = rds_tcp_takeover_refused,
 	.shutdown = rds_tcp_shutdown,
 	.close = rds_tcp_close,
 	.ended = rds_tcp_ended,
@@ -87,7 +88,8 @@ static int __net_init rds_tcp_net_init(struct net *net)
 	int err;
 
 	tn->net = net;
-	rds_tcp_peers_start(tn);
+	tn->peers = rds_peers_of(net);
+	tn->tuning = &tn->peers->lock;
 	klist_init(&tn->socks, NULL, NULL);
 	rds_tcp_listen_init(tn);
 	tn->counters = alloc_percpu_gfp(struct rds_tcp_counters, GFP_KERNEL_ACCOUNT);
@@ -96,6 +98,7 @@ static int __net_init rds_tcp_net_init(struct net *net)
 	err = rds_tcp_sysctl_start(tn);
 	if (err)
 		goto free_counters;
+	rds_tcp_peers_start(tn);
 	/* Other hosts expect this one to answer, as mainline's does; a container has its port open
 	 * while it uses it. */
 	if (net_eq(net, &init_net))
@@ -153,12 +156,7 @@ static int __init rds_tcp_init(void)
 	err = rds_tcp_info_start();
 	if (err)
 		goto no_transport;
-	err = rds_tcp_genl_start();
-	if (err)
-		goto no_info;
 	return 0;
-no_info:
-	rds_tcp_info_stop();
 no_transport:
 	rds_transport_unregister(&rds_tcp_transport);
 no_nets:
@@ -172,7 +170,6 @@ static void __exit rds_tcp_exit(void)
 {
 	struct rds_tcp_net *tn;
 
-	rds_tcp_genl_stop();
 	rds_tcp_info_stop();
 	/* A connection accepted during the unregistration would find nobody to take it. */
 	mutex_lock(&rds_tcp_nets_lock);
@@ -183,7 +180,6 @@ static void __exit rds_tcp_exit(void)
 	rds_transport_unregister(&rds_tcp_transport);
 	unregister_pernet_device(&rds_tcp_net_ops);
 	destroy_workqueue(rds_tcp_wq);
-	rcu_barrier(); /* entries of tables of peers that have been changed */
 }
 
 module_init(rds_tcp_init);

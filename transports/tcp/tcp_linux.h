@@ -8,10 +8,9 @@
  *	tcp_linux.c		module, namespaces, counters, the ops table
  *	tcp_sysctl_linux.c	net.rds.tcp.*, and how a socket is set up, also while it is open
  *	tcp_info_linux.c	RDS_INFO_TCP_SOCKETS
- *	tcp_peers_linux.c	the table of peers: who is accepted, and with which key
+ *	tcp_peers_linux.c	connections by the table of peers: who is accepted, and how signed
  *	tcp_peers_keys_linux.c	its keys on the listener and on open connections
  *	tcp_keys_linux.c	keys of sockets, by TCP's options
- *	tcp_genl_linux.c	generic netlink: that table as an administrator sees it
  *	tcp_listen_linux.c	the listener: accept, and what becomes of it
  *	tcp_path_linux.c	a path's socket from connect or adopt to close; state changes
  *	tcp_send_linux.c	ops->xmit, acks, room
@@ -24,9 +23,9 @@
  * close() has taken the lock, put the old callbacks back and cleared sk_user_data, no callback of
  * ours runs on that socket or ever will: one that had begun has ended, a later one is the
  * kernel's.  The core's locks are inside of it.  rds_tcp_net.tuning is outside of all: held for
- * reading by those that take a socket or give it away, for writing by a sysctl that walks over
- * rds_tcp_net.socks and takes sockets' locks.  A walk without it takes none: a socket that is
- * closed waits, locked, for the walk to leave it.
+ * reading by those that take a socket or give it away, for writing by a sysctl or a change of the
+ * table of peers, which walks over rds_tcp_net.socks and takes sockets' locks.  A walk without it
+ * takes none: a socket that is closed waits, locked, for the walk to leave it.
  *
  * Namespaces.  Our sockets hold no reference on theirs, or it could never end: the namespace's exit
  * closes them all.  Therefore a socket is never left to TCP to finish by itself: it is closed
@@ -42,10 +41,10 @@
 #include <linux/workqueue.h>
 #include <net/tcp.h>
 
+#include "../../net/linux/peers.h"
 #include "../../net/linux/rds_linux.h"
 #include "tcp_duel.h"
 #include "tcp_frame.h"
-#include "tcp_peers_table_linux.h"
 
 /* Paths in one namespace: any host that reaches the port can make one, and each costs some 20 kB.
  * */
@@ -104,15 +103,20 @@ struct rds_tcp_net {
 	struct list_head all; /* on the list of namespaces; rds_tcp_nets_lock */
 
 	/* net.rds.tcp.*; 0 or empty: as TCP does by itself.  Written under @tuning. */
-	struct rw_semaphore tuning;
+	struct rw_semaphore *tuning; /* rds_peers.lock */
 	int sndbuf, rcvbuf;
 	int user_timeout_ms;
 	int dscp;
 	char ca[TCP_CA_NAME_MAX];
-	struct rds_tcp_peers peers; /* the same; see there */
+	struct rds_peers *peers;
+	struct rds_peers_user peers_user;
+	u8 shut; /* enum rds_tcp_shut; for writing */
 	struct ctl_table_header *sysctl;
 	struct ctl_table *table;
 };
+
+/* How the listener keeps strangers' SYNs out, see rds_tcp_listener_shut(). */
+enum rds_tcp_shut { RDS_TCP_OPEN_TO_ALL, RDS_TCP_SHUT_BY_KEYS, RDS_TCP_SHUT_BY_AO };
 
 /* The state of a path's socket; guarded by the socket's lock. */
 enum rds_tcp_phase {
@@ -199,14 +203,10 @@ void rds_tcp_listen_stop(struct rds_tcp_net *tn);
 void rds_tcp_use(struct rds_os_net *os);
 void rds_tcp_unuse(struct rds_os_net *os);
 
-/* tcp_peers_linux.c; the table of peers, see tcp_peers_linux.h */
+/* tcp_peers_linux.c; process.  Between the two a change of the table of peers holds here. */
 void rds_tcp_peers_start(struct rds_tcp_net *tn);
-/* No reader is left: no listener, no path, no netlink socket. */
 void rds_tcp_peers_stop(struct rds_tcp_net *tn);
-
-/* tcp_genl_linux.c; process */
-int rds_tcp_genl_start(void);
-void rds_tcp_genl_stop(void);
+void rds_tcp_takeover_refused(void *priv);
 
 /* tcp_path_linux.c */
 int rds_tcp_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);

@@ -186,9 +186,9 @@ static void rds_tcp_close_listener(struct rds_tcp_net *tn)
 	write_unlock_bh(&sock->sk->sk_callback_lock);
 	kernel_sock_shutdown(sock, SHUT_RDWR);
 	cancel_delayed_work_sync(&tn->accept_work);
-	down_read(&tn->tuning);
+	down_read(tn->tuning);
 	WRITE_ONCE(tn->listener, NULL);
-	up_read(&tn->tuning);
+	up_read(tn->tuning);
 	sock_release(sock);
 	synchronize_rcu();
 }
@@ -205,11 +205,11 @@ static int rds_tcp_open_listener(struct rds_tcp_net *tn)
 	if (err)
 		return err;
 	sk = sock->sk;
-	down_read(&tn->tuning);
+	down_read(tn->tuning);
 	rds_tcp_tune_listener(tn, sock);
 	WRITE_ONCE(tn->listener, sock);
 	rds_tcp_peers_listen(tn);
-	up_read(&tn->tuning);
+	up_read(tn->tuning);
 	write_lock_bh(&sk->sk_callback_lock);
 	tn->plain_data_ready = sk->sk_data_ready;
 	__rcu_assign_sk_user_data_with_flags(sk, tn, SK_USER_DATA_NOCOPY);

@@ -218,7 +218,7 @@ int rds_tcp_connect(void *priv)
 		sock_release(sock);
 		return err;
 	}
-	down_read(&tp->tn->tuning);
+	down_read(tp->tn->tuning);
 	err = rds_tcp_peers_call(tp, sock);
 	if (!err) {
 		rds_tcp_tune(tp, sock);
@@ -226,7 +226,7 @@ int rds_tcp_connect(void *priv)
 		rds_tcp_hook(tp, sock, RDS_TCP_CONNECTING);
 		release_sock(sock->sk);
 	}
-	up_read(&tp->tn->tuning);
+	up_read(tp->tn->tuning);
 	if (err) {
 		sock_release(sock);
 		return err;
@@ -254,9 +254,9 @@ int rds_tcp_adopt(void *priv, void *handle)
 	struct sock *sk = sock->sk;
 	bool dead;
 
-	down_read(&tp->tn->tuning);
+	down_read(tp->tn->tuning);
 	if (!rds_tcp_peers_adopt(tp, sock)) {
-		up_read(&tp->tn->tuning);
+		up_read(tp->tn->tuning);
 		rds_tcp_release(sock);
 		return -EACCES;
 	}
@@ -265,7 +265,7 @@ int rds_tcp_adopt(void *priv, void *handle)
 	dead = sk->sk_state == TCP_CLOSE && skb_queue_empty(&sk->sk_receive_queue);
 	if (!dead)
 		rds_tcp_hook(tp, sock, RDS_TCP_OPEN);
-	up_read(&tp->tn->tuning);
+	up_read(tp->tn->tuning);
 	if (dead) {
 		release_sock(sk);
 		rds_tcp_discard(handle);
@@ -313,11 +313,11 @@ void rds_tcp_close(void *priv)
 
 	if (!sock)
 		return;
-	down_read(&tp->tn->tuning);
+	down_read(tp->tn->tuning);
 	lock_sock(sock->sk);
 	rds_tcp_unhook(tp);
 	release_sock(sock->sk);
-	up_read(&tp->tn->tuning);
+	up_read(tp->tn->tuning);
 	cancel_delayed_work_sync(&tp->nudge);
 	rds_tcp_frame_reset(&tp->frame);
 	tp->sock = NULL;

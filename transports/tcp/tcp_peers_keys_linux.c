@@ -12,9 +12,9 @@
 #include "tcp_linux.h"
 #include "tcp_peers_linux.h"
 
-static bool rds_tcp_peer_has(const struct rds_tcp_peer *e, const struct rds_tcp_key *key)
+static bool rds_tcp_peer_has(const struct rds_peer *e, const struct rds_peer_key *key)
 {
-	return e && (rds_tcp_key_same(&e->key, key) || rds_tcp_key_same(&e->old, key));
+	return e && (rds_peer_key_same(&e->key, key) || rds_peer_key_same(&e->old, key));
 }
 
 /* ---- strangers' SYNs ---- */
@@ -25,7 +25,7 @@ static bool rds_tcp_peer_has(const struct rds_tcp_peer *e, const struct rds_tcp_
  * own prefixes the longest does not hold; it can be told that no SYN is answered without it.
  * With peers of both methods there is neither.
  */
-static enum rds_tcp_shut rds_tcp_shut_wanted(const struct rds_tcp_peers *p)
+static enum rds_tcp_shut rds_tcp_shut_wanted(const struct rds_peers *p)
 {
 	if (p->policy != RDS_PEERS_REFUSE || p->accepted[RDS_PEERS_NONE])
 		return RDS_TCP_OPEN_TO_ALL;
@@ -37,7 +37,7 @@ static enum rds_tcp_shut rds_tcp_shut_wanted(const struct rds_tcp_peers *p)
 static int rds_tcp_listener_lock_out(struct socket *listener, bool on)
 {
 	const struct rds_addr all[] = {rds_addr_from_v4(0), {}};
-	struct rds_tcp_key key = {.method = RDS_PEERS_TCP_MD5, .len = RDS_PEERS_MAX_KEY};
+	struct rds_peer_key key = {.method = RDS_PEERS_TCP_MD5, .len = RDS_PEERS_MAX_KEY};
 	int i, one, err = 0;
 
 	get_random_bytes(key.bytes, sizeof(key.bytes));
@@ -53,32 +53,32 @@ static int rds_tcp_listener_lock_out(struct socket *listener, bool on)
 /* Lets everybody's SYNs through.  Under tuning. */
 static void rds_tcp_listener_open(struct rds_tcp_net *tn)
 {
-	if (tn->peers.shut == RDS_TCP_SHUT_BY_AO)
+	if (tn->shut == RDS_TCP_SHUT_BY_AO)
 		rds_tcp_key_require_ao(tn->listener, false);
-	else if (tn->peers.shut == RDS_TCP_SHUT_BY_KEYS)
+	else if (tn->shut == RDS_TCP_SHUT_BY_KEYS)
 		rds_tcp_listener_lock_out(tn->listener, false);
-	tn->peers.shut = RDS_TCP_OPEN_TO_ALL;
+	tn->shut = RDS_TCP_OPEN_TO_ALL;
 }
 
 /* Where neither works, strangers are refused when they are accepted. */
 void rds_tcp_listener_shut(struct rds_tcp_net *tn)
 {
-	enum rds_tcp_shut want = rds_tcp_shut_wanted(&tn->peers);
+	enum rds_tcp_shut want = rds_tcp_shut_wanted(tn->peers);
 
-	if (!tn->listener || want == tn->peers.shut)
+	if (!tn->listener || want == tn->shut)
 		return;
 	rds_tcp_listener_open(tn);
 	if (want == RDS_TCP_SHUT_BY_AO && !rds_tcp_key_require_ao(tn->listener, true))
-		tn->peers.shut = want;
+		tn->shut = want;
 	else if (want == RDS_TCP_SHUT_BY_KEYS && !rds_tcp_listener_lock_out(tn->listener, true))
-		tn->peers.shut = want;
+		tn->shut = want;
 	else if (want == RDS_TCP_SHUT_BY_KEYS)
 		rds_tcp_listener_lock_out(tn->listener, false);
 }
 
 /* ---- keys of the listener ---- */
 
-static void rds_tcp_listener_learn(struct rds_tcp_net *tn, const struct rds_tcp_peer *e)
+static void rds_tcp_listener_learn(struct rds_tcp_net *tn, const struct rds_peer *e)
 {
 	if (e->key.len)
 		rds_tcp_key_add(tn->listener, &e->addr, e->len, &e->key);
@@ -87,8 +87,8 @@ static void rds_tcp_listener_learn(struct rds_tcp_net *tn, const struct rds_tcp_
 }
 
 /* Takes @key of @was back, unless @now has it.  That it is not there: so much the better. */
-static void rds_tcp_listener_forget(struct rds_tcp_net *tn, const struct rds_tcp_peer *was,
-				    const struct rds_tcp_key *key, const struct rds_tcp_peer *now)
+static void rds_tcp_listener_forget(struct rds_tcp_net *tn, const struct rds_peer *was,
+				    const struct rds_peer_key *key, const struct rds_peer *now)
 {
 	bool replaced = now && key->method == RDS_PEERS_TCP_MD5 && now->key.method == key->method;
 
@@ -97,7 +97,7 @@ static void rds_tcp_listener_forget(struct rds_tcp_net *tn, const struct rds_tcp
 }
 
 /* There is no listener to ask whether TCP takes the key. */
-static int rds_tcp_key_try(struct rds_tcp_net *tn, const struct rds_tcp_peer *e)
+static int rds_tcp_key_try(struct rds_tcp_net *tn, const struct rds_peer *e)
 {
 	struct socket *sock;
 	int err = sock_create_kern(tn->net, rds_addr_is_v4(&e->addr) ? PF_INET : PF_INET6,
@@ -110,7 +110,7 @@ static int rds_tcp_key_try(struct rds_tcp_net *tn, const struct rds_tcp_peer *e)
 	return err;
 }
 
-static int rds_tcp_key_refused(const struct rds_tcp_key *key, int err,
+static int rds_tcp_key_refused(const struct rds_peer_key *key, int err,
 			       struct netlink_ext_ack *extack)
 {
 	bool ao = key->method == RDS_PEERS_TCP_AO;
@@ -134,16 +134,16 @@ static int rds_tcp_key_refused(const struct rds_tcp_key *key, int err,
 	return err;
 }
 
-int rds_tcp_listener_change(struct rds_tcp_net *tn, const struct rds_tcp_peer *was,
-			    const struct rds_tcp_peer *now, struct netlink_ext_ack *extack)
+int rds_tcp_listener_change(struct rds_tcp_net *tn, const struct rds_peer *was,
+			    const struct rds_peer *now, struct netlink_ext_ack *extack)
 {
 	bool fresh = now && now->key.len && !rds_tcp_peer_has(was, &now->key);
 	int err;
 
 	if (!tn->listener)
 		return fresh ? rds_tcp_key_refused(&now->key, rds_tcp_key_try(tn, now), extack) : 0;
-	if (fresh && tn->peers.shut &&
-	    (tn->peers.shut == RDS_TCP_SHUT_BY_AO) != (now->key.method == RDS_PEERS_TCP_AO))
+	if (fresh && tn->shut &&
+	    (tn->shut == RDS_TCP_SHUT_BY_AO) != (now->key.method == RDS_PEERS_TCP_AO))
 		rds_tcp_listener_open(tn);
 	if (was) {
 		rds_tcp_listener_forget(tn, was, &was->key, now);
@@ -164,11 +164,11 @@ int rds_tcp_listener_change(struct rds_tcp_net *tn, const struct rds_tcp_peer *w
  * refused: it comes unsigned. */
 void rds_tcp_peers_listen(struct rds_tcp_net *tn)
 {
-	const struct rds_tcp_peer *e;
+	const struct rds_peer *e;
 
-	list_for_each_entry(e, &tn->peers.list, link)
+	list_for_each_entry(e, &tn->peers->list, link)
 		rds_tcp_listener_learn(tn, e);
-	tn->peers.shut = RDS_TCP_OPEN_TO_ALL;
+	tn->shut = RDS_TCP_OPEN_TO_ALL;
 	rds_tcp_listener_shut(tn);
 }
 
@@ -176,7 +176,7 @@ void rds_tcp_peers_listen(struct rds_tcp_net *tn)
 
 /* While a key is replaced nobody knows which of the two the peer has: calls begin with either, by
  * turns. */
-int rds_tcp_peer_sign(struct rds_tcp_path *tp, struct socket *sock, const struct rds_tcp_peer *e)
+int rds_tcp_peer_sign(struct rds_tcp_path *tp, struct socket *sock, const struct rds_peer *e)
 {
 	int err = rds_tcp_key_add(sock, &e->addr, e->len, &e->key);
 
@@ -191,7 +191,7 @@ int rds_tcp_peer_sign(struct rds_tcp_path *tp, struct socket *sock, const struct
 
 /* The listener's key may have been replaced since the SYN came; then the peer is asked for the new
  * one.  Where it is the same, that changes nothing. */
-void rds_tcp_peer_renew(struct socket *sock, const struct rds_tcp_peer *e)
+void rds_tcp_peer_renew(struct socket *sock, const struct rds_peer *e)
 {
 	if (e->key.method != RDS_PEERS_TCP_AO || inet_sk_state_load(sock->sk) != TCP_ESTABLISHED)
 		return;
@@ -199,8 +199,8 @@ void rds_tcp_peer_renew(struct socket *sock, const struct rds_tcp_peer *e)
 	rds_tcp_key_prefer(sock, &e->key);
 }
 
-bool rds_tcp_peer_roll(struct rds_tcp_path *tp, const struct rds_tcp_peer *was,
-		       const struct rds_tcp_peer *now)
+bool rds_tcp_peer_roll(struct rds_tcp_path *tp, const struct rds_peer *was,
+		       const struct rds_peer *now)
 {
 	int err = 0;
 

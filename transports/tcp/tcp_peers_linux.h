@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * tcp_peers_linux.h: whom a namespace speaks to, and with which key (docs/peers.md).
- *
- * A list of prefixes, the longest first, and a default.  Written under rds_tcp_net.tuning, held for
- * writing; read under RCU, or with tuning held either way.  An entry is constant: a change puts
- * another into its place, and the old one is freed, its key wiped, after a grace period.
+ * tcp_peers_linux.h: the table of peers (net/linux/peers.h) as TCP keeps to it.
  *
  * An entry takes effect in four places:
  *	a path calls		rds_tcp_peers_call(), before the socket connects
@@ -20,9 +16,7 @@
 #ifndef RDS_TCP_PEERS_LINUX_H
 #define RDS_TCP_PEERS_LINUX_H
 
-#include <linux/netlink.h>
-
-#include "tcp_peers_table_linux.h"
+#include "../../net/linux/peers.h"
 
 struct rds_tcp_net;
 struct rds_tcp_path;
@@ -39,38 +33,22 @@ bool rds_tcp_peers_adopt(struct rds_tcp_path *tp, struct socket *sock);
 /* Nobody answers @tp's call; true: it was signed, and that may be why.  Any context. */
 bool rds_tcp_peers_silent(const struct rds_tcp_path *tp);
 
-/* ---- changes, for tcp_genl_linux.c: process, under tuning for writing ---- */
-/* Takes @e over if it returns 0; else it is the caller's still, and nothing has changed. */
-int rds_tcp_peers_set(struct rds_tcp_net *tn, struct rds_tcp_peer *e, bool replace,
-		      struct netlink_ext_ack *extack);
-/* The key that was replaced is not taken any more. */
-int rds_tcp_peers_forget(struct rds_tcp_net *tn, const struct rds_tcp_peer *like,
-			 struct netlink_ext_ack *extack);
-int rds_tcp_peers_del(struct rds_tcp_net *tn, const struct rds_tcp_peer *like,
-		      struct netlink_ext_ack *extack);
-void rds_tcp_peers_default(struct rds_tcp_net *tn, u8 policy);
-
 /* ---- tcp_peers_keys_linux.c: process, under tuning ---- */
 /* There is a listener, and was none before: it gets the keys of the table. */
 void rds_tcp_peers_listen(struct rds_tcp_net *tn);
 /* It gets the keys of @now, and loses @was's, of the same prefix; either may be NULL.  An error has
  * words, and changes nothing.  For writing. */
-int rds_tcp_listener_change(struct rds_tcp_net *tn, const struct rds_tcp_peer *was,
-			    const struct rds_tcp_peer *now, struct netlink_ext_ack *extack);
+int rds_tcp_listener_change(struct rds_tcp_net *tn, const struct rds_peer *was,
+			    const struct rds_peer *now, struct netlink_ext_ack *extack);
 /* Lets strangers' SYNs through or not, as the table has it.  For writing. */
 void rds_tcp_listener_shut(struct rds_tcp_net *tn);
 /* @sock, which is not connected yet, gets @e's key for @tp's call. */
-int rds_tcp_peer_sign(struct rds_tcp_path *tp, struct socket *sock, const struct rds_tcp_peer *e);
+int rds_tcp_peer_sign(struct rds_tcp_path *tp, struct socket *sock, const struct rds_peer *e);
 /* @sock has been accepted, and gets the key that @e has now. */
-void rds_tcp_peer_renew(struct socket *sock, const struct rds_tcp_peer *e);
+void rds_tcp_peer_renew(struct socket *sock, const struct rds_peer *e);
 /* @tp's connection goes on with the keys of @now after those of @was; false: it cannot.  For
  * writing. */
-bool rds_tcp_peer_roll(struct rds_tcp_path *tp, const struct rds_tcp_peer *was,
-		       const struct rds_tcp_peer *now);
-
-/* tcp_genl_linux.c */
-/* Somebody may be listening.  Any context. */
-void rds_tcp_genl_refused(struct rds_tcp_net *tn, const struct rds_addr *faddr, u32 scope,
-			  enum rds_peers_cause cause);
+bool rds_tcp_peer_roll(struct rds_tcp_path *tp, const struct rds_peer *was,
+		       const struct rds_peer *now);
 
 #endif

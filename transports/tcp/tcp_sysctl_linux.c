@@ -177,10 +177,10 @@ static int rds_tcp_number(rds_ctl_table *ctl, int write, void *buffer, size_t *l
 		err = rds_tcp_keep_to(range->option, &value);
 	if (err)
 		return err;
-	down_write(&tn->tuning);
+	down_write(tn->tuning);
 	WRITE_ONCE(*(int *)ctl->data, value);
 	rds_tcp_tune_all(tn);
-	up_write(&tn->tuning);
+	up_write(tn->tuning);
 	return 0;
 }
 
@@ -204,9 +204,9 @@ static int rds_tcp_ca(rds_ctl_table *ctl, int write, void *buffer, size_t *lenp,
 	struct ctl_table copy = {.data = name, .maxlen = sizeof(name)};
 	int err;
 
-	down_read(&tn->tuning);
+	down_read(tn->tuning);
 	strscpy(name, tn->ca, sizeof(name));
-	up_read(&tn->tuning);
+	up_read(tn->tuning);
 	err = proc_dostring(&copy, write, buffer, lenp, ppos);
 	if (err || !write)
 		return err;
@@ -214,10 +214,10 @@ static int rds_tcp_ca(rds_ctl_table *ctl, int write, void *buffer, size_t *lenp,
 	err = *wanted ? rds_tcp_try_ca(tn->net, wanted) : 0;
 	if (err)
 		return err;
-	down_write(&tn->tuning);
+	down_write(tn->tuning);
 	strscpy(tn->ca, wanted, sizeof(tn->ca));
 	rds_tcp_tune_all(tn);
-	up_write(&tn->tuning);
+	up_write(tn->tuning);
 	return 0;
 }
 
@@ -270,7 +270,6 @@ int rds_tcp_sysctl_start(struct rds_tcp_net *tn)
 	int i;
 
 	BUILD_BUG_ON(ARRAY_SIZE(data) != ARRAY_SIZE(rds_tcp_table) - 1);
-	init_rwsem(&tn->tuning);
 	tn->user_timeout_ms = RDS_TCP_USER_TIMEOUT_MS;
 	tn->table = kmemdup(rds_tcp_table, sizeof(rds_tcp_table), GFP_KERNEL_ACCOUNT);
 	if (!tn->table)

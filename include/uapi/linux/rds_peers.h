@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * Generic netlink family "rds_peers": whom the RDS/TCP of a network namespace speaks to.
+ * Generic netlink family "rds_peers": whom the RDS of a network namespace speaks to, over TCP and
+ * over queue pairs.
  *
  * A table of peers for each namespace. An entry says of the hosts of a prefix whether they are
  * accepted, and with which key their connections are signed; the longest prefix that a host is in
- * holds for it, and the default where it is in none. Every operation needs CAP_NET_ADMIN in the
+ * holds for it, and the default where it is in none. Over queue pairs nothing is signed, and a host
+ * whose entry has a key is refused. Every operation needs CAP_NET_ADMIN in the
  * user namespace that owns the network namespace. A key goes in and never comes out again.
  *
  * docs/netlink/rds_peers.yaml describes the messages; rdsctl(8) speaks them.
@@ -36,8 +38,8 @@ enum {
 	RDS_PEERS_CMD_PEER_GET,	   /* dump: a PEER_GET for each entry */
 	RDS_PEERS_CMD_DEFAULT_SET, /* POLICY */
 	RDS_PEERS_CMD_DEFAULT_GET, /* answered by a DEFAULT_GET with POLICY */
-	/* Event: a host was refused, is not called, or does not answer: ADDR, LEN, SCOPE, CAUSE.
-	 * Some are left out when there are many. */
+	/* Event: a host, or a connection of it, was refused, is not called, or does not answer:
+	 * ADDR, LEN, SCOPE, CAUSE. Some are left out when there are many. */
 	RDS_PEERS_CMD_REFUSED,
 	/* The key that was replaced is not taken any more: ADDR, LEN, SCOPE. */
 	RDS_PEERS_CMD_KEY_FORGET,
@@ -82,7 +84,9 @@ enum rds_peers_cause {
 	RDS_PEERS_CALLED_US,  /* its call was refused */
 	RDS_PEERS_NOT_CALLED, /* ours was not made */
 	RDS_PEERS_UNSIGNED,   /* its call had been made without the key that it has to have */
-	RDS_PEERS_NO_ANSWER   /* our call was signed, and nobody answered it */
+	RDS_PEERS_NO_ANSWER,  /* our call was signed, and nobody answered it */
+	RDS_PEERS_TAKEOVER,   /* another connection from it, while the one that is up answers */
+	RDS_PEERS_CANNOT_SIGN /* it has a key, and is called, or calls us, over a queue pair */
 };
 
 #endif

@@ -2,6 +2,7 @@
 """The table of peers: keys, hosts that are refused, strangers, namespaces. See docs/peers.md."""
 from netns_pair import IN_X, IN_Y, X, Y, pair, unpair
 import json
+import time
 
 from suite import test
 from traffic import A, B, Flows, counters, exact, helper, paths, ping
@@ -216,7 +217,7 @@ def keys_stay_inside(t):
     assert key not in t.a.check("dmesg; cat /proc/net/rds/*")
 
 
-@test(only="ours", extra=True)
+@test(only="ours", timeout=300, extra=True)
 def many_keys(t):
     """As many keys as a listener has room for; one more is told why not, and with a larger
     net.core.optmem_max it is taken."""
@@ -224,7 +225,7 @@ def many_keys(t):
     before = t.a.check(f"cat {optmem}; echo 20480 >{optmem}").strip()
     said = t.a.check("umask 077 && echo secret >/run/key && for i in $(seq 250); do"
                      f" {t.tool('rdsctl')} peer add 10.8.0.$i key-file /run/key 2>&1 ||"
-                     " { echo stopped at $i; break; }; done")
+                     " { echo stopped at $i; break; }; done", t.seconds(200))
     assert "optmem_max" in said and "stopped at" in said, said
     number = int(said.split()[-1])
     assert number > 100, said
@@ -267,6 +268,41 @@ def events(t):
     let_go(holder)
     let_go(heard)
     assert "CAP_NET_ADMIN" in refusal(t, "monitor", prefix=NOBODY)
+
+
+@test(vms=2, only="ours")
+def outlives_the_transport(t):
+    """The table is there while rds_tcp is not, can be changed, and holds when it comes back."""
+    share_key(t, "known")
+    peer(t, "default refuse", t.b)
+    t.b.check("/run/busybox rmmod rds_tcp")
+    peer(t, f"add {STRANGER} refuse", t.b)
+    listed = peer(t, "list", t.b)
+    assert A in listed and STRANGER in listed and "default refuse" in listed, listed
+    load = f"/run/busybox insmod {t.modules_dir.resolve()}/rds_tcp.ko"
+    t.b.check(load)
+    assert peer(t, "list", t.b) == listed
+    ping(t, t.a, A, B)
+    ping(t, t.b, B, A)
+    silent(t.a, A, B)
+
+
+@test(vms=2, only="ours")
+def takeovers_are_told(t):
+    """A user of a peer's host who calls while its connection is up and answers is refused, and an
+    administrator is told of the peer; of many, ten a second."""
+    ping(t, t.a, A, B)
+    heard = monitor(t, t.b)
+    began = time.monotonic()
+    said = t.a.check(f"{NOBODY} {helper('rds_takeover.py')} {A} {B} 4", 60)
+    heard.wait_output(f"^{A} takeover$")
+    let_go(heard)
+    lasted = time.monotonic() - began
+    refused = counters(t, t.b)["conn_takeover_refused"]
+    told = heard.output.count(" takeover\n")
+    t.note(f"{said.splitlines()[0]}, {refused} refused, {told} told in {lasted:.0f} s")
+    assert told <= refused and told <= 10 * (lasted + 1), heard.output
+    ping(t, t.a, A, B)
 
 
 NO_AO, HAS_AO = ["6.1", "6.12", "uml", "x86"], ["7.2"]

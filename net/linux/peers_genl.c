@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tcp_genl_linux.c: generic netlink family "rds_peers": the table of peers as an administrator of
+ * peers_genl.c: generic netlink family "rds_peers": the table of peers as an administrator of
  * the namespace sees it (include/uapi/linux/rds_peers.h, docs/netlink/rds_peers.yaml).
  *
  * A key is read once, wiped from the message that brought it, and in no answer.
@@ -8,8 +8,7 @@
 #include <linux/slab.h>
 #include <net/genetlink.h>
 
-#include "tcp_linux.h"
-#include "tcp_peers_linux.h"
+#include "peers.h"
 
 static struct genl_family rds_peers_family;
 
@@ -51,7 +50,7 @@ static int rds_peers_bad(struct genl_info *info, int attr, const char *why)
 }
 
 /* Address and length, as the table has them. */
-static int rds_peers_get_addr(struct genl_info *info, struct rds_tcp_peer *e)
+static int rds_peers_get_addr(struct genl_info *info, struct rds_peer *e)
 {
 	const struct nlattr *addr = info->attrs[RDS_PEERS_A_ADDR];
 	u8 bits = nla_get_u8(info->attrs[RDS_PEERS_A_LEN]);
@@ -77,7 +76,7 @@ static int rds_peers_get_addr(struct genl_info *info, struct rds_tcp_peer *e)
 	return 0;
 }
 
-static int rds_peers_get_prefix(struct genl_info *info, struct rds_tcp_peer *e)
+static int rds_peers_get_prefix(struct genl_info *info, struct rds_peer *e)
 {
 	struct in6_addr in6;
 	int err;
@@ -97,7 +96,7 @@ static int rds_peers_get_prefix(struct genl_info *info, struct rds_tcp_peer *e)
 }
 
 /* The ids and the algorithm, which only TCP-AO has. */
-static int rds_peers_get_ao(struct genl_info *info, struct rds_tcp_key *key)
+static int rds_peers_get_ao(struct genl_info *info, struct rds_peer_key *key)
 {
 	if (key->method != RDS_PEERS_TCP_AO) {
 		if (info->attrs[RDS_PEERS_A_SNDID] || info->attrs[RDS_PEERS_A_RCVID] ||
@@ -116,7 +115,7 @@ static int rds_peers_get_ao(struct genl_info *info, struct rds_tcp_key *key)
 	return 0;
 }
 
-static int rds_peers_get_key(struct genl_info *info, struct rds_tcp_peer *e)
+static int rds_peers_get_key(struct genl_info *info, struct rds_peer *e)
 {
 	struct nlattr *key = info->attrs[RDS_PEERS_A_KEY];
 
@@ -136,7 +135,7 @@ static int rds_peers_get_key(struct genl_info *info, struct rds_tcp_peer *e)
 	return rds_peers_get_ao(info, &e->key);
 }
 
-static int rds_peers_get_entry(struct genl_info *info, struct rds_tcp_peer *e)
+static int rds_peers_get_entry(struct genl_info *info, struct rds_peer *e)
 {
 	int err = rds_peers_get_prefix(info, e);
 
@@ -150,8 +149,8 @@ static int rds_peers_get_entry(struct genl_info *info, struct rds_tcp_peer *e)
 
 static int rds_peers_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rds_tcp_net *tn = rds_tcp_net_of(genl_info_net(info));
-	struct rds_tcp_peer *e = kzalloc(sizeof(*e), GFP_KERNEL_ACCOUNT);
+	struct rds_peers *p = rds_peers_of(genl_info_net(info));
+	struct rds_peer *e = kzalloc(sizeof(*e), GFP_KERNEL_ACCOUNT);
 	struct nlattr *key = info->attrs[RDS_PEERS_A_KEY];
 	int err = -ENOMEM;
 
@@ -161,10 +160,10 @@ static int rds_peers_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (key)
 		memzero_explicit(nla_data(key), nla_len(key));
 	if (!err) {
-		down_write(&tn->tuning);
-		err = rds_tcp_peers_set(tn, e, nla_get_flag(info->attrs[RDS_PEERS_A_REPLACE]),
-					info->extack);
-		up_write(&tn->tuning);
+		down_write(&p->lock);
+		err = rds_peers_set(p, e, nla_get_flag(info->attrs[RDS_PEERS_A_REPLACE]),
+				    info->extack);
+		up_write(&p->lock);
 	}
 	if (err)
 		kfree_sensitive(e);
@@ -173,40 +172,40 @@ static int rds_peers_set_doit(struct sk_buff *skb, struct genl_info *info)
 
 /* @change is done to the entry that the message names. */
 static int rds_peers_change(struct genl_info *info,
-			    int (*change)(struct rds_tcp_net *tn, const struct rds_tcp_peer *like,
+			    int (*change)(struct rds_peers *p, const struct rds_peer *like,
 					  struct netlink_ext_ack *extack))
 {
-	struct rds_tcp_net *tn = rds_tcp_net_of(genl_info_net(info));
-	struct rds_tcp_peer like = {};
+	struct rds_peers *p = rds_peers_of(genl_info_net(info));
+	struct rds_peer like = {};
 	int err = rds_peers_get_prefix(info, &like);
 
 	if (err)
 		return err;
-	down_write(&tn->tuning);
-	err = change(tn, &like, info->extack);
-	up_write(&tn->tuning);
+	down_write(&p->lock);
+	err = change(p, &like, info->extack);
+	up_write(&p->lock);
 	return err;
 }
 
 static int rds_peers_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	return rds_peers_change(info, rds_tcp_peers_del);
+	return rds_peers_change(info, rds_peers_del);
 }
 
 static int rds_peers_forget_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	return rds_peers_change(info, rds_tcp_peers_forget);
+	return rds_peers_change(info, rds_peers_forget);
 }
 
 static int rds_peers_default_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rds_tcp_net *tn = rds_tcp_net_of(genl_info_net(info));
+	struct rds_peers *p = rds_peers_of(genl_info_net(info));
 
 	if (GENL_REQ_ATTR_CHECK(info, RDS_PEERS_A_POLICY))
 		return -EINVAL;
-	down_write(&tn->tuning);
-	rds_tcp_peers_default(tn, nla_get_u8(info->attrs[RDS_PEERS_A_POLICY]));
-	up_write(&tn->tuning);
+	down_write(&p->lock);
+	rds_peers_default(p, nla_get_u8(info->attrs[RDS_PEERS_A_POLICY]));
+	up_write(&p->lock);
 	return 0;
 }
 
@@ -224,7 +223,7 @@ static int rds_peers_put_prefix(struct sk_buff *skb, const struct rds_addr *addr
 	return scope ? nla_put_u32(skb, RDS_PEERS_A_SCOPE, scope) : 0;
 }
 
-static int rds_peers_put_ao(struct sk_buff *skb, const struct rds_tcp_peer *e)
+static int rds_peers_put_ao(struct sk_buff *skb, const struct rds_peer *e)
 {
 	if (nla_put_u8(skb, RDS_PEERS_A_SNDID, e->key.sndid) ||
 	    nla_put_u8(skb, RDS_PEERS_A_RCVID, e->key.rcvid) ||
@@ -237,7 +236,7 @@ static int rds_peers_put_ao(struct sk_buff *skb, const struct rds_tcp_peer *e)
 }
 
 /* Methods, lengths and ids tell keys apart; their bytes stay here. */
-static int rds_peers_put_keys(struct sk_buff *skb, const struct rds_tcp_peer *e)
+static int rds_peers_put_keys(struct sk_buff *skb, const struct rds_peer *e)
 {
 	if (nla_put_u8(skb, RDS_PEERS_A_METHOD, e->key.method) ||
 	    (e->key.len && nla_put_u8(skb, RDS_PEERS_A_KEY_LEN, e->key.len)))
@@ -246,7 +245,7 @@ static int rds_peers_put_keys(struct sk_buff *skb, const struct rds_tcp_peer *e)
 }
 
 static int rds_peers_put_entry(struct sk_buff *skb, struct netlink_callback *cb,
-			       const struct rds_tcp_peer *e)
+			       const struct rds_peer *e)
 {
 	void *hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
 				&rds_peers_family, NLM_F_MULTI, RDS_PEERS_CMD_PEER_GET);
@@ -265,32 +264,32 @@ static int rds_peers_put_entry(struct sk_buff *skb, struct netlink_callback *cb,
 
 static int rds_peers_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct rds_tcp_net *tn = rds_tcp_net_of(sock_net(skb->sk));
-	const struct rds_tcp_peer *e;
+	struct rds_peers *p = rds_peers_of(sock_net(skb->sk));
+	const struct rds_peer *e;
 	long i = 0;
 
-	down_read(&tn->tuning);
-	cb->seq = tn->peers.changes;
-	list_for_each_entry(e, &tn->peers.list, link) {
+	down_read(&p->lock);
+	cb->seq = p->changes;
+	list_for_each_entry(e, &p->list, link) {
 		if (i >= cb->args[0] && rds_peers_put_entry(skb, cb, e))
 			break;
 		i++;
 	}
-	up_read(&tn->tuning);
+	up_read(&p->lock);
 	cb->args[0] = i;
 	return skb->len;
 }
 
 static int rds_peers_default_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rds_tcp_net *tn = rds_tcp_net_of(genl_info_net(info));
+	struct rds_peers *p = rds_peers_of(genl_info_net(info));
 	struct sk_buff *msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	void *hdr;
 
 	if (!msg)
 		return -ENOMEM;
 	hdr = genlmsg_put_reply(msg, info, &rds_peers_family, 0, RDS_PEERS_CMD_DEFAULT_GET);
-	if (!hdr || nla_put_u8(msg, RDS_PEERS_A_POLICY, READ_ONCE(tn->peers.policy))) {
+	if (!hdr || nla_put_u8(msg, RDS_PEERS_A_POLICY, READ_ONCE(p->policy))) {
 		nlmsg_free(msg);
 		return -EMSGSIZE;
 	}
@@ -300,13 +299,13 @@ static int rds_peers_default_get_doit(struct sk_buff *skb, struct genl_info *inf
 
 /* The listener may have gone meanwhile, and a message for want of memory: an event is a hint.  A
  * call that nobody answers is told with its socket locked. */
-void rds_tcp_genl_refused(struct rds_tcp_net *tn, const struct rds_addr *faddr, u32 scope,
-			  enum rds_peers_cause cause)
+void rds_peers_genl_refused(struct rds_peers *p, const struct rds_addr *faddr, u32 scope,
+			    enum rds_peers_cause cause)
 {
 	struct sk_buff *msg;
 	void *hdr;
 
-	if (!genl_has_listeners(&rds_peers_family, tn->net, 0))
+	if (!genl_has_listeners(&rds_peers_family, p->net, 0))
 		return;
 	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_ATOMIC);
 	if (!msg)
@@ -318,7 +317,7 @@ void rds_tcp_genl_refused(struct rds_tcp_net *tn, const struct rds_addr *faddr, 
 		return;
 	}
 	genlmsg_end(msg, hdr);
-	genlmsg_multicast_netns(&rds_peers_family, tn->net, msg, 0, 0, GFP_ATOMIC);
+	genlmsg_multicast_netns(&rds_peers_family, p->net, msg, 0, 0, GFP_ATOMIC);
 }
 
 /* ---- the family ---- */
@@ -369,7 +368,7 @@ static struct genl_family rds_peers_family __ro_after_init = {
 	.name = RDS_PEERS_FAMILY_NAME,
 	.version = RDS_PEERS_FAMILY_VERSION,
 	.netnsok = true,
-	.parallel_ops = true, /* rds_tcp_net.tuning is the lock; keys may take long */
+	.parallel_ops = true, /* rds_peers.lock is the lock; keys may take long */
 	.module = THIS_MODULE,
 	.ops = rds_peers_ops,
 	.n_ops = ARRAY_SIZE(rds_peers_ops),
@@ -377,12 +376,12 @@ static struct genl_family rds_peers_family __ro_after_init = {
 	.n_mcgrps = ARRAY_SIZE(rds_peers_groups),
 };
 
-int rds_tcp_genl_start(void)
+int rds_peers_genl_start(void)
 {
 	return genl_register_family(&rds_peers_family);
 }
 
-void rds_tcp_genl_stop(void)
+void rds_peers_genl_stop(void)
 {
 	genl_unregister_family(&rds_peers_family);
 }

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The table of peers over queue pairs (soft-RoCE), and TCP beside them. See docs/peers.md."""
+import contextlib
+
+from suite import test
+from traffic import A, B, Flows, counters, exact, ping
+
+IB = True
+KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]  # kcsan has no InfiniBand
+C = "10.9.0.3"  # another address of guest b
+# On no adapter, so TCP's.
+BESIDE_A, BESIDE_B = "10.8.0.1", "10.8.0.2"
+
+
+def peer(t, words, machine=None):
+    return (machine or t.a).check(f"{t.tool('rdsctl')} peer {words}")
+
+
+def add_key(t, machine, other):
+    machine.check("umask 077 && echo secret >/run/key")
+    peer(t, f"replace {other} key-file /run/key", machine)
+    machine.check("rm /run/key")
+
+
+def monitor(t, machine):
+    command = machine.spawn(f"exec {t.tool('rdsctl')} peer monitor")
+    command.wait_output("^Peer Cause$")
+    return command
+
+
+def no_answer(t, machine, source, target):
+    rc, said = machine.run(f"{t.tool('rds-ping')} -c 1 -w 1 -I {source} {target}")
+    assert rc == 1, f"{rc}: {said}"
+
+
+def back(t, machine):
+    """A path is up; one that was refused is tried again once a second."""
+    machine.wait_until("grep -q ' up ' /proc/net/rds/paths", t.seconds(60))
+
+
+@contextlib.contextmanager
+def a_message_waits(t):
+    """Guest a has a message for guest b, which arrives in the end."""
+    holder = t.a.spawn(f"exec {t.prog('rds_hold')} --bind {A} --to {B} --messages 1", stdin=True)
+    holder.wait_output("^ready$")
+    yield
+    back(t, t.a)
+    holder.kill()
+    holder.wait()
+
+
+@contextlib.contextmanager
+def tcp_beside_it(t):
+    """The two hosts have addresses that no adapter has, with a stream between them."""
+    for machine, mine, other, via in ((t.a, BESIDE_A, BESIDE_B, B), (t.b, BESIDE_B, BESIDE_A, A)):
+        machine.check(f"/run/busybox insmod {t.modules_dir.resolve()}/rds_tcp.ko;"
+                      f" ip addr add {mine}/32 dev lo; ip route add {other}/32 via {via}")
+    flows = Flows(t, t.a, BESIDE_A, t.b, BESIDE_B, "--flows 4 --max-payload 2048",
+                  send_options="--rate 200")
+    flows.wait_progress()
+    sockets = t.a.check("ss -Htn 'dport = :16385' | awk '{ print $4 }' | sort")
+    assert BESIDE_A in sockets, sockets
+    yield flows
+    assert t.a.check("ss -Htn 'dport = :16385' | awk '{ print $4 }' | sort") == sockets
+    flows.wait_progress()
+    t.note(exact(flows.stop()))
+    for machine, mine, other in ((t.a, BESIDE_A, BESIDE_B), (t.b, BESIDE_B, BESIDE_A)):
+        machine.check(f"ip addr del {mine}/32 dev lo; ip route del {other}/32")
+
+
+@test(vms=2, only="ours", timeout=240)
+def refused_host(t):
+    """A host that is refused loses its connection, neither calls nor is called; another one goes
+    on, over a queue pair and over TCP; without the entry the message that waited arrives."""
+    t.b.check(f"ip addr add {C}/24 dev eth0")
+    ping(t, t.a, A, B)
+    ping(t, t.a, A, C)
+    with tcp_beside_it(t):
+        heard = monitor(t, t.a)
+        peer(t, f"add {B} refuse")
+        with a_message_waits(t):
+            t.a.wait_until("grep -q 'refused here$' /proc/net/rds/paths", t.seconds(20))
+            heard.wait_output(f"^{B} not-called$")
+            no_answer(t, t.a, A, B)
+            no_answer(t, t.b, B, A)
+            heard.wait_output(f"^{B} called-us$", t.seconds(20))
+            assert counters(t, t.a)["ib_peer_refused"] >= 2, counters(t, t.a)
+            ping(t, t.a, A, C)
+            ping(t, t.b, C, A)
+            peer(t, f"del {B}")
+        heard.kill()
+        heard.wait()
+        ping(t, t.b, B, A)
+    t.b.check(f"ip addr del {C}/24 dev eth0")
+
+
+@test(vms=2, only="ours", timeout=240)
+def by_default(t):
+    """default refuse holds for queue pairs: connections that are up end, a stranger's request costs
+    no object; hosts with an entry are served, and the default that accepts brings all back."""
+    ping(t, t.a, A, B)
+    peer(t, "default refuse", t.b)
+    t.b.wait_until("! grep -q ' up ' /proc/net/rds/paths", t.seconds(20))
+    no_answer(t, t.a, A, B)
+    no_answer(t, t.b, B, A)
+    peer(t, f"add {A} accept", t.b)
+    ping(t, t.a, A, B)
+    ping(t, t.b, B, A)
+    peer(t, f"del {A}", t.b)
+    with a_message_waits(t):
+        t.a.wait_until("grep -q 'connect failed$' /proc/net/rds/paths", t.seconds(60))
+        t.a.check(f"ip addr add {C}/24 dev eth0")
+        before = counters(t, t.b)["ib_peer_refused"]
+        no_answer(t, t.a, C, B)
+        assert counters(t, t.b)["ib_peer_refused"] > before
+        assert C not in t.b.check("cat /proc/net/rds/connections")
+        t.a.check(f"ip addr del {C}/24 dev eth0")
+        peer(t, "default accept", t.b)
+    ping(t, t.b, B, A)
+
+
+@test(vms=2, only="ours", timeout=240)
+def nothing_is_signed(t):
+    """A host with a key is not spoken to over queue pairs, and the event says why; TCP signs."""
+    ping(t, t.a, A, B)
+    with tcp_beside_it(t):
+        heard = monitor(t, t.a)
+        add_key(t, t.a, B)
+        with a_message_waits(t):
+            heard.wait_output(f"^{B} cannot-sign$", t.seconds(20))
+            t.a.wait_until("grep -q 'refused here$' /proc/net/rds/paths", t.seconds(20))
+            no_answer(t, t.b, B, A)
+            assert counters(t, t.a)["ib_key_refused"] >= 1, counters(t, t.a)
+            assert counters(t, t.a)["ib_peer_refused"] == 0, counters(t, t.a)
+            peer(t, f"replace {B} accept")
+        heard.kill()
+        heard.wait()
+        assert "not-called" not in heard.output, heard.output
+        ping(t, t.b, B, A)
