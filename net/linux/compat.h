@@ -68,9 +68,9 @@ static inline void rds_hrtimer_setup(struct hrtimer *t,
 #endif
 }
 
-/* 6.7: TCP-AO.  A TCP that knows nothing of it, or was built without, has the same answer to these
- * options: ENOPROTOOPT. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+/* 6.7, or wherever it was taken back to: TCP-AO.  A TCP that knows nothing of it, or was built
+ * without, has the same answer to these options: ENOPROTOOPT. */
+#ifndef TCP_AO_ADD_KEY
 #define TCP_AO_ADD_KEY 38
 #define TCP_AO_DEL_KEY 39
 #define TCP_AO_INFO 40

@@ -122,16 +122,23 @@ static const struct seq_operations sockets_ops = {
 struct table_rows {
 	struct seq_net_private p; /* first */
 	u64 next;		  /* the position behind the one that was shown */
+	bool all;		  /* the reader may see rows; as it was when this read began */
 };
 
 /* They are of all users together: of a restricted table others see the first line. */
+static void *table_at(struct seq_file *m, loff_t *pos)
+{
+	const struct table_rows *rows = m->private;
+
+	return rows->all && *pos - 1 < RDS_INFO_END ? pos : NULL;
+}
+
 static void *table_start(struct seq_file *m, loff_t *pos)
 {
-	if (!*pos)
-		return SEQ_START_TOKEN;
-	if (!rds_viewer_of_file(seq_file_net(m), m->file).all)
-		return NULL;
-	return *pos - 1 < RDS_INFO_END ? pos : NULL;
+	struct table_rows *rows = m->private;
+
+	rows->all = rds_viewer_of_file(seq_file_net(m), m->file).all;
+	return *pos ? table_at(m, pos) : SEQ_START_TOKEN;
 }
 
 static void *table_next(struct seq_file *m, void *v, loff_t *pos)
@@ -140,7 +147,7 @@ static void *table_next(struct seq_file *m, void *v, loff_t *pos)
 
 	cond_resched(); /* a large table may be empty */
 	*pos = v == SEQ_START_TOKEN ? 1 : rows->next + 1;
-	return table_start(m, pos);
+	return table_at(m, pos);
 }
 
 static void table_stop(struct seq_file *m, void *v)
