@@ -28,9 +28,6 @@ namespace
 using adversary::Plan;
 using ull = unsigned long long;
 
-/* Nobody waits longer for one seed, s. */
-constexpr unsigned int kTimeout = 120;
-
 struct Args {
 	const char *self;
 	uint64_t seed = 1, seeds = 1;
@@ -98,7 +95,7 @@ void play_one(void *arg)
 {
 	auto *a = static_cast<Attempt *>(arg);
 
-	alarm(kTimeout);
+	alarm(cli::kTimeout);
 
 	adversary::Result r = adversary::play(*a->plan);
 
@@ -106,30 +103,17 @@ void play_one(void *arg)
 		cli::give_up(a->sh, r.complaint);
 }
 
-bool fails(cli::Shared *sh, const Plan &plan, const std::string &kind)
-{
-	Attempt a = {sh, &plan};
-
-	return !cli::in_child(sh, true, play_one, &a) && cli::kind_of(sh->why) == kind;
-}
-
 Plan shrink(cli::Shared *sh, Plan plan, const std::string &why)
 {
 	const std::string kind = cli::kind_of(why);
 
-	for (size_t size = std::max<size_t>(1, plan.steps.size() / 2); size; size /= 2) {
-		for (size_t at = 0; at < plan.steps.size();) {
-			Plan less = plan;
-			const size_t n = std::min(size, plan.steps.size() - at);
-			const auto from = less.steps.begin() + static_cast<long>(at);
+	cli::leave_out<adversary::Step>(plan.steps, [&](const std::vector<adversary::Step> &steps) {
+		Plan less = plan;
+		Attempt a = {sh, &less};
 
-			less.steps.erase(from, from + static_cast<long>(n));
-			if (fails(sh, less, kind))
-				plan = std::move(less);
-			else
-				at += n;
-		}
-	}
+		less.steps = steps;
+		return cli::fails_so(sh, kind, play_one, &a);
+	});
 	return plan;
 }
 
@@ -147,7 +131,7 @@ void play_all(void *arg)
 		const Plan plan = plan_of(*run->args, seed);
 
 		sh->seed = seed;
-		alarm(kTimeout);
+		alarm(cli::kTimeout);
 
 		adversary::Result r = adversary::play(plan);
 

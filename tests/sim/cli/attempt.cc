@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "attempt.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,9 +15,6 @@ namespace cli
 {
 namespace
 {
-
-/* Nobody waits longer for one attempt, s. */
-constexpr unsigned int kTimeout = 120;
 
 Shared *noting; /* in the child */
 
@@ -47,39 +43,17 @@ bool fails(Shared *sh, const story::Plan &plan, const std::string &kind)
 {
 	Attempt a = {sh, &plan};
 
-	return !in_child(sh, true, play_one, &a) && kind_of(sh->why) == kind;
-}
-
-/* Leaves out lots of @size steps as long as it goes on failing.  True: some could go. */
-bool leave_out(Shared *sh, story::Plan &plan, const std::string &kind, size_t size)
-{
-	bool any = false;
-
-	for (size_t at = 0; at < plan.steps.size();) {
-		story::Plan less = plan;
-		size_t n = std::min(size, plan.steps.size() - at);
-		auto from = less.steps.begin() + static_cast<long>(at);
-
-		less.steps.erase(from, from + static_cast<long>(n));
-		if (fails(sh, less, kind)) {
-			plan = std::move(less);
-			any = true;
-		} else {
-			at += n;
-		}
-	}
-	return any;
+	return fails_so(sh, kind, play_one, &a);
 }
 
 void shrink_steps(Shared *sh, story::Plan &plan, const std::string &kind)
 {
-	for (size_t size = std::max<size_t>(1, plan.steps.size() / 2); size;) {
-		bool any = leave_out(sh, plan, kind, size);
+	leave_out<story::Step>(plan.steps, [&](const std::vector<story::Step> &steps) {
+		story::Plan less = plan;
 
-		if (size == 1 && !any)
-			return;
-		size = std::max<size_t>(1, size / 2);
-	}
+		less.steps = steps;
+		return fails(sh, less, kind);
+	});
 }
 
 } // namespace
@@ -141,6 +115,11 @@ std::string kind_of(const std::string &why)
 {
 	/* Complaints of the seam have no numbers in them. */
 	return why.compare(0, 5, "seam:") ? why.substr(0, why.find(':')) : why;
+}
+
+bool fails_so(Shared *sh, const std::string &kind, void (*body)(void *arg), void *arg)
+{
+	return !in_child(sh, true, body, arg) && kind_of(sh->why) == kind;
 }
 
 story::Plan shrink(Shared *sh, const story::Plan &plan, const std::string &why)
