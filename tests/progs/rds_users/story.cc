@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -199,6 +200,13 @@ Witness witnessOf(const UserOptions &options)
 		       options.bound);
 }
 
+/* Over loopback, at addresses that no user knows. */
+Witness witnessAtHome(const UserOptions &options)
+{
+	return Witness(bindRds(Address::parse("127.0.7.1", witnessPort)),
+		       bindRds(Address::parse("127.0.7.2", witnessPort)), options.bound);
+}
+
 std::string place(uint64_t seed, uint32_t turn)
 {
 	return "seed " + std::to_string(seed) + " turn " + std::to_string(turn);
@@ -242,19 +250,24 @@ void Story::play()
 	log.say("rds_users: " + place(seed_, 0));
 	try {
 		Crowd crowd(options_);
-		Witness witness = witnessOf(options_);
+		Witness overTcp = witnessOf(options_), atHome = witnessAtHome(options_);
+		Witness *const witnesses[] = {&overTcp, &atHome};
 
-		witness.meet();
+		for (Witness *one : witnesses)
+			one->meet();
 		while (++turn <= options_.turns) {
 			turnOf(crowd, random, turn, deeds);
-			witness.turn(turn);
+			for (Witness *one : witnesses)
+				one->turn(turn);
 			if (turn % everySoManyTurns == 0)
 				log.say("rds_users: " + place(seed_, turn));
 			log.judge();
 		}
-		witness.finish();
-		slowest = witness.slowest();
-		witnessed = witness.count();
+		for (Witness *one : witnesses) {
+			one->finish();
+			slowest = std::max(slowest, one->slowest());
+			witnessed += one->count();
+		}
 	} catch (const Failed &error) {
 		throw Failed(place(seed_, turn) + ": " + error.what());
 	}

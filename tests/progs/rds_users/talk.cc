@@ -107,15 +107,8 @@ void UserProcess::nameSomebody(const Slot &slot, msghdr &m)
 	m.msg_name = address(m.msg_namelen, often(5));
 	if (!slot.bound || !often(7))
 		return;
-	for (size_t i = 0; cabled && i < std::size(kOfHost); i++) {
-		const Address host = Address::parse(kOfHost[i]),
-			      other = Address::parse(kOfCable[i]);
-
-		if (to.port(0) == host)
-			to = other;
-		else if (to.port(0) == other)
-			to = host;
-	}
+	if (cabled)
+		to = otherEnd(to).value_or(to);
 	to = to.port(static_cast<uint16_t>(firstPort + below(ports)));
 	m.msg_namelen = to.length();
 	m.msg_name = memcpy(names_.room(to.length()), to.get(), to.length());

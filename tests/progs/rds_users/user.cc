@@ -58,7 +58,7 @@ const UserProcess::Kind UserProcess::kinds[] = {
 	{"disconnect", 2, Any, true, &UserProcess::disconnect},
 	{"names", 2, Any, true, CALL(names)},
 	{"sendmsg", 34, Bound, true, &UserProcess::send},
-	{"sendmsg MSG_ZEROCOPY", 6, Bound, true, &UserProcess::sendLent},
+	{"sendmsg MSG_ZEROCOPY", 6, Cabled, true, &UserProcess::sendLent},
 	{"sendmmsg", 4, Bound, true, &UserProcess::sendSome},
 	{"sendmsg, any", 6, Any, true, CALL(sendMessage)},
 	{"recvmsg", 36, Readable, true, &UserProcess::receive},
@@ -104,7 +104,23 @@ bool UserProcess::fits(const Slot &slot, Wanted wanted) const
 		return wanted == Fresh && slot.fd < 0;
 	if (wanted == Readable)
 		return poll(&polled, 1, 0) == 1;
+	if (wanted == Cabled)
+		return slot.bound && otherEnd(slot.at);
 	return wanted == Any || slot.bound;
+}
+
+std::optional<Address> otherEnd(const Address &address)
+{
+	for (size_t i = 0; i < std::size(kOfHost); i++) {
+		const Address host = Address::parse(kOfHost[i]),
+			      other = Address::parse(kOfCable[i]);
+
+		if (address.port(0) == host)
+			return other;
+		if (address.port(0) == other)
+			return host;
+	}
+	return std::nullopt;
 }
 
 /* The first one from some place on that is as wanted, else the one that is there. */

@@ -27,7 +27,7 @@ private:
 		Address at; /* if it is bound */
 	};
 	/* Which socket a deed is for, if there is one. */
-	enum Wanted { Any, Bound, Readable, Fresh };
+	enum Wanted { Any, Bound, Cabled, Readable, Fresh };
 	struct Kind {
 		const char *name;
 		unsigned int weight;

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,8 @@ struct Answer {
 
 /* Addresses that all know. */
 extern const char *const kOfHost[2], *const kOfCable[2];
+/* Of an address at one end of the cable the one at the other. */
+std::optional<Address> otherEnd(const Address &address);
 constexpr size_t kLockedPages = 16; /* that a user may lend: RLIMIT_MEMLOCK */
 
 /* By what a process is tied to the others. */

@@ -99,7 +99,7 @@ void Witness::finish(std::chrono::milliseconds patience)
 	for (Way &way : ways_) {
 		const bool all = eventually(
 			[&] {
-				receiveAll(way, way.turns.empty() ? 0 : way.turns.front());
+				receiveAll(way, way.turns.empty() ? 0 : way.turns.back());
 				return way.turns.empty();
 			},
 			patience);
