@@ -90,7 +90,7 @@ check_files() {
 		-o /tmp/bulk /usr/share/doc/librds-dev/examples/bulk.c'
 	holds "and without them it does not: the system's header lacks names" not gcc -o /tmp/bulk \
 		/usr/share/doc/librds-dev/examples/bulk.c
-	holds "tshark finds the dissector" sh -c 'tshark -G protocols | grep -q "	RDS	rds$"'
+	holds "tshark finds the dissector" sh -c 'tshark -G protocols | grep -qE "	RDS	rds(	|\$)"'
 	holds "settings say nothing as installed" not grep -hE '^[^#]' /etc/modprobe.d/pf_rds.conf /etc/sysctl.d/pf_rds.conf
 }
 
