@@ -76,6 +76,7 @@ struct rds_xmit {
 	unsigned int n;	    /* at least 1 */
 	uint32_t off;	    /* bytes of msgs[0] that were accepted earlier */
 	unsigned char more; /* another call follows at once: no need to push */
+	unsigned char acks; /* rds_path_acked() has to follow; else the peer itself tells */
 };
 
 /* Why a path was dropped, and how traces and tables call it. */

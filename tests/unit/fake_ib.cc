@@ -83,7 +83,7 @@ void End::up(uint32_t send_wr, uint32_t recv_wr, uint32_t peer_credits)
 
 long End::xmit(const std::vector<struct rds_msg *> &msgs, uint32_t off, bool more)
 {
-	struct rds_xmit x = {msgs.data(), static_cast<unsigned int>(msgs.size()), off, more};
+	struct rds_xmit x = {msgs.data(), static_cast<unsigned int>(msgs.size()), off, more, false};
 
 	return rds_ib_link_xmit(&link, &x);
 }

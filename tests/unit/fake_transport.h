@@ -45,6 +45,7 @@ struct Wire {
 	unsigned int xmits = 0;
 	unsigned int last_batch = 0;
 	bool last_more = false;
+	bool last_acks = false;
 	std::function<void()> on_xmit;	   /* called once, in the midst of the next xmit */
 	std::function<void()> on_adopt;	   /* the same, of the next adopt */
 	std::function<void()> on_shutdown; /* ... and of the next shutdown */

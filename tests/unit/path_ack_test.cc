@@ -343,6 +343,31 @@ TEST_F(PathAck, AsksForPagesThatWereLent)
 	EXPECT_TRUE(sent().back().flags & rds::wire::kAckRequired);
 }
 
+/* Who tells by itself needs no transport to tell; but it has to for what else may need pages. */
+TEST_F(PathAck, TheTransportTellsUnlessThePeerDoes)
+{
+	fake::set_caps(RDS_CAP_DELIVERY_ACK | RDS_CAP_ZEROCOPY);
+	send();
+	bring_up();
+	EXPECT_TRUE(wire().last_acks) << "nobody knows who it is";
+	hello();
+	send();
+	EXPECT_FALSE(wire().last_acks);
+	reconnect();
+	EXPECT_TRUE(wire().last_acks);
+	arrive(1); /* it is mainline's now */
+	send();
+	EXPECT_TRUE(wire().last_acks);
+	reconnect();
+	hello();
+	send();
+	EXPECT_FALSE(wire().last_acks);
+	ASSERT_EQ(s->send_zcopy(to, pattern(100), 7), 0);
+	EXPECT_TRUE(wire().last_acks);
+	send();
+	EXPECT_TRUE(wire().last_acks) << "they are out still";
+}
+
 /* Pages that were lent are the program's again when neither the peer nor the transport can need
  * them any more, in whichever order they say so; a peer that lies about it gets no other bytes. */
 TEST_F(PathAck, LentPagesAreKeptUntilTheTransportLetsGo)

@@ -10,9 +10,11 @@
  * corking, every run but the last of a call says MSG_MORE.
  *
  * Acks.  TCP calls write_space() for every ack while SOCK_NOSPACE is set; that is how we hear of
- * them, so it stays set as long as anything is unacknowledged.  A long tcp_sendmsg_locked() may
- * take in acks of its own first bytes (sk_flush_backlog) before it returns and we know what was
- * sent.
+ * them.  Where the core needs them it stays set as long as anything is unacknowledged.  A peer of
+ * ours tells by itself what it has, and each ack that TCP tells of costs more than the peer's word:
+ * then it is set only for room, and while TCP has bytes that it could not send, perhaps because the
+ * window is closed, for the answers to its probes.  A long tcp_sendmsg_locked() may take in acks of
+ * its own first bytes (sk_flush_backlog) before it returns and we know what was sent.
  */
 #include "tcp_linux.h"
 
@@ -250,11 +252,12 @@ static void rds_tcp_note_acks(struct rds_tcp_path *tp)
 }
 
 /* Books what TCP took; the value of xmit.  Socket locked. */
-static long rds_tcp_settle(struct rds_tcp_path *tp, const struct rds_tcp_push *p)
+static long rds_tcp_settle(struct rds_tcp_path *tp, const struct rds_tcp_push *p, bool acks)
 {
 	tp->sent += p->sent;
 	rds_tcp_note_acks(tp);
-	set_bit(SOCK_NOSPACE, &tp->sock->flags);
+	if (acks || p->err || tcp_send_head(p->sk))
+		set_bit(SOCK_NOSPACE, &tp->sock->flags);
 	if (!p->err)
 		return p->sent;
 	if (p->err != -EAGAIN && !p->sent)
@@ -293,7 +296,7 @@ long rds_tcp_xmit(void *priv, const struct rds_xmit *x)
 				break;
 		if (!p.err)
 			rds_tcp_flush(&p, x->more);
-		r = rds_tcp_settle(tp, &p);
+		r = rds_tcp_settle(tp, &p, x->acks);
 	}
 	release_sock(p.sk);
 	return r;

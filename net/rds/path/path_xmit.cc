@@ -89,7 +89,9 @@ void rds_path::transmit(rds::Batch &b)
 
 	while (next != Next::kStop) {
 		if (next == Next::kXmit) {
-			struct rds_xmit x = {b.msgs, b.n, b.off, b.more};
+			/* A message that was marked has made @lends true before it was queued. */
+			const bool acks = peer() != rds::Peer::kAcks || conn.lends.load();
+			struct rds_xmit x = {b.msgs, b.n, b.off, b.more, acks};
 			bool last = budget <= b.n;
 
 			budget -= b.n;

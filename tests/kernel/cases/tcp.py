@@ -201,6 +201,25 @@ def full_peer_is_alive(t):
         one.wait()
 
 
+@test(vms=2, modules=("ours", "none"), only="ours")
+def full_peer_that_tells_is_alive(t):
+    """The same of one that acknowledges by itself, so that TCP's acks are not heard of otherwise."""
+    t.a.check(f"echo 2000 >{SETTINGS}user_timeout_ms")
+    deaf = t.b.spawn(f"{helper('rds_deaf.py')} {B} 1000", stdin=True)
+    t.b.wait_until("ss -Hltn 'sport = :16385' | grep -q .")
+    hold = f"exec {t.prog('rds_hold')} --bind {A} --to {B} --messages"
+    holders = [t.a.spawn(f"{hold} 1", stdin=True)]
+    deaf.wait_output("^heard$")
+    t.a.wait_until(f"! {established(t.a)} | grep -q unacked:")
+    holders.append(t.a.spawn(f"{hold} 20", stdin=True))
+    t.a.wait_until(f"{established(t.a)} | grep -q 'backoff:[5-9]'")
+    path, = paths(t, t.a)
+    assert path["resets"] == 0 and path["attempts"] == 1, path
+    for one in (*holders, deaf):
+        one.kill()
+        one.wait()
+
+
 READ, ALL = 500, 600  # messages of 1000 bytes: more than a socket may have under way; and in all
 
 

@@ -56,6 +56,7 @@ struct Wire final : tube::User {
 	/* The bytes that TCP has acknowledged, as rds_tcp.ko counts them: by numbers of 32 bits. */
 	uint32_t first_byte = 0, una = 0;
 	uint64_t acked_bytes = 0;
+	bool tells = true; /* the core wanted to hear of them when it sent last */
 };
 
 /* A namespace that accepts. */
@@ -189,7 +190,7 @@ void Wire::acked(uint64_t bytes)
 
 	acked_bytes += now - una;
 	una = now;
-	if (phase == Phase::kOpen || phase == Phase::kDraining)
+	if (tells && (phase == Phase::kOpen || phase == Phase::kDraining))
 		rds_path_acked(path, acked_bytes);
 }
 
@@ -384,6 +385,7 @@ long xmit(void *tp, const struct rds_xmit *x)
 
 	if (e.dead || w->phase != Phase::kOpen)
 		return -32;
+	w->tells = x->acks;
 
 	size_t want = 0, off = x->off;
 
