@@ -301,6 +301,7 @@ TEST_F(ConnMany, ASnapshotIsTakenInSteps)
 TEST_F(ConnMany, HostsThatAreNotThereAreCalledByTurns)
 {
 	std::vector<size_t> calls;
+	const uint64_t begin = rds_now_ns();
 
 	fake::defaults().connect_result = -113;
 	rds_net_tunables(net->core())->reconnect_max_ms = 1;
@@ -308,16 +309,18 @@ TEST_F(ConnMany, HostsThatAreNotThereAreCalledByTurns)
 		ASSERT_EQ(s->send(there(i), pattern(10)), 0);
 	sim::run_for(2000 * kMs);
 
-	const uint64_t most = 2000 * kMs / rds::kTurnNs;
+	const uint64_t most = (rds_now_ns() - begin) / rds::kTurnNs + 1;
 
 	for (Wire *w : wires())
-		calls.push_back(w->calls.size() / 2); /* connect, close */
+		calls.push_back(static_cast<size_t>(
+			std::count(w->calls.begin(), w->calls.end(), "connect")));
 	ASSERT_EQ(calls.size(), kMany);
 
 	const size_t all = std::accumulate(calls.begin(), calls.end(), size_t{0});
 
-	/* Each was called twice before it had to wait for a turn. */
-	EXPECT_LE(all, most + 2 * kMany);
+	/* Each was called twice before it had to wait for a turn, and one of a thousand random parts
+	 * of a millisecond is none. */
+	EXPECT_LE(all, most + 2 * kMany + most / 250);
 	EXPECT_GE(all, most - kMany);
 	/* Nobody is forgotten. */
 	EXPECT_GE(*std::min_element(calls.begin(), calls.end()), most / kMany / 2);
