@@ -35,7 +35,7 @@ public:
 	long others(int fd);
 
 	/* All that these calls send. */
-	static constexpr char plainByte = 'l';
+	static constexpr char plainByte = Memory::plainByte;
 
 	/* An answer that no call may give; empty while there was none. */
 	std::string wrong;

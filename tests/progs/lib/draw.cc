@@ -37,8 +37,10 @@ Memory::Memory()
 
 	edge_ = at + roomBytes;
 	mprotect(edge_, pageBytes, PROT_NONE); /* a hole would be filled by others */
-	readOnly_ = map(2 * pageBytes, PROT_NONE);
+	readOnly_ = map(2 * pageBytes, PROT_READ | PROT_WRITE);
+	memset(readOnly_, plainByte, pageBytes);
 	mprotect(readOnly_, pageBytes, PROT_READ);
+	mprotect(readOnly_ + pageBytes, pageBytes, PROT_NONE);
 }
 
 Memory::~Memory()

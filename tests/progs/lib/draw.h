@@ -46,6 +46,8 @@ public:
 		return readOnly_ + pageBytes;
 	}
 	static constexpr size_t roomBytes = 256 * 1024, pageBytes = 4096;
+	/* All that is in the page that can only be read. */
+	static constexpr char plainByte = 'l';
 
 private:
 	char *edge_, *readOnly_;

@@ -40,6 +40,15 @@ TEST(Memory, NobodyFillsWhatIsBeyond)
 	EXPECT_EQ(read(ends[0], memory.readOnly(), 1), -1);
 }
 
+/* It may be sent, and the receiver is to know it. */
+TEST(Memory, WhatCanOnlyBeReadIsPlain)
+{
+	const Memory memory;
+
+	EXPECT_EQ(std::string(static_cast<const char *>(memory.readOnly()), Memory::pageBytes),
+		  std::string(Memory::pageBytes, Memory::plainByte));
+}
+
 TEST(Draw, TheSameSeedDrawsTheSame)
 {
 	Draw first(7, loopback(), 1), second(8, loopback(), 1);
