@@ -318,8 +318,8 @@ TEST_F(ConnMany, HostsThatAreNotThereAreCalledByTurns)
 
 	const size_t all = std::accumulate(calls.begin(), calls.end(), size_t{0});
 
-	/* Each was called twice before it had to wait for a turn, and one of a thousand random parts
-	 * of a millisecond is none. */
+	/* Each was called twice before it had to wait for a turn, and one of a thousand random
+	 * parts of a millisecond is none. */
 	EXPECT_LE(all, most + 2 * kMany + most / 250);
 	EXPECT_GE(all, most - kMany);
 	/* Nobody is forgotten. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The state that must be there when all users have gone. */
+/* When all users have gone, everything has to be there for others. */
 #include "users.h"
 
 #include "../lib/check.h"

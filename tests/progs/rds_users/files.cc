@@ -149,7 +149,7 @@ long UserProcess::readFile(Slot &)
 	return result;
 }
 
-/* The administrator of the network namespace sets what holds there; all others, nothing. */
+/* Settings are for the administrator of the network namespace; all others set nothing. */
 long UserProcess::writeSetting(Slot &)
 {
 	constexpr const char *values[] = {"0",	  "1",	    "2", "100",	       "1000", "65535",
