@@ -33,8 +33,10 @@ protected:
 	}
 	void TearDown() override
 	{
-		SocketTest::TearDown();
+		s.reset();
+		sim::run_ready();
 		EXPECT_EQ(net->core()->trace_users.load(), 0u);
+		SocketTest::TearDown();
 	}
 	struct rds_msg *begin()
 	{
