@@ -42,8 +42,8 @@ struct rds_tunables {
 					       * none of them */
 	unsigned int recv_spill_bytes;	      /* of a full socket, see kRecvSpillBytes; 0 ..
 					       * RDS_RECV_SPILL_BYTES, the default */
-	unsigned int max_user_sockets; /* of one user; default kUserSockets, see users.h */
-	unsigned int max_user_conns;   /* the same of connections; default kUserConns */
+	unsigned int max_user_sockets;	      /* of one user; default kUserSockets, see users.h */
+	unsigned int max_user_conns;	      /* the same of connections; default kUserConns */
 };
 #define RDS_RECV_SPILL_BYTES (16u << 20)
 struct rds_tunables *rds_net_tunables(struct rds_net *net);

@@ -52,8 +52,8 @@ SLIPS = [
            " if (level != SOL_RDS && !ZERO_OR_NULL_PTR(kmalloc(64, GFP_KERNEL)))"),
     Mutant("port", "a bind that fails for want of memory keeps the port",
            "net/rds/socket/socket.cc", "if (st.ok()) { lcong = map; st = net->bind.add(*this, ep,"
-           " net->seed, rds::read_once(net->tun.unprivileged_port_start)); }",
-           "lcong = map; Status added = net->bind.add(*this, ep, net->seed,"
+           " net->key, rds::read_once(net->tun.unprivileged_port_start)); }",
+           "lcong = map; Status added = net->bind.add(*this, ep, net->key,"
            " rds::read_once(net->tun.unprivileged_port_start)); if (st.ok()) st = added;"),
     Mutant("lent", "pages that could not be lent for want of memory count as lent",
            "net/linux/payload_linux.c", "if (err) unpin_pages_of(p); return err;",

@@ -343,7 +343,7 @@ TEST_F(PathAck, AsksForPagesThatWereLent)
 	EXPECT_TRUE(sent().back().flags & rds::wire::kAckRequired);
 }
 
-/* Who tells by itself needs no transport to tell; but it has to for what else may need pages. */
+/* A peer that tells by itself needs no transport to tell; lent pages do. */
 TEST_F(PathAck, TheTransportTellsUnlessThePeerDoes)
 {
 	fake::set_caps(RDS_CAP_DELIVERY_ACK | RDS_CAP_ZEROCOPY);

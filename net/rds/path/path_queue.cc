@@ -145,12 +145,6 @@ void rds_path::own_left(const rds::Message &m)
  */
 void rds_path::finish(rds::MsgList &done, int unbegun)
 {
-	/* Nothing left: so ends every call of the transport whose messages wait for their ack. */
-	if (done.empty()) {
-		conn.look_at_gate();
-		return;
-	}
-
 	rds::MessageBin bin;
 	rds::Socket *s = nullptr;
 	uint32_t bytes = 0, mem = 0;

@@ -221,8 +221,8 @@ void rds_socket_recv_counts(struct rds_socket *s, const struct rds_recv_look *lo
 	*out = {};
 	if (!s->is_bound())
 		return;
-	/* What arrives on more paths than were noted would be looked for on all that there are, with
-	 * the socket's lock held, and that for each socket of a table. */
+	/* Messages that arrive on more paths than were noted would be looked for on all that there
+	 * are, with the socket's lock held, and that for each socket of a table. */
 	if (look->n > RDS_RECV_LOOK || !s->reader.try_lock()) {
 		*out = {.held = RDS_RECV_UNKNOWN, .span = RDS_RECV_UNKNOWN};
 		return;

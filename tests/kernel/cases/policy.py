@@ -176,7 +176,7 @@ def ports_are_kept(t):
     assert said == ["1024", "ok"], said
 
 
-# What is written, what a container's root finds there then, and what the host's.
+# A value that is written, and then the one that a container's root finds there, and the host's.
 DELAYS = (("1", "1000", "1"), ("999", "1000", "999"), ("1000", "1000", "1000"),
           ("2000", "2000", "2000"))
 TIMES = {"reconnect_max_delay_ms": DELAYS, "reconnect_delay_max_ms": DELAYS,
