@@ -177,6 +177,7 @@ def waiting_senders_have_no_message(t):
 
 
 SLACK = 128 << 10  # of slab: what the kernel keeps of a process that has just gone
+SLABS = 200  # objects in those slabs that a processor has at hand; there are some 500 in use
 
 
 def at_rest(t):
@@ -213,5 +214,5 @@ def everything_as_nobody(t):
         t.note(f"{busy} while it lasts, {seen[-1]} afterwards")
         for one in later:
             assert one["rows"] == 0 and one["sock"] == 0, seen
-            assert one["objects"] <= first["objects"] + 64, seen
+            assert one["objects"] <= first["objects"] + SLABS, seen
     t.a.check("ip route del 10.10.0.0/16 && echo 300000 >/proc/sys/net/rds/idle_timeout_ms")

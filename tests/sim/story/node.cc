@@ -49,8 +49,15 @@ bool CoreNode::open(unsigned int slot, const Habits &h)
 	if (!net_ || apps_[slot] || !carriers_[0]->serves(id))
 		return false;
 
-	unsigned int global = slot_of(slot);
+	unsigned int global = slot_of(slot), fail = sim::options().fail_per_1000;
+
+	/* Nor is a program without a socket one: it would try for ever. */
+	sim::options().fail_per_1000 = 0;
+
 	auto a = std::make_unique<App>(*net_, global, at(slot), h, watch_);
+
+	sim::options().fail_per_1000 = fail;
+
 	int ret = a->open();
 
 	sim::say("host %u: %s opens: %d", id, a->who().c_str(), ret);
