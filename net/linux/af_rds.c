@@ -6,7 +6,7 @@
 #include <linux/sockios.h>
 #include <linux/swap.h>
 
-#include "glue.h"
+#include "linux_net.h"
 
 /*
  * The kernel's socket layer accounts memory of all RDS sockets, in pages: /proc/net/protocols.  The

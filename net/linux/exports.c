@@ -8,6 +8,7 @@
 #include <linux/export.h>
 
 #include "glue.h"
+#include "peers.h"
 
 /* rds_linux.h: whose version is whose */
 const char RDS_VERSION_SYMBOL[] = RDS_MODULE_VERSION;

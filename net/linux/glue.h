@@ -9,9 +9,7 @@
 #include <linux/sockptr.h>
 #include <linux/sysctl.h>
 #include <linux/uidgid.h>
-#include <linux/xarray.h>
 
-#include "peers.h"
 #include "rds_linux.h"
 
 /*
@@ -48,22 +46,11 @@ struct rds_policy {
 };
 #define RDS_LAST_GROUP (~(gid_t)0 - 1) /* there is none with the next number */
 
-/* One namespace (module.c). */
-struct rds_linux_net {
-	struct rds_net *core;
-	struct rds_stats __percpu *stats;
-	struct ctl_table_header *sysctl;
-	struct ctl_table *sysctl_table;
-	struct rds_policy policy;
-	struct rds_peers peers;
-	struct xarray socks; /* every open socket, bound or not, for rds-info; by age */
-	u32 next_sock;
-};
-
 struct rds_stats {
 	u64 v[RDS_STAT_COUNT];
 };
 
+/* One namespace (linux_net.h). */
 struct rds_linux_net *rds_linux_net(const struct net *net);
 
 /* The core's (path_xmit.cc); module parameter send_batch_count, set when the module is loaded. */

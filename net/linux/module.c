@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include <net/netns/generic.h>
 
-#include "glue.h"
+#include "linux_net.h"
 #include "pages_linux.h"
 #include "platform_linux.h"
 

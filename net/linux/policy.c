@@ -15,7 +15,7 @@
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 
-#include "glue.h"
+#include "linux_net.h"
 
 static bool rds_autoload;
 module_param_named(autoload, rds_autoload, bool, 0644);

@@ -12,7 +12,7 @@
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 
-#include "glue.h"
+#include "linux_net.h"
 
 /* Wide enough for IPv4; longer ones push their row to the right. */
 static void put_addr(struct seq_file *m, const struct rds_addr *addr)

@@ -5,7 +5,7 @@
  * The older codes show IPv4 only, the RDS6_ ones everything.  The core's tables are walked in
  * steps, and others may run between any two.
  */
-#include "glue.h"
+#include "linux_net.h"
 
 /* Once for each position of a snapshot (rds_core.h). */
 #define for_each_step(pos) for (u64 pos = 0; pos != RDS_INFO_END; cond_resched())

@@ -15,7 +15,7 @@
 #include <linux/socket.h>
 #include <linux/sysctl.h>
 
-#include "glue.h"
+#include "linux_net.h"
 
 /* A host that is not there is called twice in this time, in the long run: the default, ms. */
 #define RDS_DELAY_FLOOR_MS 1000

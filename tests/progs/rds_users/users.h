@@ -44,11 +44,7 @@ struct User {
 	}
 };
 
-<<<<<<< HEAD
-/* The director's words to a user, and the answers. */
-=======
 /* An order of the director, and the answer of a user. */
->>>>>>> b224918 (docs: which planted mistakes users tell, and after how many turns)
 struct Order {
 	uint64_t seed; /* of the deed */
 	uint32_t turn;
