@@ -39,16 +39,16 @@ inline void no_receiver(Received &r) RDS_REQUIRES(kSender)
 	(void)r.add(1, false); /* wrong */
 }
 
-inline bool no_reader(const BindTable &t, const struct rds_addr &a)
+inline bool no_reader(const BindTable &t, const struct rds_addr &a, const HashKey &key)
 {
-	return t.find(a, 0, 1, 2); /* wrong */
+	return t.find(a, 0, 1, key); /* wrong */
 }
 
-inline bool a_reader(const BindTable &t, const struct rds_addr &a)
+inline bool a_reader(const BindTable &t, const struct rds_addr &a, const HashKey &key)
 {
 	RcuReader rcu;
 
-	return t.find(a, 0, 1, 2);
+	return t.find(a, 0, 1, key);
 }
 
 inline void sleeps_as_reader(BindTable &t) RDS_SLEEPS

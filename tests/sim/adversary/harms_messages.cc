@@ -166,10 +166,14 @@ void harm_ends(World &w)
 
 	for (uint64_t i = some(1, 6); i; i--) {
 		Talk *t = w.adv->talk_of(n);
-		host::Bytes f = peer::frame(1, 9, port_for(n), 0, peer::noise(some(0, 200)));
 
 		if (!t)
 			return;
+
+		/* Its number is gone: a header alone may be all that the host wants of it. */
+		host::Bytes f =
+			peer::frame(t->take_number(), 9, port_for(n), 0, peer::noise(some(0, 200)));
+
 		f.resize(some(0, f.size() - 1));
 		t->say(f, true);
 		w.wait(some(0, kMs));
