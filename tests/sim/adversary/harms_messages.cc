@@ -147,6 +147,8 @@ void harm_floods(World &w)
 
 	for (uint64_t i = some(50, 400); t && i; i--)
 		t->message(9, kFullPort, peer::noise(some(0, 3000)));
+	if (t)
+		t->flooded = true;
 	w.wait(some(1, 100) * kMs);
 }
 

@@ -98,6 +98,7 @@ public:
 	bool greeted = false;	 /* it has said hello */
 	bool met = false;	 /* the host has said something */
 	bool confused = false;	 /* by numbers that it said: none of its counts is to be had */
+	bool flooded = false;	 /* a socket that nobody reads: the host may stop there */
 	uint64_t last_heard = 0; /* number of a message of the host's */
 	uint64_t maps = 0;	 /* congestion maps that came */
 	uint64_t frames = 0;	 /* said over it */

@@ -231,7 +231,7 @@ void World::counts(enum rds_stat id, uint64_t n, Talk &t, const std::function<vo
 
 	fn();
 	sim::run_until([&] { return t.is_over() || t.is_taken(); }, kTakenNs);
-	if (!t.is_taken() || !t.is_open() || t.confused)
+	if (!t.is_taken() || !t.is_open() || t.confused || t.flooded)
 		return;
 	sim::run_for(kMs);
 	if (t.is_open() && a->stat(id) - before < n)
