@@ -53,6 +53,9 @@ mount -t debugfs debug /new/sys/kernel/debug
 mkdir -p /new/run/lock /new/run/netns
 # Host files that we need may lie where a file system of the guest's own is mounted.
 for p in $KEEP; do mkdir -p "/new$p" && mount --bind "/lower$p" "/new$p"; done
+# Users of the guest run what is here, though the checkout lie where only its owner may look.
+p=$CHECKOUT
+while [ "$p" ]; do chmod a+x "/new$p"; p=${p%/*}; done
 mkdir -p /new/lib/modules
 mount --bind "/lower$MODTREE" /new/lib/modules || die "no modules in $MODTREE"
 hostname "$NAME"
@@ -220,7 +223,8 @@ def initramfs(kern, name, addrs, env):
     keep = [str(p) for p in {TOP, CACHE.resolve(), pathlib.Path.cwd()}
             if str(p).startswith(("/run/", "/dev/"))]
     config = {"NAME": name, "ADDRS": " ".join(addrs), "KEEP": " ".join(keep),
-              "MODTREE": str(kern.modules), "DIRECTORY": os.getcwd(), **kern.machine.config}
+              "MODTREE": str(kern.modules), "DIRECTORY": os.getcwd(), "CHECKOUT": str(TOP),
+              **kern.machine.config}
     env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
            "HOME": os.environ.get("HOME", "/root"), "LANG": "C.UTF-8", **env}
     text = "".join(f"{k}={shlex.quote(v)}\n" for k, v in config.items())
