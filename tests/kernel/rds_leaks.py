@@ -20,6 +20,8 @@ SOL_RDS, LATENCY, LATENCY_CMSG, TIMESTAMPS = 276, 10, 11, (29, 63)
 INFOS = range(10000, 10018)
 OPTIONS = [*range(1, 12), 64, 65, *TIMESTAMPS]
 ROOM = 65536
+# The number of steps, and which they are, in their option and in what is told.
+STEPS = {n: bytes([n, *range(n), *[0] * (3 - n)]) for n in (1, 3)}
 # Compilers and allocators fill memory with these; four of one are no accident.
 PATTERNS = [bytes([b]) * 4 for b in (0xfe, 0xaa, 0x5a, 0x6b, 0xcc)]
 found, looked = [], 0
@@ -48,15 +50,17 @@ def options(sock):
                 look(f"getsockopt {option}", data)
 
 
-def message(sock):
-    """One message with all that a socket may be told of it."""
+def message(sock, traces):
+    """One message with all that a socket may be told of it, and so many steps of its way."""
     data, control, _, name = sock.recvmsg(100, 4096)
     assert data == b"hello", data
     for level, kind, value in control:
         look(f"control message {level}/{kind}", value)
         if (level, kind) == (SOL_RDS, LATENCY_CMSG):
             head, gap = value[:4], value[4:8]
-            assert head == bytes([3, 0, 1, 2]) and len(value) == 32, value
+            if head != STEPS[traces] or any(value[8 + 8 * traces:]):
+                found.append(f"rds_cmsg_rx_trace of {traces} steps: {value.hex()}")
+            assert len(value) == 32, value
             if gap != bytes(4):
                 found.append(f"between the members of rds_cmsg_rx_trace: {gap.hex()}")
     return {kind for _, kind, _ in control}
@@ -72,11 +76,11 @@ def names(sock):
 def main(me, peer):
     sock = rds_talk.bound(me)
     names(rds_talk.bound())
-    sock.setsockopt(SOL_RDS, LATENCY, bytes([3, 0, 1, 2]))
     sock.setsockopt(socket.SOL_SOCKET, TIMESTAMPS[0], 1)
-    for _ in range(3):
+    for traces in (3, 1, 3):
+        sock.setsockopt(SOL_RDS, LATENCY, STEPS[traces])
         rds_talk.send(sock, "hello", rds_talk.sockaddr(me))
-        assert LATENCY_CMSG in message(sock), "no latency was told"
+        assert LATENCY_CMSG in message(sock, traces), "no latency was told"
     rds_talk.send(sock, "hello", rds_talk.sockaddr(me))  # is in the tables
     rds_talk.send(sock, "hello", rds_talk.sockaddr(peer))
     rds_talk.checked(rds_talk.libc.connect(sock.fileno(), rds_talk.sockaddr(peer),
