@@ -38,8 +38,9 @@ def every_kind_is_reported(t):
     assert "debug_locks 0" in suite.State.strays(t.a, before)
     make(t, "leak")
     found = suite.leaks(t.a)[0].count("unreferenced object")
-    # A stack or a register may still have an old value.
-    assert found >= 8, f"{found} of 10 leaked objects are seen"
+    # Stacks and registers have old values, most of them of objects that were used shortly before:
+    # the first that are leaked take the places of those.
+    assert found >= 80, f"{found} of 100 leaked objects are seen"
     t.note(f"{len(reports)} bugs reported, {found} leaks seen")
     t.a.power_cycle()
 

@@ -208,7 +208,9 @@ def one_byte_segments(t):
     t.note(f"{segments} segments: {slab} bytes of objects, {pages} kB unavailable, its cgroup"
            f" pays {paid}; {most} bytes may be")
     assert segments >= SEGMENTS, f"{segments}: they came together"
-    assert SEGMENTS <= slab < most and SEGMENTS <= paid < most, "not what bytes cost"
+    # The guest frees objects of its own meanwhile: 5 to 10 kB of them were seen to go.
+    assert SEGMENTS // 2 <= slab < most, f"{slab} bytes of objects"
+    assert SEGMENTS <= paid < most, f"{paid} bytes paid"
     assert pages < most // 1024 + NOISE_KB, f"{pages} kB"
 
 
