@@ -180,7 +180,13 @@ RDS_INLINE bool op_decided(const Message &m)
 	return m.part->outcome.load_acquire() != 0;
 }
 /* After a reset: nothing of @m is to be sent again. */
-bool op_spent(const Message &m);
+RDS_INLINE bool op_spent(const Message &m)
+{
+	const MsgRdma *r = m.rdma();
+	uint32_t outcome = r && r->has_op ? r->outcome.load_acquire() : 0;
+
+	return outcome && (outcome != 1 + kRdmaSuccess || r->op.alone);
+}
 
 /* The memory of @s that a message names: the message is about to be delivered to @s ... */
 void rdma_sync(RdmaSeat &s, const wire::Header &h) RDS_READS(kRcu);

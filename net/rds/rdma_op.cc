@@ -66,16 +66,8 @@ void op_left(Message &m, int unbegun)
 	 * wrote. */
 	if (!r.begun)
 		op_decide(m, m.flags & kMsgCancelled ? +kRdmaCanceled : unbegun);
-	else if (r.delivered && r.op.kind == RDS_OP_WRITE)
+	else if (r.delivered && r.op.kind == RDS_OP_WRITE && !op_decided(m))
 		op_decide(m, kRdmaSuccess);
-}
-
-bool op_spent(const Message &m)
-{
-	const MsgRdma *r = m.rdma();
-	uint32_t outcome = r && r->has_op ? r->outcome.load_acquire() : 0;
-
-	return outcome && (outcome != 1 + kRdmaSuccess || r->op.alone);
 }
 
 void rdma_sync(RdmaSeat &s, const wire::Header &h)

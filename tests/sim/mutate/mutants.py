@@ -612,7 +612,7 @@ MUTANTS = [
     Mutant("rdma-unasked", "nobody is told of what was cancelled in time", OP,
            "if (!r.begun) op_decide(", "if (false) op_decide("),
     Mutant("rdma-ack-read", "the ack of its message proves a read", OP,
-           "else if (r.delivered && r.op.kind == RDS_OP_WRITE)", "else if (r.delivered)"),
+           "r.delivered && r.op.kind == RDS_OP_WRITE &&", "r.delivered &&"),
     Mutant("rdma-twice", "every word about an operation is told", OP,
            "r->notice = nullptr; if (!n)", "if (!n)"),
     Mutant("rdma-only-errors", "RDS_RECVERR tells of success, too", OP,
