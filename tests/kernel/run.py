@@ -7,6 +7,7 @@
     run.py 'load.*' sockets         some of them: file.test, globs, a file's name for all of it
     run.py --modules mainline       mainline's modules in place of ours (checks the tests)
     run.py --kernel 6.1,7.2         guest a on one kernel, b on another; only tests of two guests
+    run.py --without 'tcp load.*'   all but these
     run.py --list
 
 Files run side by side, two guests for each CPU: of two that talk one often waits. The last line is
@@ -105,6 +106,8 @@ def parse(argv):
                     " which have one processor and wait more)")
     ap.add_argument("--all", action="store_true", default=bool(os.environ.get("ALL")),
                     help="those of files with EXTRA, too, which otherwise must be named")
+    ap.add_argument("--without", default="", metavar="NAMES",
+                    help="not these, which are run elsewhere: names as above, in one word")
     ap.add_argument("--repeat", type=int, default=1)
     ap.add_argument("--list", action="store_true", help="print the names and what they show")
     options = ap.parse_args(argv)
@@ -125,7 +128,7 @@ def select(options):
         module, tests = suite.load_file(path)
         keep = []
         for one in tests:
-            hits = {n for n in options.names if n == one.file or fnmatch.fnmatch(one.name, n)}
+            hits = {n for n in options.names if is_named(one, n)}
             unused -= hits
             if options.names and not hits:
                 continue
@@ -142,6 +145,10 @@ def select(options):
     return sorted(chosen, key=lambda c: -sum(t.timeout * t.vms for t in c[1])), skipped
 
 
+def is_named(one, name):
+    return name == one.file or fnmatch.fnmatch(one.name, name)
+
+
 def why_not(options, module, one, named):
     """Why a test cannot be run, or is not unless it is named; None if nothing speaks against it."""
     kernels = one.kernels or getattr(module, "KERNELS", options.kernels)
@@ -151,6 +158,8 @@ def why_not(options, module, one, named):
         return "has one guest, for two kernels"
     if (one.extra or getattr(module, "EXTRA", False)) and not (options.all or named):
         return "takes long, only with --all or by name"
+    if not named and any(is_named(one, name) for name in options.without.split()):
+        return "is run elsewhere"
     return None
 
 
