@@ -19,63 +19,17 @@
 /* Everything that may sleep and is nobody's system call: connect, shutdown, retries. */
 static struct workqueue_struct *rds_wq;
 
-/*
- * Messages have caches of their own, with a constructor that does nothing: objects with one are the
- * only ones that init_on_alloc (Debian's default) does not clear each time they are taken.
- */
-static struct {
-	const char *name;
-	unsigned int size;
-	struct kmem_cache *cache;
-} rds_msg_caches[] = {
-	{.name = "rds_msg_256", .size = 256},	{.name = "rds_msg_512", .size = 512},
-	{.name = "rds_msg_1024", .size = 1024}, {.name = "rds_msg_2048", .size = 2048},
-	{.name = "rds_msg_4096", .size = 4096},
-};
-
-static void rds_msg_is_made_later(void *msg)
-{
-}
-
-static void exit_msg_caches(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(rds_msg_caches); i++)
-		kmem_cache_destroy(rds_msg_caches[i].cache);
-}
-
-/* Programs' bytes are copied into and out of any part of one behind the header. */
-static int init_msg_caches(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(rds_msg_caches); i++) {
-		unsigned int size = rds_msg_caches[i].size;
-
-		rds_msg_caches[i].cache = kmem_cache_create_usercopy(rds_msg_caches[i].name, size,
-								     0, SLAB_HWCACHE_ALIGN, 0, size,
-								     rds_msg_is_made_later);
-		if (!rds_msg_caches[i].cache)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 int rds_platform_init(void)
 {
-	int err = init_msg_caches();
+	int err = rds_memory_init();
 
 	if (err)
-		goto destroy_caches;
+		return err;
 	rds_wq = alloc_workqueue("krdsd", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (rds_wq)
 		return 0;
-	err = -ENOMEM;
-
-destroy_caches:
-	exit_msg_caches();
-	return err;
+	rds_memory_exit();
+	return -ENOMEM;
 }
 
 void rds_platform_exit(void)
@@ -83,39 +37,7 @@ void rds_platform_exit(void)
 	rcu_barrier();
 	destroy_workqueue(rds_wq);
 	rds_pool_exit();
-	exit_msg_caches();
-}
-
-/* ---- memory ---- */
-void *rds_alloc(size_t size, enum rds_ctx ctx)
-{
-	/* The cgroup of the program whose call this is pays; a worker or a softirq has none. */
-	gfp_t gfp = __GFP_ACCOUNT | (ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC | __GFP_NOWARN);
-
-	/* Buckets of big tables do not fit the slab allocator. */
-	if (size > PAGE_SIZE * 2 && ctx == RDS_MAY_SLEEP)
-		return kvmalloc(size, gfp);
-	return kmalloc(size, gfp);
-}
-
-void *rds_alloc_msg(size_t size, enum rds_ctx ctx)
-{
-	unsigned int i = size <= 256 ? 0 : ilog2(size - 1) - 7;
-
-	if (WARN_ON_ONCE(i >= ARRAY_SIZE(rds_msg_caches)))
-		return NULL;
-	return kmem_cache_alloc(rds_msg_caches[i].cache,
-				ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC | __GFP_NOWARN);
-}
-
-void rds_free_many(size_t n, void **p)
-{
-	kfree_bulk(n, p);
-}
-
-void rds_free(void *p)
-{
-	kvfree(p);
+	rds_memory_exit();
 }
 
 /* ---- locks ---- */

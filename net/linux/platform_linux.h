@@ -35,6 +35,9 @@ struct rds_linux_rcu {
 	void (*fn)(struct rds_rcu_head *h);
 };
 
+/* Caches of messages, connections and paths (memory_linux.c). */
+int rds_memory_init(void);
+void rds_memory_exit(void);
 int rds_platform_init(void);
 /* Nothing of the core runs any more: waits for RCU callbacks and ends the workqueue. */
 void rds_platform_exit(void);

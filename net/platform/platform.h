@@ -26,6 +26,9 @@ void *rds_alloc(size_t size, enum rds_ctx ctx);
  * so no kernel need clear it, as some do with what they give (init_on_alloc).  rds_free() takes it.
  */
 void *rds_alloc_msg(size_t size, enum rds_ctx ctx);
+/* The same for one of a kind of which a host may have very many: it takes as much memory as it is
+ * large (rds_core_size()).  The cgroup of the calling program pays. */
+void *rds_alloc_object(enum rds_object what, enum rds_ctx ctx);
 /* Gives memory of rds_alloc() back; NULL is allowed.  Any context. */
 void rds_free(void *p);
 /* The same for @n of them, none NULL or larger than a page: much cheaper where they were allocated

@@ -66,6 +66,13 @@ struct rds_conn;
 struct rds_path;
 struct rds_transport;
 
+/* Those of which a host may have very many. */
+enum rds_object {
+	RDS_OBJECT_CONN,
+	RDS_OBJECT_PATH,
+	RDS_OBJECTS,
+};
+
 /*
  * The order in which locks are taken, outermost first: this enum is the documented order, the
  * lockdep class in the kernel, and the abort on misorder in the simulator (docs/locking.md).

@@ -42,6 +42,11 @@ int rds_core_init(void)
 	return st.code();
 }
 
+size_t rds_core_size(enum rds_object what)
+{
+	return what == RDS_OBJECT_CONN ? sizeof(Conn) : sizeof(Path);
+}
+
 void rds_core_exit(void)
 {
 	transports_end();

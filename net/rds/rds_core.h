@@ -21,6 +21,8 @@ extern "C" {
 /* ---- module and namespaces (process context) ---- */
 int rds_core_init(void);
 void rds_core_exit(void);
+/* Bytes of one of these.  Any context, before rds_core_init(), too. */
+size_t rds_core_size(enum rds_object what);
 /* NULL without memory.  @st is what rds_stat_add() will be called with. */
 struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st);
 /* No socket of the namespace is left.  Destroys the connections of every transport. */

@@ -228,6 +228,15 @@ RDS_INLINE T *create(enum rds_ctx ctx, Args &&...args)
 	return p ? new (p) T(static_cast<Args &&>(args)...) : nullptr;
 }
 
+/* The same of a @kind of which there may be very many. */
+template <typename T, typename... Args>
+RDS_INLINE T *create_object(enum rds_object kind, enum rds_ctx ctx, Args &&...args)
+{
+	void *p = rds_alloc_object(kind, ctx);
+
+	return p ? new (p) T(static_cast<Args &&>(args)...) : nullptr;
+}
+
 template <typename T>
 RDS_INLINE void destroy(T *p)
 {

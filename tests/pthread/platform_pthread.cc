@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "../sim/siphash.h"
+#include "net/rds/rds_core.h"
 #include "thread.h"
 
 namespace pt
@@ -312,6 +313,11 @@ void *rds_alloc_msg(size_t size, enum rds_ctx ctx)
 	if (size > 4096)
 		pt::fail("a message is larger than its caches");
 	return rds_alloc(size, ctx);
+}
+
+void *rds_alloc_object(enum rds_object what, enum rds_ctx ctx)
+{
+	return rds_alloc(rds_core_size(what), ctx);
 }
 
 void rds_free_many(size_t n, void **p)

@@ -6,6 +6,7 @@
 
 #include "aged.h"
 #include "chooser.h"
+#include "net/rds/rds_core.h"
 #include "siphash.h"
 #include "task.h"
 
@@ -235,6 +236,11 @@ void *rds_alloc_msg(size_t size, enum rds_ctx ctx)
 	if (size > 4096)
 		fail("a message is larger than its caches");
 	return rds_alloc(size, ctx);
+}
+
+void *rds_alloc_object(enum rds_object what, enum rds_ctx ctx)
+{
+	return rds_alloc(rds_core_size(what), ctx);
 }
 
 void rds_free_many(size_t n, void **p)

@@ -33,7 +33,7 @@ void destroy_path(Path *p)
 
 Path *create_path(Conn &c, unsigned int index) RDS_SLEEPS
 {
-	Path *p = create<Path>(may_sleep(), c, index);
+	Path *p = create_object<Path>(RDS_OBJECT_PATH, may_sleep(), c, index);
 	TombCount count;
 
 	if (p)
@@ -127,7 +127,8 @@ Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 	if (net.dying.load_acquire())
 		return Status::fail(err::kEnetdown);
 
-	Conn *c = create<Conn>(may_sleep(), net, t, laddr, faddr, scope, tos);
+	Conn *c =
+		create_object<Conn>(RDS_OBJECT_CONN, may_sleep(), net, t, laddr, faddr, scope, tos);
 
 	if (!c)
 		return Status::fail(err::kEnomem);

@@ -132,15 +132,15 @@ def table(runs):
 
 
 def slab(size):
-    """The bytes that kmalloc() takes for it."""
-    return next(s for s in (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048) if s >= size)
+    """The bytes that a cache of its own takes for it: whole lines of the processor's cache."""
+    return -(-size // 64) * 64
 
 
 def idle(runs):
     linux = runs[-1]["linux"]
     core = linux["conn"] + linux["path"]
     return (f"An idle connection in the kernel: connection {linux['conn']} + path {linux['path']} = "
-            f"{core} bytes ({slab(linux['conn']) + slab(linux['path'])} of kmalloc's), goal "
+            f"{core} bytes ({slab(linux['conn']) + slab(linux['path'])} of two slab caches), goal "
             f"{IDLE_GOAL}. Beside it, once for each remote address whatever the number of "
             f"connections: congestion map {linux['map']} bytes (8 KiB more once a bit of it was "
             "set).")
