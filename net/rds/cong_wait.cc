@@ -179,7 +179,7 @@ void CongTable::set_monitor(CongWatch &s, bool on, uint64_t mask)
 
 void CongTable::port_cleared(Net &net, CongMap &map)
 {
-	/* The bit was cleared before; pairs with the fences in wait() and step_aside_locked(). */
+	/* The bit was cleared before; pairs with the fences in wait() and hold_port_locked(). */
 	full_fence();
 	if (map.held.load())
 		return_held(net);

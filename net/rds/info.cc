@@ -84,8 +84,9 @@ void each_queued(Conn &c, bool sent, void (*fn)(void *arg, const struct rds_msg_
 		fn(arg, &i);
 	};
 
-	for (const auto &at : c.paths)
-		if (Path *p = at.load_acquire())
+	/* As for_each_path_as_messages_move(). */
+	for (unsigned int i = kMaxPaths; i-- > 0;)
+		if (Path *p = c.paths[i].load_acquire())
 			p->for_each_queued(sent, tell);
 }
 

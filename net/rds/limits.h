@@ -62,7 +62,8 @@ inline constexpr uint32_t kOpNoteBytes = 64;
 
 /* Messages handed to one ops->xmit call. */
 inline constexpr unsigned int kXmitBatch = 32;
-/* Messages of a path's queue that a walk looks at each time that it takes the lock. */
+/* Messages of a path's queue that are looked at, moved, or let go each time that a task takes the
+ * lock for that. */
 inline constexpr unsigned int kQueueStep = 64;
 /* Messages that one caller transmits before it leaves the rest to the worker. */
 inline constexpr unsigned int kSendBatchDefault = 1024;

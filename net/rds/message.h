@@ -40,8 +40,6 @@ enum MsgFlag : uint16_t {
 	kMsgWaiting = 1 << 8, /* on no path yet */
 	kMsgInFlow = 1 << 9,  /* order.on counts it */
 	kMsgProbe = 1 << 10,  /* the one that its path may have queued */
-	/* Sent on this connection under another number, and refused: the transport may have it. */
-	kMsgRefused = 1 << 11,
 };
 
 /* RDS_RDMA_* of the UAPI that operations end with; the glue asserts that they agree. */

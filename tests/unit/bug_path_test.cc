@@ -53,11 +53,10 @@ protected:
 	}
 	static void release_held(rds_path &p)
 	{
-		rds::HeldPorts::Ports gone;
+		rds::HeldPort *h = held(p).find(7);
 
-		held(p).take([](const rds::HeldPort &) { return true; }, gone);
-		while (rds::HeldPort *h = gone.pop_front())
-			rds::destroy(h);
+		held(p).drop(*h, 0);
+		rds::destroy(h);
 	}
 	static rds_path &path()
 	{
@@ -105,13 +104,26 @@ TEST_F(PathTurnBug, DiesWhileSendersMayCome)
 	EXPECT_EQ(path().state(), PathState::kDead);
 }
 
+/* A fold of nothing from @from. */
+void take_over(rds_path &to, rds_path &from)
+{
+	rds_path::Fold f;
+	{
+		rds::Guard g(to.lock);
+
+		to.begin_fold_locked(f);
+	}
+	to.take_over(from, f);
+	to.end_fold(f);
+}
+
 TEST_F(PathTurnBug, TakesOverWhileItIsUp)
 {
 	up();
 
 	rds_path *p = make_path();
 
-	path().take_over(*p, 1);
+	take_over(path(), *p);
 	EXPECT_EQ(told(), "messages move from or to a path that is up");
 	rds::destroy(p);
 	sim::run_ready();
@@ -125,7 +137,7 @@ TEST_F(PathTurnBug, TakesOverWhileMessagesWaitForAPort)
 
 	down();
 	ASSERT_NE(held(*p).hold(7), nullptr);
-	path().take_over(*p, 1);
+	take_over(path(), *p);
 	EXPECT_EQ(told(), "messages move from or to a path that is up");
 	release_held(*p);
 	rds::destroy(p);

@@ -8,7 +8,7 @@
 #include "net/rds/hash.h"
 #include "net/rds/net.h"
 #include "net/rds/path/path.h"
-#include "net/rds/path/send_queue.h"
+#include "queue_calls.h"
 #include "net/rds/socket/socket.h"
 
 namespace
@@ -56,6 +56,7 @@ TEST_F(Bug, ABatchThatIsNotNext)
 TEST_F(Bug, MessagesMoveThatATransportHas)
 {
 	rds::SendQueue q(1), other(1);
+	rds::SendQueue::Fold f;
 	rds::Batch b;
 	MsgList done;
 
@@ -64,31 +65,39 @@ TEST_F(Bug, MessagesMoveThatATransportHas)
 	other.add(b, other.front());
 	(void)other.settle(b, 5, done);
 	EXPECT_EQ(told(), "");
-	q.take_over(
-		other, 7, [](const Message &) { return false; }, done);
+	q.begin_fold(f);
+	take_all(
+		q, f, other, [](const Message &) { return false; }, done);
 	EXPECT_EQ(told(), "messages move while a transport has some of them");
-	clear(q);
+	renumber(q, f);
+	restart(other);
+	clear(other);
 }
 
 /* A batch that the transport has is marked, though nothing of it has left yet. */
 TEST_F(Bug, MessagesMoveThatATransportMayRead)
 {
 	rds::SendQueue q(1), other(1);
+	rds::SendQueue::Fold f, its;
 	rds::Batch b;
 	MsgList done;
 
 	other.append(make());
 	other.begin(b);
 	other.add(b, other.front());
-	q.take_over(
-		other, 7, [](const Message &) { return false; }, done);
+	q.begin_fold(f);
+	take_all(
+		q, f, other, [](const Message &) { return false; }, done);
 	EXPECT_EQ(told(), "messages move while a transport has some of them");
-	q.renumber(7);
+	renumber(q, f);
+	EXPECT_EQ(told(), "");
+	other.begin_fold(its);
+	renumber(other, its);
 	EXPECT_EQ(told(), "numbers change while a transport has messages");
-	(void)q.restart([](const Message &) { return false; }, done);
+	restart(other);
 	EXPECT_EQ(told(), "a connection begins anew while a transport has messages");
-	(void)q.settle(b, 0, done);
-	clear(q);
+	(void)other.settle(b, 0, done);
+	clear(other);
 	EXPECT_EQ(told(), "");
 }
 
@@ -135,9 +144,7 @@ TEST_F(Bug, NumbersThatFall)
 		q.add(b, m);
 	(void)q.settle(b, b.bytes, done);
 	EXPECT_EQ(told(), "numbers go out that fall");
-	(void)q.restart([](const Message &) { return false; }, done);
-	q.renumber(3);
-	EXPECT_EQ(told(), "a message stands behind later ones");
+	restart(q);
 	clear(q);
 }
 

@@ -55,6 +55,36 @@ TEST_F(PathAck, WhatThePeersRdsHasNotStays)
 	EXPECT_EQ(waiting(), 0u);
 }
 
+/* However many are let go at once, the last leave with them: and be there numbers between that
+ * nobody has any more. */
+TEST_F(PathAck, AllThatIsAcknowledgedLeaves)
+{
+	constexpr unsigned int kMany = 3 * rds::kQueueStep;
+	Socket other(*net);
+
+	ASSERT_EQ(other.bind(endpoint(a1, 4001)), 0);
+	other.sock().sndbuf = s->sock().sndbuf = 1 << 20;
+	send();
+	bring_up();
+	hello();
+	send(kMany);
+	sim::run_ready();
+	peer_has(kMany + 1);
+	EXPECT_EQ(waiting(), 0u);
+	wire().room = 0;
+	send();
+	for (unsigned int i = 0; i < kMany; i++)
+		ASSERT_EQ(other.send(to, pattern(100)), 0);
+	send();
+	rds_socket_cancel(other.core(), nullptr);
+	wire().room = SIZE_MAX;
+	wire().on_xmit = [this] { peer_has(path().next_tx_seq() - 1); };
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(waiting(), 0u) << "they were acknowledged while the transport took them";
+	EXPECT_EQ(host::count_messages(net->core(), RDS_QUEUE_SEND), 0u);
+}
+
 TEST_F(PathAck, ALaterHeaderOfAMessageAcknowledgesToo)
 {
 	send(3);

@@ -348,6 +348,113 @@ TEST_F(PathRefuse, WhatIsRefusedGoesAgainInOrder)
 	EXPECT_EQ(talk(), "9:1 5:2 6:3 5:4 R:5 5:2 5:4 5:5 ");
 }
 
+/* Some are under way, some wait behind others' messages for room, some come later: whatever of that
+ * is over when the port clears, none overtakes another, and RESUME comes when the first are known
+ * to be thrown away. */
+TEST_F(PathRefuse, WaitsUntilAllOfThemAreThere)
+{
+	up();
+
+	const uint64_t first = next();
+
+	for (uint16_t port : {5, 6, 5})
+		ASSERT_EQ(put(*s, port), 0);
+	wire().room = 0;
+	for (uint16_t port : {6, 5, 6, 5})
+		ASSERT_EQ(put(*s, port), 0);
+	ASSERT_EQ(peer_refuses(5, first), RDS_RECV_SKIP);
+	ASSERT_EQ(put(*s, 5), 0);
+	map({5});
+	map({});
+	EXPECT_EQ(talk(), "9:1 5:2 6:3 5:4 ");
+	peer_has(first + 1);
+	wire().room = 48 + 10;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(talk(), "9:1 5:2 6:3 5:4 6:5 ");
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(talk(), "9:1 5:2 6:3 5:4 6:5 6:7 ") << "5:4 is not acknowledged";
+	ASSERT_EQ(put(*s, 5), 0);
+	peer_has(first + 2);
+	sim::run_ready();
+	EXPECT_EQ(talk(), "9:1 5:2 6:3 5:4 6:5 6:7 R:5 5:2 5:4 5:6 5:8 5:9 5:10 ");
+	peer_has(next() - 1);
+	EXPECT_EQ(queued() + waiting(), 0u);
+}
+
+/* The same when the connection ends at that moment: each once, in order. */
+TEST_F(PathRefuse, AResetInTheMidstOfIt)
+{
+	up();
+
+	const uint64_t first = next();
+
+	for (uint16_t port : {5, 6, 5})
+		ASSERT_EQ(put(*s, port), 0);
+	wire().room = 0;
+	for (uint16_t port : {6, 5, 6, 5})
+		ASSERT_EQ(put(*s, port), 0);
+	ASSERT_EQ(peer_refuses(5, first), RDS_RECV_SKIP);
+	peer_has(first);
+	ASSERT_EQ(put(*s, 5), 0);
+	map({5});
+	wire().room = 48 + 10;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	wire().room = SIZE_MAX;
+	reconnect();
+	EXPECT_EQ(talk(), "6:3 6:5 6:7 5:2 5:4 5:6 5:8 5:9 ");
+	greet();
+	peer_has(next() - 1);
+	EXPECT_EQ(queued() + waiting(), 0u);
+}
+
+/* The number by which somebody waits for it says nothing while it waits for a port. */
+TEST_F(PathRefuse, WhatAFlowWaitsForIsOwed)
+{
+	up();
+	wire().room = 0;
+	ASSERT_EQ(put(*other, 5), 0);
+	ASSERT_EQ(rds_socket_set_order(s->core(), 2), 0);
+	for (uint16_t port : {5, 6})
+		ASSERT_EQ(put(*s, port), 0);
+	map({5});
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	EXPECT_EQ(talk(), "9:1 6:4 ");
+
+	const uint64_t last = next() - 1;
+
+	peer_has(last);
+	EXPECT_FALSE(path().has_all(last));
+	map({});
+	EXPECT_EQ(talk(), "9:1 6:4 5:2 5:3 ");
+	EXPECT_FALSE(path().has_all(last));
+	peer_has(next() - 1);
+	EXPECT_TRUE(path().has_all(last));
+}
+
+/* One under way, and one that joined those that wait and has no number yet. */
+TEST_F(PathRefuse, AResetSendsTheOlderFirst)
+{
+	up();
+
+	const uint64_t first = next();
+
+	ASSERT_EQ(put(*s, 5), 0);
+	ASSERT_EQ(peer_refuses(5, first), RDS_RECV_SKIP);
+	ASSERT_EQ(put(*s, 5), 0);
+	EXPECT_EQ(talk(), "9:1 5:2 ");
+	reconnect();
+	EXPECT_EQ(talk(), "5:2 5:3 ");
+	greet();
+	peer_has(next() - 1);
+	EXPECT_EQ(queued() + waiting(), 0u);
+}
+
 /* The map may come behind it, or be unknown: no more than one try in a while. */
 TEST_F(PathRefuse, APortThatIsNotFullResumesSoon)
 {
@@ -357,16 +464,18 @@ TEST_F(PathRefuse, APortThatIsNotFullResumesSoon)
 
 	ASSERT_EQ(put(*s, 5), 0);
 	ASSERT_EQ(peer_refuses(5, first), RDS_RECV_SKIP);
+	peer_has(first);
 	EXPECT_EQ(talk(), "9:1 5:2 ");
 	sim::run_for(rds::kRetryNs);
 	EXPECT_EQ(talk(), "9:1 5:2 R:5 5:2 ");
 	ASSERT_EQ(peer_refuses(5, first + 1, 10), RDS_RECV_SKIP);
+	peer_has(first + 1);
 	EXPECT_EQ(talk(), "9:1 5:2 R:5 5:2 ");
 	sim::run_for(rds::kRetryNs);
 	EXPECT_EQ(talk(), "9:1 5:2 R:5 5:2 R:5 5:2 ");
 }
 
-/* The transport has what was refused, under its old number, until it is acknowledged. */
+/* It waits for its port once the peer has acknowledged it, and the transport has let it go. */
 TEST_F(PathRefuse, LentPagesThatWereRefusedStayLent)
 {
 	uint32_t cookie;
@@ -379,13 +488,16 @@ TEST_F(PathRefuse, LentPagesThatWereRefusedStayLent)
 	ASSERT_EQ(s->send_zcopy(host::endpoint(host::addr4(99), 5), pattern(10, ++n), 7), 0);
 	map({5});
 	ASSERT_EQ(peer_refuses(5, first), RDS_RECV_SKIP);
-	wire().room = 0;
+	peer_has(first);
 	map({});
+	EXPECT_EQ(talk(), "9:1 5:2 ");
 	rds_socket_cancel(s->core(), nullptr);
 	EXPECT_EQ(rds_socket_zcopy(s->core(), &cookie, 1), 0u);
-	wire().room = SIZE_MAX;
-	rds_path_writable(wire().path);
+	rds_path_acked(wire().path, wire().sent.size());
 	sim::run_ready();
+	EXPECT_EQ(talk(), "9:1 5:2 R:5 5:2 ");
+	rds_socket_cancel(s->core(), nullptr);
+	EXPECT_EQ(rds_socket_zcopy(s->core(), &cookie, 1), 0u) << "it was sent again";
 	rds_path_acked(wire().path, wire().sent.size());
 	peer_has(next() - 1);
 	EXPECT_EQ(rds_socket_zcopy(s->core(), &cookie, 1), 1u);
@@ -446,10 +558,11 @@ TEST_F(PathRefuse, HalfAMessageIsFinishedFirst)
 			greet();
 		}
 		rds_path_writable(wire().path);
-		sim::run_ready();
+		sim::run_for(rds::kRetryNs);
 
 		const std::string words = talk();
 
+		ASSERT_GE(words.size(), 8u) << words;
 		EXPECT_EQ(words.substr(words.size() - 8), "5:2 5:3 ");
 		peer_has(next() - 1);
 		EXPECT_EQ(queued() + waiting(), 0u);
@@ -496,6 +609,7 @@ TEST_F(PathRefuse, IgnoresWhatCannotBe)
 	EXPECT_EQ(stat(RDS_S_recv_bad_refusal), bad += 5);
 	EXPECT_EQ(queued(), 0u);
 	ASSERT_EQ(peer_refuses(5, first), RDS_RECV_SKIP);
+	peer_has(first);
 	EXPECT_EQ(queued(), 1u);
 	ASSERT_EQ(peer_refuses(5, first, 10), RDS_RECV_SKIP) << "it is refused";
 	EXPECT_EQ(stat(RDS_S_recv_bad_refusal), bad += 1);
@@ -512,7 +626,7 @@ TEST_F(PathRefuse, IgnoresWhatCannotBe)
 	EXPECT_EQ(stat(RDS_S_recv_bad_refusal), bad += 1);
 	map({});
 	EXPECT_EQ(talk().substr(0, 8), "9:1 5:2 ");
-	EXPECT_EQ(talk().substr(talk().size() - 4), "5:2 ");
+	EXPECT_EQ(talk().substr(talk().size() - 4), "5:2 ") << talk();
 	peer_has(next() - 1);
 }
 
@@ -543,6 +657,7 @@ TEST_F(PathRefuse, WithoutMemoryTheFrameIsLookedAtLater)
 	/* RESUME, too, waits for its frame. */
 	map({5});
 	ASSERT_EQ(peer_refuses(5, first), RDS_RECV_SKIP);
+	peer_has(first);
 	sim::options().fail_per_1000 = 1000;
 	map_at(remote).clear(5);
 	rds_path_writable(wire().path);
@@ -574,6 +689,7 @@ TEST_F(PathRefuse, TakenBackOrClosed)
 	map({7, 8});
 	ASSERT_EQ(peer_refuses(7, first), RDS_RECV_SKIP);
 	ASSERT_EQ(peer_refuses(8, first, 10), RDS_RECV_SKIP);
+	peer_has(next() - 1);
 	EXPECT_EQ(queued(), 2u);
 
 	const struct rds_endpoint seven = host::endpoint(host::addr4(99), 7);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "fixture.h"
-#include "net/rds/path/send_queue.h"
+#include "queue_calls.h"
 
 namespace
 {
@@ -33,7 +33,8 @@ protected:
 	}
 	void TearDown() override
 	{
-		q->restart([](const Message &) { return true; }, done);
+		restart(
+			*q, [](const Message &) { return true; }, done);
 		drop();
 		q.reset();
 		SimTest::TearDown();
@@ -224,7 +225,7 @@ TEST_F(Queue, ARestartSendsAgain)
 
 	sent->hdr.flags |= rds::wire::kAckRequired;
 	send(kHeader + 10 + 1);
-	EXPECT_EQ(q->restart([](const Message &) { return false; }, done), 2u);
+	EXPECT_EQ(restart(*q), 2u);
 	for (Message *m : {sent, half}) {
 		EXPECT_EQ(m->hdr.flags, rds::wire::kRetransmitted);
 		EXPECT_EQ(m->end_off, 0u);
@@ -237,7 +238,9 @@ TEST_F(Queue, ARestartSendsAgain)
 	EXPECT_EQ(q->begun_before(), kFirst + 1);
 	send(kHeader + 10);
 	EXPECT_EQ(sent->end_off, kHeader + 10) << "offsets begin anew";
-	EXPECT_EQ(q->restart([&](const Message &m) { return &m == half; }, done), 1u);
+	EXPECT_EQ(restart(
+			  *q, [&](const Message &m) { return &m == half; }, done),
+		  1u);
 	EXPECT_EQ(q->begun_before(), kFirst + 1) << "the highest counts";
 	EXPECT_EQ(drop(), Numbers{kFirst + 1});
 }
@@ -255,7 +258,7 @@ TEST_F(Queue, NobodyHasWhatHasNotLeft)
 	q->settle(b, 1, done);
 	EXPECT_TRUE(q->may_have_left(kFirst));
 	EXPECT_FALSE(q->may_have_left(kFirst + 1)) << "it came back";
-	q->restart([](const Message &) { return false; }, done);
+	restart(*q);
 	EXPECT_TRUE(q->may_have_left(kFirst));
 	EXPECT_FALSE(q->may_have_left(kFirst + 1));
 }
@@ -263,9 +266,11 @@ TEST_F(Queue, NobodyHasWhatHasNotLeft)
 TEST_F(Queue, AnotherQueueIsTakenOver)
 {
 	SendQueue from(1);
+	SendQueue::Fold f;
+	const uint64_t at = kFirst + 1;
 
 	append();
-	uint64_t at = q->skip_number();
+	q->begin_fold(f);
 	append();
 	for (uint16_t flags : {0, int{rds::kMsgOnce}, 0}) {
 		Message *m = make(flags);
@@ -273,8 +278,8 @@ TEST_F(Queue, AnotherQueueIsTakenOver)
 		from.append(m);
 		m->hdr.flags = rds::wire::kRetransmitted;
 	}
-	q->take_over(
-		from, at, [](const Message &m) { return m.flags & rds::kMsgOnce; }, done);
+	take_all(
+		*q, f, from, [](const Message &m) { return m.flags & rds::kMsgOnce; }, done);
 	EXPECT_EQ(drop(), Numbers{2});
 	EXPECT_TRUE(from.empty());
 	EXPECT_EQ(from.unsent(), nullptr);
@@ -282,11 +287,135 @@ TEST_F(Queue, AnotherQueueIsTakenOver)
 	EXPECT_EQ(numbers(), (Numbers{kFirst, at, at, at + 1}));
 	EXPECT_EQ(q->next(q->front())->hdr.flags, 0);
 	EXPECT_EQ(q->unsent_bytes(), 4 * kHeader);
-	q->renumber(at);
+	renumber(*q, f);
 	EXPECT_EQ(numbers(), (Numbers{kFirst, at, at + 1, at + 2}));
 	EXPECT_EQ(q->next_number(), at + 3);
-	q->renumber(at + 3);
-	EXPECT_EQ(q->next_number(), at + 3) << "never back";
+}
+
+/* A fold that ends with nothing in it takes a number and no more. */
+TEST_F(Queue, AFoldOfNothing)
+{
+	SendQueue from(1);
+	SendQueue::Fold f;
+
+	append();
+	q->begin_fold(f);
+	take_all(
+		*q, f, from, [](const Message &) { return false; }, done);
+	renumber(*q, f);
+	EXPECT_EQ(numbers(), Numbers{kFirst});
+	EXPECT_EQ(q->next_number(), kFirst + 2);
+	EXPECT_EQ(number(*append()), kFirst + 2);
+}
+
+/* Between any two steps messages may come behind it, and any may go. */
+TEST_F(Queue, AFoldInManySteps)
+{
+	for (unsigned int seed = 1; seed <= 300 && !HasFailure(); seed++) {
+		SCOPED_TRACE(seed);
+
+		std::minstd_rand rng(seed);
+		std::vector<Message *> wanted; /* in this order */
+		SendQueue from(1);
+		SendQueue::Fold f;
+		auto lose = [&](SendQueue &of) {
+			Message *m = of.front();
+
+			for (unsigned int n = rng() % 200; m && n; n--)
+				m = of.next(m);
+			if (!m || rng() % 2)
+				return;
+			of.remove(m);
+			done.push_back(m);
+			std::erase(wanted, m);
+			drop();
+		};
+		auto more = [&] {
+			for (unsigned int n = rng() % 3; n; n--)
+				wanted.push_back(append());
+			lose(*q);
+			lose(from);
+		};
+
+		for (unsigned int n = rng() % 3; n; n--)
+			wanted.push_back(append());
+		q->begin_fold(f);
+		for (unsigned int n = rng() % 300; n; n--) {
+			wanted.push_back(make());
+			from.append(wanted.back());
+		}
+		more();
+		while (q->take_some(
+			f, from, [](const Message &) { return false; }, done))
+			more();
+		while (q->renumber_some(f))
+			more();
+		EXPECT_TRUE(from.empty());
+
+		std::vector<Message *> got;
+		uint64_t last = 0;
+
+		for (Message *m = q->front(); m; m = q->next(m)) {
+			got.push_back(m);
+			EXPECT_GT(number(*m), last);
+			last = number(*m);
+		}
+		EXPECT_EQ(got, wanted);
+		EXPECT_LT(last, q->next_number());
+		EXPECT_EQ(q->unsent(), q->front());
+		EXPECT_EQ(q->unsent_bytes(), got.size() * kHeader);
+		restart(
+			*q, [](const Message &) { return true; }, done);
+		drop();
+	}
+}
+
+/* The same of a connection that is gone: each that was sent goes again, once. */
+TEST_F(Queue, ARestartInManySteps)
+{
+	for (unsigned int seed = 1; seed <= 100 && !HasFailure(); seed++) {
+		SCOPED_TRACE(seed);
+
+		std::minstd_rand rng(seed);
+		const unsigned int all = 1 + rng() % 300, sent = rng() % (all + 1);
+		SendQueue::Walk walk;
+		uint32_t again = 0;
+		std::set<Message *> begun;
+
+		for (unsigned int n = 0; n < all; n++)
+			append();
+		for (unsigned int n = 0; n < sent; n++)
+			send(kHeader, 1);
+		if (sent < all)
+			send(rng() % kHeader, 1);
+		for (Message *m = q->front(); m; m = q->next(m))
+			if (m->end_off || q->is_half_sent(*m))
+				begun.insert(m);
+		q->begin_restart();
+		while (q->restart_some(
+			walk, [](const Message &) { return false; }, [](Message &) {}, again)) {
+			append();
+			if (rng() % 2)
+				continue;
+
+			Message *m = q->front();
+
+			begun.erase(m);
+			q->remove(m);
+			done.push_back(m);
+			drop();
+		}
+		EXPECT_GE(again, begun.size());
+		for (Message *m = q->front(); m; m = q->next(m)) {
+			EXPECT_EQ(m->end_off, 0u);
+			EXPECT_EQ(m->hdr.flags != 0, begun.contains(m));
+		}
+		EXPECT_EQ(q->unsent(), q->front());
+		EXPECT_EQ(q->cursor(), 0u);
+		restart(
+			*q, [](const Message &) { return true; }, done);
+		drop();
+	}
 }
 
 /* Any story of calls against a plain account of the bytes: what is not sent, how much of the first,
@@ -343,7 +472,8 @@ protected:
 			break;
 		case 3:
 			if (rng() % 4 == 0)
-				q->restart([](const Message &m) { return m.flags != 0; }, done);
+				restart(
+					*q, [](const Message &m) { return m.flags != 0; }, done);
 			break;
 		case 4:
 		case 5:
@@ -464,18 +594,21 @@ TEST_F(Queue, WalksGoOnWhenAQueueIsTakenOver)
 {
 	SendQueue from(1);
 	SendQueue::Walk mine, its;
+	SendQueue::Fold f;
 	Message *first = append(), *moved[2] = {make(), make()};
 
 	for (Message *m : moved)
 		from.append(m);
 	EXPECT_EQ(q->step(mine), first);
 	EXPECT_EQ(from.step(its), moved[0]);
-	q->take_over(
-		from, kFirst + 1, [](const Message &) { return false; }, done);
+	q->begin_fold(f);
+	take_all(
+		*q, f, from, [](const Message &) { return false; }, done);
 	EXPECT_EQ(from.step(its), nullptr);
 	for (Message *m : moved)
 		EXPECT_EQ(q->step(mine), m);
 	EXPECT_EQ(q->step(mine), nullptr);
+	renumber(*q, f);
 }
 
 } // namespace

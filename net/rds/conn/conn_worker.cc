@@ -82,27 +82,22 @@ bool rds_conn::fold_if_due()
 void rds_conn::fold()
 {
 	rds::Path &to = first();
-	uint64_t number;
+	rds::SendQueue::Fold f;
 	{
 		/* A path that is made after this stays empty: enqueue() asks again. */
 		rds::Guard table(net.conns.paths_lock);
 		rds::Guard g(to.lock);
 
-		number = to.skip_number_locked();
+		to.begin_fold_locked(f);
 		fan.close();
 	}
 	net.count(RDS_S_conn_fold);
 	for (unsigned int i = 1; i < rds::kMaxPaths; i++)
 		if (rds::Path *p = paths[i].load_acquire()) {
 			p->step_own(RDS_EV_fold);
-			to.take_over(*p, number);
+			to.take_over(*p, f);
 		}
-	{
-		rds::Guard g(to.lock);
-
-		to.renumber_locked(number);
-		fan.folded();
-	}
+	to.end_fold(f);
 	to.post(rds::kEvWant);
 }
 

@@ -8,8 +8,8 @@
  * Queue (send_queue.h).  One list in sequence order with a cursor.  A reset moves the cursor to the
  * front and marks as retransmitted those that had been sent.
  *
- * Full ports (path_hold.cc, path_refuse.cc).  A message for a port that the peer calls full, and no
- * peer has seen, or that the peer has refused, steps aside until the port clears.
+ * Full ports (path_hold.cc, path_refuse.cc).  A message for a port that the peer calls full, or has
+ * refused, steps aside until the port clears.
  *
  * Token.  The task that turned sending_ from false to true under the path's lock is the one sender
  * of the path until it turns it back, and has kSender (rights.h).  It marks up to kXmitBatch
@@ -48,6 +48,7 @@ namespace rds
 {
 struct Accepted;  /* a connection that the peer has opened, as the transport knows it */
 struct Cancelled; /* messages that a socket takes back (path_queue.cc) */
+struct QueueWalk; /* a look at all that is queued or waits (queue_walk.h) */
 
 /* Timers, one for each purpose: a task that arms one again puts off what it was armed for.  When it
  * is over, name_over() runs, in hard interrupt; the room that arms it defines that. */
@@ -122,8 +123,10 @@ struct rds_path final {
 	void step_own(unsigned int e) RDS_TURN;
 	/* No new sender from now on; false: the last one is at it, whose end wakes the worker. */
 	bool quiesce() RDS_TURN RDS_EXCLUDES(lock);
-	/* All that @from has, to stand where number @seq would.  Neither has a connection. */
-	void take_over(rds_path &from, uint64_t seq) RDS_TURN RDS_EXCLUDES(lock, from.lock);
+	/* All that @from has comes where the fold @f began.  Neither has a connection. */
+	using Fold = rds::SendQueue::Fold;
+	void take_over(rds_path &from, Fold &f) RDS_TURN RDS_EXCLUDES(lock, from.lock);
+	void end_fold(Fold &f) RDS_TURN RDS_EXCLUDES(lock);
 	/* The path is dead, and a grace period over: nothing of it runs any more.  Process. */
 	void reap();
 
@@ -205,10 +208,7 @@ struct rds_path final {
 	/* -- several paths (path_fan.cc) -- */
 	bool delivered_all_locked(uint64_t seq) RDS_REQUIRES(lock);
 	bool fan_out_locked() RDS_REQUIRES(lock);
-	uint64_t skip_number_locked() RDS_REQUIRES(lock)
-	{
-		return queue_.skip_number();
-	}
+	void begin_fold_locked(Fold &f) RDS_REQUIRES(lock);
 	/* -- conn_idle.cc -- */
 	bool owes_ack();
 	bool peer_knows_all() const;
@@ -235,14 +235,9 @@ struct rds_path final {
 	void port_cleared();   /* what waits for one is to be queued again; any context */
 	bool owes_map() const; /* it has changed since it was sent last; any context */
 	void port_is_full();   /* the peer sends to one of ours; any context */
-	void renumber_locked(uint64_t first) RDS_REQUIRES(lock)
-	{
-		queue_.renumber(first);
-	}
 
-	/* Snapshots for rds-info.  Each queued message goes to @fn, under the lock, which is given
-	 * up between some and the next (path_walk.h).  @sent: those that the transport has; or else
-	 * all others.  RCU reader. */
+	/* Snapshots for rds-info (path_walk.h).  Each queued message goes to @fn, under the lock.
+	 * @sent: those that the transport has; or else all others.  RCU reader. */
 	template <typename F>
 	void for_each_queued(bool sent, F fn) RDS_EXCLUDES(lock) RDS_READS(rds::kRcu);
 	uint64_t next_tx_seq() const RDS_NO_TSA /* a counter that anybody may read */
@@ -272,8 +267,7 @@ struct rds_path final {
 	rds::Atomic<uint32_t> pongs;	   /* queued and not sent */
 	/* Something came on this connection, and since it was asked last; until we go down. */
 	rds::Atomic<bool> heard;
-	/* Both ends have ended the last connection in order: neither is owed anything, and nobody
-	 * calls before somebody has something to say. */
+	/* Both ends ended the last connection in order: nothing is owed, nobody calls unasked. */
 	rds::Atomic<bool> drained;
 	/* A message of it has reached a socket here, on this object or on one before it (tombs.h):
 	 * the numbers have to be remembered.  Pings, knocks and maps are forgotten. */
@@ -359,28 +353,34 @@ private:
 	bool is_delivered(rds::Message &m) RDS_REQUIRES(lock);
 	bool carries_locked(const rds::Message &m, bool away) RDS_REQUIRES(lock);
 	bool hold_locked(bool more) RDS_REQUIRES(lock);
-	bool is_done(rds::Message &m, rds::Peer who, bool taken);
+	bool is_done(rds::Message &m, rds::Peer who, uint64_t last, bool taken);
 	void own_left(const rds::Message &m);
-	void collect_acked(rds::MsgList &done) RDS_REQUIRES(lock);
+	bool collect_acked(rds::MsgList &done) RDS_REQUIRES(lock);
+	bool leaves_at_reset_locked(rds::Message &m) RDS_REQUIRES(lock);
+	void left_at_reset_locked(rds::Message &m, rds::MsgList &done) RDS_REQUIRES(lock);
 	void reset_queue(bool purge) RDS_EXCLUDES(lock);
+	bool is_untouched_locked() const RDS_REQUIRES(lock);
 	/* path_hold.cc */
 	bool may_hold_locked(const rds::Message &m) RDS_REQUIRES(lock);
 	bool step_aside_locked(rds::Message *m) RDS_REQUIRES(lock);
 	bool join_held_locked(rds::Message *m) RDS_REQUIRES(lock);
-	void return_held_locked(bool all, rds::MsgList &frames, rds::HeldPorts::Ports &gone)
-		RDS_REQUIRES(lock);
+	rds::HeldPort *waits_for_locked(const rds::Message &m) RDS_REQUIRES(lock);
+	rds::HeldPort *hold_port_locked(const rds::Message &m) RDS_REQUIRES(lock);
+	void put_aside_locked(rds::HeldPort &h, rds::Message &m) RDS_REQUIRES(lock);
+	bool none_unsent_locked(const rds::HeldPort &h) RDS_REQUIRES(lock);
+	bool may_go_back_locked(const rds::HeldPort &h) RDS_REQUIRES(lock);
+	void look_at_waits_locked() RDS_REQUIRES(lock);
+	bool return_some_locked(rds::HeldPort &h) RDS_REQUIRES(lock);
+	void return_held(bool all, rds::MsgList &frames) RDS_EXCLUDES(lock);
 	bool cancel_some_locked(rds::Cancelled &c) RDS_REQUIRES(lock);
 	void cancel_one_locked(rds::Message &m, rds::Cancelled &c) RDS_REQUIRES(lock);
-	uint32_t cancel_held_locked(const rds::Socket &s, int to_port, rds::MsgList &done)
-		RDS_REQUIRES(lock);
+	rds::Message *step_locked(rds::QueueWalk &w) RDS_REQUIRES(lock);
 	/* path_refuse.cc */
 	void look_at_ports();
 	void count_as(const rds::wire::Hello &) RDS_REQUIRES(rds::kReceiver) RDS_EXCLUDES(lock);
 	void tell_refused() RDS_REQUIRES(rds::kSender) RDS_SLEEPS RDS_EXCLUDES(lock);
 	void settle_ports_locked(const rds::MsgList &done) RDS_REQUIRES(lock, rds::kSender);
-	void park_locked(rds::HeldPort &h) RDS_REQUIRES(lock);
-	bool is_late_locked(const rds::Message &m) RDS_REQUIRES(lock);
-	void park_late_locked() RDS_REQUIRES(lock);
+	void keep_refused_locked(rds::MsgList &done) RDS_REQUIRES(lock);
 	int refused_locked(const rds::wire::Refusal &r) RDS_REQUIRES(lock);
 	bool resume_locked(const rds::HeldPort &h, rds::MsgList &frames) RDS_REQUIRES(lock);
 	void make_frames(rds::MsgList &frames) RDS_SLEEPS RDS_EXCLUDES(lock);

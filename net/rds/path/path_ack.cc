@@ -91,6 +91,7 @@ void rds_path::peer_has(uint64_t seq)
 
 	rds::RcuReader rcu;
 	rds::MsgList done;
+	bool more;
 	{
 		rds::Guard g(lock);
 
@@ -101,9 +102,11 @@ void rds_path::peer_has(uint64_t seq)
 		}
 		delivered_.has(seq);
 		delivered_.allow(unacked_limits());
-		collect_acked(done);
+		more = collect_acked(done);
 	}
 	finish(done);
+	if (RDS_UNLIKELY(more || port_news_.load()))
+		let_go();
 }
 
 /*

@@ -162,19 +162,43 @@ bool rds_path::has_queued()
 	return !queue_.empty() || !full_ports_.empty();
 }
 
-void rds_path::take_over(rds_path &from, uint64_t seq)
+void rds_path::begin_fold_locked(Fold &f)
 {
-	rds::RcuReader rcu;
-	rds::MsgList done;
-	{
-		rds::Guard outer(from.lock);
+	queue_.begin_fold(f);
+}
+
+void rds_path::take_over(rds_path &from, Fold &f)
+{
+	bool more = true;
+
+	while (more) {
+		rds::RcuReader rcu;
+		rds::MsgList done;
+		{
+			rds::Guard outer(from.lock);
+			rds::Guard g(lock);
+
+			if (open_ || sending_ || from.open_ || from.sending_ ||
+			    !from.full_ports_.empty())
+				bug("messages move from or to a path that is up");
+			/* A pong, or cancelled: of that connection. */
+			more = queue_.take_some(
+				f, from.queue_, [](const rds::Message &m) { return !m.sock; },
+				done);
+		}
+		from.finish(done);
+	}
+}
+
+void rds_path::end_fold(Fold &f)
+{
+	bool more = true;
+
+	while (more) {
 		rds::Guard g(lock);
 
-		if (open_ || sending_ || from.open_ || from.sending_ || !from.full_ports_.empty())
-			bug("messages move from or to a path that is up");
-		/* A pong, or cancelled: of that connection. */
-		queue_.take_over(
-			from.queue_, seq, [](const rds::Message &m) { return !m.sock; }, done);
+		more = queue_.renumber_some(f);
+		if (!more)
+			conn.fan.folded();
 	}
-	from.finish(done);
 }

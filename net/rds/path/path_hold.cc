@@ -6,7 +6,8 @@
  * So only those may go that no peer has seen: what has begun to leave, or was sent on an earlier
  * connection, stays.  While path 0 is being emptied for a fan-out its numbers say when that is done
  * (path_fan.cc): nothing steps aside, and nothing fans out while something waits.  Sockets with
- * ordering hints count by numbers, too (order.h): theirs stay.
+ * ordering hints count by numbers, too (order.h): theirs make no port be held, and of one that is
+ * the flow's messages stay.
  *
  * (1) We say in the map that somebody waits, (2) we look at its bit again; whoever clears the bit
  * looks afterwards whether somebody waits (CongTable::port_cleared()).
@@ -14,6 +15,7 @@
 #include "path.h"
 
 #include "../cong.h"
+#include "queue_walk.h"
 
 namespace
 {
@@ -21,6 +23,11 @@ namespace
 uint16_t port_of(const rds::Message &m)
 {
 	return rds::wire::get16(m.hdr.dport);
+}
+
+uint64_t number_of(const rds::Message &m)
+{
+	return rds::wire::get64(m.hdr.sequence);
 }
 
 /* No peer has seen any of it, but for the part that may be leaving now. */
@@ -36,101 +43,190 @@ bool rds_path::may_hold_locked(const rds::Message &m)
 	return m.sock && is_new(m) && !queue_.is_leaving(m) && !rds::sender_has_flows(*m.sock);
 }
 
-/* The port of @m, which is the next to be sent, is full: it steps aside, and so does all for that
- * port that is behind it.  False: it has to go. */
-bool rds_path::step_aside_locked(rds::Message *m)
+/* The held port that @m, which is queued, has to wait for; nullptr: for none. */
+rds::HeldPort *rds_path::waits_for_locked(const rds::Message &m)
 {
-	uint16_t port = port_of(*m);
+	rds::HeldPort *h = m.sock ? full_ports_.find(port_of(m)) : nullptr;
 
-	if (!may_hold_locked(*m) || !conn.fcong->test(port) || (!index && conn.fan.is_gated()))
-		return false;
+	if (!h || queue_.is_leaving(m))
+		return nullptr;
+	return (h->epoch ? number_of(m) >= h->first : is_new(m) && !m.flow()) ? h : nullptr;
+}
 
-	bool first = !full_ports_.holds(port);
+/* The port of @m is held from now on, if it is full, and @m may wait for it. */
+rds::HeldPort *rds_path::hold_port_locked(const rds::Message &m)
+{
+	const uint16_t port = port_of(m);
+
+	if (!may_hold_locked(m) || full_ports_.holds(port) || !conn.fcong->test(port) ||
+	    (!index && conn.fan.is_gated()))
+		return nullptr;
+
 	rds::HeldPort *h = full_ports_.hold(port);
-	rds::Message *next;
-	rds::MsgList older;
 
 	if (!h)
+		return nullptr;
+	h->last_queued = queue_.next_number() - 1;
+	conn.fcong->held.fetch_add(1);
+	rds::full_fence();
+	if (!conn.fcong->test(port))
+		port_news_.store(true);
+	return h;
+}
+
+/* @m is the next to be sent, and its port is full, or held: it steps aside.  False: it has to go.
+ */
+bool rds_path::step_aside_locked(rds::Message *m)
+{
+	rds::HeldPort *h = waits_for_locked(*m);
+
+	if (!h)
+		h = hold_port_locked(*m);
+	if (!h)
 		return false;
-	for (; m; m = next) {
-		next = queue_.next(m);
-		if (port_of(*m) != port || !may_hold_locked(*m))
-			continue;
-		queue_.remove(m);
-		older.push_back(m);
-	}
-	/* Those that were with the transport, which took none of them, come after the others. */
-	older.splice_back(h->msgs);
-	h->msgs.splice_back(older);
-	if (first) {
-		conn.fcong->held.fetch_add(1);
-		rds::full_fence();
-		if (!conn.fcong->test(port))
-			port_news_.store(true);
-	}
+	queue_.remove(m);
+	put_aside_locked(*h, *m);
 	return true;
 }
 
-/* @m is for a port that others wait for: so does it. */
+/* @m, which was queued and not sent.  Its sender may count by numbers since it was queued. */
+void rds_path::put_aside_locked(rds::HeldPort &h, rds::Message &m)
+{
+	h.put_aside(&m);
+	if (RDS_UNLIKELY(rds::sender_has_flows(*m.sock)))
+		full_ports_.owe(h);
+}
+
+/* None that is queued, and was not sent, is for @h. */
+bool rds_path::none_unsent_locked(const rds::HeldPort &h)
+{
+	const rds::Message *m = queue_.unsent();
+
+	return !m || number_of(*m) > h.last_queued;
+}
+
+/* @m is for a port that others wait for: so does it.  False: it is to be queued, because some of
+ * them are. */
 bool rds_path::join_held_locked(rds::Message *m)
 {
 	rds::HeldPort *h = m->sock ? full_ports_.find(port_of(*m)) : nullptr;
 
 	if (!h || (m->flow() && !h->epoch))
 		return false;
+	if (!h->goes_back && !none_unsent_locked(*h)) {
+		h->last_queued = queue_.next_number();
+		return false;
+	}
 	rds::wire::put64(m->hdr.sequence, 0);
 	h->msgs.push_back(m);
 	return true;
 }
 
-/* Ports that are not full any more, which need so many of @frames to say so (RESUME); and @all that
- * still are, without a word.  Their messages are queued again, as if they were new. */
-void rds_path::return_held_locked(bool all, rds::MsgList &frames, rds::HeldPorts::Ports &gone)
-{
-	auto returns = [&](const rds::HeldPort &h) RDS_NO_TSA {
-		return all || (!conn.fcong->test(h.port) && (!h.epoch || resume_locked(h, frames)));
-	};
+/* ---- the way back ---- */
 
-	full_ports_.take(returns, gone);
-	for (rds::HeldPort *h = gone.front(); h; h = gone.next(h)) {
-		rds::count_down(conn.fcong->held,
-				"messages wait no more for a port that was not counted");
-		while (rds::Message *m = h->msgs.pop_front()) {
-			m->hdr.flags &= static_cast<uint8_t>(
-				~(rds::wire::kRetransmitted | rds::wire::kAckRequired));
-			if (all)
-				m->flags &= static_cast<uint16_t>(~rds::kMsgRefused);
-			else if (RDS_UNLIKELY(m->end_off))
-				m->flags |= rds::kMsgRefused;
-			m->end_off = 0;
-			queue_.append(m);
-		}
-	}
-	full_ports_.returned(queue_.next_number() - 1);
+/* @h is not full any more, and all that waits for it is here. */
+bool rds_path::may_go_back_locked(const rds::HeldPort &h)
+{
+	const rds::Message *m = queue_.front();
+
+	/* Those that were sent are in front, and a frame without number is in front of none. */
+	return !conn.fcong->test(h.port) && none_unsent_locked(h) &&
+	       (!h.epoch || !m || number_of(*m) > h.last_sent);
 }
 
-/* Takes off what @s sent to @to_port (< 0: to any).  The port stays held until it is clear. */
-uint32_t rds_path::cancel_held_locked(const rds::Socket &s, int to_port, rds::MsgList &done)
+/* Something has left the queue: a port may wait no more for what is here now. */
+void rds_path::look_at_waits_locked()
 {
-	uint32_t count = 0;
-
-	full_ports_.for_each([&](rds::HeldPort &h) {
-		rds::Message *next;
-
-		for (rds::Message *m = h.msgs.front(); m; m = next) {
-			next = h.msgs.next(m);
-			if (m->sock != &s || (to_port >= 0 && h.port != to_port))
-				continue;
-			/* It was sent and refused: the transport may read its pages still. */
-			if (RDS_UNLIKELY(m->zcopy()) &&
-			    (m->end_off || m->flags & rds::kMsgRefused) && !rds::sender_is_gone(s))
-				continue;
-			h.msgs.remove(m);
-			done.push_back(m);
-			count++;
-		}
+	if (RDS_LIKELY(!full_ports_.waits()))
+		return;
+	full_ports_.for_each([this](const rds::HeldPort &h) RDS_NO_TSA {
+		if (h.waits && may_go_back_locked(h))
+			port_news_.store(true);
 	});
-	return count;
+}
+
+/* Some messages of @h are queued again, as if they were new.  True: there are more. */
+bool rds_path::return_some_locked(rds::HeldPort &h)
+{
+	for (unsigned int n = 0; n < rds::kQueueStep; n++) {
+		rds::Message *m = full_ports_.pop_front(h);
+
+		if (!m)
+			return false;
+		m->hdr.flags &= static_cast<uint8_t>(
+			~(rds::wire::kRetransmitted | rds::wire::kAckRequired));
+		m->end_off = 0;
+		queue_.append(m);
+	}
+	return true;
+}
+
+/*
+ * Ports that are not full any more go back, for which some need one of @frames to say so (RESUME);
+ * and @all that still are, without a word.  By the token's holder or by the worker, so nothing is
+ * sent meanwhile; what is sent to such a port joins it until it has gone.  If the peer refuses it
+ * meanwhile it stays, and what has gone back comes again when its turn to be sent does.
+ */
+void rds_path::return_held(bool all, rds::MsgList &frames)
+{
+	rds::List<rds::HeldPort, &rds::HeldPort::back_link> back;
+	{
+		rds::Guard g(lock);
+		bool waits = false;
+
+		full_ports_.for_each([&](rds::HeldPort &h) RDS_NO_TSA {
+			h.goes_back = all || may_go_back_locked(h);
+			h.waits = !h.goes_back && !conn.fcong->test(h.port);
+			waits = waits || h.waits;
+			if (h.goes_back)
+				back.push_back(&h);
+		});
+		full_ports_.set_waits(waits);
+		/* All were looked at: this changes what is in front. */
+		for (rds::HeldPort *h = back.front(), *next; h && !all; h = next) {
+			next = back.next(h);
+			h->goes_back = !h->epoch || resume_locked(*h, frames);
+			if (!h->goes_back)
+				back.remove(h);
+		}
+	}
+	while (rds::HeldPort *h = back.front()) {
+		{
+			rds::Guard g(lock);
+
+			if (return_some_locked(*h))
+				continue;
+			back.remove(h);
+			h->last_queued = queue_.next_number() - 1;
+			if (RDS_UNLIKELY(h->refused_late)) {
+				full_ports_.stay(*h);
+				continue;
+			}
+			full_ports_.drop(*h, h->last_queued);
+		}
+		rds::destroy(h);
+		rds::count_down(conn.fcong->held,
+				"messages wait no more for a port that was not counted");
+	}
+}
+
+/* The next message of @w; nullptr: none at this step. */
+rds::Message *rds_path::step_locked(rds::QueueWalk &w)
+{
+	rds::Message *m = queue_.go_on(w.queued);
+
+	w.port = nullptr;
+	if (m)
+		return m;
+	m = full_ports_.step(w.held);
+	if (m) {
+		w.port = w.held.port();
+	} else if (full_ports_.is_over(w.held)) {
+		queue_.stop(w.queued);
+		full_ports_.stop(w.held);
+		w.is_over = true;
+	}
+	return m;
 }
 
 bool rds_path::holds(uint16_t port)

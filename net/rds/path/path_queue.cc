@@ -5,6 +5,7 @@
 #include "path.h"
 
 #include "../rdma.h"
+#include "queue_walk.h"
 
 /* May @m be queued here?  Under the lock, inside of which a fold takes what is. */
 bool rds_path::carries_locked(const rds::Message &m, bool away)
@@ -98,16 +99,16 @@ void rds_path::queue_first(rds::Message *m)
 	finish(done);
 }
 
-/* Delivered, by the word of the peer that the first frame chose?  @taken: the transport's end has
- * acknowledged all of it. */
-RDS_INLINE bool rds_path::is_done(rds::Message &m, rds::Peer who, bool taken)
+/* Delivered, by the word of the peer that the first frame chose?  @last: the peer has all up to
+ * this number.  @taken: the transport's end has acknowledged all of it. */
+RDS_INLINE bool rds_path::is_done(rds::Message &m, rds::Peer who, uint64_t last, bool taken)
 {
 	bool gone = who == rds::Peer::kPlain && taken;
 
 	/* The transport may read lent pages until the other end of it has them, whatever the peer's
 	 * RDS says. */
 	if (who == rds::Peer::kAcks)
-		gone = rds::wire::get64(m.hdr.sequence) <= delivered() && (taken || !m.zcopy());
+		gone = rds::wire::get64(m.hdr.sequence) <= last && (taken || !m.zcopy());
 
 	/* An operation without message is nothing that a peer could acknowledge, nor is one that
 	 * failed, whose message does not go (docs/decisions/018-rdma.md). */
@@ -122,11 +123,23 @@ RDS_INLINE bool rds_path::is_done(rds::Message &m, rds::Peer who, bool taken)
 	return gone;
 }
 
-void rds_path::collect_acked(rds::MsgList &done)
+/* True: there may be more, for somebody who has given up the lock meanwhile.  A batch that was just
+ * settled is fewer than go at once. */
+bool rds_path::collect_acked(rds::MsgList &done)
 {
 	const rds::Peer who = peer();
+	int room = rds::kQueueStep;
 
-	queue_.collect([&](rds::Message &m, bool taken) { return is_done(m, who, taken); }, done);
+	static_assert(rds::kXmitBatch < rds::kQueueStep);
+	queue_.collect(
+		[&, last = delivered()](rds::Message &m, bool taken) {
+			return is_done(m, who, last, taken) && --room >= 0;
+		},
+		done);
+	if (RDS_UNLIKELY(full_ports_.refused()))
+		keep_refused_locked(done);
+	look_at_waits_locked();
+	return room < 0;
 }
 
 /* Another of the same kind may be queued. */
@@ -175,17 +188,24 @@ void rds_path::finish(rds::MsgList &done, int unbegun)
 	conn.look_at_gate();
 }
 
-/* All that was acknowledged, now that it is known whose word counts. */
+/* All that was acknowledged, now that it is known whose word counts, or the rest of it: others have
+ * the lock in between. */
 void rds_path::let_go()
 {
-	rds::RcuReader rcu;
-	rds::MsgList done;
-	{
-		rds::Guard g(lock);
+	bool more = true;
 
-		collect_acked(done);
+	while (more) {
+		rds::RcuReader rcu;
+		rds::MsgList done;
+		{
+			rds::Guard g(lock);
+
+			more = collect_acked(done);
+		}
+		finish(done); /* looks at the gate, too */
 	}
-	finish(done); /* looks at the gate, too */
+	if (RDS_UNLIKELY(port_news_.load()))
+		kick();
 }
 
 void rds_path::acked(uint64_t bytes)
@@ -196,13 +216,16 @@ void rds_path::acked(uint64_t bytes)
 
 	rds::RcuReader rcu;
 	rds::MsgList done;
+	bool more;
 	{
 		rds::Guard g(lock);
 
 		queue_.set_acked(bytes);
-		collect_acked(done);
+		more = collect_acked(done);
 	}
 	finish(done);
+	if (RDS_UNLIKELY(more || port_news_.load()))
+		let_go();
 }
 
 void rds_path::writable()
@@ -232,7 +255,7 @@ struct Cancelled {
 
 	Socket &sock;
 	int to_port; /* < 0: any */
-	SendQueue::Walk walk = {};
+	QueueWalk walk = {};
 	MsgList done = {}; /* they left the queue */
 	/* Of those that go on without their socket. */
 	List<ZcopyNote, &ZcopyNote::link> notes = {};
@@ -250,9 +273,18 @@ struct Cancelled {
  */
 void rds_path::cancel_one_locked(rds::Message &m, rds::Cancelled &c)
 {
+	rds::HeldPort *port = c.walk.port;
 	const bool half = queue_.is_leaving(m);
-	const bool begun = half || m.end_off || m.flags & rds::kMsgRefused;
+	const bool begun = half || m.end_off;
 
+	if (port) {
+		/* The peer has thrown away what it has of it.  The port stays held until it is
+		 * clear. */
+		c.count++;
+		full_ports_.take_off(*port, &m);
+		c.done.push_back(&m);
+		return;
+	}
 	if (RDS_UNLIKELY(m.flow() != nullptr || m.zcopy()) && begun && !rds::sender_is_gone(c.sock))
 		return;
 	c.count++;
@@ -273,16 +305,14 @@ void rds_path::cancel_one_locked(rds::Message &m, rds::Cancelled &c)
 bool rds_path::cancel_some_locked(rds::Cancelled &c)
 {
 	for (unsigned int n = 0; n < rds::kQueueStep; n++) {
-		rds::Message *m = queue_.step(c.walk);
+		rds::Message *m = step_locked(c.walk);
 
-		if (!m) {
-			/* A message that waited for a port, and does not any more, was met. */
-			if (RDS_UNLIKELY(!full_ports_.empty()))
-				c.count += cancel_held_locked(c.sock, c.to_port, c.done);
+		if (m && c.is_for(*m))
+			cancel_one_locked(*m, c);
+		if (c.walk.is_over) {
+			look_at_waits_locked();
 			return false;
 		}
-		if (c.is_for(*m))
-			cancel_one_locked(*m, c);
 	}
 	return true;
 }
@@ -301,6 +331,8 @@ void rds_path::cancel(rds::Socket &s, int to_port)
 		}
 		finish(c.done, rds::kRdmaCanceled);
 	}
+	if (RDS_UNLIKELY(port_news_.load()))
+		kick();
 	conn.net.count(RDS_S_send_cancelled, c.count);
 	if (c.mem)
 		rds::sender_done(s, c.bytes, c.mem, nullptr);
@@ -319,52 +351,88 @@ bool rds_path::is_delivered(rds::Message &m)
 
 	if (!seq || !received_.generation() || seq > delivered() || RDS_UNLIKELY(rds::op_alone(m)))
 		return false;
-	if (RDS_UNLIKELY(full_ports_.refused()) && is_late_locked(m))
-		return false;
 	if (RDS_UNLIKELY(m.rdma() != nullptr))
 		m.part->delivered = true;
 	return true;
 }
 
+/* The connection is gone: @m does not stay, to go out again. */
+bool rds_path::leaves_at_reset_locked(rds::Message &m)
+{
+	return m.flags & (rds::kMsgOnce | rds::kMsgCancelled) || RDS_UNLIKELY(rds::op_spent(m)) ||
+	       waits_for_locked(m) || is_delivered(m);
+}
+
+/* The transport has taken nothing, nor the peer acknowledged what is queued: all is as it has to
+ * be, however often a host is called that is not there. */
+bool rds_path::is_untouched_locked() const
+{
+	const rds::Message *m = queue_.front();
+
+	return queue_.took_nothing() && !(conn.trans.caps & RDS_CAP_RDMA) && full_ports_.empty() &&
+	       (!m || rds::wire::get64(m->hdr.sequence) > delivered());
+}
+
+/* It has left: if others wait for its port it goes back with them. */
+void rds_path::left_at_reset_locked(rds::Message &m, rds::MsgList &done)
+{
+	rds::HeldPort *h = waits_for_locked(m);
+
+	if (!h)
+		done.push_back(&m);
+	else if (m.end_off)
+		h->sent.push_back(&m);
+	else
+		put_aside_locked(*h, m);
+}
+
 /*
  * The connection is gone.  Everything goes out again, but for the kernel's own one-time messages.
- * @purge: nothing will ever go out again.
+ * @purge: nothing will ever go out again, and of a connection that was collected another one takes
+ * what still comes.  Nobody sends meanwhile: the path is not open.
  */
 void rds_path::reset_queue(bool purge)
 {
-	rds::RcuReader rcu;
-	rds::MsgList done, none;
-	rds::HeldPorts::Ports gone;
-	uint32_t again;
+	rds::SendQueue::Walk walk;
+	rds::MsgList none;
+	uint32_t again = 0;
+	bool more;
 	{
 		rds::Guard g(lock);
-		const bool collected = purge && conn.life.is_dying();
 
+		more = purge || !is_untouched_locked();
 		rds::bug_on(open_ || sending_, "a queue begins anew while somebody may send");
-		const bool held = !full_ports_.empty();
-
-		if (RDS_UNLIKELY(held && purge))
-			return_held_locked(true, none, gone);
-		/* Of one that was collected another connection takes what still comes. */
 		dead_ = dead_ || (purge && !conn.life.is_dying());
-		again = queue_.restart(
-			[&](rds::Message &m) RDS_NO_TSA {
-				rds::bug_on(collected && m.sock,
-					    "a connection is collected that has to send");
-				return purge || m.flags & (rds::kMsgOnce | rds::kMsgCancelled) ||
-				       RDS_UNLIKELY(rds::op_spent(m)) || is_delivered(m);
-			},
-			done);
-		/* Nothing is leaving any more: the late are not, and go back at their place. */
-		if (RDS_UNLIKELY(held && !purge)) {
-			park_late_locked();
-			return_held_locked(true, none, gone);
-		}
-		delivered_.restart();
-		blocked_ = room_came_ = false;
-		coalesce_.end();
+		queue_.begin_restart();
 	}
+	if (purge)
+		return_held(true, none);
+	auto leaves = [&](rds::Message &m) RDS_NO_TSA {
+		rds::bug_on(purge && conn.life.is_dying() && m.sock,
+			    "a connection is collected that has to send");
+		return purge || leaves_at_reset_locked(m);
+	};
+	while (more) {
+		rds::RcuReader rcu;
+		rds::MsgList done;
+		auto left = [&](rds::Message &m) RDS_NO_TSA { left_at_reset_locked(m, done); };
+		{
+			rds::Guard g(lock);
+
+			more = queue_.restart_some(walk, leaves, left, again);
+			/* None is queued any more that waits for a port: none may follow. */
+			if (!more)
+				full_ports_.for_each([](rds::HeldPort &h) { h.goes_back = true; });
+		}
+		finish(done);
+	}
+	if (!purge)
+		return_held(true, none);
 	conn.net.count(RDS_S_send_retransmitted, again);
-	finish(done);
-	rds::HeldPorts::destroy(gone);
+
+	rds::Guard g(lock);
+
+	delivered_.restart();
+	blocked_ = room_came_ = false;
+	coalesce_.end();
 }

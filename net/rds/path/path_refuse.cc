@@ -7,10 +7,10 @@
  * without number before whatever else is sent, and until that has left acks stay below the number.
  * Later messages for the port are thrown away at their header, until RESUME comes.
  *
- * The sender (held.h).  What is queued for the port from that number on, sent or not, steps aside,
- * and later ones join.  When the peer's map says that the port is not full, RESUME goes out, and
- * behind it all of them with new numbers.  What of them was under way is before RESUME in the same
- * stream, and so is thrown away.
+ * The sender (held.h).  What was sent to the port from that number on waits there as the peer
+ * acknowledges it, what was not, when its turn comes.  When the peer's map says that the port is
+ * not full, and all of them are there, RESUME goes out, and behind it all of them with new numbers.
+ * Those under way are before RESUME in the same stream, and so are thrown away.
  *
  * A reset.  The sender forgets the epoch, and what waited is queued as new.  The receiver does not:
  * it tells of the port again once it has met its peer, and whatever comes before that is heard is
@@ -121,49 +121,26 @@ void rds_path::settle_ports_locked(const rds::MsgList &done)
 	}
 	if (refused_.ack_limit() != limit)
 		(void)received_.fall_due();
-	if (full_ports_.refused())
-		park_late_locked();
+	look_at_waits_locked();
 }
 
 /* ---- the sender ---- */
 
-/* @m, which is queued, was refused: it was half sent when its peer said so. */
-bool rds_path::is_late_locked(const rds::Message &m)
+/* Messages that the peer has refused wait for their port, acknowledged or not. */
+void rds_path::keep_refused_locked(rds::MsgList &done)
 {
-	const rds::HeldPort *h = full_ports_.find(rds::wire::get16(m.hdr.dport));
+	rds::Message *next;
 
-	return h && h->late && m.sock && rds::wire::get64(m.hdr.sequence) >= h->first;
-}
+	for (rds::Message *m = done.front(); m; m = next) {
+		next = done.next(m);
 
-/* Messages that are queued for @h join those that wait, but for those that are leaving. */
-void rds_path::park_locked(rds::HeldPort &h)
-{
-	rds::Message *next, *at = h.msgs.front();
+		rds::HeldPort *h = waits_for_locked(*m);
 
-	h.late = false;
-	for (rds::Message *m = queue_.front(); m; m = next) {
-		next = queue_.next(m);
-		if (!m->sock || rds::wire::get16(m->hdr.dport) != h.port ||
-		    rds::wire::get64(m->hdr.sequence) < h.first)
+		if (!h || !h->epoch)
 			continue;
-		if (queue_.is_leaving(*m)) {
-			h.late = true;
-			continue;
-		}
-		queue_.remove(m);
-		h.insert(m, at);
+		done.remove(m);
+		h->sent.push_back(m);
 	}
-}
-
-void rds_path::park_late_locked()
-{
-	full_ports_.for_each([this](rds::HeldPort &h) RDS_NO_TSA {
-		if (!h.late)
-			return;
-		park_locked(h);
-		if (!h.late)
-			port_news_.store(true);
-	});
 }
 
 /* Port @r.port is refused.  0; -EINVAL: the peer cannot mean that; -ENOMEM. */
@@ -180,7 +157,9 @@ int rds_path::refused_locked(const rds::wire::Refusal &r)
 	if (!h)
 		return -rds::err::kEnomem;
 	full_ports_.refuse(*h, r.epoch, r.number);
-	park_locked(*h);
+	h->refused_late = h->goes_back;
+	h->last_sent = queue_.last_leaving();
+	h->last_queued = queue_.next_number() - 1;
 	if (first)
 		conn.fcong->held.fetch_add(1);
 	return 0;
@@ -219,11 +198,13 @@ int rds_path::hear_of_port(const rds::wire::Header &h)
 /* @h is to be sent again, which one of @frames says before. */
 bool rds_path::resume_locked(const rds::HeldPort &h, rds::MsgList &frames)
 {
-	rds::Message *m = h.late ? nullptr : frames.pop_front();
+	rds::Message *m = frames.pop_front();
 	rds::MsgList none;
 
-	if (!m)
+	if (!m) {
+		rds_timer_arm(&memory_timer_, rds::kRetryNs);
 		return false;
+	}
 	rds::wire::encode_refusal(
 		m->hdr, {.what = rds::wire::Ext::kResume, .port = h.port, .epoch = h.epoch});
 	m->flags = rds::kMsgOnce;
@@ -239,8 +220,8 @@ void rds_path::make_frames(rds::MsgList &frames)
 		rds::Guard g(lock);
 
 		if (full_ports_.refused())
-			full_ports_.for_each([&](const rds::HeldPort &h) {
-				n += h.epoch && !h.late && !conn.fcong->test(h.port);
+			full_ports_.for_each([&](const rds::HeldPort &h) RDS_NO_TSA {
+				n += h.epoch && may_go_back_locked(h);
 			});
 	}
 	for (; n; n--) {
@@ -258,19 +239,13 @@ void rds_path::make_frames(rds::MsgList &frames)
  * ours. */
 void rds_path::hear_port_news()
 {
-	rds::HeldPorts::Ports gone;
 	rds::MsgList frames;
 
 	port_news_.store(false);
 	rds::full_fence();
 	make_frames(frames);
-	{
-		rds::Guard g(lock);
-
-		return_held_locked(false, frames, gone);
-	}
+	return_held(false, frames);
 	while (rds::Message *m = frames.pop_front())
 		rds::message_put(m);
-	rds::HeldPorts::destroy(gone);
 	tell_refused();
 }

@@ -109,19 +109,26 @@ __attribute__((noinline)) rds::Message *rds_path::mark_some_locked(rds::Batch &b
 								   bool mute)
 {
 	rds::Message *m = queue_.unsent();
+	unsigned int aside = 0;
 
 	while (m && b.n < rds::kXmitBatch) {
 		if (gated && m->sock)
 			break; /* the kernel's own overtake nobody's message */
 		if (mute && rds::wire::get64(m->hdr.sequence))
 			break; /* not hello */
-		if (conn.fcong->test(rds::wire::get16(m->hdr.dport)) && step_aside_locked(m)) {
-			/* Others behind it may have gone with it. */
-			m = b.n ? queue_.next(b.msgs[b.n - 1]) : queue_.unsent();
-			continue;
+
+		const uint16_t port = rds::wire::get16(m->hdr.dport);
+		rds::Message *next = queue_.next(m);
+
+		if ((conn.fcong->test(port) || full_ports_.holds(port)) && step_aside_locked(m)) {
+			if (++aside == rds::kQueueStep) {
+				room_came_ = true; /* the lock is given up, and we look again */
+				return next;
+			}
+		} else {
+			queue_.add(b, m);
 		}
-		queue_.add(b, m);
-		m = queue_.next(m);
+		m = next;
 	}
 	return m;
 }
@@ -135,7 +142,7 @@ bool rds_path::mark_batch(rds::Batch &b)
 	if (RDS_CHECKS_ALL && !sending_)
 		bug("a batch without the path's token");
 	queue_.begin(b);
-	if (RDS_UNLIKELY(gated || mute || conn.fcong->any()))
+	if (RDS_UNLIKELY(gated || mute || conn.fcong->any() || !full_ports_.empty()))
 		m = mark_some_locked(b, gated, mute);
 	else
 		for (; m && b.n < rds::kXmitBatch; m = queue_.next(m))
@@ -204,6 +211,7 @@ rds_path::Next rds_path::next_locked(rds::Batch &b)
 	coalesce_.end();
 	if (open_ && queue_.unsent() && mark_batch(b))
 		return Next::kXmit;
+	look_at_waits_locked();
 	/* A request that came after the holder had looked: it looks again (take_token). */
 	if (!open_ || (!room_came_ && !received_.is_due() && !port_news_.load())) {
 		release_token();
@@ -254,9 +262,9 @@ rds_path::Next rds_path::settle(rds::Batch &b, long n, bool last)
 
 		settle_acks(b, bytes);
 		note_ops(b, queue_.settle(b, bytes, done));
-		if (RDS_UNLIKELY(refused_any() || full_ports_.refused()))
+		if (RDS_UNLIKELY(refused_any() || !full_ports_.empty()))
 			settle_ports_locked(done);
-		collect_acked(done);
+		(void)collect_acked(done);
 		fanned = !index && bytes < b.bytes && fan_out_locked();
 
 		rds::Message *m = queue_.unsent();

@@ -17,13 +17,18 @@ uint64_t SendQueue::skip_number()
 
 bool SendQueue::may_have_left(uint64_t seq) const
 {
-	if (seq <= begun_ || seq <= begun_before_)
-		return true;
+	return seq <= begun_before_ || seq <= last_leaving();
+}
+
+uint64_t SendQueue::last_leaving() const
+{
+	uint64_t last = begun_;
+
 	/* The messages of a batch stand together. */
 	for (Message *m = unsent_; m && m->flags & kMsgInXmit; m = msgs_.next(m))
-		if (seq <= wire::get64(m->hdr.sequence))
-			return true;
-	return false;
+		if (uint64_t number = wire::get64(m->hdr.sequence))
+			last = number;
+	return last;
 }
 
 void SendQueue::put_first(Message *m, MsgList &replaced)
@@ -57,20 +62,31 @@ void SendQueue::remove(Message *m)
 	unlink(m);
 }
 
-Message *SendQueue::step(Walk &w)
+void SendQueue::begin_walk(Walk &w, Message *at)
 {
-	if (!w.queue_) {
-		w.queue_ = this;
-		w.at_ = msgs_.front();
-		w.other_ = walks_;
-		walks_ = &w;
-	}
+	w.queue_ = this;
+	w.at_ = at;
+	w.other_ = walks_;
+	walks_ = &w;
+}
+
+Message *SendQueue::go_on(Walk &w)
+{
+	if (!w.queue_)
+		begin_walk(w, msgs_.front());
 
 	Message *m = w.at_;
 
 	if (m)
 		w.at_ = msgs_.next(m);
-	else
+	return m;
+}
+
+Message *SendQueue::step(Walk &w)
+{
+	Message *m = go_on(w);
+
+	if (!m)
 		stop(w);
 	return m;
 }
@@ -126,31 +142,45 @@ unsigned int SendQueue::settle(Batch &b, uint64_t bytes, MsgList &done)
 	return begun;
 }
 
-void SendQueue::renumber(uint64_t first)
+/* The cursor goes to the front, where it is before those that count as sent until they are met. */
+void SendQueue::begin_restart()
 {
-	uint64_t next = first;
-
-	bug_on(is_out(), "numbers change while a transport has messages");
-	for (Message *m = msgs_.front(); m; m = msgs_.next(m)) {
-		uint64_t number = wire::get64(m->hdr.sequence);
-
-		if (number >= first)
-			wire::put64(m->hdr.sequence, next++);
-		else
-			bug_on(number && next != first, "a message stands behind later ones");
+	bug_on(is_out(), "a connection begins anew while a transport has messages");
+	if (cursor_) {
+		unsent_->end_off = tx_off_;
+		unsent_bytes_ -= wire_bytes(*unsent_);
 	}
-	if (next > next_number_.load())
-		next_number_.store(next);
+	unsent_ = msgs_.front();
+	cursor_ = 0;
+	tx_off_ = acked_off_ = 0;
+	begun_before_ = begun_ > begun_before_ ? begun_ : begun_before_;
+	begun_ = 0;
 }
 
-/* The cursor goes to the front. */
-void SendQueue::rewind()
+void SendQueue::begin_fold(Fold &f)
 {
-	unsent_ = msgs_.front();
-	unsent_bytes_ = 0;
-	for (Message *m = unsent_; m; m = msgs_.next(m))
-		unsent_bytes_ += wire_bytes(*m);
-	cursor_ = 0;
+	f.number = skip_number();
+	begin_walk(f.first, nullptr);
+	begin_walk(f.at, nullptr);
+}
+
+bool SendQueue::renumber_some(Fold &f)
+{
+	bug_on(is_out(), "numbers change while a transport has messages");
+	for (unsigned int n = 0; n < kQueueStep; n++) {
+		Message *m = step(f.first);
+
+		if (!m) {
+			stop(f.at);
+			if (f.number > next_number_.load())
+				next_number_.store(f.number);
+			return false;
+		}
+		/* A frame has none. */
+		if (wire::get64(m->hdr.sequence))
+			wire::put64(m->hdr.sequence, f.number++);
+	}
+	return true;
 }
 
 } // namespace rds

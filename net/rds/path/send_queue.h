@@ -46,6 +46,7 @@ struct Batch {
 class SendQueue final
 {
 public:
+	struct Fold;
 	/* A walk from the front to the end.  It meets what is there all the time exactly once, and
 	 * a message that left and came back at least once. */
 	class Walk final
@@ -106,6 +107,11 @@ public:
 	{
 		return unsent_bytes_;
 	}
+	/* The transport has accepted nothing on this connection. */
+	RDS_INLINE bool took_nothing() const
+	{
+		return !tx_off_;
+	}
 	RDS_INLINE bool is_half_sent(const Message &m) const
 	{
 		return &m == unsent_ && cursor_;
@@ -135,6 +141,8 @@ public:
 	/* A peer may have message @seq: it has begun to leave, on any connection; or it is with the
 	 * transport just now, whose answer may come after the peer's. */
 	bool may_have_left(uint64_t seq) const;
+	/* The last number of those that have begun to leave, or are with the transport. */
+	uint64_t last_leaving() const;
 
 	/* At the end, with the next number. */
 	RDS_INLINE void append(Message *m)
@@ -160,6 +168,8 @@ public:
 	void collect(F gone, MsgList &done);
 	/* The next message of @w, which the caller may remove.  nullptr: that was all. */
 	Message *step(Walk &w);
+	/* The same, but at the end it stays for what comes there, until stop(). */
+	Message *go_on(Walk &w);
 	/* @w ends before that. */
 	void stop(Walk &w);
 	/* The peer's end of the transport has the first @bytes of this connection. */
@@ -188,17 +198,20 @@ public:
 	unsigned int settle(Batch &b, uint64_t bytes, MsgList &done) RDS_REQUIRES(kSender);
 
 	/* ---- no connection: nothing is with the transport ---- */
+	/* Each of these is done a few messages at a time, between which the lock may be given up:
+	 * true says that there may be more. */
 	/* Everything goes out again from its first byte, with the retransmit flag if it was (or may
-	 * have been) sent before; but those of which @leaves is true go to @done.  How many go out
-	 * again. */
+	 * have been) sent before; but those of which @leaves is true are given to @left.  @again
+	 * counts those that go out again. */
+	void begin_restart();
+	template <typename F, typename G>
+	bool restart_some(Walk &w, F leaves, G left, uint32_t &again);
+	/* Messages of other queues come behind all that is here now, and before what will be; but
+	 * those of which @leaves is true go to @done.  Then they, and all behind, are numbered. */
+	void begin_fold(Fold &f);
 	template <typename F>
-	uint32_t restart(F leaves, MsgList &done);
-	/* The messages of @from, to stand where number @number would; but those of which @leaves is
-	 * true go to @done. */
-	template <typename F>
-	void take_over(SendQueue &from, uint64_t number, F leaves, MsgList &done);
-	/* All from number @first on, which several may have, are numbered anew. */
-	void renumber(uint64_t first);
+	bool take_some(Fold &f, SendQueue &from, F leaves, MsgList &done);
+	bool renumber_some(Fold &f);
 
 private:
 	RDS_INLINE static uint32_t wire_bytes(const Message &m)
@@ -225,7 +238,7 @@ private:
 	{
 		return unsent_ && unsent_->flags & kMsgInXmit;
 	}
-	void rewind();
+	void begin_walk(Walk &w, Message *at);
 
 	MsgList msgs_;
 	Walk *walks_ = nullptr;
@@ -253,60 +266,60 @@ RDS_INLINE void SendQueue::collect(F gone, MsgList &done)
 	}
 }
 
-template <typename F>
-uint32_t SendQueue::restart(F leaves, MsgList &done)
-{
-	Message *old_unsent = unsent_, *next;
-	uint32_t again = 0;
-	bool sent = true;
+/* Two walks begin where the others' messages come: @first meets them and all behind, and @at stays
+ * before what comes last. */
+struct SendQueue::Fold {
+	Walk at, first;
+	uint64_t number = 0; /* that the next one gets */
+};
 
-	bug_on(is_out(), "a connection begins anew while a transport has messages");
-	for (Message *m = msgs_.front(); m; m = next) {
-		next = msgs_.next(m);
-		if (m == old_unsent && !cursor_)
-			sent = false;
-		m->flags &= static_cast<uint16_t>(~kMsgRefused);
+template <typename F, typename G>
+bool SendQueue::restart_some(Walk &w, F leaves, G left, uint32_t &again)
+{
+	for (unsigned int n = 0; n < kQueueStep; n++) {
+		Message *m = step(w);
+
+		if (!m)
+			return false;
 		if (leaves(*m)) {
-			unlink(m);
-			done.push_back(m);
-		} else if (sent) {
+			remove(m);
+			left(*m);
+		} else if (m->end_off) {
 			m->hdr.flags |= wire::kRetransmitted;
 			m->hdr.flags &= static_cast<uint8_t>(~wire::kAckRequired);
 			m->end_off = 0;
+			unsent_bytes_ += wire_bytes(*m);
 			again++;
 		}
-		if (m == old_unsent)
-			sent = false;
 	}
-	rewind();
-	tx_off_ = acked_off_ = 0;
-	begun_before_ = begun_ > begun_before_ ? begun_ : begun_before_;
-	begun_ = 0;
-	return again;
+	return true;
 }
 
 template <typename F>
-void SendQueue::take_over(SendQueue &from, uint64_t number, F leaves, MsgList &done)
+bool SendQueue::take_some(Fold &f, SendQueue &from, F leaves, MsgList &done)
 {
-	Message *at = msgs_.front();
+	if (bug_on(cursor_ || unsent_ != front() || is_out() || from.cursor_ ||
+			   from.unsent_ != from.front() || from.is_out(),
+		   "messages move while a transport has some of them"))
+		return false;
+	for (unsigned int n = 0; n < kQueueStep; n++) {
+		Message *m = from.front(), *at = f.at.at_;
 
-	bug_on(cursor_ || unsent_ != at || is_out() || from.cursor_ ||
-		       from.unsent_ != from.front() || from.is_out(),
-	       "messages move while a transport has some of them");
-	while (at && wire::get64(at->hdr.sequence) <= number)
-		at = msgs_.next(at);
-	while (Message *m = from.msgs_.front()) {
-		from.unlink(m);
+		if (!m)
+			return false;
+		from.remove(m);
 		if (leaves(*m)) {
 			done.push_back(m);
 			continue;
 		}
-		wire::put64(m->hdr.sequence, number);
+		wire::put64(m->hdr.sequence, f.number);
 		m->hdr.flags = 0;
 		link(at, m);
+		f.at.at_ = at;
+		unsent_ = front();
+		unsent_bytes_ += wire_bytes(*m);
 	}
-	from.rewind();
-	rewind();
+	return true;
 }
 
 } // namespace rds

@@ -51,7 +51,10 @@ private:
 	/* @per: so many things were changed by it. */
 	void measure(const char *name, uint64_t per, const std::function<void()> &deed);
 	void close_sockets();
+	void queue_many(uint16_t port);
 	void look_at_a_queue();
+	void move_a_queue();
+	void break_a_connection();
 	void change_maps();
 	void wait_for_ports();
 	void take_snapshots();
@@ -148,17 +151,24 @@ void Deeds::close_sockets()
 	}
 }
 
-/* Messages to one host, as many as there are hosts, and one of another socket behind them. */
+/* Messages to one host, as many as there are hosts. */
+void Deeds::queue_many(uint16_t port)
+{
+	for (uint32_t i = 0; i < hosts_; i++) {
+		send(*all_, 1, port);
+		if (i % 1000 == 0)
+			sim::run_for(kMs);
+	}
+	sim::run_for(kMs);
+}
+
+/* And one of another socket behind them. */
 void Deeds::look_at_a_queue()
 {
 	auto s = open(kPort + 1);
 
 	scale::lonely_silence(true);
-	for (uint32_t i = 0; i < hosts_; i++) {
-		send(*all_, 1);
-		if (i % 1000 == 0)
-			sim::run_for(kMs);
-	}
+	queue_many(kPort);
 	send(*s, 1);
 	sim::run_for(kMs);
 	scale::lonely_silence(false);
@@ -168,8 +178,73 @@ void Deeds::look_at_a_queue()
 			nullptr);
 	});
 	measure("close a socket behind a long queue", hosts_, [&] { s.reset(); });
-	send(*all_, 1); /* acknowledges all */
+	measure("all of one queue is acknowledged", hosts_, [&] {
+		send(*all_, 1);
+		sim::run_for(kMs);
+	});
+}
+
+/* A port fills, or is refused, of which the first and the last in a long queue are. */
+void Deeds::move_a_queue()
+{
+	struct rds_path *p = path_to(1);
+	auto both_ends = [&] {
+		send(*all_, 1, kFull);
+		queue_many(kPort);
+		send(*all_, 1, kFull);
+		sim::run_for(kMs);
+	};
+
+	scale::lonely_room(false);
+	both_ends();
+	measure("a port of a peer is full, one queue", 1, [&] {
+		scale::lonely_map(p, kFull);
+		rds_path_writable(p);
+		sim::run_for(kMs);
+	});
+	scale::lonely_room(true);
+	measure("it clears, and all are sent", hosts_, [&] {
+		scale::lonely_map(p, 0);
+		rds_path_writable(p);
+		sim::run_for(1000 * kMs);
+	});
+
+	const uint64_t first = p->next_tx_seq();
+
+	scale::lonely_silence(true);
+	both_ends();
+	measure("a port of a peer is refused, one queue", 1, [&] {
+		scale::lonely_map(p, kFull);
+		scale::lonely_refuse(p, kFull, first);
+		sim::run_for(kMs);
+	});
+	scale::lonely_silence(false);
+	send(*all_, 1);
 	sim::run_for(kMs);
+	queue_many(kFull);
+	measure("it resumes, and all that waited are sent", hosts_, [&] {
+		scale::lonely_map(p, 0);
+		sim::run_for(1000 * kMs);
+	});
+	if (p->has_queued())
+		sim::fail("messages are not sent again");
+}
+
+void Deeds::break_a_connection()
+{
+	struct rds_path *p = path_to(1);
+
+	scale::lonely_silence(true);
+	queue_many(kPort);
+	measure("a connection breaks, one queue", hosts_, [&] {
+		rds_path_drop(p, RDS_DROP_ERROR);
+		sim::run_for(1000 * kMs);
+	});
+	scale::lonely_silence(false);
+	send(*all_, 1);
+	sim::run_for(kMs);
+	if (p->has_queued())
+		sim::fail("messages are not sent again");
 }
 
 /* A port of ours: each connection sends the map.  Another host's: nothing but what waits for it. */
@@ -248,6 +323,8 @@ void Deeds::run()
 	printf("{");
 	close_sockets();
 	look_at_a_queue();
+	move_a_queue();
+	break_a_connection();
 	change_maps();
 	wait_for_ports();
 	take_snapshots();

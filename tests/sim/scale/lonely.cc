@@ -24,7 +24,7 @@ struct Lonely {
 	uint64_t next_seq = 1;
 };
 
-bool silent;
+bool silent, full;
 
 void feed(Lonely &w, const void *data, size_t len)
 {
@@ -84,7 +84,8 @@ int connect(void *tp)
 
 		w->up = true;
 		rds_path_connected(w->path);
-		rds::wire::encode_hello(h, {kGeneration, rds::wire::kCapDeliveryAck});
+		rds::wire::encode_hello(
+			h, {kGeneration, rds::wire::kCapDeliveryAck | rds::wire::kCapRefuse});
 		feed(*w, &h, sizeof(h));
 	});
 	return 0;
@@ -114,6 +115,8 @@ long xmit(void *tp, const struct rds_xmit *x)
 	uint64_t last = 0;
 	long bytes = 0;
 
+	if (full)
+		return 0;
 	for (unsigned int i = 0; i < x->n; i++) {
 		const auto *h = reinterpret_cast<const Header *>(rds_msg_header(x->msgs[i]));
 
@@ -150,6 +153,23 @@ const struct rds_transport *lonely_ops()
 void lonely_silence(bool on)
 {
 	silent = on;
+}
+
+void lonely_room(bool on)
+{
+	full = !on;
+}
+
+void lonely_refuse(struct rds_path *path, uint16_t port, uint64_t number)
+{
+	static uint32_t epoch;
+	Header h;
+
+	rds::wire::encode_refusal(h, {.what = rds::wire::Ext::kRefused,
+				      .port = port,
+				      .epoch = ++epoch,
+				      .number = number});
+	feed(*static_cast<Lonely *>(rds_path_priv(path)), &h, sizeof(h));
 }
 
 void lonely_map(struct rds_path *path, uint16_t port)
