@@ -167,14 +167,18 @@ Mr *RdmaSide::find(uint32_t key)
 	return mr;
 }
 
-void RdmaSide::sync(uint32_t key)
+bool RdmaSide::sync(uint32_t key)
 {
 	Mr *mr = find(key);
 
 	if (!mr)
-		return;
+		return false;
+
+	const bool once = mr->once;
+
 	mr->trans.mr_sync(mr->handle, 0);
 	mr_put(mr, false);
+	return once;
 }
 
 void RdmaSide::used(uint32_t key)

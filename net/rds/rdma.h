@@ -106,9 +106,9 @@ public:
 	Mr *take(uint32_t key) RDS_EXCLUDES(lock_);
 	/* A reference on it, to be given back in the same RCU section. */
 	Mr *find(uint32_t key) RDS_EXCLUDES(lock_) RDS_READS(kRcu);
-	/* A peer's message that is about to be delivered says that it used @key ...  Any context,
-	 * RCU reader. */
-	void sync(uint32_t key) RDS_EXCLUDES(lock_) RDS_READS(kRcu);
+	/* A peer's message that is about to be delivered says that it used @key, which may be used
+	 * once, if this is true ...  Any context, RCU reader. */
+	bool sync(uint32_t key) RDS_EXCLUDES(lock_) RDS_READS(kRcu);
 	/* ... and was delivered. */
 	void used(uint32_t key) RDS_EXCLUDES(lock_) RDS_READS(kRcu);
 
@@ -188,8 +188,9 @@ RDS_INLINE bool op_spent(const Message &m)
 	return outcome && (outcome != 1 + kRdmaSuccess || r->op.alone);
 }
 
-/* The memory of @s that a message names: the message is about to be delivered to @s ... */
-void rdma_sync(RdmaSeat &s, const wire::Header &h) RDS_READS(kRcu);
+/* The memory of @s that a message names: the message is about to be delivered to @s ...  False: and
+ * nothing is to be done afterwards. */
+bool rdma_sync(RdmaSeat &s, const wire::Header &h) RDS_READS(kRcu);
 /* ... and was, in @net. */
 void rdma_arrived(Net &net, RdmaSeat &s, const wire::Header &h) RDS_READS(kRcu);
 /* The cookie that came with it, 0: none. */

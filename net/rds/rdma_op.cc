@@ -70,15 +70,20 @@ void op_left(Message &m, int unbegun)
 		op_decide(m, kRdmaSuccess);
 }
 
-void rdma_sync(RdmaSeat &s, const wire::Header &h)
+bool rdma_sync(RdmaSeat &s, const wire::Header &h)
 {
 	RdmaSide *side = s.side.load_acquire();
 	wire::ExtReader r(h);
 	wire::ExtView e;
+	bool tells = false;
 
-	while (side && r.next(e))
-		if (e.type == wire::Ext::kRdma)
-			side->sync(wire::get32(e.data));
+	while (r.next(e)) {
+		if (e.type == wire::Ext::kRdmaBytes)
+			tells = true;
+		else if (side && e.type == wire::Ext::kRdma && side->sync(wire::get32(e.data)))
+			tells = true;
+	}
+	return tells;
 }
 
 void rdma_arrived(Net &net, RdmaSeat &s, const wire::Header &h)

@@ -163,7 +163,7 @@ __attribute__((noinline)) int begin_part(Path &p, const wire::Fields &f, const s
 	RDS_REQUIRES(kReceiver)
 {
 	Assembly &assembly = p.conn.net.assembly;
-	const bool stranger = p.conn.is_stranger();
+	const bool stranger = !p.reached.load() && p.conn.is_stranger();
 
 	if (f.flags != wire::kCongBitmap && !has_receiver(p, f))
 		return RDS_RECV_SKIP;
@@ -185,11 +185,11 @@ __attribute__((noinline)) Deliver hand_over_rdma(Path &p, Socket &s, Message *m,
 	/* Once it was taken, a reader may free it. */
 	const wire::Header said = m->hdr;
 
-	rdma_sync(s.rdma, said);
+	const bool tells = rdma_sync(s.rdma, said);
 
 	Deliver how = s.deliver(m, p.arriving, spill);
 
-	if (how == Deliver::kTaken)
+	if (tells && how == Deliver::kTaken)
 		rdma_arrived(p.conn.net, s.rdma, said);
 	return how;
 }

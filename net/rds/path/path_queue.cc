@@ -136,9 +136,11 @@ bool rds_path::collect_acked(rds::MsgList &done)
 			return is_done(m, who, last, taken) && --room >= 0;
 		},
 		done);
-	if (RDS_UNLIKELY(full_ports_.refused()))
-		keep_refused_locked(done);
-	look_at_waits_locked();
+	if (RDS_UNLIKELY(!full_ports_.empty())) {
+		if (full_ports_.refused())
+			keep_refused_locked(done);
+		look_at_waits_locked();
+	}
 	return room < 0;
 }
 

@@ -211,7 +211,8 @@ rds_path::Next rds_path::next_locked(rds::Batch &b)
 	coalesce_.end();
 	if (open_ && queue_.unsent() && mark_batch(b))
 		return Next::kXmit;
-	look_at_waits_locked();
+	if (RDS_UNLIKELY(!full_ports_.empty()))
+		look_at_waits_locked();
 	/* A request that came after the holder had looked: it looks again (take_token). */
 	if (!open_ || (!room_came_ && !received_.is_due() && !port_news_.load())) {
 		release_token();

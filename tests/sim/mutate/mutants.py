@@ -679,7 +679,7 @@ MUTANTS = [
     Mutant("refuse-early", "RESUME goes before all that was refused is acknowledged", HOLD,
            "(!h.epoch || !m || number_of(*m) > h.last_sent)", "true"),
     Mutant("refuse-lost", "what was refused counts as delivered", QUEUE,
-           "if (RDS_UNLIKELY(full_ports_.refused())) keep_refused_locked(done);", ""),
+           "if (full_ports_.refused()) keep_refused_locked(done);", ""),
     Mutant("refuse-meanwhile", "a port that is refused while it goes back is not held", REFUSE,
            "h->refused_late = h->goes_back;", ""),
     Mutant("hold-place", "what a transport took nothing of waits behind what is newer", HELD,
