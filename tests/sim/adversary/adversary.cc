@@ -170,6 +170,8 @@ void Adversary::incoming(const tube::Ref &p)
 
 	auto talk = std::make_unique<StreamTalk>(n->addr, p->addr[0], n->tally);
 
+	/* Of one with a smaller address the host wants to be called, and hangs up itself. */
+	n->tally.badly += n->answer == Answer::kBad && !n->smaller;
 	{
 		tube::Locked l(p->end[1]);
 
@@ -200,6 +202,7 @@ void Adversary::incoming(const fabric::Ref &p)
 		if (!taken)
 			fabric::reject(p);
 	}
+	n->tally.badly += taken && n->answer == Answer::kBad;
 	if (taken)
 		talks.push_back(std::move(talk));
 }

@@ -11,6 +11,7 @@ namespace adversary
 namespace
 {
 
+constexpr uint16_t kProbePort = 1;
 constexpr uint64_t kKiB = 1024, kNsPerS = 1000ull * 1000 * 1000;
 
 /*
@@ -20,14 +21,15 @@ constexpr uint64_t kKiB = 1024, kNsPerS = 1000ull * 1000 * 1000;
  */
 constexpr uint64_t kConnBytes = 32 * kKiB, kPathBytes = 4 * kKiB;
 constexpr uint64_t kOwnMessages = rds::kMaxPongs + 6, kMessageBytes = 512;
-/* "sends on to a socket that does not read: the socket's buffer", "numbers messages of hundreds of
- * flows": of each of the victim's five sockets; and what the one that sends may have queued. */
-constexpr uint64_t kSocketBytes =
-			   host::kSpillBytes + 64 * kKiB + rds::kFlowRows * rds::kFlowWays * 640,
-		   kSockets = 5, kSendBytes = rds::kMemFactor * 16 * kKiB;
+/* "sends on to a socket that does not read: the socket's buffer": of three that the adversary may
+ * send to and that are slow; "numbers messages of hundreds of flows": one is told of them; and what
+ * the one that sends may have queued. */
+constexpr uint64_t kSocketBytes = host::kSpillBytes + 16 * kKiB, kSockets = 3,
+		   kFlowBytes = rds::kFlowRows * rds::kFlowWays * 640,
+		   kSendBytes = rds::kMemFactor * 16 * kKiB;
 /* "a message in pieces of one byte: twice its bytes"; "half a message from each of thousands of
- * addresses: 8 MiB in all", and of each what comes at once. */
-constexpr uint64_t kAtOnceBytes = 96 * kKiB;
+ * addresses: 8 MiB in all", and of each what comes at once: a window of a stream. */
+constexpr uint64_t kAtOnceBytes = 32 * kKiB;
 /* Memory that waits for a grace period. */
 constexpr uint64_t kGraceBytes = 256 * kKiB;
 /* When it is gone: of each name a tombstone and the map of one that a socket has sent to. */
@@ -40,21 +42,26 @@ constexpr uint64_t kTombBytes = 256, kUsedBytes = 48 * kKiB;
  */
 constexpr uint64_t kPerFrame = 3, kPerConnection = 12;
 constexpr uint64_t kMapsPerS = 110, kMapsPerFrame = 150;
-/* Messages of a program that a new connection sends once more, all of its queue; to a new life of
- * the peer they do not say that they are. */
-constexpr uint64_t kAgain = 330;
+/* Messages of a program that a new connection sends once more, its queue as it mostly is; to a new
+ * life of the peer they do not say that they are, nor if it has refused their port. */
+constexpr uint64_t kAgain = 60, kAnew = 4;
 
 /*
  * Calls of a name by the host: "answers each of our calls by a bad header: less than 40 calls in a
- * minute"; programs of the host's call, too, up to once a second after the first ten; and whoever
- * has brought a message is worth kKnownCalls.
+ * minute": 30 if it knocks as often, and those after pauses that double up to a minute, which begin
+ * anew when it was of use.  Programs of the host's call, too, up to once a second after the first
+ * ten; and whoever has brought a message is worth kKnownCalls.
  */
+constexpr uint64_t kBadFirst = 6, kBadAgain = 2, kBadPerMinute = 2, kHeededPerMinute = 30;
 constexpr uint64_t kCallsFirst = 20, kCallsPerS = 3, kCallsPerFrame = 2, kCallsPerConnection = 3;
 
-/* Processor: runs of workers and timers, and spin locks. */
-constexpr uint64_t kTurnsPerS = 1500, kTurnsPerFrame = 6, kTurnsPerConnection = 60;
-constexpr uint64_t kLocksPerS = 10000, kLocksPerFrame = 40, kLocksPerConnection = 400,
-		   kLocksPerKiB = 8;
+/* Processor: runs of workers and timers, and spin locks; beside what honest traffic takes, a second
+ * in which a path of each known name pauses (kRetryNs), and one of the programs that may be harmed,
+ * at their pace. */
+constexpr uint64_t kTurnsFirst = 3000, kTurnsPerS = 1500, kTurnsPaced = 200, kTurnsPerFrame = 7,
+		   kTurnsPerConnection = 20;
+constexpr uint64_t kLocksFirst = 64000, kLocksPerS = 8000, kLocksPaced = 11000, kLocksPerFrame = 36,
+		   kLocksPerConnection = 100, kLocksPerKiB = 1;
 
 } // namespace
 
@@ -71,6 +78,7 @@ void Budget::measure(uint64_t ns)
 		base_bytes_ = std::max<uint64_t>(base_bytes_, host::usage().bytes);
 	}
 	since_ns_ = sim::now_ns();
+	since_paced_ns_ = w_.paced_ns;
 	turns_ = sim::turns();
 	locks_ = sim::spin_locks();
 	turns_per_s_ = static_cast<double>(turns_ - turns) * kNsPerS / static_cast<double>(ns);
@@ -80,6 +88,11 @@ void Budget::measure(uint64_t ns)
 double Budget::seconds() const
 {
 	return static_cast<double>(sim::now_ns() - since_ns_) / kNsPerS;
+}
+
+double Budget::paced() const
+{
+	return static_cast<double>(w_.paced_ns - since_paced_ns_) / kNsPerS;
 }
 
 void Budget::limit(const char *what, uint64_t is, uint64_t most)
@@ -120,8 +133,12 @@ std::vector<Budget::Held> Budget::held() const
 		}
 	} arg = {*w_.adv, std::vector<Held>(w_.adv->names.size())};
 	auto message = [](void *p, const struct rds_msg_info *m) {
-		if (Held *h = static_cast<Arg *>(p)->of(m->faddr); h && m->lport != kSendingPort)
+		Held *h = static_cast<Arg *>(p)->of(m->faddr);
+
+		if (h && m->lport != kSendingPort) {
 			h->own++;
+			h->probes += m->lport == kProbePort;
+		}
 	};
 
 	host::info_paths(
@@ -153,7 +170,7 @@ uint64_t Budget::memory_allowed() const
 	}
 	strangers = std::min<uint64_t>(strangers, rds::kAssemblyStrangers +
 							  w_.adv->names.size() * kAtOnceBytes);
-	return most + strangers + kSockets * kSocketBytes + kSendBytes;
+	return most + strangers + kSockets * kSocketBytes + kFlowBytes + kSendBytes;
 }
 
 void Budget::look_at_memory()
@@ -173,6 +190,7 @@ void Budget::look_at_objects()
 		strangers += w_.adv->names[i].known ? 0 : all[i].conns;
 		limit("objects: messages that no program has sent, to one name", all[i].own,
 		      kOwnMessages * all[i].paths);
+		limit("objects: probes, to one name", all[i].probes, all[i].paths);
 		limit("objects: paths", all[i].paths, rds::kMaxPaths * all[i].conns);
 	}
 	/* Over queue pairs each type of service has a connection. */
@@ -195,7 +213,7 @@ void Budget::look_at_frames()
 
 	const uint64_t is = s.heard - std::min(s.heard, s.again + maps);
 	const uint64_t most = kPerFrame * s.frames + kPerConnection * s.opened + w_.sent_to_it +
-			      kAgain * (s.opened + s.refusals);
+			      kAgain * s.opened + kAnew * s.refusals;
 
 	worst_heard_ =
 		std::max(worst_heard_, static_cast<double>(is) / static_cast<double>(most + 1));
@@ -215,29 +233,46 @@ void Budget::look_at_calls()
 		worst_called_ = std::max(worst_called_,
 					 static_cast<double>(t.called) / static_cast<double>(most));
 		limit("calls: of one name by the host", t.called, most);
+		look_at_nonsense(t);
 	}
+}
+
+void Budget::look_at_nonsense(const Tally &t)
+{
+	const double minutes = seconds() / 60;
+	const uint64_t heeded =
+		std::min(t.knocks, static_cast<uint64_t>(kHeededPerMinute * minutes) + 1);
+
+	limit("calls: answered by nonsense", t.badly,
+	      kBadFirst + kBadAgain * t.opened + static_cast<uint64_t>(kBadPerMinute * minutes) +
+		      heeded);
+}
+
+/* Of something that honest traffic did @honest times a second, and others do so often. */
+uint64_t Budget::by_time(double honest, uint64_t per_s, uint64_t paced_per_s) const
+{
+	return static_cast<uint64_t>((1.2 * honest + static_cast<double>(paced_per_s)) * paced() +
+				     static_cast<double>(per_s) * seconds());
 }
 
 void Budget::look_at_time()
 {
 	const Sums s = sums();
-	const double honest = 1.5 * seconds(), any = seconds();
 	const uint64_t made = s.opened + s.called + s.knocks;
+	const uint64_t said = s.frames + w_.sent_to_it + s.again;
 	const uint64_t turns = sim::turns() - turns_, locks = sim::spin_locks() - locks_;
-	const uint64_t most_turns =
-		static_cast<uint64_t>(honest * turns_per_s_ + any * kTurnsPerS) +
-		kTurnsPerFrame * (s.frames + w_.sent_to_it + s.again) + kTurnsPerConnection * made;
-	const uint64_t most_locks =
-		static_cast<uint64_t>(honest * locks_per_s_ + any * kLocksPerS) +
-		kLocksPerFrame * (s.frames + w_.sent_to_it + s.again) + kLocksPerConnection * made +
-		kLocksPerKiB * s.bytes / kKiB;
+	const uint64_t most_turns = kTurnsFirst + by_time(turns_per_s_, kTurnsPerS, kTurnsPaced) +
+				    kTurnsPerFrame * said + kTurnsPerConnection * made;
+	const uint64_t most_locks = kLocksFirst + by_time(locks_per_s_, kLocksPerS, kLocksPaced) +
+				    kLocksPerFrame * said + kLocksPerConnection * made +
+				    kLocksPerKiB * s.bytes / kKiB;
 
 	worst_turns_ = std::max(worst_turns_,
-				static_cast<double>(turns) / static_cast<double>(most_turns + 1));
+				static_cast<double>(turns) / static_cast<double>(most_turns));
 	worst_locks_ = std::max(worst_locks_,
-				static_cast<double>(locks) / static_cast<double>(most_locks + 1));
-	limit("time: runs of workers and timers", turns, most_turns + 1000);
-	limit("time: spin locks", locks, most_locks + 10000);
+				static_cast<double>(locks) / static_cast<double>(most_locks));
+	limit("time: runs of workers and timers", turns, most_turns);
+	limit("time: spin locks", locks, most_locks);
 }
 
 void Budget::look()
@@ -259,13 +294,19 @@ void Budget::look_at_silence()
 		most += all[i].paths * kOwnMessages * kMessageBytes;
 	}
 	limit("silence: bytes in use", host::usage().bytes, most);
-	/* "connects and says nothing: hung up within half a minute",
-	 * unless a program here sends to it. */
-	for (const auto &t : w_.adv->talks)
-		if (const Name *n = w_.adv->name_of(t->self);
-		    n && !n->used && t->is_open() && !t->frames)
+	/* "connects and says nothing: hung up within half a minute", unless a program here sends to
+	 * it; "half a message, and silence: its bytes for half a minute", whoever sends. */
+	for (const auto &t : w_.adv->talks) {
+		const Name *n = w_.adv->name_of(t->self);
+
+		if (!t->is_open())
+			continue;
+		if (n && !n->used && !t->frames)
 			w_.complain(
 				"silence: a connection is still there on which nothing was said");
+		if (t->half)
+			w_.complain("silence: half a message is still waited for");
+	}
 }
 
 void Budget::look_at_what_is_left(bool crashed)

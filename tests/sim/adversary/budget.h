@@ -39,22 +39,26 @@ private:
 	/* Of the host's connections with a name. */
 	struct Held {
 		unsigned int conns = 0, paths = 0;
-		uint64_t own = 0; /* messages queued that no program has sent */
+		uint64_t own = 0;    /* messages queued that no program has sent */
+		uint64_t probes = 0; /* of them pings of the host's own */
 	};
 	void look_at_memory();
 	void look_at_objects();
 	void look_at_frames();
 	void look_at_calls();
+	void look_at_nonsense(const Tally &t);
 	void look_at_time();
+	uint64_t by_time(double honest, uint64_t per_s, uint64_t paced_per_s) const;
 	Sums sums() const;
 	std::vector<Held> held() const;
 	uint64_t memory_allowed() const;
 	double seconds() const;
+	double paced() const; /* of them, as programs go at kPaceNs */
 	void limit(const char *what, uint64_t is, uint64_t most);
 
 	World &w_;
 	const Config config_;
-	uint64_t since_ns_ = 0;
+	uint64_t since_ns_ = 0, since_paced_ns_ = 0;
 	uint64_t base_bytes_ = 0;		   /* in use */
 	double turns_per_s_ = 0, locks_per_s_ = 0; /* of honest traffic */
 	uint64_t turns_ = 0, locks_ = 0;	   /* when it was measured */

@@ -35,6 +35,14 @@ host::Bytes map_frame(const host::Bytes &bits)
 	return peer::frame(0, 0, 0, peer::kMapFlag, bits);
 }
 
+/* All its connections end. */
+void has_to_be_called(World &w, const Name &n)
+{
+	for (size_t i = 0; i < w.adv->talks.size(); i++)
+		if (&w.adv->talks[i]->tally() == &n.tally && w.adv->talks[i]->is_open())
+			w.adv->talks[i]->end();
+}
+
 /* Over a connection of its own, which ends. */
 void visit(World &w, Name &n, const Self &self)
 {
@@ -189,6 +197,48 @@ void harm_knocks(World &w)
 		w.adv->call(n);
 }
 
+/* For a minute, in which the honest and others have little to say. */
+static void for_a_minute(World &w, const std::function<void()> &fn)
+{
+	const uint64_t pace = w.pace_ns, end = sim::now_ns() + 60 * 1000 * kMs;
+
+	w.pace_ns = kSlowPaceNs;
+	while (sim::now_ns() < end && w.complaint.empty()) {
+		fn();
+		w.wait(some(100, 1000) * kMs);
+	}
+	w.pace_ns = pace;
+}
+
+void harm_knocks_on(World &w)
+{
+	Name &n = w.adv->names[1 + 2 * sim::random_below(2)];
+	Talk *t = w.adv->talk_of(n);
+
+	if (!t)
+		return;
+	t->deafen(0);
+	for (int i = 0; i < 150; i++)
+		t->message(static_cast<uint16_t>(some(2, 1000)), 0, {});
+	for_a_minute(w, [&] { w.adv->call(n); });
+}
+
+void harm_nonsense(World &w)
+{
+	const bool knocks = !w.adv->pairs && sim::chance(500);
+	/* Who does not knock is called by a program that sends to it. */
+	Name &n = w.adv->names[knocks	      ? 1 + 2 * sim::random_below(2)
+			       : w.adv->pairs ? sim::random_below(2)
+					      : 1];
+
+	n.answer = Answer::kBad;
+	has_to_be_called(w, n);
+	for_a_minute(w, [&] {
+		if (knocks)
+			w.adv->call(n);
+	});
+}
+
 void harm_many(World &w)
 {
 	for (Name &n : w.adv->names) {
@@ -281,10 +331,7 @@ void harm_answers(World &w)
 	Name &n = mostly_used(w);
 
 	n.answer = static_cast<Answer>(sim::random_below(int(Answer::kCount)));
-	/* The host has to call. */
-	for (size_t i = 0; i < w.adv->talks.size(); i++)
-		if (&w.adv->talks[i]->tally() == &n.tally && w.adv->talks[i]->is_open())
-			w.adv->talks[i]->end();
+	has_to_be_called(w, n);
 	for (uint64_t i = some(1, 20); i; i--) {
 		if (!n.smaller || w.adv->pairs)
 			w.adv->call(n);

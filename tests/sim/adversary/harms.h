@@ -39,6 +39,8 @@ enum class Over { kBoth, kStreams, kPairs };
 	X(refuses, kBoth, "says of ports that they are refused, or are not any more")              \
 	X(is_full, kBoth, "says that all its ports are full")                                      \
 	X(knocks, kStreams, "calls from where it should not, its window shut or not")              \
+	X(knocks_on, kStreams, "knocks for a minute, its window shut")                             \
+	X(nonsense, kBoth, "answers calls by nonsense for a minute, knocking or not")              \
 	X(many, kBoth, "comes under each of its names")                                            \
 	X(more_paths, kStreams, "opens more paths than it said")                                   \
 	X(shuts_midway, kStreams, "shuts its window in the middle of a header")                    \

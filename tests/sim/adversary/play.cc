@@ -16,8 +16,6 @@ constexpr uint64_t kMeasureNs = 200 * kMs;
 /* Longer than any stranger may be silent in the midst of a message (kStallNs), two looks of the
  * sweep (kSweepNs) behind it; and than kKnownCalls take that are refused. */
 constexpr uint64_t kSilentNs = 80 * kSecond, kGoneNs = 250 * kSecond;
-/* Meanwhile honest messages are rare. */
-constexpr uint64_t kSlowPaceNs = 100 * kMs;
 
 void take_steps(World &w, const Plan &plan)
 {

@@ -31,6 +31,7 @@ struct Tally {
 	uint64_t came = 0;     /* of them messages for the first time */
 	uint64_t opened = 0;   /* connections that came up */
 	uint64_t called = 0;   /* calls of the host's */
+	uint64_t badly = 0;    /* of them such as were answered by nonsense */
 	uint64_t knocks = 0;   /* own calls */
 	uint64_t next = 1;     /* number of the next message, whatever the connection */
 };

@@ -18,7 +18,6 @@ constexpr uint64_t kMs = 1000 * 1000;
 constexpr uint64_t kWayNs = 5 * kMs;
 /* The host has looked at all that was said by then, unless it has no room for it. */
 constexpr uint64_t kTakenNs = 50 * kMs;
-constexpr uint64_t kPaceNs = 2 * kMs;
 /* Slices of time after which budgets are looked at; longer where little happens. */
 constexpr uint64_t kLookNs = 20 * kMs;
 /* All that is under way has come by then. */
@@ -171,11 +170,16 @@ void World::listen(host::Socket &s)
 	}
 }
 
+void World::pause(uint64_t ns)
+{
+	sim::sleep_for(ns * pace_ns / kPaceNs);
+}
+
 /* Its port fills and clears all the time. */
 void World::read_slowly(host::Socket &s)
 {
 	while (!stop_victims_) {
-		sim::sleep_for(kMs + sim::random_below(kMs));
+		pause(kMs + sim::random_below(kMs));
 		while (s.recv())
 			;
 	}
@@ -185,7 +189,7 @@ void World::read_slowly(host::Socket &s)
 void World::send_to_adversary(host::Socket &s)
 {
 	for (uint32_t n = 0; !stop_victims_; n++) {
-		sim::sleep_for(kMs + sim::random_below(4 * kMs));
+		pause(kMs + sim::random_below(4 * kMs));
 
 		const Name &to = adv->names[n % 2];
 
@@ -218,7 +222,10 @@ void World::wait(uint64_t ns)
 	const uint64_t look_ns = std::max(kLookNs, 5 * pace_ns);
 
 	for (uint64_t end = sim::now_ns() + ns; sim::now_ns() < end;) {
-		sim::run_for(std::min(look_ns, end - sim::now_ns()));
+		const uint64_t slice = std::min(look_ns, end - sim::now_ns());
+
+		sim::run_for(slice);
+		paced_ns += slice * kPaceNs / pace_ns;
 		look_at_flows();
 		if (look)
 			look();
@@ -242,7 +249,7 @@ void World::counts(enum rds_stat id, uint64_t n, Talk &t, const std::function<vo
 void World::close_victims()
 {
 	stop_victims_ = true;
-	sim::run_for(20 * kMs);
+	sim::run_for(20 * kMs * pace_ns / kPaceNs);
 	victims_.clear();
 }
 

@@ -23,6 +23,8 @@ namespace adversary
 
 constexpr uint16_t kHonestPort = 10, kLocalPort = 11, kFullPort = 20, kSlowPort = 21,
 		   kSendingPort = 22, kNobodysPort = 4000;
+/* Time between two honest messages of a flow, and where much time has to go. */
+constexpr uint64_t kPaceNs = 2 * 1000 * 1000, kSlowPaceNs = 50 * kPaceNs;
 /* The adversary's, that a program of its victim sends to. */
 constexpr uint16_t kSentToPort = 50;
 
@@ -69,13 +71,15 @@ public:
 	uint64_t sent_to_it = 0; /* messages that it was sent by kSendingPort */
 	uint64_t worst_ns = 0;	 /* way of an honest message */
 	uint64_t honest = 0;	 /* that came */
-	uint64_t pace_ns;	 /* between two honest messages of a flow */
+	uint64_t pace_ns;	 /* kPaceNs, or slower: all programs are */
+	uint64_t paced_ns = 0;	 /* that have gone, as at kPaceNs */
 	std::string complaint;
 	std::function<void()> look; /* the budgets' */
 
 private:
 	host::Socket *open(host::Net &net, const struct rds_addr &addr, uint16_t port,
 			   uint32_t buffers);
+	void pause(uint64_t ns); /* of a program that goes with the pace */
 	void start(const char *what, std::function<void()> fn);
 	void speak(Flow &f, uint32_t id);
 	void listen(host::Socket &s);

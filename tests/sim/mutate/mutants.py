@@ -52,6 +52,7 @@ SPACE_CC = "net/rds/socket/send_space.cc"
 SRECV = "net/rds/socket/socket_recv.cc"
 SOCKET = "net/rds/socket/socket.cc"
 RECV = "net/rds/recv.cc"
+ASSEMBLY_H = "net/rds/assembly.h"
 WIRE = "net/rds/wire.h"
 HASH = "net/rds/hash.h"
 FRAME = "transports/tcp/tcp_frame.cc"
@@ -705,6 +706,11 @@ MUTANTS = [
            "now - up_ns.load() >= rds::kMuteNs;", "now - up_ns.load() >= ~0ull;"),
     Mutant("passive-room", "strangers are let in without a bound", STRANGERS,
            "if (others < most * kPassiveRoom ||", "if (others < ~0u ||"),
+    Mutant("assembly", "strangers' half messages have no bound", ASSEMBLY_H,
+           "return stranger ? strangers_.load() < kAssemblyStrangers",
+           "return stranger ? strangers_.load() < ~0ull"),
+    Mutant("fault-pause", "who answers by nonsense is called again after two seconds, for ever", DIAL,
+           "return kMaxFaultPauseNs; faults_++;", "return kMaxFaultPauseNs;"),
     # ---- ordering hints ----
     Mutant("order-unordered-leaves", "an un-ordered message leaves though an ordered one is under way",
            ORDER, "if (is_unordered(*m) && !f.ordered_home && old_are_delivered(f, *home)) {",
