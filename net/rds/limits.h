@@ -173,10 +173,13 @@ inline constexpr uint64_t kLogPauseNs = 60ull * 1000 * 1000 * 1000;
  * whatever takes longer over TCP is an outage, after which the message is sent again. */
 inline constexpr uint64_t kStallNs = 30ull * 1000 * 1000 * 1000;
 
-/* Tombstones of a namespace (tombs.h), some 170 bytes each: more than twice as many as there can be
+/* Tombstones of a namespace (tombs.h), some 180 bytes each: more than twice as many as there can be
  * connections that leave one. */
 inline constexpr uint32_t kMaxTombstones = 16384;
 inline constexpr uint32_t kTombBuckets = 2048;
+/* Ports that the paths of one connection had refused, which its tombstone keeps: as many as one
+ * path refuses, in 1 KiB that only such a tombstone has. */
+inline constexpr unsigned int kTombPorts = kMaxRefusedPorts;
 /* Generations of a path's peer whose numbers are remembered, the current one included. */
 inline constexpr unsigned int kGenerations = 4;
 

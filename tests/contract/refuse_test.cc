@@ -209,6 +209,45 @@ TEST_P(Refusal, OnceAndInOrderWhateverHappens)
 	}
 }
 
+/* The receiver has refused, the connection dies before its sender hears of that, and neither hears
+ * of the other for longer than a connection is kept that is idle: a tombstone has it. */
+TEST_P(Refusal, ALongSilenceLosesNothing)
+{
+	const auto a = network::host_of(addr_a), b = network::host_of(addr_b);
+
+	stream::set_paths(1);
+	for (auto &n : nets)
+		rds_net_tunables(n->core())->idle_timeout_ms = 1000;
+	for (unsigned int seed = 0; seed < kSeeds; seed++) {
+		SCOPED_TRACE(seed);
+		Finish finish(*this);
+		const uint64_t before = net_b().stat(RDS_S_recv_refused);
+		const uint64_t tombs = net_b().stat(RDS_S_conn_tombstone);
+
+		stir(seed);
+		stop = false;
+		make_reader(socket_b(200));
+		for (uint16_t i = 0; i < 10; i++)
+			flow(socket_a(static_cast<uint16_t>(100 + i)), at_b(200), 30);
+		EXPECT_TRUE(sim::run_until(
+			[&] { return net_b().stat(RDS_S_recv_refused) > before; }, 60 * kSecond));
+		network::cut(a, b, true);
+		stream::cut_all();
+		EXPECT_TRUE(sim::run_until(
+			[&] { return net_b().stat(RDS_S_conn_tombstone) > tombs; }, 600 * kSecond));
+		all_read();
+		network::cut(a, b, false);
+		EXPECT_TRUE(all_arrives());
+		EXPECT_EQ(order.complaint(), "");
+		EXPECT_EQ(order.lost(), 0u);
+		stop = true;
+		sim::run_ready();
+		senders.clear();
+		froms.clear();
+		readers.clear();
+	}
+}
+
 /* Messages are taken back, and sockets close, at either end: what arrives is in order, all is given
  * back, and the ports are good again. */
 TEST_P(Refusal, TakenBackAndClosed)

@@ -728,27 +728,58 @@ TEST_F(ConnStrangers, KnownHostsGoLast)
 	EXPECT_EQ(message(calls(60), 9, kAgain), RDS_RECV_SKIP);
 }
 
-/* A refused message is waited for as long as the numbers of a host that is down are its own. */
-TEST_F(ConnStrangers, ARefusalKeepsNothingForEver)
+/* A host that is down takes its refused ports into the tombstone.  When it is back it is told of
+ * them, whether it had heard of it or not, and before that no ack passes the first number: what
+ * was thrown away would count as delivered. */
+TEST_F(ConnStrangers, ARefusalOutlivesTheConnection)
 {
+	const uint32_t caps = rds::wire::kCapDeliveryAck | rds::wire::kCapRefuse;
 	rds::wire::Header h;
 	Wire &w = calls(60);
+	uint64_t seq = 1;
 
-	rds::wire::encode_hello(h,
-				{kGen, rds::wire::kCapDeliveryAck | rds::wire::kCapRefuse, 1, 0});
+	rds::wire::encode_hello(h, {kGen, caps, 1, 0});
 	ASSERT_EQ(fake::arrive(w.path, h), RDS_RECV_SKIP);
-	ASSERT_EQ(message(w, 1), 0);
+	ASSERT_EQ(message(w, seq), 0);
 	tun().recv_spill_bytes = 0;
 	s->sock().rcvbuf = 1;
-	for (uint64_t seq = 2; !stat(RDS_S_recv_refused) && seq < 1000; seq++)
-		ASSERT_EQ(message(w, seq), 0);
+	while (!stat(RDS_S_recv_refused) && seq < 1000)
+		ASSERT_EQ(message(w, ++seq), 0);
 	ASSERT_EQ(stat(RDS_S_recv_refused), 1u);
 	breaks(w);
-	sim::run_for(uint64_t{tun().idle_timeout_ms} * kMs / 2);
-	EXPECT_NE(find(60), nullptr) << "it may send that again";
-	sim::run_for(uint64_t{tun().idle_timeout_ms} * kMs * 2);
-	EXPECT_EQ(find(60), nullptr);
+	sim::run_for(uint64_t{tun().idle_timeout_ms} * kMs * 3);
+	EXPECT_EQ(find(60), nullptr) << "nothing is kept but numbers";
 	EXPECT_EQ(stat(RDS_S_conn_tombstone), 1u);
+
+	Wire &again = calls(60);
+
+	rds::wire::encode_hello(h, {kGen, caps, 1, 0});
+	ASSERT_EQ(fake::arrive(again.path, h), RDS_RECV_SKIP);
+	EXPECT_EQ(message(again, seq, kAgain), RDS_RECV_SKIP) << "it waits for its port";
+	again.path->writable();
+	sim::run_ready();
+
+	bool told = false;
+
+	for (const auto &f : fake::frames(again.sent)) {
+		const rds::wire::Refusal r = rds::wire::decode_refusal(f.header);
+
+		if (!told)
+			EXPECT_LT(f.ack, seq) << "before it is told";
+		if (r.what != rds::wire::Ext::kRefused)
+			continue;
+		told = true;
+		EXPECT_EQ(r.port, 4000);
+		EXPECT_EQ(r.number, seq);
+		s->sock().rcvbuf = 64 * 1024;
+		rds::wire::encode_refusal(
+			h, {.what = rds::wire::Ext::kResume, .port = 4000, .epoch = r.epoch});
+		EXPECT_EQ(fake::arrive(again.path, h), RDS_RECV_SKIP);
+	}
+	EXPECT_TRUE(told);
+	EXPECT_EQ(message(again, seq + 1), 0) << "the same under a new number";
+	EXPECT_EQ(received(), seq);
+	EXPECT_EQ(stat(RDS_S_recv_bad_refusal), 0u);
 }
 
 /* Those that may not go are not in the others' way: more than are looked after at a time. */

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <map>
+
 #include "fixture.h"
 #include "net/rds/path/refused.h"
 
@@ -169,6 +171,40 @@ TEST_F(Refused, HasItsBounds)
 	EXPECT_TRUE(r->refuse(1000, 1000));
 	r->meet(0);
 	EXPECT_FALSE(r->refuse(2000, 2000)) << "the peer would not understand";
+}
+
+/* A tombstone takes over what was refused to one generation, and its successor goes on with it. */
+TEST_F(Refused, GoesOnElsewhere)
+{
+	std::map<uint16_t, uint64_t> kept;
+	auto next = std::make_unique<rds::Refused>();
+
+	ASSERT_TRUE(r->refuse(5, 10));
+	r->meet(8);
+	ASSERT_TRUE(r->refuse(6, 3));
+	r->begin();
+	r->each_of(7, [&](uint16_t port, uint64_t first) { kept[port] = first; });
+	EXPECT_EQ(kept, (std::map<uint16_t, uint64_t>{{5, 10}}));
+	ASSERT_TRUE(next->go_on(5, 10, 7));
+	EXPECT_FALSE(next->any()) << "nobody was met";
+	EXPECT_EQ(next->ack_limit(), kNone);
+	next->meet(8);
+	EXPECT_FALSE(next->refuses(5)) << "it is another's";
+	next->meet(7);
+	EXPECT_TRUE(next->refuses(5));
+	EXPECT_EQ(next->ack_limit(), 10u);
+
+	Refusal told;
+
+	ASSERT_TRUE(next->has_to_tell());
+	ASSERT_TRUE(next->tell(told));
+	EXPECT_EQ(told.number, 10u);
+	EXPECT_TRUE(next->resume(5, told.epoch));
+	EXPECT_TRUE(next->none_kept());
+	sim::options().fail_per_1000 = 1000;
+	next = std::make_unique<rds::Refused>();
+	EXPECT_FALSE(next->go_on(5, 10, 7)) << "there is no memory";
+	sim::options().fail_per_1000 = 0;
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <map>
 #include <unordered_map>
 
 #include "fixture.h"
@@ -27,15 +28,15 @@ protected:
 	{
 		TombCount counts[rds::kMaxPaths] = {};
 
-		counts[index] = {seq, gen};
-		return tombs.remember(k, 1u << index, counts, kSecret).ok();
+		counts[index] = {seq, gen, 0};
+		return tombs.remember(k, 1u << index, counts, nullptr, kSecret).ok();
 	}
 	/* 0: nothing is known. */
 	uint64_t recall(const TombKey &k, unsigned int index = 0)
 	{
 		TombCount c = {};
 
-		return tombs.recall(k, index, c, kSecret) ? c.next_rx_seq : 0;
+		return tombs.recall(k, index, c, nullptr, kSecret) ? c.next_rx_seq : 0;
 	}
 
 	static constexpr rds::HashKey kSecret = {{5, 6}};
@@ -53,22 +54,96 @@ TEST_F(TombsTest, KeepsTheNumbersOfEachPath)
 {
 	TombCount c = {};
 
-	EXPECT_FALSE(tombs.recall(key(9), 0, c, kSecret));
+	EXPECT_FALSE(tombs.recall(key(9), 0, c, nullptr, kSecret));
 	ASSERT_TRUE(remember(key(9), 0, 17, 77));
 	ASSERT_TRUE(remember(key(9), 3, 4, 78));
 	EXPECT_EQ(tombs.count(), 1u);
-	ASSERT_TRUE(tombs.recall(key(9), 0, c, kSecret)) << "of a path that is not told of now";
+	ASSERT_TRUE(tombs.recall(key(9), 0, c, nullptr, kSecret))
+		<< "of a path that is not told of now";
 	EXPECT_EQ(c.next_rx_seq, 17u);
 	EXPECT_EQ(c.gen, 77u);
-	ASSERT_TRUE(tombs.recall(key(9), 3, c, kSecret));
+	ASSERT_TRUE(tombs.recall(key(9), 3, c, nullptr, kSecret));
 	EXPECT_EQ(c.next_rx_seq, 4u);
 	EXPECT_EQ(c.gen, 78u);
-	EXPECT_FALSE(tombs.recall(key(9), 1, c, kSecret));
+	EXPECT_FALSE(tombs.recall(key(9), 1, c, nullptr, kSecret));
 	ASSERT_TRUE(remember(key(9), 0, 20, 79));
 	EXPECT_EQ(recall(key(9)), 20u) << "the last word counts";
 }
 
 /* A path that drains says nothing of one that its connection never had. */
+using Ports = std::map<uint16_t, uint64_t>;
+
+/* What path @index had refused, by port. */
+Ports refused(Tombs &tombs, const TombKey &k, unsigned int index, const rds::HashKey &secret)
+{
+	auto at = std::make_unique<rds::TombPorts>();
+	TombCount c = {};
+	Ports found;
+
+	EXPECT_TRUE(tombs.recall(k, index, c, at.get(), secret));
+	EXPECT_TRUE(at->each_of(index, [&](uint16_t port, uint64_t first) {
+		found[port] = first;
+		return true;
+	}));
+	EXPECT_EQ(c.refused, found.size());
+	return found;
+}
+
+/* Ports go with the numbers of their path, and what is known of other paths stays. */
+TEST_F(TombsTest, KeepsWhatWasRefused)
+{
+	auto remember_ports = [&](unsigned int index, const Ports &of) {
+		TombCount counts[rds::kMaxPaths] = {};
+		rds::TombPorts *ports = nullptr;
+
+		for (auto [port, first] : of) {
+			if (!ports)
+				ports = rds::create<rds::TombPorts>(RDS_ATOMIC);
+			ports->add(index, port, first);
+		}
+		counts[index] = {100, 7, 0};
+		return tombs.remember(key(9), 1u << index, counts, ports, kSecret).ok();
+	};
+
+	ASSERT_TRUE(remember_ports(0, {{4000, 17}, {4001, 20}}));
+	EXPECT_EQ(refused(tombs, key(9), 0, kSecret), (Ports{{4000, 17}, {4001, 20}}));
+	ASSERT_TRUE(remember_ports(3, {{4000, 5}}));
+	EXPECT_EQ(refused(tombs, key(9), 0, kSecret), (Ports{{4000, 17}, {4001, 20}}));
+	EXPECT_EQ(refused(tombs, key(9), 3, kSecret), (Ports{{4000, 5}}));
+	ASSERT_TRUE(remember_ports(0, {{4002, 30}}));
+	EXPECT_EQ(refused(tombs, key(9), 0, kSecret), (Ports{{4002, 30}})) << "the newer word";
+	ASSERT_TRUE(remember_ports(0, {}));
+	EXPECT_EQ(refused(tombs, key(9), 0, kSecret), Ports());
+	EXPECT_EQ(refused(tombs, key(9), 3, kSecret), (Ports{{4000, 5}}));
+	ASSERT_TRUE(remember_ports(3, {}));
+	EXPECT_EQ(refused(tombs, key(9), 3, kSecret), Ports());
+	ASSERT_TRUE(remember_ports(3, {{4000, 5}}));
+	tombs.forget(key(9), 1u << 3, kSecret);
+	EXPECT_EQ(refused(tombs, key(9), 0, kSecret), Ports());
+	EXPECT_EQ(recall(key(9), 3), 0u);
+	tombs.forget(key(9), 1u << 0, kSecret);
+}
+
+/* As many as there is room for, and no byte more; all of it comes back, without memory too. */
+TEST_F(TombsTest, RefusedPortsHaveABound)
+{
+	TombCount counts[rds::kMaxPaths] = {};
+	auto *ports = rds::create<rds::TombPorts>(RDS_ATOMIC);
+
+	for (unsigned int n = 0; n < 2 * rds::kTombPorts; n++)
+		ports->add(n % 2, static_cast<uint16_t>(1000 + n), n + 1);
+	EXPECT_EQ(ports->count(0) + ports->count(1), rds::kTombPorts);
+	EXPECT_LE(sizeof(*ports), 1024u);
+	ASSERT_TRUE(tombs.remember(key(9), 3, counts, ports, kSecret).ok());
+	EXPECT_EQ(refused(tombs, key(9), 0, kSecret).size(), rds::kTombPorts / 2);
+	ports = rds::create<rds::TombPorts>(RDS_ATOMIC);
+	ports->add(0, 5, 5);
+	sim::options().fail_per_1000 = 1000;
+	EXPECT_FALSE(tombs.remember(key(9), 3, counts, ports, kSecret).ok());
+	sim::options().fail_per_1000 = 0;
+	EXPECT_EQ(refused(tombs, key(9), 0, kSecret).size(), rds::kTombPorts / 2);
+}
+
 TEST_F(TombsTest, ForgetsPathByPath)
 {
 	ASSERT_TRUE(remember(key(9), 0, 17, 77));
@@ -223,8 +298,9 @@ TEST_F(TombsTest, TheFirstTwoMakeOneTable)
 			sim::spawn("ends", [&made, n] {
 				TombCount counts[rds::kMaxPaths] = {};
 
-				counts[0] = {n, 0};
-				EXPECT_TRUE(made->remember(key(n), 1, counts, kSecret).ok());
+				counts[0] = {n, 0, 0};
+				EXPECT_TRUE(
+					made->remember(key(n), 1, counts, nullptr, kSecret).ok());
 			});
 		sim::run_ready();
 		EXPECT_TRUE(made->knows(key(1), kSecret) && made->knows(key(2), kSecret)) << seed;

@@ -188,6 +188,25 @@ void ConnTable::evict(Conn &c, uint64_t now)
 	hand_over(c, Care::kRoom);
 }
 
+/* What @c's paths have refused to peers that may send it again; nullptr: nothing. */
+Result<TombPorts *> ConnTable::refused_of(Conn &c)
+{
+	TombPorts *ports = nullptr;
+	bool any = false;
+
+	c.for_each_path([&](Path &p) { any = any || (!p.drained.load() && p.count().refused); });
+	if (RDS_LIKELY(!any))
+		return ports;
+	ports = create<TombPorts>(may_sleep());
+	if (!ports)
+		return Status::fail(err::kEnomem);
+	c.for_each_path([&](Path &p) {
+		if (!p.drained.load())
+			(void)p.count(ports);
+	});
+	return ports;
+}
+
 Status ConnTable::leave_tomb(Conn &c, bool &owed)
 {
 	TombCount counts[kMaxPaths] = {};
@@ -213,8 +232,13 @@ Status ConnTable::leave_tomb(Conn &c, bool &owed)
 		while (next > first && !net_->first_seq.compare_exchange(first, next))
 			;
 	}
-	if (owed)
-		return tombs.remember(c.tomb_key(), which, counts, net_->key);
+	if (owed) {
+		auto ports = refused_of(c);
+
+		return ports.ok() ? tombs.remember(c.tomb_key(), which, counts, ports.value(),
+						   net_->key)
+				  : ports.status();
+	}
 	tombs.forget(c.tomb_key(), which, net_->key);
 	return Status();
 }
@@ -236,15 +260,29 @@ bool rds_conn::has_reached() const
 
 /* ---- what it takes of a path ---- */
 
-void rds_path::begin_with(const rds::TombCount &count)
+bool rds_path::begin_with(const rds::TombCount &count, const rds::TombPorts *ports)
 {
+	rds::Guard g(lock);
+
 	received_.resume(count.next_rx_seq, count.gen);
 	reached.store(true);
+	return !ports || ports->each_of(index, [&](uint16_t port, uint64_t first) RDS_NO_TSA {
+		return refused_.go_on(port, first, count.gen);
+	});
 }
 
-rds::TombCount rds_path::count() const
+rds::TombCount rds_path::count(rds::TombPorts *ports)
 {
-	return {received_.next(), received_.generation()};
+	const uint32_t gen = received_.generation();
+	uint32_t n = 0;
+	rds::Guard g(lock);
+
+	refused_.each_of(gen, [&](uint16_t port, uint64_t first) {
+		n++;
+		if (ports)
+			ports->add(index, port, first);
+	});
+	return {received_.next(), gen, n};
 }
 
 bool rds_path::is_resting() const

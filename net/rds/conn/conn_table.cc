@@ -31,19 +31,40 @@ void destroy_path(Path *p)
 	destroy(p);
 }
 
+/* It goes on where one of the same pair ended.  False: no memory. */
+bool go_on(Path &p) RDS_SLEEPS
+{
+	const TombKey key = p.conn.tomb_key();
+	const HashKey &secret = p.conn.net.key;
+	Tombs &tombs = p.conn.net.conns.tombs;
+	TombPorts *ports = nullptr;
+	TombCount count;
+
+	if (!tombs.recall(key, p.index, count, nullptr, secret))
+		return true;
+	if (RDS_UNLIKELY(count.refused)) {
+		ports = create<TombPorts>(may_sleep());
+		if (!ports)
+			return false;
+		(void)tombs.recall(key, p.index, count, ports, secret);
+	}
+
+	const bool done = p.begin_with(count, ports);
+
+	destroy(ports);
+	return done;
+}
+
 Path *create_path(Conn &c, unsigned int index) RDS_SLEEPS
 {
 	Path *p = create_object<Path>(RDS_OBJECT_PATH, may_sleep(), c, index);
-	TombCount count;
 
 	if (p)
 		p->priv = c.trans.path_alloc(p);
-	if (!p || !p->priv) {
+	if (!p || !p->priv || !go_on(*p)) {
 		destroy_path(p);
 		return nullptr;
 	}
-	if (c.net.conns.tombs.recall(c.tomb_key(), index, count, c.net.key))
-		p->begin_with(count);
 	return p;
 }
 

@@ -84,6 +84,7 @@ public:
 	/* @c's paths count no further.  -ENOMEM: it cannot be forgotten now.  @owed: a tombstone is
 	 * left. */
 	Status leave_tomb(Conn &c, bool &owed) RDS_TURN;
+	static Result<TombPorts *> refused_of(Conn &c) RDS_TURN;
 	/* All its paths are dead. */
 	void reap_later(Conn &c);
 

@@ -15,7 +15,62 @@ uint32_t hash_key(const TombKey &key, const HashKey &secret)
 	return hash_words(words, 4, secret);
 }
 
+/* Of the paths in @which @t has @ports from now on.  The other ones of @t stay, and what is to be
+ * freed is in @ports then. */
+void replace_ports(Tomb &t, uint32_t which, TombPorts *&ports)
+{
+	TombPorts *old = t.ports;
+
+	if (old)
+		old->remove(which);
+	if (!ports && old && !old->is_empty())
+		return;
+	if (ports && old)
+		ports->add_all(*old);
+	t.ports = ports;
+	ports = old;
+}
+
 } // namespace
+
+void TombPorts::add(unsigned int path, uint16_t port, uint64_t first)
+{
+	if (n_ == kTombPorts)
+		return;
+	first_[n_] = first;
+	port_[n_] = port;
+	path_[n_] = static_cast<uint8_t>(path);
+	n_++;
+}
+
+void TombPorts::remove(uint32_t which)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < n_; i++) {
+		if (which >> path_[i] & 1)
+			continue;
+		first_[left] = first_[i];
+		port_[left] = port_[i];
+		path_[left] = path_[i];
+		left++;
+	}
+	n_ = left;
+}
+
+void TombPorts::add_all(const TombPorts &other)
+{
+	for (uint32_t i = 0; i < other.n_; i++)
+		add(other.path_[i], other.port_[i], other.first_[i]);
+}
+
+uint32_t TombPorts::count(unsigned int path) const
+{
+	uint32_t n = 0;
+
+	each_of(path, [&](uint16_t, uint64_t) { return ++n; });
+	return n;
+}
 
 bool TombKey::operator==(const TombKey &o) const
 {
@@ -92,14 +147,16 @@ void Tombs::take_out(Tomb *t)
 }
 
 Status Tombs::remember(const TombKey &key, uint32_t which, const TombCount (&counts)[kMaxPaths],
-		       const HashKey &secret)
+		       TombPorts *ports, const HashKey &secret)
 {
 	uint32_t hash = hash_key(key, secret);
 	Tomb *made = make_buckets() ? create<Tomb>(may_sleep(), key, hash) : nullptr;
 	Tomb *spare = made;
 
-	if (!made)
+	if (!made) {
+		destroy(ports);
 		return Status::fail(err::kEnomem);
+	}
 	{
 		Guard g(lock_);
 		Tomb *t = touch(key, hash);
@@ -118,12 +175,15 @@ Status Tombs::remember(const TombKey &key, uint32_t which, const TombCount (&cou
 			t->gen[i] = counts[i].gen;
 			t->next_rx_seq[i] = counts[i].next_rx_seq;
 		}
+		replace_ports(*t, which, ports);
 	}
 	destroy(spare);
+	destroy(ports);
 	return Status();
 }
 
-bool Tombs::recall(const TombKey &key, unsigned int index, TombCount &count, const HashKey &secret)
+bool Tombs::recall(const TombKey &key, unsigned int index, TombCount &count, TombPorts *ports,
+		   const HashKey &secret)
 {
 	if (!count_.load())
 		return false;
@@ -133,7 +193,12 @@ bool Tombs::recall(const TombKey &key, unsigned int index, TombCount &count, con
 
 	if (!t || !(t->which >> index & 1))
 		return false;
-	count = {t->next_rx_seq[index], t->gen[index]};
+	count = {t->next_rx_seq[index], t->gen[index], t->ports ? t->ports->count(index) : 0};
+	if (t->ports && ports)
+		t->ports->each_of(index, [&](uint16_t port, uint64_t first) {
+			ports->add(index, port, first);
+			return true;
+		});
 	return true;
 }
 
@@ -149,6 +214,7 @@ bool Tombs::knows(const TombKey &key, const HashKey &secret)
 
 void Tombs::forget(const TombKey &key, uint32_t which, const HashKey &secret)
 {
+	TombPorts *ports = nullptr;
 	Tomb *t;
 
 	if (!count_.load())
@@ -157,13 +223,16 @@ void Tombs::forget(const TombKey &key, uint32_t which, const HashKey &secret)
 		Guard g(lock_);
 
 		t = touch(key, hash_key(key, secret));
-		if (t)
+		if (t) {
 			t->which &= ~which;
+			replace_ports(*t, which, ports);
+		}
 		if (t && !t->which)
 			take_out(t);
 		else
 			t = nullptr;
 	}
+	destroy(ports);
 	destroy(t);
 }
 

@@ -8,6 +8,9 @@
  * tombstone stays: the next connection of the same pair begins with these numbers (create_path() in
  * conn_table.cc), and knows a duplicate when it sees one.
  *
+ * Ports that were refused (refused.h) are remembered as well: the peer may not have heard of it,
+ * and then sends again what counts as dealt with and reached no socket.
+ *
  * There are kMaxTombstones at most in a namespace; the one that was written or asked for least
  * recently makes room.  A tombstone stays in its place while its successor lives, for paths of that
  * which are made later; it is written again when the successor ends, and taken away when both ends
@@ -34,20 +37,61 @@ struct TombKey {
 /* How far one path had counted. */
 struct TombCount {
 	uint64_t next_rx_seq;
-	uint32_t gen; /* of the peer's; 0: none */
+	uint32_t gen;	  /* of the peer's; 0: none */
+	uint32_t refused; /* ports that it had refused to that generation */
 };
+
+/* Ports that paths of one connection had refused, as many as there is room for. */
+class TombPorts final
+{
+public:
+	void add(unsigned int path, uint16_t port, uint64_t first);
+	/* Those of the paths in @which go. */
+	void remove(uint32_t which);
+	void add_all(const TombPorts &other);
+	uint32_t count(unsigned int path) const;
+	bool is_empty() const
+	{
+		return !n_;
+	}
+	/* Calls @fn(port, first number) for each of @path; false: one of them did not succeed. */
+	template <typename F>
+	bool each_of(unsigned int path, F fn) const
+	{
+		bool all = true;
+
+		for (uint32_t i = 0; i < n_; i++)
+			if (path_[i] == path)
+				all = fn(port_[i], first_[i]) && all;
+		return all;
+	}
+
+private:
+	uint64_t first_[kTombPorts];
+	uint16_t port_[kTombPorts];
+	uint8_t path_[kTombPorts];
+	uint32_t n_ = 0;
+};
+static_assert(sizeof(TombPorts) <= 1024);
 
 struct Tomb {
 	Tomb(const TombKey &key, uint32_t hash) : key(key), hash(hash)
 	{
 	}
+	~Tomb()
+	{
+		destroy(ports);
+	}
+	Tomb(const Tomb &) = delete;
+	Tomb &operator=(const Tomb &) = delete;
 
 	const TombKey key;
 	const uint32_t hash;
 	uint32_t which = 0; /* a bit for each path that is known */
 	uint32_t gen[kMaxPaths] = {};
 	uint64_t next_rx_seq[kMaxPaths] = {};
-	Tomb *next = nullptr; /* in the same bucket */
+	TombPorts *ports = nullptr; /* mostly there are none */
+	Tomb *next = nullptr;	    /* in the same bucket */
 	ListNode age;
 };
 
@@ -59,13 +103,15 @@ public:
 	Tombs &operator=(const Tombs &) = delete;
 	~Tombs();
 
-	/* Counts of those paths whose bit is in @which; what is known of the others stays.
-	 * -ENOMEM: nothing is remembered.  Process. */
+	/* Counts of those paths whose bit is in @which, and @ports of them, which is taken;
+	 * nullptr: they had refused none.  What is known of the others stays.  -ENOMEM: nothing is
+	 * remembered.  Process. */
 	Status remember(const TombKey &key, uint32_t which, const TombCount (&counts)[kMaxPaths],
-			const HashKey &secret) RDS_SLEEPS RDS_EXCLUDES(lock_);
-	/* True: @count is where path @index went on. */
-	bool recall(const TombKey &key, unsigned int index, TombCount &count, const HashKey &secret)
-		RDS_EXCLUDES(lock_);
+			TombPorts *ports, const HashKey &secret) RDS_SLEEPS RDS_EXCLUDES(lock_);
+	/* True: @count is where path @index went on.  Its ports are added to @ports, if the caller
+	 * gives any. */
+	bool recall(const TombKey &key, unsigned int index, TombCount &count, TombPorts *ports,
+		    const HashKey &secret) RDS_EXCLUDES(lock_);
 	bool knows(const TombKey &key, const HashKey &secret) RDS_EXCLUDES(lock_);
 	/* Of those paths; the tombstone goes when nothing is known of others. */
 	void forget(const TombKey &key, uint32_t which, const HashKey &secret) RDS_EXCLUDES(lock_);

@@ -217,11 +217,10 @@ struct rds_path final {
 	/* None is up, and what this end owes and is owed may be forgotten. */
 	bool has_drained(rds::Care care) const;
 	/* -- conn_strangers.cc -- */
-	/* It goes on counting where a connection before it ended. */
-	void begin_with(const rds::TombCount &count);
-	rds::TombCount count() const;
-	/* Down, and nobody calls but for company: the peer has been called as often as it may ask
-	 * for. */
+	/* It goes on where a connection before it ended.  False: no memory for @ports. */
+	bool begin_with(const rds::TombCount &count, const rds::TombPorts *ports);
+	rds::TombCount count(rds::TombPorts *ports = nullptr); /* what it refused goes there, too */
+	/* Down, nobody calls but for company: it was called as often as it may ask for. */
 	bool is_resting() const;
 	bool is_mute(uint64_t now) const; /* up, and the peer has not said one frame */
 	/* No peer is called that cannot tell whose numbers it has kept, and waits to be called. */

@@ -58,11 +58,9 @@ bool Refused::refuses(uint16_t port) const
 	return find(port);
 }
 
-bool Refused::refuse(uint16_t port, uint64_t number)
+bool Refused::go_on(uint16_t port, uint64_t number, uint32_t gen)
 {
-	if (find(port))
-		return true;
-	if (!gen_ || !number || kept_ == kMaxRefusedPorts)
+	if (kept_ == kMaxRefusedPorts)
 		return false;
 	if (!ports_)
 		ports_ =
@@ -71,9 +69,14 @@ bool Refused::refuse(uint16_t port, uint64_t number)
 		return false;
 	if (!++epoch_)
 		++epoch_;
-	ports_[kept_++] = {number, epoch_, gen_, port, false, false};
+	ports_[kept_++] = {number, epoch_, gen, port, false, false};
 	count();
 	return true;
+}
+
+bool Refused::refuse(uint16_t port, uint64_t number)
+{
+	return find(port) || (gen_ && number && go_on(port, number, gen_));
 }
 
 bool Refused::resume(uint16_t port, uint32_t epoch)

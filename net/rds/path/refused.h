@@ -15,6 +15,9 @@
  * the first number (ack_limit()): it would take for delivered what it has not heard of.  Sent
  * again, a refused message is an old one, as is each other with such a number.
  *
+ * When the connection's object goes, a tombstone keeps them (tombs.h), and the next object of the
+ * same pair goes on with them.
+ *
  * Numbers are a generation's.  Any other peer may come in between, and be taken from; what was
  * refused to the first is kept for as long as its numbers are (received.h).
  *
@@ -71,6 +74,11 @@ public:
 	bool refuses(uint16_t port) const;
 	/* @port is refused from now on, message @number is the first.  False: it cannot be. */
 	bool refuse(uint16_t port, uint64_t number);
+	/* One that a connection before this one had refused to @gen.  False: no memory. */
+	bool go_on(uint16_t port, uint64_t number, uint32_t gen);
+	/* Calls @fn(port, first number) for each that is refused to @gen, there or not. */
+	template <typename F>
+	void each_of(uint32_t gen, F fn) const;
 	/* The peer has heard of epoch @epoch, and sends what it kept.  False: there is none. */
 	bool resume(uint16_t port, uint32_t epoch);
 	/* Acks stay below this number. */
@@ -104,6 +112,14 @@ private:
 	uint32_t gen_ = 0; /* of the peer that is there and was met; 0: none, or it is another's */
 	uint32_t epoch_ = 0; /* the last one */
 };
+
+template <typename F>
+void Refused::each_of(uint32_t gen, F fn) const
+{
+	for (unsigned int i = 0; i < kept_; i++)
+		if (ports_[i].gen == gen)
+			fn(ports_[i].port, ports_[i].first);
+}
 
 template <typename F>
 void Refused::forget(F is_known)
