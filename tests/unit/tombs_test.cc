@@ -73,7 +73,7 @@ TEST_F(TombsTest, KeepsTheNumbersOfEachPath)
 /* A path that drains says nothing of one that its connection never had. */
 using Ports = std::map<uint16_t, uint64_t>;
 
-/* What path @index had refused, by port. */
+/* Ports that path @index had refused. */
 Ports refused(Tombs &tombs, const TombKey &k, unsigned int index, const rds::HashKey &secret)
 {
 	auto at = std::make_unique<rds::TombPorts>();

@@ -188,7 +188,7 @@ void ConnTable::evict(Conn &c, uint64_t now)
 	hand_over(c, Care::kRoom);
 }
 
-/* What @c's paths have refused to peers that may send it again; nullptr: nothing. */
+/* Ports that @c's paths have refused to peers that may send again; nullptr: there are none. */
 Result<TombPorts *> ConnTable::refused_of(Conn &c)
 {
 	TombPorts *ports = nullptr;

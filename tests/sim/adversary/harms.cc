@@ -226,7 +226,7 @@ void harm_knocks_on(World &w)
 void harm_nonsense(World &w)
 {
 	const bool knocks = !w.adv->pairs && sim::chance(500);
-	/* Who does not knock is called by a program that sends to it. */
+	/* One that does not knock is called because a program sends to it. */
 	Name &n = w.adv->names[knocks	      ? 1 + 2 * sim::random_below(2)
 			       : w.adv->pairs ? sim::random_below(2)
 					      : 1];
