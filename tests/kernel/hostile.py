@@ -36,8 +36,8 @@ REACHED = {
     "recv_ack_required", "recv_ping", "send_pong", "send_retransmitted", "send_cancelled",
     "cong_update_queued", "cong_update_received", "recv_drop_bad_length", "recv_drop_bad_port",
     "recv_bad_flags", "recv_bad_exthdr", "recv_foreign_exthdr", "recv_ack_only", "send_ack_only",
-    "recv_bad_ack", "conn_knock", "conn_takeover_refused", "conn_fold", "conn_wrong_path",
-    "tcp_knock_refused", "tcp_knock_sent", "tcp_sndbuf_full"}
+    "recv_bad_ack", "recv_bad_refusal", "send_refused", "conn_knock", "conn_takeover_refused",
+    "conn_fold", "conn_wrong_path", "tcp_knock_refused", "tcp_knock_sent", "tcp_sndbuf_full"}
 
 
 def seeds(count):

@@ -11,8 +11,10 @@ namespace
 {
 
 constexpr uint16_t theirSport = 777;
-constexpr uint8_t extOrder = 15; /* of ours: number in the flow, lowest that is not known there */
-constexpr uint64_t burst = 100;	 /* pings: more than the host keeps answers for */
+/* Of ours: number in the flow, lowest that is not known there; first number, epoch, port; epoch,
+ * port. */
+constexpr uint8_t extOrder = 15, extRefused = 13, extResume = 14;
+constexpr uint64_t burst = 100; /* pings: more than the host keeps answers for */
 
 uint16_t readerPort(Random &random)
 {
@@ -194,6 +196,61 @@ void numbered(Link &link, Random &random)
 	}
 }
 
+/* A control frame with one extension header. */
+void control(Link &link, Random &random, uint8_t type, const std::string &value)
+{
+	Header header;
+
+	header.flags = flagRetransmitted;
+	header.exthdr[0] = type;
+	std::copy(value.begin(), value.end(), header.exthdr.begin() + 1);
+	link.say(header.encode(), random);
+}
+
+std::string bigEndian(uint64_t value, unsigned int bytes)
+{
+	std::string text;
+
+	while (bytes--)
+		text += static_cast<char>(value >> 8 * bytes);
+	return text;
+}
+
+/* A port that the host sends to is full, or it never was, or it is nobody's; and that it is not
+ * full any more. */
+void refuses(Link &link, Random &random)
+{
+	const uint64_t heard = link.who().heard[link.path()];
+	const uint64_t numbers[] = {heard, heard + 1, heard - random.below(20), random.next(), 0};
+	const uint32_t theirs = kFirstTheirs + static_cast<uint32_t>(random.below(kTheirs));
+	const uint64_t port = random.below(8) ? theirs : random.below(65536);
+
+	control(link, random, extRefused,
+		bigEndian(random.below(4) ? numbers[random.below(2)]
+					  : numbers[random.below(std::size(numbers))],
+			  8) +
+			bigEndian(random.below(6), 4) + bigEndian(port, 2));
+	if (!random.below(3))
+		link.say(map(0), random);
+}
+
+/* Messages that the host refused come again; or nothing was refused, or not in that epoch. */
+void resumes(Link &link, Random &random)
+{
+	const auto &refused = link.who().refused;
+	uint64_t port = random.below(2) ? kFull : kStopped, epoch = random.below(20);
+
+	if (!refused.empty() && random.below(8)) {
+		const auto &one = refused[random.below(refused.size())];
+
+		port = one.first;
+		epoch = one.second;
+	}
+	control(link, random, extResume, bigEndian(epoch, 4) + bigEndian(port, 2));
+	if (random.below(2))
+		data(link, random, static_cast<uint16_t>(port));
+}
+
 void again(Link &link, Random &random)
 {
 	if (!link.lastFrame.empty())
@@ -314,6 +371,8 @@ const std::vector<Deed> &allDeeds()
 		{"pings", 5, pings},
 		{"pong", 3, pong},
 		{"numbered", 6, numbered},
+		{"refuses", 5, refuses},
+		{"resumes", 3, resumes},
 		{"again", 4, again},
 		{"jumps", 2, jumps},
 		{"odd flags", 2, oddFlags},

@@ -25,6 +25,7 @@ constexpr milliseconds patience{120000};
 constexpr int smallBuffer = 2048;
 constexpr unsigned int stepsAtOnce = 4;
 constexpr int pauseMs = 3;
+constexpr uint64_t burst = 100; /* messages */
 
 struct Setting {
 	const char *file;
@@ -39,6 +40,7 @@ const std::vector<Setting> settings = {
 	{"max_unacked_bytes", {"100", "16777216"}},
 	{"reconnect_max_delay_ms", {"100", "1000"}},
 	{"max_passive_connections", {"2", "4096", "4096"}},
+	{"recv_spill", {"0", "4096", "16777216"}},
 	{"tcp/rds_tcp_sndbuf", {"5000", "100000", "0"}},
 	{"tcp/rds_tcp_rcvbuf", {"5000", "100000", "0"}},
 	{"tcp/rds_tcp_user_timeout_ms", {"2000", "30000"}},
@@ -121,7 +123,8 @@ Address Host::someStranger(const Address &from)
 	Address to;
 
 	do {
-		to = strangerAddress(static_cast<unsigned int>(random_.below(kStrangers)));
+		to = strangerAddress(
+			static_cast<unsigned int>(random_.below(kStrangers - kUnasked)));
 	} while (to.family() != from.family());
 	return to.port(static_cast<uint16_t>(kFirstTheirs + random_.below(kTheirs)));
 }
@@ -132,7 +135,8 @@ void Host::send(Bound &bound)
 	const std::string bytes(random_.below(8) ? random_.below(3000) : random_.below(100000),
 				'x');
 
-	for (uint64_t n = 1 + random_.below(6); n; n--) {
+	/* Now and then more than one path takes. */
+	for (uint64_t n = random_.below(20) ? 1 + random_.below(6) : burst; n; n--) {
 		if (sendText(bound.fd, random_.below(12) ? bytes : "", to) < 0)
 			return;
 		++did_["sent"];

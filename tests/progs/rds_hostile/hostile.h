@@ -36,6 +36,8 @@ constexpr uint16_t kFirstTheirs = 5000, kTheirs = 4;
 constexpr uint32_t kMaxMessage = 1 << 20;
 /* Strangers of a seed: half of them call, the others are called; of two families. */
 constexpr unsigned int kStrangers = 16;
+/* The last ones are never sent to: connections that only they want may be evicted. */
+constexpr unsigned int kUnasked = 6;
 
 /* Networks of strangers, below and above the host's addresses: the lower address calls. */
 Address strangerAddress(unsigned int index);

@@ -20,6 +20,9 @@ constexpr int smallBuffer = 2048;
 constexpr size_t mostOutbox = 2 << 20;
 constexpr uint16_t firstPort = 20000, portsEach = 4096;
 constexpr int tries = 16;
+/* Of ours (docs/wire.md): number, epoch and port follow. */
+constexpr uint8_t extRefused = 13, extResume = 14;
+constexpr size_t mostRefused = 16;
 
 bool startCall(int fd, const Stranger &who, unsigned int path, Random &random)
 {
@@ -39,6 +42,16 @@ bool startCall(int fd, const Stranger &who, unsigned int path, Random &random)
 	return connect(fd, to.get(), to.length()) == 0 || errno == EINPROGRESS;
 }
 
+/* @bytes big-endian ones of the extension headers, from @at on. */
+uint32_t numberAt(const Header &header, size_t at, size_t bytes)
+{
+	uint32_t value = 0;
+
+	for (size_t n = 0; n < bytes; n++)
+		value = value << 8 | header.exthdr[at + n];
+	return value;
+}
+
 } // namespace
 
 std::map<std::string, uint64_t> Link::account;
@@ -49,6 +62,7 @@ void Stranger::reborn(uint32_t newGeneration)
 	next.fill(1);
 	acked.fill(0);
 	heard.fill(0);
+	refused.clear();
 }
 
 Link::Link(Fd fd, Stranger &who, unsigned int path) : fd_(std::move(fd)), who_(&who), path_(path)
@@ -92,7 +106,7 @@ std::string Link::hello() const
 	header.add(extGenNum, who_->generation, 4);
 	header.add(extNpaths, who_->npaths, 2);
 	header.add(extSportIdx, path_, 1);
-	header.add(extCapBits, 6, 4);
+	header.add(extCapBits, who_->caps, 4);
 	return header.encode();
 }
 
@@ -185,6 +199,19 @@ void Link::flush()
 	sendNow(bytes);
 }
 
+/* Of ports that the kernel refuses, and sends again for. */
+void Link::noteRefusal(const Header &header)
+{
+	if (header.exthdr[0] == extResume)
+		++account["resume heard"];
+	if (header.exthdr[0] != extRefused)
+		return;
+	++account["refused heard"];
+	who_->refused.emplace_back(numberAt(header, 13, 2), numberAt(header, 9, 4));
+	if (who_->refused.size() > mostRefused)
+		who_->refused.erase(who_->refused.begin());
+}
+
 /* Acknowledgements and generations that the kernel says. */
 void Link::note(const Header &header)
 {
@@ -226,6 +253,8 @@ void Link::answer(const FrameParser::Frame &frame)
 		++account["message heard"];
 	else
 		++account["ack heard"];
+	if (!header.sport && !header.dport)
+		noteRefusal(header);
 	if (who_->polite && header.flags & flagAckRequired) {
 		reply.flags = flagRetransmitted;
 		reply.ack = header.sequence;

@@ -9,6 +9,8 @@
 #include <array>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace rdstest
 {
@@ -23,12 +25,15 @@ struct Stranger {
 	bool polite = false; /* answers probes, pings, and who wants an ack */
 	uint32_t generation = 1;
 	uint16_t npaths = 1;
+	uint8_t caps = 6;		      /* delivery acks, ORDER, and with 8 REFUSED */
 	std::array<uint64_t, kPaths> next{};  /* number of its next message on a path */
 	std::array<uint64_t, kPaths> heard{}; /* the highest number of the kernel's */
 	std::array<uint64_t, kPaths> acked{}; /* the highest that the kernel acknowledged */
 	uint32_t kernelGeneration = 0;
 	uint16_t kernelPaths = 0;
 	uint32_t order = 0; /* number in its numbered flow */
+	/* Ports that the kernel refuses, and in which epoch; the oldest are forgotten. */
+	std::vector<std::pair<uint16_t, uint32_t>> refused;
 
 	/* Another life: numbers begin anew. */
 	void reborn(uint32_t newGeneration);
@@ -85,6 +90,7 @@ private:
 	void sendNow(const std::string &bytes);
 	void answer(const FrameParser::Frame &frame);
 	void note(const Header &header);
+	void noteRefusal(const Header &header);
 
 	Fd fd_;
 	Stranger *who_;

@@ -81,6 +81,7 @@ void Crowd::meet(Random &random)
 		who.hello = random.below(4) > 0;
 		who.polite = random.below(6) > 0;
 		who.npaths = paths[random.below(std::size(paths))];
+		who.caps = random.below(3) ? 14 : 6;
 		who.reborn(static_cast<uint32_t>(random.next()) | 1);
 		who.order = static_cast<uint32_t>(random.next());
 		strangers_.push_back(who);
