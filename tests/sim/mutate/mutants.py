@@ -35,6 +35,7 @@ TAKEOVER = "net/rds/path/path_takeover.cc"
 REFUSED, REFUSE = "net/rds/path/refused.cc", "net/rds/path/path_refuse.cc"
 HELD = "net/rds/path/held.cc"
 STRANGERS = "net/rds/conn/conn_strangers.cc"
+TOMBS = "net/rds/conn/tombs.cc"
 XMIT = "net/rds/path/path_xmit.cc"
 PATH_H = "net/rds/path/path.h"
 PATH = "net/rds/path/path.cc"
@@ -500,10 +501,12 @@ MUTANTS = [
     Mutant("tomb-forgotten", "a one-way sender's numbers are forgotten", STRANGERS,
            "owed = owed || (p.reached.load() && !ended);", ""),
     Mutant("tomb-path", "the tombstone's numbers are another path's", CONN,
-           "c.tomb_key(), index, count,", "c.tomb_key(), index ^ 1, count,"),
+           "tombs.recall(key, p.index, count, nullptr,",
+           "tombs.recall(key, p.index ^ 1, count, nullptr,"),
+    Mutant("tomb-ports", "the tombstone keeps no port that was refused", TOMBS,
+           "if (t->ports && ports)", "if (!t->ports && ports)"),
     Mutant("tomb-gen", "the tombstone has no generation", STRANGERS,
-           "return {received_.next(), received_.generation()};",
-           "return {received_.next(), 0};"),
+           "return {received_.next(), gen, n};", "return {received_.next(), 0, n};"),
     Mutant("tomb-visit", "a visit without a word wipes the tombstone out", STRANGERS,
            "received_.resume(count.next_rx_seq, count.gen); reached.store(true);",
            "received_.resume(count.next_rx_seq, count.gen);"),
