@@ -6,6 +6,7 @@
  *					(s; t: with modules that take no shorter way); -k tcp-md5 or
  *					tcp-ao: connections over veth are signed
  * rdsperf suite strangers		a stream, strangers (visit.c), and a stream beside strangers
+ * rdsperf suite neighbour		a ping-pong beside users who do their worst (neighbour.c)
  * rdsperf list
  *
  * Needs root and makes network namespaces of its own: meant for the guests that counted.py boots.
@@ -55,6 +56,7 @@ static const struct test visits[] = {
 	{"beside", 1, 1, {64}},
 };
 #define BESIDE_MESSAGES 32768
+#define PINGS 500     /* half a second of each neighbour */
 #define LET_IN 1500   /* fewer than come in at once */
 #define TOO_MANY 3000 /* more than do */
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -150,6 +152,9 @@ static void print_result(long n, int bad)
 		idle = d;
 	printf("ns=%" PRIu64 " idle=%" PRIu64 " per=%.1f cpu=%.1f disorder=%" PRIu64, d, idle,
 	       (double)d / n, (double)(d - idle) / n, sh->bad);
+	if (pc.paced)
+		printf(" p50=%" PRIu64 " p99=%" PRIu64 " most=%" PRIu64 " rounds=%" PRIu64, sh->p50,
+		       sh->p99, sh->most, sh->rounds);
 	if (sh->visits)
 		printf(" visits=%" PRIu64 " let_in=%" PRIu64, sh->visits1 - sh->visits0,
 		       sh->let_in1 - sh->let_in0);
@@ -163,6 +168,8 @@ static void size_case(const struct test *t, size_t size, long *warm, long *n)
 	*warm = t->senders > 32 ? 2 * t->senders : size > 65536 ? 64 : 128;
 	if (t == &first) {
 		*n = *warm = 1;
+	} else if (t->op == PACED) {
+		*n = PINGS;
 	} else if (!strcmp(t->name, "lat")) {
 		*n /= 2;
 	} else if (!strcmp(t->name, "beside")) {
@@ -184,10 +191,14 @@ static int play(const struct test *t, long warm, long n)
 		return reap(spawn(visitor, warm, n, limit), 0);
 	if (!strcmp(t->name, "beside"))
 		v = spawn(visitor_beside, 0, 0, limit);
+	if (pc.paced)
+		v = neighbour_begin();
 	r = role == 'a' ? 0 : spawn(receiver, warm, n, limit);
 	s = role == 'b' ? 0 : spawn(sender, warm, n, limit);
 	bad = reap(r, s);
-	if (v) {
+	if (pc.paced) {
+		neighbour_end(v);
+	} else if (v) {
 		kill(v, SIGKILL);
 		waitpid(v, NULL, 0);
 	}
@@ -208,7 +219,8 @@ static void run_case(const struct family *f, const struct test *t, size_t size)
 				.window = size > 524288	 ? 2
 					  : size > 16384 ? (1 << 20) / size
 							 : 64,
-				.lat = t == &first || !strcmp(t->name, "lat")};
+				.lat = t == &first || !strcmp(t->name, "lat") || t->op == PACED,
+				.paced = t->op == PACED};
 	memset(sh, 0, sizeof(*sh));
 	sh->port = 4000 + (seqno++ % 60) * 1000 + (offset % 100) * 17;
 	join_ends();
@@ -295,6 +307,25 @@ static int strangers(void)
 	return 0;
 }
 
+static int neighbours(void)
+{
+	struct test t = {"", 1, 1, {64}, PACED};
+	unsigned int i;
+	pid_t crowd;
+
+	for (i = 0; i < FIRST_TRIES; i++)
+		run_case(&fams[2], &first, 64);
+	memset(sh, 0, sizeof(*sh));
+	crowd = neighbour_crowd();
+	if (sh->err[0])
+		fprintf(stderr, "rdsperf: %s\n", sh->err);
+	for (i = 0; (t.name = neighbour_name(i)); i++)
+		run_case(&fams[2], &t, 64);
+	kill(crowd, SIGKILL);
+	waitpid(crowd, NULL, 0);
+	return 0;
+}
+
 static int suite(int argc, char **argv)
 {
 	int i, veth = argc == 0;
@@ -303,6 +334,8 @@ static int suite(int argc, char **argv)
 		return 1;
 	if (argc && !strcmp(argv[0], "strangers"))
 		return strangers();
+	if (argc && !strcmp(argv[0], "neighbour"))
+		return neighbours();
 	for (i = 0; i < argc; i++)
 		veth |= !strncmp(argv[i], "rds-veth", 8);
 	for (i = 0; veth && !role && i < FIRST_TRIES; i++)

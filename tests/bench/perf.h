@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #ifndef AF_RDS
 #define AF_RDS 21
@@ -50,7 +51,7 @@ struct family {
 };
 
 /* The mover of a test's data: messages, or operations on the peer's memory (rdma.c). */
-enum op { NONE, WRITE, READ, MAP, VISIT };
+enum op { NONE, WRITE, READ, MAP, VISIT, PACED };
 
 struct test {
 	const char *name;
@@ -71,6 +72,7 @@ struct test {
 struct shared {
 	volatile uint64_t t0, idle0, t1, idle1, bad;
 	volatile uint64_t visits, let_in, visits0, visits1, let_in0, let_in1; /* visit.c */
+	volatile uint64_t ready, rounds, p50, p99, most;		      /* neighbour.c */
 	int port;
 	char err[160];
 };
@@ -83,6 +85,7 @@ struct perf_case {
 	int nsend;
 	int window; /* messages per credit */
 	int lat;    /* ping-pong: every message is echoed */
+	int paced;  /* and the next one is sent at its time */
 	int r2s[2],
 		s2r[2]; /* pipes by which the two tell each other to go on; PEER: one TCP socket */
 };
@@ -128,6 +131,15 @@ void rdma_close(void);
 int visit_setup(void);
 void visitor(long warm, long n) __attribute__((noreturn));
 void visitor_beside(long warm, long n) __attribute__((noreturn));
+
+/* neighbour.c: the pings of a witness, each from when it was due; and who lives beside it. */
+void pace_wait(long k);
+void pace_note(long k);
+void pace_sum(long n);
+const char *neighbour_name(unsigned int i);
+pid_t neighbour_crowd(void);
+pid_t neighbour_begin(void);
+void neighbour_end(pid_t p);
 
 /* net.c */
 struct request {

@@ -9,6 +9,7 @@ kernel.
     tests/bench/run.py --prof --cases rds-lo:stream:64       where the instructions go, per symbol
     tests/bench/run.py --key tcp-md5 --cases rds-veth        what signing costs (docs/peers.md)
     tests/bench/run.py --strangers            a stream beside 100,000 strangers a minute
+    tests/bench/run.py --neighbour            round trips beside users who do their worst
     tests/bench/run.py --ours mainline        mainline against itself: shows the noise, and fails
                                             by the ceiling of rds-veth stream 64, as it must
 
@@ -52,13 +53,15 @@ def arguments():
     p.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1),
                    help="machines at a time (default 2)")
     p.add_argument("--strangers", action="store_true", help="only the stream beside strangers")
+    p.add_argument("--neighbour", action="store_true",
+                   help="only the round trips beside users who do their worst")
     p.add_argument("--no-write", action="store_true", help="leave docs/performance.md alone")
     args = p.parse_args()
     if args.quick:
         args.cases = args.cases or QUICK
     if args.prof or args.key:
         args.only = args.only or "ours"
-    if args.strangers:
+    if args.strangers or args.neighbour:
         args.only = args.only or "ours"
     args.seeds = args.seeds or ([1] if args.quick or args.prof else [1, 2, 3])
     return args
@@ -191,6 +194,33 @@ def beside(done):
     return bad + complaints(next(iter(done.values())))
 
 
+# The round trips of a witness may take so much longer at p99 beside a user of RDS than beside one who
+# only computes.
+NEIGHBOUR = 1.10
+
+
+def neighbours(done):
+    """How late a witness's answers are beside each kind of user."""
+    bad = []
+    for boot in next(iter(done.values())):
+        paced = [r for r in boot.results if r["test"] != "first"]
+        bad += [f"{r['test']}: {r['fail'] or 'lost or out of order'}" for r in paced
+                if r["fail"] or r["disorder"] != "0"]
+        paced = {r["test"]: r for r in paced if not r["fail"]}
+        if "spin" not in paced:
+            continue
+        base = int(paced["spin"]["p99"])
+        print("| beside | rounds | p50 | p99 | most | p99 beside who computes |")
+        print("|---|--:|--:|--:|--:|--:|")
+        for name, r in paced.items():
+            ratio = int(r["p99"]) / base
+            print(f"| {name} | {int(r['rounds']):,} | {int(r['p50']):,} | {int(r['p99']):,} | "
+                  f"{int(r['most']):,} | {ratio:.2f} |")
+            if ratio > NEIGHBOUR and name != "unix":
+                bad.append(f"seed {boot.seed}: {name} {ratio:.2f}")
+    return bad + complaints(next(iter(done.values())))
+
+
 def main():
     args = arguments()
     try:
@@ -199,8 +229,8 @@ def main():
             print("\n".join(counted.known_cases()))
             return 0
         check_cases(args.cases)
-        if args.strangers:
-            args.cases = ["strangers"]
+        if args.strangers or args.neighbour:
+            args.cases = ["strangers" if args.strangers else "neighbour"]
         kern = counted.guest.kernel()
         done = measure(args, kern)
     except (counted.BenchError, counted.guest.SetupError) as e:
@@ -208,6 +238,8 @@ def main():
         return 2
     if args.strangers:
         reasons = beside(done)
+    elif args.neighbour:
+        reasons = neighbours(done)
     else:
         reasons = one_side(args, done) if len(done) == 1 else compare(args, kern, done)
     sys.stdout.flush()

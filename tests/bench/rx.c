@@ -124,7 +124,7 @@ static void rx_phase(long n, long first)
 	size_t got;
 	long k;
 
-	if (pc.test->op) {
+	if (pc.test->op && !pc.paced) {
 		rdma_rx(n, first);
 		return;
 	}
@@ -184,7 +184,7 @@ void receiver(long warm, long n)
 	re[0].fd = fd;
 	if (connected())
 		accept_all(fd);
-	if (pc.test->op)
+	if (pc.test->op && !pc.paced)
 		rdma_open(fd, 0);
 	rx_phase(warm, 0);
 	tell(pc.r2s[1]);
@@ -197,7 +197,7 @@ void receiver(long warm, long n)
 	clock_end();
 	tell(pc.r2s[1]);
 	await(pc.s2r[0]);
-	if (pc.test->op)
+	if (pc.test->op && !pc.paced)
 		rdma_close();
 	_exit(0);
 }

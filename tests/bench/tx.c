@@ -72,7 +72,7 @@ static void tx_phase(long n, long first)
 	char *p;
 	long k;
 
-	if (pc.test->op) {
+	if (pc.test->op && !pc.paced) {
 		rdma_tx(n, first);
 		return;
 	}
@@ -84,6 +84,8 @@ static void tx_phase(long n, long first)
 		v[0] = (first + k) / pc.nsend;
 		v[1] = k % pc.nsend;
 		memcpy(mbuf, v, 8);
+		if (pc.paced && first)
+			pace_wait(k);
 		tx_raw(te[v[1]].fd, connected() ? NULL : &peer, connected() ? 0 : peerlen, mbuf,
 		       pc.size);
 		if (pc.lat) {
@@ -91,6 +93,8 @@ static void tx_phase(long n, long first)
 				tcp_frame(&te[0], &p);
 			else if (recv(te[0].fd, mbuf, MBUF, 0) != (ssize_t)pc.size)
 				die("echo");
+			if (pc.paced && first)
+				pace_note(k);
 		} else if (pc.fam->credit && (k + 1) % pc.window == 0) {
 			credit_wait();
 		}
@@ -113,7 +117,7 @@ void sender(long warm, long n)
 		if (connected() && connect(te[i].fd, (void *)&peer, peerlen))
 			die("connect");
 	}
-	if (pc.test->op)
+	if (pc.test->op && !pc.paced)
 		rdma_open(te[0].fd, 1);
 	tx_phase(warm, 0);
 	await(pc.r2s[0]);
@@ -123,9 +127,11 @@ void sender(long warm, long n)
 	clock_begin();
 	tx_phase(n, warm);
 	await(pc.r2s[0]);
+	if (pc.paced)
+		pace_sum(n);
 	if (pc.fam->topo == PEER)
 		clock_end();
-	if (pc.test->op)
+	if (pc.test->op && !pc.paced)
 		rdma_close();
 	tell(pc.s2r[1]);
 	_exit(0);

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Neighbours: a witness, two processes that ping each other once in a millisecond, beside a user
+ * who does his worst in a loop.  The witness's processes go before all others whenever the kernel
+ * lets them (SCHED_FIFO), so what is late is not the share of the processor that the user has, but
+ * what he has the kernel do that nobody may interrupt, or that stands in the way of the witness's
+ * messages.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "perf.h"
+
+#define SOL_RDS 276
+#define RDS_CANCEL_SENT_TO 1
+#define RDS_CMSG_ZCOPY_COOKIE 12
+#define RDS_INFO_FIRST 10000
+#define RDS_INFO_LAST 10017
+#define NOBODY 65534
+#define PERIOD_NS 1000000
+#define MOST_PINGS 8192
+#define QUEUED 100000 /* messages to a host that is not there */
+#define SOCKETS 3000
+#define DEAD_HOSTS 4000 /* that a namespace calls without end */
+#define INFO_BYTES (32 << 20)
+
+/* ---- the witness ---- */
+
+static uint64_t late[MOST_PINGS];
+static struct timespec due;
+
+static int64_t ns_since(const struct timespec *then)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - then->tv_sec) * 1000000000ll + now.tv_nsec - then->tv_nsec;
+}
+
+/* Until ping @k is due. */
+void pace_wait(long k)
+{
+	if (!k) {
+		clock_gettime(CLOCK_MONOTONIC, &due);
+		due.tv_sec++;
+	}
+	due.tv_nsec += PERIOD_NS;
+	if (due.tv_nsec >= 1000000000) {
+		due.tv_nsec -= 1000000000;
+		due.tv_sec++;
+	}
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+}
+
+/* It was answered. */
+void pace_note(long k)
+{
+	late[k % MOST_PINGS] = ns_since(&due);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void pace_sum(long n)
+{
+	n = n < MOST_PINGS ? n : MOST_PINGS;
+	qsort(late, n, sizeof(*late), ascending);
+	sh->p50 = late[n / 2];
+	sh->p99 = late[n - 1 - n / 100];
+	sh->most = late[n - 1];
+}
+
+/* ---- the neighbour ---- */
+
+static int rds_socket(void)
+{
+	int fd = socket(AF_RDS, SOCK_SEQPACKET, 0);
+
+	if (fd < 0)
+		die("neighbour: socket");
+	return fd;
+}
+
+static struct sockaddr_in at(const char *ip, int port)
+{
+	return (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = inet_addr(ip)};
+}
+
+static int bound(const char *ip, int port)
+{
+	struct sockaddr_in a = at(ip, port);
+	int fd = rds_socket();
+
+	if (bind(fd, (void *)&a, sizeof(a)))
+		die("neighbour: bind");
+	return fd;
+}
+
+static int put(int fd, const char *ip, int port, size_t len)
+{
+	struct sockaddr_in a = at(ip, port);
+
+	return sendto(fd, mbuf, len, MSG_DONTWAIT, (void *)&a, sizeof(a)) < 0 ? -errno : 0;
+}
+
+/* Messages that stay queued, and sockets that are there, beside all of them. */
+static void crowd(void)
+{
+	int fd, i;
+
+	if (setns(ns_a, CLONE_NEWNET))
+		die("neighbour: setns");
+	fd = bound("10.9.0.1", 0);
+	buffers(fd);
+	for (i = 0; i < QUEUED; i++)
+		if (put(fd, "10.9.0.77", 7, 0))
+			die("neighbour: queue");
+	for (i = 0; i < SOCKETS; i++)
+		(void)bound("10.9.0.1", 0);
+	for (sh->ready = 1;;)
+		pause();
+}
+
+pid_t neighbour_crowd(void)
+{
+	pid_t p = fork();
+
+	if (!p)
+		crowd();
+	while (!sh->ready && !sh->err[0])
+		usleep(100000);
+	return p;
+}
+
+static void as_nobody(void)
+{
+	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
+		die("neighbour: setuid");
+}
+
+static void as_root_of_own(void)
+{
+	as_nobody();
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		die("neighbour: unshare");
+}
+
+static void spin(void)
+{
+	for (;;)
+		sh->rounds++;
+}
+
+static void unix_sockets(void)
+{
+	for (;; sh->rounds++)
+		close(socket(AF_UNIX, SOCK_SEQPACKET, 0));
+}
+
+static void cancel(void)
+{
+	struct sockaddr_in to = at("10.9.0.77", 8);
+	int fd;
+
+	as_nobody();
+	fd = bound("10.9.0.1", 0);
+	for (sh->ready = 1;; sh->rounds++) {
+		put(fd, "10.9.0.77", 8, 64);
+		setsockopt(fd, SOL_RDS, RDS_CANCEL_SENT_TO, &to, sizeof(to));
+	}
+}
+
+static void read_file(const char *path, char *to)
+{
+	int fd = open(path, O_RDONLY);
+
+	while (fd >= 0 && read(fd, to, INFO_BYTES) > 0)
+		;
+	close(fd);
+}
+
+static void info(void)
+{
+	char *to = malloc(INFO_BYTES);
+	socklen_t len;
+	int fd, i;
+
+	as_nobody();
+	fd = rds_socket();
+	for (sh->ready = 1;; sh->rounds++) {
+		for (i = RDS_INFO_FIRST; i <= RDS_INFO_LAST; i++) {
+			len = INFO_BYTES;
+			getsockopt(fd, SOL_RDS, i, to, &len);
+		}
+		read_file("/proc/net/rds/sockets", to);
+		read_file("/proc/net/rds/connections", to);
+		read_file("/proc/net/rds/paths", to);
+	}
+}
+
+static void binding(void)
+{
+	as_nobody();
+	for (sh->ready = 1;; sh->rounds++)
+		close(bound("10.9.0.1", 0));
+}
+
+/* Its own socket on the other side fills and is read, and fills again. */
+static void flap(void)
+{
+	int s, r, small = 2048;
+
+	if (setns(ns_b, CLONE_NEWNET))
+		die("neighbour: setns");
+	r = bound("10.9.0.2", 3001);
+	setsockopt(r, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	if (setns(ns_a, CLONE_NEWNET))
+		die("neighbour: setns");
+	as_nobody();
+	s = bound("10.9.0.1", 3002);
+	for (sh->ready = 1;; sh->rounds++) {
+		while (!put(s, "10.9.0.2", 3001, 512))
+			;
+		while (recv(r, mbuf, MBUF, MSG_DONTWAIT) > 0)
+			;
+	}
+}
+
+/* Lends pages, and never reads that they are its own again. */
+static void lend(void)
+{
+	char control[CMSG_SPACE(sizeof(uint32_t))] = {};
+	struct sockaddr_in to = at("10.9.0.2", 3001);
+	struct iovec v = {mbuf, 4096};
+	struct msghdr m = {.msg_name = &to,
+			   .msg_namelen = sizeof(to),
+			   .msg_iov = &v,
+			   .msg_iovlen = 1,
+			   .msg_control = control,
+			   .msg_controllen = sizeof(control)};
+	int fd, i, one = 1;
+
+	*(struct cmsghdr *)control = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(uint32_t)),
+						      .cmsg_level = SOL_RDS,
+						      .cmsg_type = RDS_CMSG_ZCOPY_COOKIE};
+	as_nobody();
+	for (sh->ready = 1;; sh->rounds++) {
+		fd = bound("10.9.0.1", 0);
+		setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one));
+		for (i = 0; i < 64; i++)
+			if (sendmsg(fd, &m, MSG_ZEROCOPY | MSG_DONTWAIT) < 0)
+				break;
+		close(fd);
+	}
+}
+
+static void open_close(void)
+{
+	int fd;
+
+	as_nobody();
+	for (sh->ready = 1;; sh->rounds++) {
+		fd = bound("10.9.0.1", 0);
+		put(fd, "10.9.0.2", 3003, 64);
+		close(fd);
+	}
+}
+
+static void namespaces(void)
+{
+	pid_t p;
+
+	as_nobody();
+	for (sh->ready = 1;; sh->rounds++) {
+		p = fork();
+		if (!p) {
+			if (unshare(CLONE_NEWUSER | CLONE_NEWNET) || if_up("lo", NULL))
+				_exit(1);
+			put(bound("127.0.0.1", 0), "127.0.0.1", 9, 64);
+			_exit(0);
+		}
+		waitpid(p, NULL, 0);
+	}
+}
+
+/* Root of a namespace, who has thousands of hosts called as often as he may say. */
+static void dead_hosts(void)
+{
+	char ip[32];
+	int fd, i;
+
+	as_root_of_own();
+	if (if_up("lo", NULL) || if_up("lo:1", "10.8.0.1"))
+		die("neighbour: addresses");
+	write_file("/proc/sys/net/rds/reconnect_max_delay_ms", "1");
+	fd = bound("10.8.0.1", 0);
+	buffers(fd);
+	for (i = 0; i < DEAD_HOSTS; i++) {
+		snprintf(ip, sizeof(ip), "10.77.%d.%d", i / 200, i % 200 + 1);
+		if (put(fd, ip, 7, 64))
+			die("neighbour: dead hosts");
+	}
+	for (sh->ready = 1;;)
+		pause();
+}
+
+static const struct {
+	const char *name;
+	void (*act)(void);
+} deeds[] = {{"alone", NULL},	    {"spin", spin},	 {"unix", unix_sockets},
+	     {"cancel", cancel},    {"info", info},	 {"bind", binding},
+	     {"flap", flap},	    {"lend", lend},	 {"open", open_close},
+	     {"netns", namespaces}, {"dead", dead_hosts}};
+
+const char *neighbour_name(unsigned int i)
+{
+	return i < sizeof(deeds) / sizeof(*deeds) ? deeds[i].name : NULL;
+}
+
+/* Returns when the neighbour is at it; its process, or 0. */
+pid_t neighbour_begin(void)
+{
+	struct sched_param first = {.sched_priority = 1};
+	unsigned int i = 0;
+	pid_t p = 0;
+
+	while (strcmp(deeds[i].name, pc.test->name))
+		i++;
+	if (deeds[i].act) {
+		p = fork();
+		if (!p) {
+			setpgid(0, 0);
+			if (setns(ns_a, CLONE_NEWNET))
+				die("neighbour: setns");
+			sh->ready = deeds[i].act == spin || deeds[i].act == unix_sockets;
+			deeds[i].act();
+		}
+		while (!sh->ready && !sh->err[0])
+			usleep(100000);
+	}
+	sched_setscheduler(0, SCHED_FIFO, &first);
+	return p;
+}
+
+void neighbour_end(pid_t p)
+{
+	struct sched_param none = {};
+
+	sched_setscheduler(0, SCHED_OTHER, &none);
+	if (!p)
+		return;
+	kill(-p, SIGKILL);
+	waitpid(p, NULL, 0);
+	sleep(3); /* what it leaves to others ends */
+}
