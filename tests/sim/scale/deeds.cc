@@ -178,7 +178,7 @@ void Deeds::look_at_a_queue()
 			nullptr);
 	});
 	measure("close a socket behind a long queue", hosts_, [&] { s.reset(); });
-	measure("all of one queue is acknowledged", hosts_, [&] {
+	measure("all are acknowledged, one queue", hosts_, [&] {
 		send(*all_, 1);
 		sim::run_for(kMs);
 	});
@@ -203,7 +203,7 @@ void Deeds::move_a_queue()
 		sim::run_for(kMs);
 	});
 	scale::lonely_room(true);
-	measure("it clears, and all are sent", hosts_, [&] {
+	measure("it clears, and all are sent, one queue", hosts_, [&] {
 		scale::lonely_map(p, 0);
 		rds_path_writable(p);
 		sim::run_for(1000 * kMs);
@@ -214,15 +214,16 @@ void Deeds::move_a_queue()
 	scale::lonely_silence(true);
 	both_ends();
 	measure("a port of a peer is refused, one queue", 1, [&] {
-		scale::lonely_map(p, kFull);
 		scale::lonely_refuse(p, kFull, first);
 		sim::run_for(kMs);
 	});
+	/* Before the map says it, too: nobody could send to it then. */
+	queue_many(kFull);
+	scale::lonely_map(p, kFull);
 	scale::lonely_silence(false);
 	send(*all_, 1);
 	sim::run_for(kMs);
-	queue_many(kFull);
-	measure("it resumes, and all that waited are sent", hosts_, [&] {
+	measure("it resumes, all that waited are sent, one queue", hosts_, [&] {
 		scale::lonely_map(p, 0);
 		sim::run_for(1000 * kMs);
 	});

@@ -34,7 +34,7 @@ ENDS = 0.2  # grace periods per connection when many end together
 DEED = 2.2
 # Basic blocks under a spin lock or in an RCU section: some 100 us.
 LONGEST = 30000
-# A path's queue is looked at in one RCU section, which keeps nobody waiting, by many short holds of
+# A path's queue is looked at or sent in one RCU section, which keeps nobody waiting, by short holds of
 # its lock.
 ONE_QUEUE = " queue"
 
