@@ -28,8 +28,7 @@ static void rds_msg_is_made_later(void *msg)
 {
 }
 
-/* kmalloc would round a path up to 1024 bytes and a connection up to 512, and a host may have 10^5.
- */
+/* kmalloc would round a path up to 1024 bytes and a connection up to 512. */
 static struct kmem_cache *rds_object_caches[RDS_OBJECTS];
 
 static int init_object_caches(void)

@@ -106,10 +106,11 @@ public:
 	Mr *take(uint32_t key) RDS_EXCLUDES(lock_);
 	/* A reference on it, to be given back in the same RCU section. */
 	Mr *find(uint32_t key) RDS_EXCLUDES(lock_) RDS_READS(kRcu);
-	/* A peer's message that is about to be delivered says that it used @key, which may be used
-	 * once, if this is true ...  Any context, RCU reader. */
+	/* A peer's message that is about to be delivered says that it used @key.  True: that may be
+	 * used once, and used() is to be called when the message was delivered.  Any context, RCU
+	 * reader. */
 	bool sync(uint32_t key) RDS_EXCLUDES(lock_) RDS_READS(kRcu);
-	/* ... and was delivered. */
+	/* Such a message was delivered.  As sync(). */
 	void used(uint32_t key) RDS_EXCLUDES(lock_) RDS_READS(kRcu);
 
 	/* A peer is going to be told of @key, and may look as soon as it knows.  False: there is
@@ -188,10 +189,10 @@ RDS_INLINE bool op_spent(const Message &m)
 	return outcome && (outcome != 1 + kRdmaSuccess || r->op.alone);
 }
 
-/* The memory of @s that a message names: the message is about to be delivered to @s ...  False: and
- * nothing is to be done afterwards. */
+/* The memory of @s that a message names: the message is about to be delivered to @s.  True:
+ * rdma_arrived() is to be called afterwards. */
 bool rdma_sync(RdmaSeat &s, const wire::Header &h) RDS_READS(kRcu);
-/* ... and was, in @net. */
+/* The message was delivered, in @net. */
 void rdma_arrived(Net &net, RdmaSeat &s, const wire::Header &h) RDS_READS(kRcu);
 /* The cookie that came with it, 0: none. */
 uint64_t rdma_cookie(const wire::Header &h);

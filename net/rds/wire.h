@@ -174,7 +174,8 @@ public:
 	explicit ExtReader(const Header &h) : p_(h.ext), left_(kExtBytes)
 	{
 	}
-	/* False at the end.  Inline: what an operation brings is read six times. */
+	/* False at the end.  Inline: a message with an operation has its extensions read by one
+	 * room after the other. */
 	RDS_INLINE bool next(ExtView &out)
 	{
 		if (!left_ || *p_ == static_cast<uint8_t>(Ext::kNone))

@@ -237,6 +237,21 @@ protected:
 	{
 		return {"send", [this] { say(); }};
 	}
+	/* The connection ends after @prepare: all that it had goes on the next one. */
+	Play reset_after(const std::function<void()> &prepare)
+	{
+		return {.prepare = prepare,
+			.one = [] { rds_path_drop(wire().path, RDS_DROP_ERROR); },
+			.other = {},
+			.promise =
+				[this] {
+					reconnect();
+					const bool well = all_went(1);
+
+					end_well();
+					return well;
+				}};
+	}
 	Deed cancel()
 	{
 		return {"cancel", [this] { cancel_others(); }};
@@ -261,43 +276,21 @@ protected:
 /* All goes again, on the next connection. */
 TEST_F(QueuePairs, AReset)
 {
-	with_each({.prepare =
-			   [this] {
-				   meet();
-				   say_many();
-				   sim::run_ready();
-			   },
-		   .one = [] { rds_path_drop(wire().path, RDS_DROP_ERROR); },
-		   .other = {},
-		   .promise =
-			   [this] {
-				   reconnect();
-				   const bool well = all_went(1);
-
-				   end_well();
-				   return well;
-			   }},
+	with_each(reset_after([this] {
+			  meet();
+			  say_many();
+			  sim::run_ready();
+		  }),
 		  {send(), close(), look_at()});
 }
 
 /* The same, of which many wait for a port. */
 TEST_F(QueuePairs, AResetWithAFullPort)
 {
-	with_each({.prepare =
-			   [this] {
-				   meet();
-				   put_many_aside();
-			   },
-		   .one = [] { rds_path_drop(wire().path, RDS_DROP_ERROR); },
-		   .other = {},
-		   .promise =
-			   [this] {
-				   reconnect();
-				   const bool well = all_went(1);
-
-				   end_well();
-				   return well;
-			   }},
+	with_each(reset_after([this] {
+			  meet();
+			  put_many_aside();
+		  }),
 		  {cancel()});
 }
 
