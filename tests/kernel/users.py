@@ -61,8 +61,11 @@ def flows(t):
             for here, there, prefixes, more in ends]
 
 
-# The third word is how many sockets there are, the fourth how many pages they have.
-COUNTED = ("awk '$1 == \"RDS\" && ($3 || $4) {bad = 1} END {exit bad}' /proc/net/protocols ||"
+# The third word is how many sockets there are, the fourth how many pages they have. A processor
+# tells of pages when it has changed them by a MiB: up to that is told and not there, or the other
+# way round (SK_MEMORY_PCPU_RESERVE of net/sock.h). A socket that goes with pages warns (af_rds.c).
+COUNTED = ("awk -v n=$(nproc) '$1 == \"RDS\" && ($3 || $4 >= 256 * n || $4 <= -256 * n)"
+           " {bad = 1} END {exit bad}' /proc/net/protocols ||"
            " { grep RDS /proc/net/protocols; false; }")
 PINNED = ("awk '/^nr_foll_pin_acquired/ { a = $2 } /^nr_foll_pin_released/ { r = $2 }"
           " END { print a - r; exit a != r }' /proc/vmstat")
