@@ -121,12 +121,12 @@ uint64_t CongMap::clear_all()
 
 CongTable::CongTable()
 {
-	rds_work_init(&bury_work_, bury_fn, RDS_WORK_LEAF);
+	rds_work_init(&reap_work_, reap_fn, RDS_WORK_LEAF);
 }
 
 CongTable::~CongTable()
 {
-	rds_work_cancel_sync(&bury_work_);
+	rds_work_cancel_sync(&reap_work_);
 	table_.drain([](CongMap *m) {
 		bug_on(m->refs.get_unless_zero(), "a map is left that somebody has");
 		destroy(m);
@@ -171,19 +171,19 @@ void CongTable::put(CongMap &map)
 	do
 		map.next_gone = before;
 	while (!gone_.compare_exchange(before, &map));
-	rds_work_queue(&bury_work_);
+	rds_work_queue(&reap_work_);
 }
 
-void CongTable::bury_fn(struct rds_work *w)
+void CongTable::reap_fn(struct rds_work *w)
 {
-	container_of(w, &CongTable::bury_work_)->bury();
+	container_of(w, &CongTable::reap_work_)->reap();
 }
 
-void CongTable::bury()
+void CongTable::reap()
 {
 	for (CongMap *next, *m = gone_.exchange(nullptr); m; m = next) {
 		next = m->next_gone;
-		bug_on(!table_.remove(m), "a map is buried twice");
+		bug_on(!table_.remove(m), "a map is reaped twice");
 		rds_rcu_defer(&m->rcu, free_map);
 	}
 }

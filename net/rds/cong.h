@@ -216,12 +216,12 @@ private:
 	void wake_all(Net &net, CongMap &map) RDS_EXCLUDES(lock);
 	void wake_any(Net &net) RDS_EXCLUDES(lock);
 	void wake_monitors(uint64_t mask) RDS_EXCLUDES(lock);
-	static void bury_fn(struct rds_work *w);
-	void bury();
+	static void reap_fn(struct rds_work *w);
+	void reap();
 
 	HashTable<CongMap, &CongMap::node> table_;
 	Atomic<CongMap *> gone_; /* by next_gone: nobody has them, and the work item none yet */
-	struct rds_work bury_work_;
+	struct rds_work reap_work_;
 	Atomic<Index *> index_;
 	List<CongWatch, &CongWatch::any_link> any RDS_GUARDED_BY(lock);
 	List<CongWatch, &CongWatch::waking_link> waking RDS_GUARDED_BY(lock);

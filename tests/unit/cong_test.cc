@@ -726,7 +726,7 @@ TEST_F(Cong, AMapGoesWithItsLast)
 	EXPECT_TRUE(hold(remote).test(10)) << "it is the waiter's";
 	let_go();
 	table().forget(s.core()->watch);
-	/* Nobody's, and not yet buried. */
+	/* Nobody's, and not yet reaped. */
 	EXPECT_FALSE(hold(remote).test(10));
 	sim::run_ready();
 	EXPECT_EQ(table().count(), 1u) << "the new one stays";

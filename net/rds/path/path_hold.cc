@@ -67,9 +67,8 @@ rds::HeldPort *rds_path::hold_port_locked(const rds::Message &m)
 	if (!h)
 		return nullptr;
 	h->last_queued = queue_.next_number() - 1;
-	conn.fcong->held.fetch_add(1);
-	rds::full_fence();
-	if (!conn.fcong->test(port))
+	if (!rds::announce_then_look([this] { conn.fcong->held.fetch_add(1); },
+				     [&] { return conn.fcong->test(port); }))
 		port_news_.store(true);
 	return h;
 }
