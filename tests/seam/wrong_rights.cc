@@ -4,6 +4,7 @@
  * forbids, and thread_safety.sh wants the compiler to say so of each, and of no other.
  */
 #include "../../net/rds/lock.h"
+#include "../../net/rds/path/path_due.h"
 #include "../../net/rds/path/received.h"
 #include "../../net/rds/socket/bind.h"
 
@@ -70,6 +71,14 @@ inline void no_lock(Wrong &w)
 	Guard g(w.lock);
 
 	w.locked++;
+}
+
+inline void no_turn(Deadline<StateLimit> &state, Deadline<Retry> &retry)
+{
+	retry.arm(Retry::soon());
+	retry.arm(Retry::map(1));	 /* wrong */
+	state.arm(StateLimit::pause(1)); /* wrong */
+	state.cancel();			 /* wrong */
 }
 
 } // namespace rds

@@ -4,6 +4,7 @@
  * the wrong time.
  */
 #include "fixture.h"
+#include "net/rds/path/coalesce.h"
 #include "net/rds/path/dial.h"
 #include "net/rds/conn/fan.h"
 #include "net/rds/conn/lifecycle.h"
@@ -53,6 +54,18 @@ TEST_F(PartsBug, KeptAfterItsDeath)
 	life.keep(0, 0);
 	EXPECT_EQ(told(), "a connection is given back that its worker has not");
 	EXPECT_TRUE(life.is_dying());
+}
+
+TEST_F(PartsBug, AHoldWindowWithNothingInIt)
+{
+	rds::Coalesce c;
+
+	ASSERT_EQ(c.ask(true, 100, 0), rds::Hold::kBegin);
+	(void)c.window();
+	EXPECT_EQ(told(), "");
+	c.end();
+	(void)c.window();
+	EXPECT_EQ(told(), "a hold window begins, and nothing waits");
 }
 
 TEST_F(PartsBug, RetiresInUse)

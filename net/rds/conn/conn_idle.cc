@@ -239,6 +239,8 @@ void ConnTable::reap_later(Conn &c)
 
 void ConnTable::reap_fn(struct rds_work *w)
 {
+	Guard sleeps(kMaySleep);
+
 	container_of(w, &ConnTable::reap_work_)->reap();
 }
 

@@ -136,7 +136,7 @@ private:
 	void look_at(Conn &c, uint64_t now);
 	void await_next_pass();
 	void hand_over(Conn &c, Care care);
-	void reap();
+	void reap() RDS_SLEEPS;
 	/* conn_maps.cc */
 	static void maps_fn(struct rds_work *w);
 	void look_at_maps();

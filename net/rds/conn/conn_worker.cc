@@ -243,6 +243,6 @@ void rds_conn::await_turn()
 void rds_conn::reap()
 {
 	rds::bug_on(!dead_.load(), "a connection is reaped alive");
-	for_each_path([](rds::Path &p) { p.reap(); });
+	for_each_path([](rds::Path &p) RDS_NO_TSA { p.reap(); });
 	rds_work_cancel_sync(&work_);
 }

@@ -133,7 +133,7 @@ struct rds_conn final {
 	/* Until the turns have been made of what was posted.  Process. */
 	void await_turn();
 	/* It is dead, and a grace period over: nothing of it runs any more.  Process. */
-	void reap();
+	void reap() RDS_SLEEPS;
 
 	/* -- conn_strangers.cc -- */
 	/* It is not to stay for long: the sweep comes soon.  Any context. */

@@ -12,10 +12,9 @@
 #ifndef RDS_COALESCE_H
 #define RDS_COALESCE_H
 
-#include "../annotate.h"
+#include "../bug.h"
 #include "../limits.h"
-
-#include <stdint.h>
+#include "deadline.h"
 
 namespace rds
 {
@@ -39,6 +38,12 @@ public:
 			return Hold::kJoin;
 		held_ = true;
 		return Hold::kBegin;
+	}
+	/* What waits from now on goes then. */
+	RDS_INLINE Due<Coalesce> window() const
+	{
+		bug_on_hot(!held_, "a hold window begins, and nothing waits");
+		return Due<Coalesce>(kHoldWindowNs);
 	}
 	/* The messages that waited are being sent, or nobody will send them. */
 	RDS_INLINE void end()

@@ -38,6 +38,7 @@
 #include "dial.h"
 #include "held.h"
 #include "map_pause.h"
+#include "path_due.h"
 #include "path_table.h"
 #include "received.h"
 #include "refused.h"
@@ -50,14 +51,14 @@ struct Accepted;  /* a connection that the peer has opened, as the transport kno
 struct Cancelled; /* messages that a socket takes back (path_queue.cc) */
 struct QueueWalk; /* a look at all that is queued or waits (queue_walk.h) */
 
-/* Timers, one for each purpose: a task that arms one again puts off what it was armed for.  When it
- * is over, name_over() runs, in hard interrupt; the room that arms it defines that. */
+/* X(name, owner, what for): the timers (deadline.h).  When one is over, name_over() runs, in hard
+ * interrupt; the room that arms it defines that. */
 #define RDS_PATH_TIMERS(X)                                                                         \
-	X(state, "back-off, connect timeout, drain timeout: by state")                             \
-	X(hold, "the end of a hold window")                                                        \
-	X(pause, "the end of a receive pause")                                                     \
-	X(memory, "another try: no memory for hello or a map, or a map that may wait")             \
-	X(ack, "what was received is to be acknowledged by then")
+	X(state, StateLimit, "back-off, connect timeout, drain timeout: by state")                 \
+	X(hold, Coalesce, "the end of a hold window")                                              \
+	X(pause, RecvPause, "the end of a receive pause")                                          \
+	X(memory, Retry, "another try: no memory for hello or a map, or a map that may wait")      \
+	X(ack, Received, "what was received is to be acknowledged by then")
 
 } // namespace rds
 
@@ -128,7 +129,7 @@ struct rds_path final {
 	void take_over(rds_path &from, Fold &f) RDS_TURN RDS_EXCLUDES(lock, from.lock);
 	void end_fold(Fold &f) RDS_TURN RDS_EXCLUDES(lock);
 	/* The path is dead, and a grace period over: nothing of it runs any more.  Process. */
-	void reap();
+	void reap() RDS_SLEEPS;
 
 	/* -- receiving (recv.cc, path_ack.cc): one caller at a time -- */
 	/* Every header, before anything else is made of it.  False: the connection ends. */
@@ -287,7 +288,7 @@ private:
 	static void send_fn(struct rds_work *w);
 	void end_in_order(unsigned int why);
 	void disarm() RDS_TURN;
-	void arm(uint64_t ns) RDS_TURN;
+	void arm(rds::Due<rds::StateLimit> due) RDS_TURN;
 
 	/* path.cc */
 	Went step(unsigned int e) RDS_TURN;
@@ -413,10 +414,10 @@ private:
 	rds::Slot<rds::Accepted> accepted_; /* closed by act_die() */
 	rds::Dial dial_;
 	struct rds_work send_work_;
-#define RDS_X(name, text)                                                                          \
-	struct rds_timer name##_timer_;                                                            \
+#define RDS_X(name, owner, text)                                                                   \
 	static void name##_timer_fn(struct rds_timer *t);                                          \
-	void name##_over();
+	void name##_over();                                                                        \
+	rds::Deadline<rds::owner> name##_timer_{name##_timer_fn};
 	RDS_PATH_TIMERS(RDS_X)
 #undef RDS_X
 	bool passive_open_ = false; /* the peer opened this one; worker, before it is open_ */

@@ -54,7 +54,7 @@ void rds_path::greet()
 {
 	hello_due_ = !say_hello();
 	if (hello_due_) {
-		rds_timer_arm(&memory_timer_, rds::kRetryNs);
+		memory_timer_.arm(rds::Retry::soon());
 		return;
 	}
 	if (conn.trans.caps & RDS_CAP_PROBE)
@@ -143,7 +143,7 @@ void rds_path::arrange_ack(rds::Tell when)
 		if (received_.fall_due())
 			kick();
 	} else if (received_.may_arm()) {
-		rds_timer_arm(&ack_timer_, rds::kAckDelayNs);
+		ack_timer_.arm(rds::Received::ack_due());
 	}
 }
 

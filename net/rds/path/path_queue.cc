@@ -76,7 +76,7 @@ bool rds_path::hold_locked(bool more)
 	if (hold == rds::Hold::kNone)
 		return false;
 	if (hold == rds::Hold::kBegin)
-		rds_timer_arm(&hold_timer_, rds::kHoldWindowNs);
+		hold_timer_.arm(coalesce_.window());
 	conn.net.count(RDS_S_send_held);
 	return true;
 }

@@ -89,7 +89,7 @@ void rds_path::tell_refused()
 		rds::MsgList none;
 
 		if (!m) {
-			rds_timer_arm(&memory_timer_, rds::kRetryNs);
+			memory_timer_.arm(rds::Retry::soon());
 			return;
 		}
 		m->flags = rds::kMsgOnce;
@@ -187,7 +187,7 @@ int rds_path::hear_of_port(const rds::wire::Header &h)
 		 * unknown while path 0 is down: then all would be refused again at once. */
 		rds::full_fence();
 		if (!conn.fcong->test(r.port))
-			rds_timer_arm(&memory_timer_, rds::kRetryNs);
+			memory_timer_.arm(rds::Retry::soon());
 	} else if (received_.fall_due()) {
 		/* Acks may go on, and the frame that told of the port may not be settled yet. */
 		kick();
@@ -202,7 +202,7 @@ bool rds_path::resume_locked(const rds::HeldPort &h, rds::MsgList &frames)
 	rds::MsgList none;
 
 	if (!m) {
-		rds_timer_arm(&memory_timer_, rds::kRetryNs);
+		memory_timer_.arm(rds::Retry::soon());
 		return false;
 	}
 	rds::wire::encode_refusal(
@@ -228,7 +228,7 @@ void rds_path::make_frames(rds::MsgList &frames)
 		rds::Message *m = rds::message_create(0, rds::may_sleep());
 
 		if (!m) {
-			rds_timer_arm(&memory_timer_, rds::kRetryNs);
+			memory_timer_.arm(rds::Retry::soon());
 			return;
 		}
 		frames.push_back(m);

@@ -38,7 +38,7 @@ void rds_path::fresh_stream()
 
 		refused_.begin();
 	}
-	rds_timer_cancel_sync(&pause_timer_);
+	pause_timer_.cancel();
 	events_.fetch_and(~kStreamEvents);
 	drop_reason_.store(RDS_DROP_NONE);
 	heard.store(false);
@@ -55,7 +55,7 @@ void rds_path::start_connect()
 	dial_.begin();
 	fresh_stream();
 	enter(PathState::kConnecting, RDS_DROP_NONE);
-	arm(rds::kConnectTimeoutNs);
+	arm(rds::StateLimit::call());
 	if (const int err = conn.trans.connect(priv)) {
 		conn.trans.close(priv);
 		go_down(rds::Status(err).is(rds::err::kEacces) ? RDS_DROP_REFUSED
@@ -119,7 +119,7 @@ void rds_path::end_connection(unsigned int why)
 	if (why == RDS_DROP_IDLE || (why == RDS_DROP_ADMIN && !peer_gets_again())) {
 		end_in_order(why);
 		enter(PathState::kDisconnecting, why);
-		arm(rds::kDrainTimeoutNs);
+		arm(rds::StateLimit::drain());
 		conn.trans.shutdown(priv);
 		return;
 	}
@@ -204,7 +204,7 @@ void rds_path::schedule_retry(unsigned int why)
 
 	/* The first call after a connection has died waits for nobody. */
 	if (plan.what != rds::Dial::kRest)
-		arm(plan.in_ns ? conn.net.take_turn(plan.in_ns) : 0);
+		arm(rds::StateLimit::pause(plan.in_ns ? conn.net.take_turn(plan.in_ns) : 0));
 }
 
 rds::Dial::Terms rds_path::terms(unsigned int why)

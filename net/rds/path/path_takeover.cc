@@ -52,7 +52,7 @@ void rds_path::ask_who()
 	}
 	asking_ = true;
 	heard.store(false);
-	arm(rds::kAskNs);
+	arm(rds::StateLimit::answer());
 	send_probe();
 }
 

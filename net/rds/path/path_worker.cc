@@ -14,9 +14,6 @@ rds_path::rds_path(struct rds_conn &conn, unsigned int index)
 	  queue_(index ? 1 : conn.net.first_seq.load()), delivered_(queue_.next_number())
 {
 	rds_work_init(&send_work_, send_fn, RDS_WORK_LEAF);
-#define RDS_X(name, text) rds_timer_init(&name##_timer_, name##_timer_fn);
-	RDS_PATH_TIMERS(RDS_X)
-#undef RDS_X
 	received_.begin(conn.trans.caps & RDS_CAP_DELIVERY_ACK);
 }
 
@@ -87,7 +84,7 @@ bool rds_path::accepted(void *handle)
 
 void rds_path::pause_recv()
 {
-	rds_timer_arm(&pause_timer_, rds::kRetryNs);
+	pause_timer_.arm(rds::RecvPause::end());
 }
 
 void rds_path::send_fn(struct rds_work *w)
@@ -102,10 +99,11 @@ void rds_path::send_fn(struct rds_work *w)
 
 /* ---- timers; hard interrupt ---- */
 
-#define RDS_X(name, text)                                                                          \
+#define RDS_X(name, owner, text)                                                                   \
 	void rds_path::name##_timer_fn(struct rds_timer *t)                                        \
 	{                                                                                          \
-		rds::container_of(t, &rds_path::name##_timer_)->name##_over();                     \
+		rds::container_of(rds::Deadline<rds::owner>::of(t), &rds_path::name##_timer_)      \
+			->name##_over();                                                           \
 	}
 RDS_PATH_TIMERS(RDS_X)
 #undef RDS_X
@@ -131,14 +129,14 @@ void rds_path::memory_over()
 /* A timer event of an earlier state must not be taken for this one's. */
 void rds_path::disarm()
 {
-	rds_timer_cancel_sync(&state_timer_);
+	state_timer_.cancel();
 	events_.fetch_and(~uint32_t{rds::kEvTimer});
 }
 
-void rds_path::arm(uint64_t ns)
+void rds_path::arm(rds::Due<rds::StateLimit> due)
 {
 	disarm();
-	rds_timer_arm(&state_timer_, ns);
+	state_timer_.arm(due);
 }
 
 /* ---- the end ---- */
@@ -146,7 +144,7 @@ void rds_path::arm(uint64_t ns)
 void rds_path::reap()
 {
 	rds::bug_on(state() != rds::PathState::kDead, "a path is reaped alive");
-#define RDS_X(name, text) rds_timer_cancel_sync(&name##_timer_);
+#define RDS_X(name, owner, text) name##_timer_.cancel();
 	RDS_PATH_TIMERS(RDS_X)
 #undef RDS_X
 	rds_work_cancel_sync(&send_work_);

@@ -186,7 +186,7 @@ bool rds_path::map_may_wait()
 		map_pause_.left(rds_now_ns(), rds::came_over(conn), conn.lcong->has_cleared());
 
 	if (left)
-		rds_timer_arm(&memory_timer_, left);
+		memory_timer_.arm(rds::Retry::map(left));
 	return left;
 }
 
@@ -319,7 +319,7 @@ void rds_path::queue_cong_update()
 
 	if (!m) {
 		conn.net.count(RDS_S_cong_send_error);
-		rds_timer_arm(&memory_timer_, rds::kRetryNs);
+		memory_timer_.arm(rds::Retry::soon());
 		return;
 	}
 	conn.net.count(RDS_S_cong_update_queued);

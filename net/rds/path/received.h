@@ -28,6 +28,7 @@
 #define RDS_RECEIVED_H
 
 #include "../ref.h"
+#include "deadline.h"
 #include "send_queue.h"
 
 namespace rds
@@ -90,6 +91,10 @@ public:
 	RDS_INLINE bool may_arm()
 	{
 		return !armed_.load() && !armed_.exchange(true);
+	}
+	static constexpr Due<Received> ack_due()
+	{
+		return Due<Received>(kAckDelayNs);
 	}
 	/* The timer has run out.  True: there is something to tell, as of fall_due(). */
 	bool timer_over();
