@@ -49,6 +49,9 @@
 /* Paths in one namespace: any host that reaches the port can make one, and each costs some 20 kB.
  * */
 #define RDS_TCP_MAX_NET_PATHS 65536
+/* Keys of TCP-AO that one change of the table of peers takes back from open connections: for each
+ * it waits for a grace period, with the namespace's lock held.  Other connections end instead. */
+#define RDS_TCP_KEYS_TAKEN 64
 
 /* Ports that one connect tries to bind. */
 #define RDS_TCP_BIND_TRIES 8

@@ -200,7 +200,7 @@ void rds_tcp_peer_renew(struct socket *sock, const struct rds_peer *e)
 }
 
 bool rds_tcp_peer_roll(struct rds_tcp_path *tp, const struct rds_peer *was,
-		       const struct rds_peer *now)
+		       const struct rds_peer *now, unsigned int *taken)
 {
 	int err = 0;
 
@@ -209,8 +209,12 @@ bool rds_tcp_peer_roll(struct rds_tcp_path *tp, const struct rds_peer *was,
 	if (READ_ONCE(tp->phase) != RDS_TCP_OPEN ||
 	    inet_sk_state_load(tp->sock->sk) != TCP_ESTABLISHED)
 		return false;
-	if (was->old.len && !rds_tcp_peer_has(now, &was->old))
+	if (was->old.len && !rds_tcp_peer_has(now, &was->old)) {
+		if (*taken == RDS_TCP_KEYS_TAKEN)
+			return false;
 		err = rds_tcp_key_del(tp->sock, &was->addr, was->len, &was->old);
+		*taken += !err;
+	}
 	if (err && err != -ENOENT)
 		return false;
 	if (!rds_tcp_peer_has(was, &now->key) &&

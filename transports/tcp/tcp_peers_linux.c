@@ -116,6 +116,7 @@ static void rds_tcp_peers_follow(struct rds_peers_user *u, const struct rds_peer
 	struct rds_tcp_net *tn = rds_tcp_net_of_user(u);
 	const struct rds_peer *before, *after;
 	struct rds_tcp_path *tp;
+	unsigned int taken = 0;
 	struct klist_iter i;
 
 	rds_tcp_listener_shut(tn);
@@ -123,7 +124,7 @@ static void rds_tcp_peers_follow(struct rds_peers_user *u, const struct rds_peer
 	while ((tp = rds_tcp_next_sock(&i))) {
 		if (rds_peers_differ(c, rds_path_faddr(tp->path), rds_path_scope(tp->path), &before,
 				     &after) &&
-		    !rds_tcp_peer_roll(tp, before, after))
+		    !rds_tcp_peer_roll(tp, before, after, &taken))
 			rds_path_drop(tp->path, RDS_DROP_ADMIN);
 		cond_resched();
 	}

@@ -47,8 +47,8 @@ int rds_tcp_peer_sign(struct rds_tcp_path *tp, struct socket *sock, const struct
 /* @sock has been accepted, and gets the key that @e has now. */
 void rds_tcp_peer_renew(struct socket *sock, const struct rds_peer *e);
 /* @tp's connection goes on with the keys of @now after those of @was; false: it cannot.  For
- * writing. */
+ * writing.  @taken: connections that have lost a key by this change, RDS_TCP_KEYS_TAKEN at most. */
 bool rds_tcp_peer_roll(struct rds_tcp_path *tp, const struct rds_peer *was,
-		       const struct rds_peer *now);
+		       const struct rds_peer *now, unsigned int *taken);
 
 #endif

@@ -407,6 +407,41 @@ def ao_rolls_under_load(t):
     t.note(f"{exact(found)}; resets {before} before, {resets(t)} with connections killed")
 
 
+@test(vms=2, timeout=300, only="ours", kernels=HAS_AO)
+def ao_forgets_many(t):
+    """A key that more connections have than one change takes it from: the others end, all come
+    back, and a call of the old key alone is not answered."""
+    most, hosts = 64, 80
+    sources = [f"10.8.0.{n}" for n in range(1, hosts + 1)]
+    t.a.check("set -e; " + "; ".join(f"ip addr add {s}/32 dev eth0" for s in sources))
+    t.b.check(f"ip route add 10.8.0.0/24 via {A}")
+
+    def all_ping():
+        said = t.a.check("for i in $(seq %d); do %s -c 1 -w 30 -I 10.8.0.$i %s >/dev/null || echo"
+                         " no answer to $i; done" % (hosts, t.tool("rds-ping"), B), t.seconds(120))
+        assert not said, said
+
+    give_key(t, t.a, B, "old", "add", ao(1))
+    give_key(t, t.b, "10.8.0.0/24", "old", "add", ao(1))
+    all_ping()
+    give_key(t, t.a, B, "new", words=ao(2))
+    give_key(t, t.b, "10.8.0.0/24", "new", words=ao(2))
+    all_ping()
+    before = sum(path["resets"] for path in paths(t, t.b))
+    began = time.monotonic()
+    peer(t, "forget 10.8.0.0/24", t.b)
+    lasted = time.monotonic() - began
+    ended = sum(path["resets"] for path in paths(t, t.b)) - before
+    t.note(f"{ended} of {hosts} connections ended in {lasted:.1f} s")
+    assert hosts - most <= ended < hosts, f"{ended} of {hosts}"
+    peer(t, f"forget {B}")
+    all_ping()
+    give_key(t, t.a, B, "old", words=ao(1))
+    silent(t.a, sources[0], B)
+    t.a.check("; ".join(f"ip addr del {s}/32 dev eth0" for s in sources))
+    t.b.check(f"ip route del 10.8.0.0/24 via {A}")
+
+
 @test(only="ours", kernels=HAS_AO)
 def ao_what_is_refused(t):
     """Entries with keys of TCP-AO that cannot be; the list while a key is replaced."""
