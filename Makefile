@@ -135,7 +135,7 @@ uml_cases := detectors kunit shortage load netns.same* netns.settings* netns.exi
 	tcp.the_smaller* tcp.rdma* tcp.settings* tcp.dead_peer tcp.full_peer* tcp.link_local tcp.strangers \
 	tcp.its_tcp* tcp.zero_copy ib.last_word* ib_peer.requests ib_peer.credits \
 	facts.congestion facts.options facts.tables \
-	idle.collected idle.one_host_forgets interop.first_contact sockets.errnos sockets.copies \
+	idle.collected idle.one_host_forgets interop.first_contact sockets.errnos sockets.copies batch.rules \
 	faults.sockets_are_killed faults.resets_are_injected frames.malformed frames.claims_cost_nothing \
 	frames.ours_calls_back policy.nothing_old_comes_out policy.rows_of_others robust \
 	ib.adapter_goes ib.modules_go_under_load iwarp.ours_with_ours hostile users.with_memory \

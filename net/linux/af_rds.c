@@ -47,6 +47,7 @@ static int rds_release(struct socket *sock)
 
 static void rds_destruct(struct sock *sk)
 {
+	rds_batch_free(sk);
 	rds_socket_destroy(rds_core(sk));
 	sk_mem_reclaim_final(sk); /* what SO_RESERVE_MEM reserved */
 	WARN_ON_ONCE(sk->sk_forward_alloc);

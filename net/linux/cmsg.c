@@ -149,6 +149,44 @@ static int parse_order(const struct cmsghdr *c, struct rds_send_cmsgs *out)
 	return out->order > RDS_ORDER_UNORDERED ? -EINVAL : 0;
 }
 
+static bool is_segments(const struct cmsghdr *c)
+{
+	return c->cmsg_level == SOL_RDS && c->cmsg_type == RDS_CMSG_SEGMENT;
+}
+
+bool rds_cmsg_has_segments(struct msghdr *msg)
+{
+	struct cmsghdr *c;
+
+	for_each_cmsghdr(c, msg) {
+		if (is_segments(c))
+			return true;
+	}
+	return false;
+}
+
+/* Control messages are the kernel's copy, which lasts as long as the call. */
+static int parse_segments(const struct cmsghdr *c, struct rds_send_cmsgs *out)
+{
+	const size_t bytes = c->cmsg_len - CMSG_LEN(0);
+
+	if (out->n_segments || !bytes || bytes % sizeof(u32))
+		return -EINVAL;
+	if (bytes > RDS_MAX_SEGMENTS * sizeof(u32))
+		return -EMSGSIZE;
+	out->n_segments = bytes / sizeof(u32);
+	out->segments = CMSG_DATA(c);
+	return 0;
+}
+
+/* A control message that concerns no operation: 0 or an errno.  1: it is none of those. */
+static int parse_plain(const struct cmsghdr *c, struct rds_send_cmsgs *out)
+{
+	if (c->cmsg_type == RDS_CMSG_ORDER)
+		return parse_order(c, out);
+	return is_segments(c) ? parse_segments(c, out) : 1;
+}
+
 /* Operations and what belongs to messages do not go together. */
 enum cmsg_group { GROUP_MESSAGE = 1, GROUP_OPERATION = 2 };
 
@@ -178,12 +216,11 @@ int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy, struct 
 			return -EINVAL;
 		if (c->cmsg_level != SOL_RDS)
 			continue;
-		if (c->cmsg_type == RDS_CMSG_ORDER) {
-			err = parse_order(c, out);
-			if (err)
-				return err;
+		err = parse_plain(c, out);
+		if (err < 0)
+			return err;
+		if (!err)
 			continue;
-		}
 		group = group_of(c->cmsg_type);
 		if (group < 0)
 			return group;
@@ -206,8 +243,8 @@ int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy, struct 
 		if (!out->late || (out->late == -EOPNOTSUPP && err))
 			out->late = err;
 	}
-	if (groups == (GROUP_MESSAGE | GROUP_OPERATION) || (fence && out->order) ||
-	    ((msg->msg_flags & MSG_ZEROCOPY) && !cookie))
+	if (groups == (GROUP_MESSAGE | GROUP_OPERATION) || (groups && out->n_segments) ||
+	    (fence && out->order) || ((msg->msg_flags & MSG_ZEROCOPY) && !cookie))
 		return -EINVAL;
 	return 0;
 }

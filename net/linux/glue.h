@@ -17,10 +17,12 @@
  * the slab; its memory goes an RCU grace period after the last reference (SOCK_RCU_FREE), because
  * softirqs look at sockets that are being closed.
  */
+struct rds_recv_batch;
 struct rds_sock {
 	struct sock sk;		      /* first */
 	u32 id;			      /* in rds_linux_net.socks */
 	struct rds_rx_trace_so trace; /* SO_RDS_MSG_RXPATH_LATENCY, as it was set */
+	struct rds_recv_batch *batch; /* recv_batch.c; NULL: off.  Under rds_recv_lock() */
 } __aligned(8);
 
 static inline struct rds_sock *rds_sock(const struct sock *sk)
@@ -84,10 +86,20 @@ struct rds_send_call;
 int rds_send_once(struct sock *sk, struct rds_send_call *call);
 int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags);
 
+/* ---- recv_batch.c ---- */
+/* RDS_RECV_BATCH: 0; -EINVAL, -EINTR, -ENOMEM. */
+int rds_batch_set(struct sock *sk, int most);
+int rds_batch_get(const struct sock *sk);
+void rds_batch_free(struct sock *sk); /* nobody else has it any more */
+/* @m, the oldest message, of which @info tells, and those behind it that go with it; the reader's
+ * lock is held.  As recvmsg(2), -EFAULT included; a call that fails has read none. */
+int rds_recv_batch(struct sock *sk, struct msghdr *msg, size_t size, int flags, struct rds_msg *m,
+		   const struct rds_recv_info *info);
+
 /* ---- wait.c ---- */
 /* Sends when there is room and the port takes messages: as rds_send_once(), or -ETIMEDOUT after
- * @timeo jiffies, -ERESTARTSYS for a signal. */
-int rds_wait_and_send(struct sock *sk, struct rds_send_call *call, long timeo);
+ * *@timeo jiffies, -ERESTARTSYS for a signal.  *@timeo is what is left of it. */
+int rds_wait_and_send(struct sock *sk, struct rds_send_call *call, long *timeo);
 /* 0 when there is something to read; -ETIMEDOUT, -ERESTARTSYS.  *@timeo is what is left of it. */
 int rds_wait_to_recv(struct sock *sk, long *timeo);
 /* The events that poll(2) reports of the socket, errors excepted. */
@@ -107,11 +119,15 @@ struct rds_send_cmsgs {
 	const struct cmsghdr *op, *map, *dest;
 	u64 mapped; /* cookie of the region that @map made: gone if nothing is sent */
 	bool has_order;
-	u32 order; /* RDS_CMSG_ORDER */
+	u32 order;		 /* RDS_CMSG_ORDER */
+	unsigned int n_segments; /* lengths in RDS_CMSG_SEGMENT; 0: the call is one datagram */
+	const u32 *segments;
 };
 /* Before any size is looked at: RDMA_ARGS that are too short (-EINVAL) or want to move more than
  * a message may (-EMSGSIZE). */
 int rds_cmsg_check_rdma(struct msghdr *msg);
+/* Does the call send many datagrams (RDS_CMSG_SEGMENT)?  After that check. */
+bool rds_cmsg_has_segments(struct msghdr *msg);
 /* Reads them all: 0, or the errno that the send ends with at once. */
 int rds_cmsg_parse(struct rds_socket *s, struct msghdr *msg, bool zcopy,
 		   struct rds_send_cmsgs *out);

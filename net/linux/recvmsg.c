@@ -92,7 +92,12 @@ static int recv_now(struct sock *sk, struct msghdr *msg, size_t size, int flags)
 		ret = recv_cong_notice(s, msg, mask);
 	} else {
 		m = rds_recv_head(s, &info);
-		ret = m ? recv_message(sk, msg, size, flags, m, &info) : -EAGAIN;
+		if (!m)
+			ret = -EAGAIN;
+		else if (unlikely(rds_sock(sk)->batch))
+			ret = rds_recv_batch(sk, msg, size, flags, m, &info);
+		else
+			ret = recv_message(sk, msg, size, flags, m, &info);
 	}
 	rds_recv_unlock(s);
 	return ret;

@@ -47,7 +47,9 @@ static int check_size(struct sock *sk, struct msghdr *msg, size_t len)
 		if (err)
 			return err;
 	}
-	if (len > RDS_MAX_MSG_SIZE || len > rds_socket_sndbuf(rds_core(sk)))
+	if (len > RDS_MAX_MSG_SIZE)
+		return -EMSGSIZE;
+	if (len > rds_socket_sndbuf(rds_core(sk)) && !rds_cmsg_has_segments(msg))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -55,8 +57,9 @@ static int check_size(struct sock *sk, struct msghdr *msg, size_t len)
 struct rds_send_call {
 	struct rds_endpoint to;
 	struct msghdr *msg;
-	size_t len;
+	size_t len; /* of the datagram */
 	bool zcopy;
+	bool more; /* the caller sends again at once */
 	struct rds_send_cmsgs cmsgs;
 };
 
@@ -67,8 +70,7 @@ static int queue_message(struct sock *sk, struct rds_send_call *c, struct rds_ms
 	if (!err && unlikely(c->msg->msg_controllen))
 		err = rds_cmsg_apply(rds_core(sk), m, &c->cmsgs);
 	if (!err)
-		err = rds_socket_send(rds_core(sk), &c->to, m,
-				      c->msg->msg_flags & (MSG_MORE | MSG_BATCH));
+		err = rds_socket_send(rds_core(sk), &c->to, m, c->more);
 	return err;
 }
 
@@ -85,9 +87,61 @@ int rds_send_once(struct sock *sk, struct rds_send_call *c)
 	if (unlikely(err)) {
 		rds_msg_drop(s, m);
 		rds_cmsg_undo(s, &c->cmsgs);
-		iov_iter_revert(from, c->len - iov_iter_count(from));
+		iov_iter_revert(from, c->len);
 	}
 	return err;
+}
+
+/* The length of datagram @i, of a call that has @left bytes for it and those behind it. */
+static size_t segment_len(const struct rds_send_cmsgs *g, unsigned int i, size_t left)
+{
+	return g->n_segments == 1 ? min_t(size_t, g->segments[0], left) : g->segments[i];
+}
+
+/* Are the bytes of the call those of its datagrams, and may each be sent? */
+static int check_segments(struct sock *sk, const struct rds_send_call *c)
+{
+	const struct rds_send_cmsgs *g = &c->cmsgs;
+	const u32 most = rds_socket_sndbuf(rds_core(sk));
+	unsigned int i;
+	u64 sum = 0;
+
+	for (i = 0; i < g->n_segments; i++) {
+		if (!g->segments[i])
+			return -EINVAL;
+		sum += g->segments[i];
+	}
+	if (!c->len || (g->n_segments > 1 && sum != c->len))
+		return -EINVAL;
+	if (g->n_segments == 1 && DIV_ROUND_UP_ULL(c->len, g->segments[0]) > RDS_MAX_SEGMENTS)
+		return -EMSGSIZE;
+	for (i = 0; i < g->n_segments; i++) {
+		if (segment_len(g, i, c->len) > most)
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
+/* One datagram after the other: the bytes of those that were sent, or why the first was not. */
+static long send_segments(struct sock *sk, struct rds_send_call *c)
+{
+	long timeo = sock_sndtimeo(sk, c->msg->msg_flags & MSG_DONTWAIT);
+	const bool more = c->more;
+	size_t sent = 0, len = c->len;
+	int err = check_segments(sk, c);
+	unsigned int i;
+
+	for (i = 0; !err && sent < len; i++) {
+		c->len = segment_len(&c->cmsgs, i, len - sent);
+		c->more = more || sent + c->len < len;
+		err = rds_send_once(sk, c);
+		if ((err == -EAGAIN || err == -ENOBUFS) && timeo)
+			err = rds_wait_and_send(sk, c, &timeo);
+		if (!err)
+			sent += c->len;
+		cond_resched();
+	}
+	return sent ?: err;
 }
 
 static int parse_cmsgs(struct rds_socket *s, struct rds_send_call *c)
@@ -107,6 +161,7 @@ int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 
 	c.msg = msg;
 	c.len = len;
+	c.more = msg->msg_flags & (MSG_MORE | MSG_BATCH);
 	c.cmsgs = (struct rds_send_cmsgs){};
 	if (msg->msg_flags & ~RDS_SEND_FLAGS)
 		return -EOPNOTSUPP;
@@ -124,11 +179,13 @@ int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 		if (err)
 			return err;
 	}
+	if (unlikely(c.cmsgs.n_segments))
+		return send_segments(sk, &c);
 	err = rds_send_once(sk, &c);
 	if (unlikely(err == -EAGAIN || err == -ENOBUFS)) {
 		timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
 		if (timeo)
-			err = rds_wait_and_send(sk, &c, timeo);
+			err = rds_wait_and_send(sk, &c, &timeo);
 	}
 	return err ?: len;
 }

@@ -88,6 +88,13 @@ static int set_order(struct rds_socket *s, sockptr_t optval, unsigned int optlen
 	return err ?: rds_socket_set_order(s, order);
 }
 
+static int set_batch(struct sock *sk, sockptr_t optval, unsigned int optlen)
+{
+	int most, err = get_value(&most, sizeof(most), optval, optlen);
+
+	return err ?: rds_batch_set(sk, most);
+}
+
 /* An int switches the monitor, a u64 says for which ports. */
 static int set_cong_monitor(struct rds_socket *s, sockptr_t optval, unsigned int optlen)
 {
@@ -175,6 +182,8 @@ int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval
 		return set_cong_monitor(s, optval, optlen);
 	case RDS_ORDER:
 		return set_order(s, optval, optlen);
+	case RDS_RECV_BATCH:
+		return set_batch(sk, optval, optlen);
 	case SO_RDS_TRANSPORT:
 		return set_transport(s, optval, optlen);
 	case SO_RDS_MSG_RXPATH_LATENCY:
@@ -252,6 +261,9 @@ int rds_getsockopt(struct socket *sock, int level, int optname, char __user *opt
 		return get_cong_monitor(s, optval, optlen, len);
 	case RDS_ORDER:
 		value = rds_socket_order(s);
+		break;
+	case RDS_RECV_BATCH:
+		value = rds_batch_get(sock->sk);
 		break;
 	case RDS_RECV_QUERY:
 		return recv_query(s, optval, optlen, len);

@@ -40,7 +40,7 @@ static int sleep_once(struct wait_queue_entry *wait, long *timeo)
  * send that fails after we could be woken is followed by a wakeup for certain.  While it sleeps a
  * call has neither a message nor room for one, so that any number may.
  */
-int rds_wait_and_send(struct sock *sk, struct rds_send_call *call, long timeo)
+int rds_wait_and_send(struct sock *sk, struct rds_send_call *call, long *timeo)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	int err;
@@ -52,7 +52,7 @@ int rds_wait_and_send(struct sock *sk, struct rds_send_call *call, long timeo)
 			rds_socket_note_blocked(rds_core(sk));
 		else if (err != -EAGAIN)
 			break;
-		err = sleep_once(&wait, &timeo);
+		err = sleep_once(&wait, timeo);
 		if (err)
 			break;
 	}

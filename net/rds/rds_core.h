@@ -180,6 +180,8 @@ int rds_recv_lock(struct rds_socket *s);
 void rds_recv_unlock(struct rds_socket *s);
 /* The oldest message or NULL, and what is known about it. */
 struct rds_msg *rds_recv_head(struct rds_socket *s, struct rds_recv_info *info);
+/* The one behind @m or NULL, if it comes from where @m does: address, port and type of service. */
+struct rds_msg *rds_recv_next(struct rds_socket *s, struct rds_msg *m, struct rds_recv_info *info);
 /* Takes the head off (it was @m) and frees it. */
 void rds_recv_pop(struct rds_socket *s, struct rds_msg *m);
 /* Copies to the system call's buffer: 0 or -EFAULT. */

@@ -223,6 +223,7 @@ int deliver(Path &p, Message *m, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 	}
 	m->saddr = p.conn.faddr;
 	m->scope = p.conn.scope;
+	m->tos = p.conn.tos;
 	if (RDS_UNLIKELY(p.conn.net.trace_users.load())) {
 		m->trace_ns[0] = p.trace_head_ns;
 		m->trace_ns[1] = p.trace_whole_ns ? p.trace_whole_ns : p.trace_head_ns;

@@ -33,9 +33,13 @@ static const struct family fams[] = {
 };
 
 static const struct test tests[] = {
-	{"lat", 1, 1, {64, 8192}},	 {"stream", 1, 1, {64, 1024, 8192, 65536, 1048576}},
-	{"batch", 1, BATCH, {64, 1024}}, {"fan16", 16, 1, {64, 8192}},
+	{"lat", 1, 1, {64, 8192}},
+	{"stream", 1, 1, {64, 1024, 8192, 65536, 1048576}},
+	{"batch", 1, BATCH, {64, 1024}},
+	{"fan16", 16, 1, {64, 8192}},
 	{"fan256", 256, 1, {64}},
+	{"take", 1, 1, {64}, NONE, TAKES},
+	{"many", 1, BATCH, {64, 1024}, NONE, TAKES | GIVES},
 };
 
 /* With soft-RoCE. */

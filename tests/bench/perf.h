@@ -59,6 +59,7 @@ struct test {
 	int batch; /* messages per sendmmsg, recvmmsg or writev */
 	size_t size[6];
 	enum op op;
+	enum { TAKES = 1, GIVES = 2 } many; /* a call: the receiver, the sender */
 };
 
 #define BATCH 32
@@ -120,6 +121,15 @@ void end_init(struct end *e, int fd);
 /* rx.c, tx.c: the two processes of a case */
 void receiver(long warm, long n) __attribute__((noreturn));
 void sender(long warm, long n) __attribute__((noreturn));
+
+/* of those, also for many.c */
+void credit_wait(void);
+void rx_check(const char *p, size_t got);
+void rx_credit(void);
+
+/* many.c: @n messages, many a call.  0: this RDS, or what is beside it, has no such calls. */
+int many_tx(int fd, const struct sockaddr_storage *to, socklen_t tolen, long n, long first);
+int many_rx(int fd, struct sockaddr_storage *from, socklen_t *fromlen, long n);
 
 /* rdma.c: @fd's end of a case of operations, from the first message to the last. */
 void rdma_open(int fd, int sender);

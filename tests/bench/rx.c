@@ -64,12 +64,12 @@ static void reply(struct end *e, const struct sockaddr_storage *to, socklen_t to
 	tx_raw(e->fd, connected() ? NULL : to, connected() ? 0 : tolen, b, len);
 }
 
-static void credit(void)
+void rx_credit(void)
 {
 	reply(credit_end, &credit_to, credit_tolen, "credit!", 8);
 }
 
-static void check(const char *p, size_t got)
+void rx_check(const char *p, size_t got)
 {
 	uint32_t v[2]; /* sequence number, sender */
 
@@ -111,9 +111,9 @@ static void rx_batch(long n)
 			die("recvmmsg");
 		for (i = 0; i < r; i++) {
 			fromlen = mm[i].msg_hdr.msg_namelen;
-			check(iv[i].iov_base, mm[i].msg_len);
+			rx_check(iv[i].iov_base, mm[i].msg_len);
 			if (pc.fam->credit && ++c % pc.window == 0)
-				credit();
+				rx_credit();
 		}
 	}
 }
@@ -128,17 +128,22 @@ static void rx_phase(long n, long first)
 		rdma_rx(n, first);
 		return;
 	}
+	if (pc.test->many & TAKES) {
+		from_end = &re[0];
+		if (many_rx(re[0].fd, &from, &fromlen, n))
+			return;
+	}
 	if (pc.test->batch > 1 && pc.fam->kind != TCP) {
 		rx_batch(n);
 		return;
 	}
 	for (k = 0; k < n; k++) {
 		got = rx_msg(&p);
-		check(p, got);
+		rx_check(p, got);
 		if (pc.lat)
 			reply(from_end, &from, fromlen, p, got);
 		else if (pc.fam->credit && (k + 1) % pc.window == 0)
-			credit();
+			rx_credit();
 	}
 }
 

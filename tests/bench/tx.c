@@ -12,7 +12,7 @@ static struct end *te;
 static struct sockaddr_storage peer;
 static socklen_t peerlen;
 
-static void credit_wait(void)
+void credit_wait(void)
 {
 	char c[64];
 
@@ -76,6 +76,8 @@ static void tx_phase(long n, long first)
 		rdma_tx(n, first);
 		return;
 	}
+	if (pc.test->many & GIVES && many_tx(te[0].fd, &peer, peerlen, n, first))
+		return;
 	if (pc.test->batch > 1) {
 		tx_batch(n, first);
 		return;

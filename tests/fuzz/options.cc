@@ -66,6 +66,7 @@ constexpr int kNames[] = {RDS_CANCEL_SENT_TO,
 			  RDS_INFO_LAST,
 			  RDS_RECV_QUERY,
 			  RDS_ORDER,
+			  RDS_RECV_BATCH,
 			  0,
 			  -1};
 constexpr unsigned int kLengths[] = {0, 1, 3, 4, 5, 7, 8, 15, 16, 27, 28, 32, 128, 144, 0xffffffff};
@@ -178,6 +179,12 @@ int Harness::model(int name, const unsigned char *p, size_t room, unsigned int l
 			return -EINVAL;
 		must(ret || b_.core.order == static_cast<uint32_t>(value), "the hint is set");
 		return ret;
+	case RDS_RECV_BATCH:
+		ret = model_int(value, p, room, len);
+		if (!ret && (value < 0 || value > RDS_MAX_SEGMENTS))
+			return -EINVAL;
+		must(ret || b_.core.batch == value, "so many messages a call");
+		return ret;
 	case SO_RDS_MSG_RXPATH_LATENCY:
 		return model_trace(p, room, len);
 	case SO_TIMESTAMP_OLD:
@@ -253,7 +260,7 @@ void Harness::get_option()
 				 reinterpret_cast<int *>(user->data()));
 	int now = 0;
 	bool known = name == RDS_RECVERR || name == RDS_CONG_MONITOR || name == SO_RDS_TRANSPORT ||
-		     name == RDS_ORDER;
+		     name == RDS_ORDER || name == RDS_RECV_BATCH;
 	int want = name == RDS_CONG_MONITOR && len >= 8 ? 8 : 4;
 
 	if (!there) {
@@ -335,6 +342,7 @@ void Harness::check_sent(struct msghdr &msg, const struct rds_send_cmsgs &out)
 	bool cookie = false, early = false;
 	unsigned int order = 0;
 	uint32_t first = 0;
+	std::vector<size_t> lengths; /* in RDS_CMSG_SEGMENT */
 
 	while (static_cast<size_t>(end - at) >= sizeof(struct cmsghdr)) {
 		struct cmsghdr c;
@@ -345,11 +353,15 @@ void Harness::check_sent(struct msghdr &msg, const struct rds_send_cmsgs &out)
 		if (c.cmsg_level == SOL_RDS) {
 			must((c.cmsg_type >= 1 && c.cmsg_type <= 12 && c.cmsg_type != 4 &&
 			      c.cmsg_type != 5 && c.cmsg_type != 10 && c.cmsg_type != 11) ||
-				     c.cmsg_type == RDS_CMSG_ORDER,
+				     c.cmsg_type == RDS_CMSG_ORDER ||
+				     c.cmsg_type == RDS_CMSG_SEGMENT,
 			     "a type that nobody sends is refused");
-			early = early || (c.cmsg_type != RDS_CMSG_ZCOPY_COOKIE &&
-					  c.cmsg_type != RDS_CMSG_ORDER);
+			early = early ||
+				(c.cmsg_type != RDS_CMSG_ZCOPY_COOKIE &&
+				 c.cmsg_type != RDS_CMSG_ORDER && c.cmsg_type != RDS_CMSG_SEGMENT);
 			order += c.cmsg_type == RDS_CMSG_ORDER;
+			if (c.cmsg_type == RDS_CMSG_SEGMENT)
+				lengths.push_back((c.cmsg_len - sizeof(c)) / 4);
 		}
 		if (c.cmsg_level == SOL_RDS && c.cmsg_type == RDS_CMSG_ZCOPY_COOKIE &&
 		    c.cmsg_len >= CMSG_LEN(4) && !cookie) {
@@ -365,6 +377,14 @@ void Harness::check_sent(struct msghdr &msg, const struct rds_send_cmsgs &out)
 	     "what asks for RDMA gets it, or an errno");
 	must(order == out.has_order && out.order <= RDS_ORDER_UNORDERED, "one hint at most");
 	must(out.late <= 0, "an errno");
+	must(lengths.size() <= 1 && out.n_segments == (lengths.empty() ? 0 : lengths[0]) &&
+		     out.n_segments <= RDS_MAX_SEGMENTS,
+	     "one list of lengths at most");
+	must(!out.n_segments || (!early && !cookie), "many datagrams, and nothing else");
+	must(!out.n_segments ||
+		     (reinterpret_cast<const char *>(out.segments) >= msg.msg_control &&
+		      reinterpret_cast<const char *>(out.segments + out.n_segments) <= end),
+	     "the lengths are the caller's");
 }
 
 /* As sendmsg.c does; then the send fails, or the message would be gone. */

@@ -117,6 +117,19 @@ uint32_t rds_socket_order(const struct rds_socket *s)
 	return s->order;
 }
 
+int rds_batch_set(struct sock *sk, int most)
+{
+	if (most < 0 || most > RDS_MAX_SEGMENTS)
+		return -EINVAL;
+	rds_core(sk)->batch = most;
+	return 0;
+}
+
+int rds_batch_get(const struct sock *sk)
+{
+	return rds_core(sk)->batch;
+}
+
 int rds_msg_set_order(struct rds_socket *, struct rds_msg *m, uint32_t order)
 {
 	must(order <= RDS_ORDER_UNORDERED, "what is wrong was refused before");

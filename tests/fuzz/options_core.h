@@ -21,6 +21,7 @@ struct rds_socket {
 	struct rds_endpoint cancelled_to;
 	int recverr, monitor, transport;
 	uint32_t order;
+	int batch;
 	uint64_t mask;
 	uint32_t cookies[RDS_MAX_ZCOOKIES];
 	unsigned int n_cookies;

@@ -257,6 +257,12 @@ TEST_F(Info, PrioritiesAreShown)
 	EXPECT_EQ(paths[0].next_tx_seq, 2u);
 	EXPECT_TRUE(rds::same_addr(conns[0].laddr, a1) && rds::same_addr(conns[0].faddr, remote));
 	EXPECT_TRUE(rds::same_addr(paths[0].laddr, a1) && rds::same_addr(paths[0].faddr, remote));
+	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4000, pattern(4)), 0);
+
+	auto unread = messages(RDS_QUEUE_RECV);
+
+	ASSERT_EQ(unread.size(), 1u);
+	EXPECT_EQ(unread[0].tos, 5);
 }
 
 TEST_F(Info, ShowsBoundSockets)

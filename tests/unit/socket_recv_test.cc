@@ -114,6 +114,109 @@ TEST_F(SocketRecv, LosesNothingWhenTheCopyFaults)
 	EXPECT_EQ(got->data, pattern(100, 3));
 }
 
+/* One recvmsg may return many: the oldest message, and those behind it of the same sender. */
+class RecvNext : public SocketRecv
+{
+protected:
+	/* The lengths; they are taken when all have been looked at. */
+	std::vector<uint32_t> together()
+	{
+		std::vector<uint32_t> lengths;
+		struct rds_recv_info info;
+
+		EXPECT_EQ(rds_recv_lock(r->core()), 0);
+		for (struct rds_msg *m = rds_recv_head(r->core(), &info); m;
+		     m = rds_recv_next(r->core(), m, &info)) {
+			lengths.push_back(info.len);
+			between();
+		}
+		for (size_t n = 0; n < lengths.size(); n++)
+			rds_recv_pop(r->core(), rds_recv_head(r->core(), &info));
+		rds_recv_unlock(r->core());
+		return lengths;
+	}
+	void send_from(Socket &sock, size_t length)
+	{
+		ASSERT_EQ(sock.send(to, pattern(length)), 0);
+		sim::run_ready();
+	}
+	using Lengths = std::vector<uint32_t>;
+
+	std::function<void()> between = [] {};
+};
+
+TEST_F(RecvNext, AllThatThereIs)
+{
+	EXPECT_EQ(together(), Lengths());
+	for (size_t length : {3, 0, 7})
+		send_from(*s, length);
+	EXPECT_EQ(together(), Lengths({3, 0, 7}));
+	EXPECT_EQ(together(), Lengths());
+	EXPECT_FALSE(r->readable());
+	EXPECT_EQ(r->core()->rcv_bytes.load(), 0u);
+}
+
+TEST_F(RecvNext, WhatComesMeanwhile)
+{
+	unsigned int more = 2;
+
+	between = [&] {
+		if (more && more--)
+			send_from(*s, 10 + more);
+	};
+	send_from(*s, 1);
+	EXPECT_EQ(together(), Lengths({1, 11, 10}));
+}
+
+TEST_F(RecvNext, NotOfAnotherPort)
+{
+	Socket other(*net);
+
+	ASSERT_EQ(other.bind(endpoint(host::addr4(1), 4001)), 0);
+	send_from(*s, 1);
+	send_from(other, 2);
+	send_from(*s, 3);
+	EXPECT_EQ(together(), Lengths({1}));
+	EXPECT_EQ(together(), Lengths({2}));
+	EXPECT_EQ(together(), Lengths({3}));
+}
+
+TEST_F(RecvNext, NotOfAnotherAddress)
+{
+	Socket other(*net);
+
+	ASSERT_EQ(other.bind(endpoint(host::addr4(2), 4000)), 0);
+	send_from(*s, 1);
+	send_from(other, 2);
+	EXPECT_EQ(together(), Lengths({1}));
+	EXPECT_EQ(together(), Lengths({2}));
+}
+
+TEST_F(RecvNext, NotOfAnotherTypeOfServiceOrInterface)
+{
+	struct rds_recv_info info;
+
+	for (size_t length : {1, 2, 3})
+		send_from(*s, length);
+	ASSERT_EQ(rds_recv_lock(r->core()), 0);
+
+	struct rds_msg *first = rds_recv_head(r->core(), &info);
+	struct rds_msg *second = rds_recv_next(r->core(), first, &info);
+
+	ASSERT_NE(second, nullptr);
+	second->tos = 1;
+	EXPECT_EQ(rds_recv_next(r->core(), first, &info), nullptr);
+	EXPECT_EQ(rds_recv_next(r->core(), second, &info), nullptr);
+	second->tos = 0;
+	second->scope = 1;
+	EXPECT_EQ(rds_recv_next(r->core(), first, &info), nullptr);
+	second->scope = 0;
+	EXPECT_EQ(rds_recv_next(r->core(), first, &info), second);
+	rds_recv_unlock(r->core());
+	while (r->recv())
+		;
+}
+
 TEST_F(SocketRecv, CongestsAboveTheLimitAndClearsBelowHalf)
 {
 	r->sock().rcvbuf = 1000;

@@ -481,4 +481,49 @@ struct rds_recv_query {
 
 #define RDS_RECV_QUERY_UNKNOWN	0xffffffffU
 
+/*
+ * Many datagrams in one sendmsg. The control message RDS_CMSG_SEGMENT (to the kernel) holds
+ * the lengths, each a __u32, into which the bytes of the call are cut: one length, and every
+ * datagram has that many bytes, the last what is left; or a length for each datagram, whose
+ * sum is that of the call. Each is sent as if by a call of its own, in that order, to the one
+ * destination: hints of order hold for each, a receiver and a peer on the wire see nothing
+ * else than datagrams.
+ *
+ * sendmsg returns the bytes of all datagrams that were sent, never of a part of one: fewer
+ * than asked where one could not be, and the errno only if that was the first. It waits for
+ * room and for a full port before each, as long as the call may wait; with MSG_DONTWAIT it
+ * sends those that find room.
+ *
+ *	EINVAL		no length, or one that is 0, or they add up to something else; the call
+ *			has no bytes; two such control messages, or one with an RDMA operation, a
+ *			cookie, or MSG_ZEROCOPY
+ *	EMSGSIZE	more than RDS_MAX_SEGMENTS datagrams; more than 1 MiB in all; one that is
+ *			larger than the send buffer
+ *
+ * Mainline answers EINVAL.
+ */
+#define RDS_CMSG_SEGMENT	129
+#define RDS_MAX_SEGMENTS	1024
+
+/*
+ * Many messages in one recvmsg. RDS_RECV_BATCH (int, setsockopt and getsockopt) is the most
+ * that one call returns: 0 (the default) and each call returns one, as ever; else up to so
+ * many, RDS_MAX_SEGMENTS at most (EINVAL). The first is what a call without the option would
+ * return. Others follow in the buffer without a gap, in the order in which calls would return
+ * them, as long as they are there, from the same sender (address, port, type of service),
+ * and fit whole: what does not fit stays for the next call. A call never waits for a second.
+ *
+ * The control message RDS_CMSG_RECV_BATCH (from the kernel) holds the length of each, a __u32,
+ * one also where there is one message; it comes behind the other control messages, of which
+ * each message has its own, in the order of the messages. Without room for that of a further
+ * message (CMSG_SPACE of all lengths) the call returns those before. If it has none at all,
+ * there is one message, and MSG_CTRUNC.
+ *
+ * A first message that is larger than the buffer is cut as ever (MSG_TRUNC), comes alone, and
+ * its length is that of the whole. With MSG_PEEK there is one. Notifications come first and
+ * alone, as ever. Mainline refuses the option with ENOPROTOOPT.
+ */
+#define RDS_RECV_BATCH		66
+#define RDS_CMSG_RECV_BATCH	130
+
 #endif /* _LINUX_RDS_H */

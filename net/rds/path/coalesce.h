@@ -39,7 +39,7 @@ public:
 		held_ = true;
 		return Hold::kBegin;
 	}
-	/* What waits from now on goes then. */
+	/* All that waits from now on goes then. */
 	RDS_INLINE Due<Coalesce> window() const
 	{
 		bug_on_hot(!held_, "a hold window begins, and nothing waits");

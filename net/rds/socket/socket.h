@@ -77,6 +77,7 @@ struct rds_socket final : rds::Bound {
 	rds::Deliver deliver(rds::Message *m, rds::Atomic<uint64_t> &arriving, bool spill)
 		RDS_READS(rds::kRcu);
 	rds::Message *recv_head() RDS_REQUIRES(reader);
+	rds::Message *recv_next(rds::Message &m) RDS_REQUIRES(reader);
 	void recv_pop(rds::Message *m) RDS_REQUIRES(reader);
 	bool readable() const;
 	unsigned int poll();

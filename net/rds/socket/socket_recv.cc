@@ -9,6 +9,25 @@ using rds::Deliver;
 using rds::Guard;
 using rds::Message;
 
+namespace
+{
+
+RDS_INLINE void describe(const rds::Socket &s, const Message &m, struct rds_recv_info &info)
+{
+	info.from.addr = m.saddr;
+	info.from.scope = m.scope;
+	info.from.port = rds::wire::get16(m.hdr.sport);
+	info.len = m.len;
+	/* Of a transport without RDMA it would be a key that means nothing here. */
+	info.cookie = RDS_UNLIKELY(m.hdr.ext[0]) && s.trans->caps & RDS_CAP_RDMA
+			      ? rds::rdma_cookie(m.hdr)
+			      : 0;
+	info.stamp_ns = m.stamp_ns;
+	__builtin_memcpy(info.trace_ns, m.trace_ns, sizeof(info.trace_ns));
+}
+
+} // namespace
+
 /*
  * Beyond the hard limit there is room for what was sent before its sender can have known that we
  * are full, so that nobody else's messages have to wait behind it; but that has to be paid for.
@@ -167,6 +186,24 @@ Message *rds_socket::recv_head()
 	return reading.front();
 }
 
+/* The one behind @m, which has been read, if that is of the same sender. */
+Message *rds_socket::recv_next(Message &m)
+{
+	if (!reading.next(&m) && arrived_any.load()) {
+		Guard g(recv_lock);
+
+		take_arrived();
+	}
+
+	Message *next = reading.next(&m);
+
+	return next && rds::wire::get16(next->hdr.sport) == rds::wire::get16(m.hdr.sport) &&
+			       next->scope == m.scope && next->tos == m.tos &&
+			       rds::same_addr(next->saddr, m.saddr)
+		       ? next
+		       : nullptr;
+}
+
 void rds_socket::recv_pop(Message *m)
 {
 	uint32_t len = m->len, charge = m->charge;
@@ -256,19 +293,19 @@ struct rds_msg *rds_recv_head(struct rds_socket *s, struct rds_recv_info *info) 
 {
 	Message *m = s->recv_head();
 
-	if (m) {
-		info->from.addr = m->saddr;
-		info->from.scope = m->scope;
-		info->from.port = rds::wire::get16(m->hdr.sport);
-		info->len = m->len;
-		/* Of a transport without RDMA it would be a key that means nothing here. */
-		info->cookie = RDS_UNLIKELY(m->hdr.ext[0]) && s->trans->caps & RDS_CAP_RDMA
-				       ? rds::rdma_cookie(m->hdr)
-				       : 0;
-		info->stamp_ns = m->stamp_ns;
-		__builtin_memcpy(info->trace_ns, m->trace_ns, sizeof(info->trace_ns));
-	}
+	if (m)
+		describe(*s, *m, *info);
 	return m;
+}
+
+struct rds_msg *rds_recv_next(struct rds_socket *s, struct rds_msg *m,
+			      struct rds_recv_info *info) RDS_NO_TSA
+{
+	Message *next = s->recv_next(*m);
+
+	if (next)
+		describe(*s, *next, *info);
+	return next;
 }
 
 void rds_recv_pop(struct rds_socket *s, struct rds_msg *m) RDS_NO_TSA

@@ -180,7 +180,7 @@ int send(host::Socket &s, const struct rds_endpoint &to, std::span<const unsigne
 	int ret = rds_send_once(glue_sk(s.core()), &call);
 
 	if ((ret == -EAGAIN || ret == -ENOBUFS) && ns)
-		ret = rds_wait_and_send(glue_sk(s.core()), &call, ns);
+		ret = rds_wait_and_send(glue_sk(s.core()), &call, &ns);
 	return ret;
 }
 

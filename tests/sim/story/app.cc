@@ -367,37 +367,55 @@ void App::check_stamp(const struct rds_recv_info &info)
 				std::to_string(info.stamp_ns) + ", a time that never was");
 }
 
-bool App::read_one()
+/* Message @m, and what is told of it: false, a fault. */
+bool App::copy_one(struct rds_msg *m, Read &r, bool faulty)
+{
+	struct rds_uio to;
+
+	r.m = m;
+	r.data.resize(r.info.len);
+	to.base = r.data.data();
+	to.len = r.data.size();
+	to.fault_at = faulty ? r.info.len / 2 : SIZE_MAX;
+
+	const bool copied = !rds_recv_copy(socket_.core(), m, r.info.len, &to);
+
+	if (!copied && !faulty)
+		watch_.complain("a read without faults failed");
+	return copied;
+}
+
+/* One recvmsg; every other socket takes up to so many messages of a sender's as RDS_RECV_BATCH
+ * would: all are copied first, and then taken.  False: there was none. */
+bool App::read_some()
 {
 	struct rds_socket *s = socket_.core();
-	struct rds_recv_info info;
-	struct rds_uio to;
 	bool faulty = habits_.faulty_reads && rng_.chance(50);
+	const size_t most = slot % 2 ? 4 : 1;
+	size_t n = 0;
 
 	/* A signal: recvmsg is restarted. */
 	while (rds_recv_lock(s))
 		;
+	in_.resize(most);
 
-	struct rds_msg *m = rds_recv_head(s, &info);
+	struct rds_msg *m = rds_recv_head(s, &in_[0].info);
+	const bool any = m;
 
-	if (m) {
-		in_.resize(info.len);
-		to.base = in_.data();
-		to.len = in_.size();
-		to.fault_at = faulty ? info.len / 2 : SIZE_MAX;
-		if (!rds_recv_copy(s, m, info.len, &to)) {
-			rds_recv_pop(s, m);
-			n_read_++;
-			check_stamp(info);
-			if (info.cookie)
-				learn(info);
-			watch_.received(slot, instance_, info.from, in_);
-		} else if (!faulty) {
-			watch_.complain("a read without faults failed");
-		}
+	while (m && copy_one(m, in_[n], faulty) && ++n < most)
+		m = rds_recv_next(s, m, &in_[n].info);
+	for (size_t i = 0; i < n; i++) {
+		const Read &r = in_[i];
+
+		rds_recv_pop(s, r.m);
+		n_read_++;
+		check_stamp(r.info);
+		if (r.info.cookie)
+			learn(r.info);
+		watch_.received(slot, instance_, r.info.from, r.data);
 	}
 	rds_recv_unlock(s);
-	return m;
+	return any;
 }
 
 /* Takes the reports of recvmsg beside messages. */
@@ -436,7 +454,7 @@ void App::read_loop()
 		sleep_for_news([] { return RDS_WAKE_READ; },
 			       [this] { return !stuck_ && readable(); });
 		notices();
-		while (!stop_ && !stuck_ && read_one())
+		while (!stop_ && !stuck_ && read_some())
 			if (habits_.pause_ns)
 				pause();
 	}
@@ -446,7 +464,7 @@ void App::read_loop()
 void App::drain()
 {
 	notices();
-	while (read_one())
+	while (read_some())
 		;
 }
 
@@ -507,7 +525,7 @@ void App::event_loop()
 		seen_ |= rds_socket_poll(socket_.core());
 		if (seen_ & RDS_POLL_IN && !stuck_) {
 			notices();
-			while (!stop_ && read_one())
+			while (!stop_ && read_some())
 				if (habits_.pause_ns)
 					pause();
 		}

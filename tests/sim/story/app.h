@@ -143,7 +143,14 @@ private:
 	void work(Task &t);
 	unsigned int wanted() const;
 	unsigned int wanted_news() const;
-	bool read_one();
+	/* A message that is read, while it is still the kernel's. */
+	struct Read {
+		struct rds_msg *m;
+		struct rds_recv_info info;
+		host::Bytes data;
+	};
+	bool copy_one(struct rds_msg *m, Read &r, bool faulty);
+	bool read_some();
 	void notices();
 
 	/* Memory of a peer. */
@@ -167,7 +174,7 @@ private:
 	Habits habits_;
 	host::Net &net_;
 	host::Socket socket_;
-	host::Bytes in_;
+	std::vector<Read> in_;
 	Flows flows_;
 	Flows tagged_; /* messages with operations and cookies */
 	std::vector<std::shared_ptr<Area>> own_;

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * recv_batch.c: one recvmsg that returns many messages (RDS_RECV_BATCH).
+ *
+ * A message is taken off its queue only when everything that tells of it has been copied, and the
+ * lengths come last: so all are copied first, while they stay where they are, and then taken.  A
+ * fault loses none.
+ */
+#include <linux/slab.h>
+
+#include "glue.h"
+
+/* A socket's, for the one reader at a time. */
+struct rds_recv_batch {
+	unsigned int most; /* messages a call, 1 .. RDS_MAX_SEGMENTS */
+	u32 len[];	   /* ... and the length of each, while a call is at it */
+};
+
+int rds_batch_set(struct sock *sk, int most)
+{
+	struct rds_recv_batch *b = NULL;
+	int err;
+
+	if (most < 0 || most > RDS_MAX_SEGMENTS)
+		return -EINVAL;
+	if (most) {
+		b = kvmalloc(struct_size(b, len, most), GFP_KERNEL_ACCOUNT);
+		if (!b)
+			return -ENOMEM;
+		b->most = most;
+	}
+	err = rds_recv_lock(rds_core(sk));
+	if (!err) {
+		swap(rds_sock(sk)->batch, b);
+		rds_recv_unlock(rds_core(sk));
+	}
+	kvfree(b);
+	return err;
+}
+
+int rds_batch_get(const struct sock *sk)
+{
+	struct rds_socket *s = rds_core(sk);
+	int most = rds_recv_lock(s);
+
+	if (!most) {
+		most = rds_sock(sk)->batch ? rds_sock(sk)->batch->most : 0;
+		rds_recv_unlock(s);
+	}
+	return most;
+}
+
+void rds_batch_free(struct sock *sk)
+{
+	kvfree(rds_sock(sk)->batch);
+}
+
+/* Where the control messages stand: what was told of a message that is not returned is taken
+ * back. */
+struct told {
+	void *control;
+	size_t left;
+	unsigned int flags;
+};
+
+static struct told told_so_far(const struct msghdr *msg)
+{
+	return (struct told){msg->msg_control, msg->msg_controllen, msg->msg_flags};
+}
+
+static void take_back(struct msghdr *msg, const struct told *t)
+{
+	msg->msg_control = t->control;
+	msg->msg_controllen = t->left;
+	msg->msg_flags = t->flags;
+}
+
+/* The one message that a call without the option would return: its bytes in the buffer. */
+static int copy_first(struct sock *sk, struct msghdr *msg, size_t size, struct rds_msg *m,
+		      const struct rds_recv_info *info)
+{
+	u32 n = min_t(size_t, size, info->len);
+	int err = rds_recv_copy(rds_core(sk), m, n, rds_uio(&msg->msg_iter));
+
+	err = err ?: rds_cmsg_recv(sk, msg, info);
+	if (err)
+		return err;
+	if (n < info->len)
+		msg->msg_flags |= MSG_TRUNC;
+	return n;
+}
+
+/* One more, if there is room for its bytes, for what is told of it and for @n lengths: whether it
+ * was copied. */
+static bool copy_another(struct sock *sk, struct msghdr *msg, size_t room, unsigned int n,
+			 struct rds_msg *m, const struct rds_recv_info *info)
+{
+	const struct told before = told_so_far(msg);
+
+	if (info->len > room)
+		return false;
+	if (!rds_cmsg_recv(sk, msg, info) && !(msg->msg_flags & MSG_CTRUNC) &&
+	    msg->msg_controllen >= CMSG_SPACE(n * sizeof(u32)) &&
+	    !rds_recv_copy(rds_core(sk), m, info->len, rds_uio(&msg->msg_iter)))
+		return true;
+	take_back(msg, &before);
+	return false;
+}
+
+/* The messages are copied, and their @bytes: tells how long each is, and takes them. */
+static int finish(struct sock *sk, struct msghdr *msg, int flags, unsigned int n, int bytes)
+{
+	struct rds_recv_batch *b = rds_sock(sk)->batch;
+	struct rds_socket *s = rds_core(sk);
+	int err = put_cmsg(msg, SOL_RDS, RDS_CMSG_RECV_BATCH, n * sizeof(u32), b->len);
+	int cookies = err ?: rds_cmsg_zcopy(sk, msg);
+	struct rds_recv_info info;
+
+	if (cookies < 0)
+		return cookies;
+	rds_socket_zcopy_done(s, cookies);
+	if (!(flags & MSG_PEEK)) {
+		while (n--)
+			rds_recv_pop(s, rds_recv_head(s, &info));
+	}
+	return bytes;
+}
+
+int rds_recv_batch(struct sock *sk, struct msghdr *msg, size_t size, int flags, struct rds_msg *m,
+		   const struct rds_recv_info *first)
+{
+	struct rds_recv_batch *b = rds_sock(sk)->batch;
+	const bool alone = flags & MSG_PEEK || size < first->len;
+	struct rds_recv_info info = *first;
+	int bytes = copy_first(sk, msg, size, m, first);
+	unsigned int n = 1;
+
+	if (bytes < 0)
+		return bytes;
+	b->len[0] = first->len;
+	while (!alone && n < b->most) {
+		m = rds_recv_next(rds_core(sk), m, &info);
+		if (!m || !copy_another(sk, msg, size - bytes, n + 1, m, &info))
+			break;
+		bytes += info.len;
+		b->len[n++] = info.len;
+	}
+	if (msg->msg_name)
+		msg->msg_namelen = rds_write_name(&first->from, msg->msg_name);
+	return finish(sk, msg, flags, n, alone && flags & MSG_TRUNC ? first->len : bytes);
+}

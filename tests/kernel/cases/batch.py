@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Many datagrams in one system call: RDS_CMSG_SEGMENT to send, RDS_RECV_BATCH to receive."""
+import re
+
+from suite import test
+from traffic import A, B, helper
+
+KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]
+
+
+@test(only="ours")
+def rules(t):
+    """The rules of either, one by one: lengths, room for a part, faults, senders, errnos."""
+    said = t.a.check(f"{helper('rds_batch.py')} here 127.0.0.1", t.seconds(60))
+    t.note(f"{len(re.findall('^ok ', said, re.M))} rules")
+    assert "not ok" not in said, said
+
+
+@test(vms=2, only="ours")
+def between_two_hosts(t):
+    """Datagrams of every length over TCP, many a call at both ends: each is there, as it was."""
+    receiver = t.b.spawn(f"{helper('rds_batch.py')} receive {B}")
+    receiver.wait_output("^ready$")
+    sender = t.a.spawn(f"{helper('rds_batch.py')} send {A} {B}", stdin=True)
+    t.note("received " + receiver.check().splitlines()[-1])
+    sender.write("", close=True)
+    said = sender.check().splitlines()[-1]
+    assert said == "600 in 12 calls", said
+
+
+@test(vms=2, modules=("ours", "mainline"))
+def to_mainline(t):
+    """A peer of mainline's sees datagrams, and nothing else."""
+    sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
+    sink.wait_output("^ready$")
+    sender = t.a.spawn(f"{helper('rds_batch.py')} send {A} {B}", stdin=True)
+    sink.wait_output(r"(\d+\n){600}")
+    sender.write("", close=True)
+    sender.check()
+    sink.kill()
+    sink.wait()
