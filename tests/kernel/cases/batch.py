@@ -39,3 +39,28 @@ def to_mainline(t):
     sender.check()
     sink.kill()
     sink.wait()
+
+
+def lines_arrive(t):
+    """examples/lines: a text, line by line, is the same at the other end."""
+    lines = t.example("lines")
+    t.a.check("for i in $(seq 3000); do echo line $i of $((i * i)); [ $((i % 7)) = 0 ] && echo; done"
+              " >/tmp/text; true")
+    receiver = t.b.spawn(f"exec {lines} recv {B} 4000 >/tmp/came")
+    t.b.wait_until(f"{t.tool('rds-info')} -k | grep -q 4000")
+    said = t.a.check(f"{lines} send {A} {B} 4000 </tmp/text 2>&1", timeout=t.seconds(60))
+    receiver.check()
+    sums = {m.check(f"sha256sum <{f}").strip() for m, f in ((t.a, "/tmp/text"), (t.b, "/tmp/came"))}
+    assert len(sums) == 1 and "3428 lines delivered" in said, (sums, said)
+
+
+@test(vms=2, only="ours")
+def the_example(t):
+    """Between two hosts of ours, hundreds of lines a call."""
+    lines_arrive(t)
+
+
+@test(vms=2, modules=("ours", "mainline"))
+def the_example_to_mainline(t):
+    """Its receiver returns one a call."""
+    lines_arrive(t)
