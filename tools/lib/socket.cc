@@ -54,8 +54,11 @@ void take_notice(const cmsghdr *c, Received &got)
 		got.notices[got.notice_count++] = {notify.user_token, notify.status};
 }
 
-void read_control(msghdr &msg, Received &got)
+/* The one with the lengths of a batch, if that is among them. */
+const cmsghdr *read_control(msghdr &msg, Received &got)
 {
+	const cmsghdr *lengths = nullptr;
+
 	for (cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
 		if (c->cmsg_level != SOL_RDS)
 			continue;
@@ -65,18 +68,22 @@ void read_control(msghdr &msg, Received &got)
 			take_notice(c, got);
 		else if (c->cmsg_type == RDS_CMSG_RDMA_DEST)
 			take_payload(c, got.cookie);
+		else if (c->cmsg_type == RDS_CMSG_RECV_BATCH)
+			lengths = c;
 	}
+	return lengths;
 }
 
+/* Behind those that are there already. */
 void attach(msghdr &msg, const SendControl &with, char *room)
 {
 	if (with.data.empty())
 		return;
+
+	auto *c = reinterpret_cast<cmsghdr *>(room + msg.msg_controllen);
+
 	msg.msg_control = room;
-	msg.msg_controllen = CMSG_SPACE(with.data.size());
-
-	cmsghdr *c = CMSG_FIRSTHDR(&msg);
-
+	msg.msg_controllen += CMSG_SPACE(with.data.size());
 	c->cmsg_level = SOL_RDS;
 	c->cmsg_type = with.type;
 	c->cmsg_len = CMSG_LEN(with.data.size());
@@ -95,7 +102,9 @@ Address peer_address(int fd)
 	return name_of(fd, ::getpeername);
 }
 
-RdsSocket::RdsSocket() : fd_(::socket(AF_RDS, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))
+RdsSocket::RdsSocket()
+	: fd_(::socket(AF_RDS, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)),
+	  control_(control_room)
 {
 	if (!fd_)
 		fail(Step::socket, errno);
@@ -208,9 +217,63 @@ int RdsSocket::send(std::span<const std::byte> data, const Address &dest, const 
 	}
 }
 
+RdsSocket::Queued RdsSocket::send_many(std::span<const std::byte> data, std::size_t each,
+				       const Address &dest, const SendControl &with)
+{
+	alignas(cmsghdr) char control[send_control_room + CMSG_SPACE(sizeof(std::uint32_t))] = {};
+	const auto length = static_cast<std::uint32_t>(each);
+	msghdr msg = {};
+	iovec vec = {const_cast<std::byte *>(data.data()), data.size()};
+	ssize_t sent;
+
+	msg.msg_name = const_cast<sockaddr *>(dest.sa());
+	msg.msg_namelen = dest.size();
+	msg.msg_iov = &vec;
+	msg.msg_iovlen = 1;
+	attach(msg, {RDS_CMSG_SEGMENT, std::as_bytes(std::span(&length, 1))}, control);
+	attach(msg, with, control);
+	do {
+		sent = ::sendmsg(fd(), &msg, MSG_DONTWAIT);
+	} while (sent < 0 && errno == EINTR);
+	if (sent < 0)
+		return {0, errno};
+	/* The errno of the next is the next call's to tell. */
+	return {static_cast<std::size_t>(sent) / each, 0};
+}
+
+void RdsSocket::set_recv_batch(unsigned most)
+{
+	int value = static_cast<int>(most);
+
+	if (::setsockopt(fd(), SOL_RDS, RDS_RECV_BATCH, &value, sizeof(value)) != 0)
+		fail(Step::option, errno, "RDS_RECV_BATCH");
+	control_.resize(control_room + CMSG_SPACE(most * sizeof(std::uint32_t)));
+}
+
+Received RdsSocket::next_of_batch(std::span<std::byte> buffer)
+{
+	Received got = batch_;
+
+	got.size = batch_lengths_[batch_next_++];
+	got.data = buffer.subspan(batch_at_, got.size);
+	batch_at_ += got.size;
+	return got;
+}
+
+void RdsSocket::begin_batch(const cmsghdr *lengths, const Received &got)
+{
+	batch_ = got;
+	batch_lengths_.resize((lengths->cmsg_len - CMSG_LEN(0)) / sizeof(std::uint32_t));
+	std::memcpy(batch_lengths_.data(), CMSG_DATA(lengths),
+		    batch_lengths_.size() * sizeof(std::uint32_t));
+	batch_next_ = batch_at_ = 0;
+}
+
 Received RdsSocket::receive(std::span<std::byte> buffer)
 {
-	alignas(cmsghdr) char control[control_room];
+	if (batch_next_ < batch_lengths_.size())
+		return next_of_batch(buffer);
+
 	sockaddr_storage name = {};
 	iovec vec = {buffer.data(), buffer.size()};
 	msghdr msg = {};
@@ -222,8 +285,8 @@ Received RdsSocket::receive(std::span<std::byte> buffer)
 		msg.msg_namelen = sizeof(name);
 		msg.msg_iov = &vec;
 		msg.msg_iovlen = 1;
-		msg.msg_control = control;
-		msg.msg_controllen = sizeof(control);
+		msg.msg_control = control_.data();
+		msg.msg_controllen = control_.size();
 		size = ::recvmsg(fd(), &msg, MSG_DONTWAIT);
 	} while (size < 0 && errno == EINTR);
 	if (size < 0) {
@@ -231,10 +294,15 @@ Received RdsSocket::receive(std::span<std::byte> buffer)
 		return got;
 	}
 	got.size = static_cast<std::size_t>(size);
+	got.data = buffer.first(got.size);
 	got.truncated = msg.msg_flags & MSG_TRUNC;
 	got.from = Address::from_sockaddr(reinterpret_cast<sockaddr *>(&name), msg.msg_namelen);
-	read_control(msg, got);
-	return got;
+	const cmsghdr *lengths = read_control(msg, got);
+
+	if (!lengths || got.truncated)
+		return got;
+	begin_batch(lengths, got);
+	return next_of_batch(buffer);
 }
 
 void RdsSocket::cancel_sent_to(const Address &dest)

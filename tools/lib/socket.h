@@ -16,8 +16,11 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "address.h"
+
+struct cmsghdr;
 
 namespace rdstools
 {
@@ -83,6 +86,7 @@ struct SendControl {
 struct Received {
 	int error = 0; /* errno; EAGAIN when nothing waits */
 	std::size_t size = 0;
+	std::span<const std::byte> data; /* the message, in the buffer that was given */
 	bool truncated = false;
 	Address from;
 	bool congestion_update = false;
@@ -130,14 +134,36 @@ public:
 	/* 0 when queued, else the errno: EAGAIN (queue full) and ENOBUFS (dest congested). */
 	int send(std::span<const std::byte> data, const Address &dest,
 		 const SendControl &with = {});
+	/* Messages of @each bytes, the bytes of @data, in one call, after set_recv_batch() has
+	 * shown that there are such calls: how many were queued, and why the next was not (0: all
+	 * are). */
+	struct Queued {
+		std::size_t count;
+		int error;
+	};
+	Queued send_many(std::span<const std::byte> data, std::size_t each, const Address &dest,
+			 const SendControl &with = {});
+	/* The next message. Of a batch the kernel is asked for once: the others lie in the same
+	 * buffer, which has to be given each time. */
 	Received receive(std::span<std::byte> buffer);
+	/* The most messages that one call of the kernel's returns, 1 to 1024. Throws Error where
+	 * it returns one always. */
+	void set_recv_batch(unsigned most);
 	/* Forgets what is queued or unacknowledged to dest. */
 	void cancel_sent_to(const Address &dest);
 
 private:
 	std::size_t set_buffer(int force, int plain, std::size_t bytes);
+	Received next_of_batch(std::span<std::byte> buffer);
+	void begin_batch(const cmsghdr *lengths, const Received &got);
 
 	UniqueFd fd_;
+	std::vector<char> control_; /* room for what is told of received messages */
+	/* A batch: one of its messages as it was received, and the lengths of all; they are handed
+	 * out from batch_next_ on, which begins at batch_at_ in the buffer. */
+	Received batch_;
+	std::vector<std::uint32_t> batch_lengths_;
+	std::size_t batch_next_ = 0, batch_at_ = 0;
 };
 
 } // namespace rdstools

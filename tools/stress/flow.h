@@ -27,9 +27,9 @@ public:
 	}
 
 	/* No more than depth behind the oldest that is not answered. */
-	bool may_request() const
+	bool may_request(std::uint64_t beside = 0) const /* so many that will be sent before */
 	{
-		return sent_at_.empty() || sent_ - acked_.all() < sent_at_.size();
+		return sent_at_.empty() || sent_ + beside - acked_.all() < sent_at_.size();
 	}
 	std::uint64_t next_request() const
 	{

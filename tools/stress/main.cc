@@ -86,6 +86,16 @@ void declare_test(CLI::App &app, CommandLine &line)
 		->check(checked_by([](const std::string &text) { parse_order(text); }, ""))
 		->capture_default_str()
 		->group(group);
+	app.add_option("--segment", line.plan.segment,
+		       "requests of one system call, to one task (RDS_CMSG_SEGMENT)")
+		->type_name("N")
+		->capture_default_str()
+		->group(group);
+	app.add_option("--recv-batch", line.plan.recv_batch,
+		       "messages that one system call returns at most (RDS_RECV_BATCH)")
+		->type_name("N")
+		->capture_default_str()
+		->group(group);
 	app.add_flag("-v,--verify", line.plan.verify, "fill and check the payload")->group(group);
 	app.add_option("-Q,--tos", line.plan.tos, "type of service")
 		->type_name("TOS")

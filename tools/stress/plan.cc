@@ -72,6 +72,13 @@ void Plan::validate() const
 	check_range("order", order.every, 0, most_order_every);
 	if (order.unordered && rdma.bytes)
 		throw Error("memory is used in order: -D and --order exclude each other");
+	check_range("segment", segment, 1, most_a_call);
+	check_range("recv-batch", recv_batch, 1, most_a_call);
+	if (segment > 1 && rdma.bytes)
+		throw Error("one operation goes with a call: -D and --segment exclude each other");
+	if (segment > 1)
+		check_range("segment * request bytes", segment * request_bytes, 1,
+			    most_bytes_a_call);
 }
 
 Json Plan::json() const
@@ -86,6 +93,8 @@ Json Plan::json() const
 		{"tos", tos},
 		{"send_buffer", send_buffer},
 		{"receive_buffer", receive_buffer},
+		{"segment", segment},
+		{"recv_batch", recv_batch},
 		{"unordered", order.unordered},
 		{"order_every", order.every},
 		{"order_half", order.half},
@@ -124,6 +133,11 @@ Plan Plan::from_json(const Json &json)
 		plan.tos = small("tos");
 		plan.send_buffer = number("send_buffer");
 		plan.receive_buffer = number("receive_buffer");
+		/* Older ones know neither. */
+		if (json.contains("segment"))
+			plan.segment = small("segment");
+		if (json.contains("recv_batch"))
+			plan.recv_batch = small("recv_batch");
 		plan.order.unordered = json.at("unordered").get<bool>();
 		plan.order.every = small("order_every");
 		plan.order.half = json.at("order_half").get<bool>();
@@ -163,6 +177,8 @@ std::vector<RdsSocket> open_sockets(const Plan &plan, const Address &base)
 		socket.set_tos(static_cast<std::uint8_t>(plan.tos));
 		if (plan.congestion_monitor)
 			socket.set_congestion_monitor(true);
+		if (plan.recv_batch > 1 || plan.segment > 1)
+			socket.set_recv_batch(plan.recv_batch);
 		if (plan.rdma.bytes)
 			socket.set_recverr(true);
 	}

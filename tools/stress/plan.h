@@ -17,6 +17,9 @@ namespace rdstools
 
 inline constexpr unsigned most_tasks = 512;
 inline constexpr unsigned most_depth = 65536;
+/* Messages of one system call, and their bytes. */
+inline constexpr unsigned most_a_call = 1024;
+inline constexpr std::uint64_t most_bytes_a_call = 1 << 20;
 
 /* A page less one: where in its page the memory of an operation may begin. */
 inline constexpr unsigned most_alignment = 4095;
@@ -42,6 +45,8 @@ struct Plan {
 	unsigned tos = 0;
 	std::uint64_t send_buffer = 0; /* 0: enough for everything under way */
 	std::uint64_t receive_buffer = 0;
+	/* Messages of one system call: requests that are sent, and whatever is received. */
+	unsigned segment = 1, recv_batch = 1;
 	OrderPlan order;
 	RdmaPlan rdma;
 	std::uint32_t run = 0;

@@ -18,16 +18,12 @@ namespace rdstools
 namespace
 {
 
-/* How much one round receives or sends before it looks at the other direction again. */
-constexpr unsigned batch = 64;
 /* A congested flow is tried again after this long even if nobody woke us; counted as late. */
 constexpr std::uint64_t congestion_patience_ns = 1000000000;
 /* How long a task may sleep before it looks at the phase again. */
 constexpr int nap_ms = 50;
 /* Memory could not be registered; nobody tells when it can. */
 constexpr int register_nap_ms = 2;
-/* So long it may take: connections come back, pools are flushed. */
-constexpr std::uint64_t register_patience_ns = 10000000000;
 
 std::vector<Flow> make_flows(const Plan &plan)
 {
@@ -46,9 +42,11 @@ Worker::Worker(const Plan &plan, const Ends &ends, unsigned index, RdsSocket &so
 	  state_(shared.task(index)), trace_(trace), local_(local_address(socket.fd())),
 	  flows_(make_flows(plan)),
 	  pattern_(plan.verify ? std::max(plan.request_bytes, plan.ack_bytes) : 0),
-	  out_(std::max(plan.request_bytes, plan.ack_bytes)),
+	  out_(std::max(plan.segment * plan.request_bytes, plan.ack_bytes)),
 	  /* One byte more than any message of ours, so that a longer one shows. */
-	  in_(out_.size() + 1)
+	  in_(std::max(std::max(plan.request_bytes, plan.ack_bytes),
+		       std::min(plan.recv_batch * plan.request_bytes, most_bytes_a_call)) +
+	      1)
 {
 	for (unsigned i = 0; i < plan.tasks; i++) {
 		peers_.push_back(ends.peer);
@@ -102,13 +100,14 @@ void Worker::receive_some()
 			take_update(got.congestion_mask);
 			continue;
 		}
-		take(got.size, got);
+		take(got);
 	}
 }
 
-void Worker::take(std::size_t size, const Received &got)
+void Worker::take(const Received &got)
 {
-	auto message = decode(std::span(in_).first(size));
+	const std::size_t size = got.size;
+	auto message = decode(got.data);
 
 	/* An earlier test's message may still arrive; so may anybody else's. */
 	if (!message || message->run != plan_.run) {
@@ -126,7 +125,7 @@ void Worker::take(std::size_t size, const Received &got)
 	if (!mismatch.empty())
 		wrong(peer, mismatch);
 	if (plan_.verify) {
-		auto at = pattern_.first_difference(*message, std::span(in_).first(size));
+		auto at = pattern_.first_difference(*message, got.data);
 		if (at)
 			wrong(peer,
 			      format("payload of message %llu differs from byte %zu on",
@@ -220,141 +219,6 @@ void Worker::clear_congestion(bool by_timer)
 		flow.congested = false;
 	congested_ = 0;
 	by_timer_ = by_timer;
-}
-
-/* Gives the message to the kernel, with what belongs to it. */
-int Worker::hand_over(const Message &message, unsigned peer, std::span<const std::byte> whole)
-{
-	std::uint32_t hint = message.op == Op::request ? plan_.order.hint(message.sequence)
-						       : plan_.order.ack_hint();
-	SendControl with;
-
-	if (rdma_)
-		with = rdma_->before(message, peer);
-	else if (hint != RDS_ORDER_ORDERED)
-		with = {RDS_CMSG_ORDER, std::as_bytes(std::span(&hint, 1))};
-
-	std::uint64_t before = now_ns();
-	int err = socket_.send(whole, peers_[peer], with);
-	std::uint64_t after = now_ns();
-
-	state_.send_ns.add(after - before);
-	state_.send_calls.add(1);
-	if (!rdma_)
-		return err;
-	if (err)
-		rdma_->refused(message);
-	else
-		rdma_->accepted(message, peer);
-	check_registration(err, after);
-	return err;
-}
-
-/* EAGAIN and ENOMEM pass, as a rule: told only if nothing goes for long, or to the very end. */
-void Worker::check_registration(int err, std::uint64_t now)
-{
-	if (err != EAGAIN && err != ENOMEM) {
-		refused_since_ = 0;
-		return;
-	}
-	refused_ = err;
-	if (!refused_since_)
-		refused_since_ = now;
-	if (now - refused_since_ >= register_patience_ns)
-		fail(Step::rdma, err, local_.text());
-}
-
-Worker::Sent Worker::transmit(Op op, unsigned peer, std::uint64_t sequence, std::size_t size)
-{
-	Message message = {op,
-			   plan_.run,
-			   sequence,
-			   static_cast<std::uint32_t>(size),
-			   local_.port(),
-			   peers_[peer].port(),
-			   address_tag(local_),
-			   address_tag(peers_[peer])};
-	std::span<std::byte> whole = std::span(out_).first(size);
-
-	encode(message, whole);
-	if (plan_.verify)
-		pattern_.fill(message, whole);
-	int err = hand_over(message, peer, whole);
-	if (err == ENOBUFS) {
-		state_.congested.add(1);
-		if (!congested_++)
-			congested_since_ = now_ns();
-		flows_[peer].congested = true;
-		by_timer_ = false;
-		return Sent::congested;
-	}
-	if (err == EAGAIN || err == ENOMEM) {
-		state_.queue_full.add(1);
-		queue_full_ = true;
-		return Sent::queue_full;
-	}
-	if (err)
-		fail(rdma_ && (err == EOPNOTSUPP || err == EPERM) ? Step::rdma : Step::send, err,
-		     peers_[peer].text());
-	if (by_timer_) {
-		state_.late_wakeups.add(1);
-		by_timer_ = false;
-	}
-	state_.sent.add(1);
-	state_.sent_bytes.add(size);
-	if (trace_)
-		std::fprintf(stderr, "task %u: %s %llu to %u\n", index_,
-			     op == Op::request ? "sent request" : "sent ack",
-			     static_cast<unsigned long long>(sequence), peer);
-	return Sent::yes;
-}
-
-/* Both return true if there is more to send that nothing holds back. */
-bool Worker::send_acks()
-{
-	bool more = false;
-
-	for (unsigned i = 0; i < plan_.tasks && !queue_full_; i++) {
-		unsigned peer = (first_ + i) % plan_.tasks;
-		Flow &flow = flows_[peer];
-		unsigned left = batch;
-		for (; flow.ack_due() && !flow.congested && left; left--) {
-			if (rdma_ && !rdma_->may_answer(peer, flow.due_ack()))
-				break;
-			if (transmit(Op::ack, peer, flow.due_ack(), plan_.ack_bytes) != Sent::yes)
-				break;
-			flow.ack_sent();
-		}
-		more = more || !left;
-	}
-	return more && !queue_full_;
-}
-
-bool Worker::send_requests()
-{
-	unsigned left = batch;
-	bool progress = true;
-
-	/* One message per flow and pass, so that no flow starves behind another. */
-	while (progress && !queue_full_ && left) {
-		progress = false;
-		for (unsigned i = 0; i < plan_.tasks && !queue_full_ && left; i++) {
-			unsigned peer = (first_ + i) % plan_.tasks;
-			Flow &flow = flows_[peer];
-			if (flow.congested || !flow.may_request())
-				continue;
-			std::uint64_t started = now_ns();
-			if (transmit(Op::request, peer, flow.next_request(), plan_.request_bytes) !=
-			    Sent::yes)
-				continue;
-			flow.request_sent(started);
-			shared_.pair(index_, peer).sent.set(flow.sent());
-			progress = true;
-			left--;
-		}
-	}
-	first_ = (first_ + 1) % plan_.tasks;
-	return !left;
 }
 
 void Worker::publish(Phase phase)

@@ -31,9 +31,11 @@ public:
 
 private:
 	enum class Sent { yes, queue_full, congested };
+	/* How much one round receives or sends before it looks at the other direction again. */
+	static constexpr unsigned batch = 64;
 
 	void receive_some();
-	void take(std::size_t size, const Received &got);
+	void take(const Received &got);
 	void take_request(Flow &flow, unsigned peer, const Message &message);
 	void take_ack(Flow &flow, unsigned peer, const Message &message);
 	void take_update(std::uint64_t mask);
@@ -41,7 +43,14 @@ private:
 	void free_region(unsigned peer, std::uint64_t sequence);
 	bool send_acks();
 	bool send_requests();
+	Message make(Op op, unsigned peer, std::uint64_t sequence, std::size_t size) const;
+	void write(const Message &message, std::span<std::byte> whole) const;
 	Sent transmit(Op op, unsigned peer, std::uint64_t sequence, std::size_t size);
+	unsigned send_request(unsigned peer, unsigned left);
+	unsigned send_run(unsigned peer, unsigned most);
+	Sent settle(int err, unsigned peer);
+	void count_sent(Op op, unsigned peer, std::uint64_t first, std::size_t count,
+			std::size_t size);
 	int hand_over(const Message &message, unsigned peer, std::span<const std::byte> whole);
 	void check_registration(int err, std::uint64_t now);
 	void wait(bool idle);

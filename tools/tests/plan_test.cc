@@ -17,8 +17,23 @@ TEST(Plan, crosses_the_control_connection_unchanged)
 	plan.congestion_monitor = true;
 	plan.run = 0xffffffff;
 	plan.rdma = {4096, 100, 0, 0, 1};
+	plan.recv_batch = 1024;
 	Json json = Json::parse(plan.json().dump());
 	EXPECT_EQ(Plan::from_json(json).json(), plan.json());
+}
+
+/* One that knows of one message a call only. */
+TEST(Plan, is_that_of_an_older_peer)
+{
+	Plan plan;
+
+	plan.segment = plan.recv_batch = 16;
+	Json json = plan.json();
+	EXPECT_EQ(Plan::from_json(json).segment, 16u);
+	json.erase("segment");
+	json.erase("recv_batch");
+	EXPECT_EQ(Plan::from_json(json).segment, 1u);
+	EXPECT_EQ(Plan::from_json(json).recv_batch, 1u);
 }
 
 TEST(Plan, refuses_what_is_out_of_range)
@@ -37,6 +52,12 @@ TEST(Plan, refuses_what_is_out_of_range)
 	broken([](Plan &p) { p.request_bytes = largest_message + 1; });
 	broken([](Plan &p) { p.ack_bytes = 0; });
 	broken([](Plan &p) { p.tos = 256; });
+	broken([](Plan &p) { p.segment = 0; });
+	broken([](Plan &p) { p.segment = most_a_call + 1; });
+	broken([](Plan &p) { p.recv_batch = 0; });
+	broken([](Plan &p) { p.recv_batch = most_a_call + 1; });
+	broken([](Plan &p) { p.segment = 2, p.request_bytes = largest_message; });
+	broken([](Plan &p) { p.segment = 2, p.rdma.bytes = 1; });
 	broken([](Plan &p) { p.send_buffer = UINT64_MAX; });
 	broken([](Plan &p) { p.rdma.bytes = largest_message + 1; });
 	broken([](Plan &p) { p.rdma.alignment = most_alignment + 1; });

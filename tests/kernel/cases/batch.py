@@ -3,7 +3,7 @@
 import re
 
 from suite import test
-from traffic import A, B, helper
+from traffic import A, B, helper, stress
 
 KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]
 
@@ -39,6 +39,26 @@ def to_mainline(t):
     sender.check()
     sink.kill()
     sink.wait()
+
+
+@test(vms=2, only="ours")
+def stress_tests(t):
+    """rds-stress --segment and --recv-batch: order and payload are checked, with acks, without,
+    and with hints of order."""
+    for options in ("-t 2 -d 64 -q 200", "-t 2 -q 1k -o", "-d 32 -q 100 --order half:5"):
+        checked = stress(t, t.a, t.b, B, f"-T 2 {options} --segment 16 --recv-batch 64")
+        t.note(f"{options}: {checked} messages")
+
+
+@test(vms=2, modules=("ours", "mainline"))
+def stress_with_mainline(t):
+    """The side that cannot says so, and both end."""
+    tool = t.tool("rds-stress")
+    waiting = t.b.spawn(f"{tool} -r {B} -p 4000")
+    t.b.wait_until("ss -Hltn 'sport = :4000' | grep -q .")
+    _, said = t.a.run(f"{tool} -s {B} -p 4000 -T 2 --segment 2")
+    rc, there = waiting.wait(30)
+    assert rc == 2 and "RDS_RECV_BATCH" in there, (rc, there, said)
 
 
 def lines_arrive(t):
