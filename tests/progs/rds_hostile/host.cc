@@ -26,6 +26,7 @@ constexpr int smallBuffer = 2048;
 constexpr unsigned int stepsAtOnce = 4;
 constexpr int pauseMs = 3;
 constexpr uint64_t burst = 100; /* messages */
+constexpr int largeBuffer = 4 << 20;
 
 struct Setting {
 	const char *file;
@@ -40,8 +41,8 @@ const std::vector<Setting> settings = {
 	{"max_unacked_bytes", {"100", "16777216"}},
 	{"reconnect_max_delay_ms", {"100", "1000"}},
 	{"max_passive_connections", {"2", "4096", "4096"}},
-	{"recv_spill", {"0", "4096", "16777216"}},
-	{"tcp/rds_tcp_sndbuf", {"5000", "100000", "0"}},
+	{"recv_spill", {"0", "0", "0", "4096", "16777216"}},
+	{"tcp/rds_tcp_sndbuf", {"5000", "5000", "100000", "0"}},
 	{"tcp/rds_tcp_rcvbuf", {"5000", "100000", "0"}},
 	{"tcp/rds_tcp_user_timeout_ms", {"2000", "30000"}},
 };
@@ -67,16 +68,19 @@ private:
 	void step();
 	void read(Bound &bound);
 	void send(Bound &bound);
+	void flood(Bound &bound);
 	void reopen(Bound &bound);
 	void cancel(Bound &bound);
 	void option(Bound &bound);
 	void look(Bound &bound);
-	void set(bool back);
+	void set(const Setting &one);
+	void setBack(); /* as a host begins with */
 	Address someStranger(const Address &from);
 
 	const HostOptions &options_;
 	Random random_;
 	std::vector<Bound> sockets_;
+	std::map<int, Address> flooded_; /* by family */
 	std::map<std::string, uint64_t> did_;
 };
 
@@ -90,6 +94,8 @@ void Host::open(Bound &bound)
 	}
 	if (bound.at.port() == kFull)
 		setOption(bound.fd, SOL_SOCKET, SO_RCVBUF, smallBuffer);
+	if (bound.at.port() == kFirstReader)
+		setOption(bound.fd, SOL_SOCKET, SO_SNDBUFFORCE, largeBuffer);
 }
 
 /* The kernel's log says which seed it was, should it complain. */
@@ -97,8 +103,10 @@ void Host::begin(uint64_t seed)
 {
 	std::ofstream("/dev/kmsg") << "rds_hostile: seed " << seed << std::endl;
 	random_ = Random(~seed);
-	set(true);
+	for (const Setting &one : settings)
+		set(one);
 	sockets_.clear();
+	flooded_.clear();
 	for (const std::string &local : options_.locals) {
 		for (uint16_t port = kFirstReader; port <= kFull; port++) {
 			sockets_.push_back({Address::parse(local, port), Fd()});
@@ -144,6 +152,20 @@ void Host::send(Bound &bound)
 	/* A ping: to port 0 there is nothing else. */
 	if (!random_.below(4) && sendText(bound.fd, "", to.port(0)) == 0)
 		++did_["pinged"];
+}
+
+/* As much as the path and the socket take, to one stranger of a seed: its path is without room
+ * often enough that more are wanted. */
+void Host::flood(Bound &bound)
+{
+	Address &to = flooded_[bound.at.family()];
+
+	const std::string bytes(20000, 'x');
+
+	if (to.family() != bound.at.family())
+		to = someStranger(bound.at);
+	for (uint64_t n = 0; n < burst && sendText(bound.fd, bytes, to) >= 0; n++)
+		++did_["flooded"];
 }
 
 void Host::reopen(Bound &bound)
@@ -203,16 +225,14 @@ void Host::look(Bound &bound)
 	++did_["looked"];
 }
 
-/* One setting, or all of them as a host begins with. */
-void Host::set(bool back)
+void Host::setBack()
 {
-	if (back) {
-		for (const Setting &one : settings)
-			std::ofstream(options_.settings + "/" + one.file) << one.values.back();
-		return;
-	}
-	const Setting &one = settings[random_.below(settings.size())];
+	for (const Setting &one : settings)
+		std::ofstream(options_.settings + "/" + one.file) << one.values.back();
+}
 
+void Host::set(const Setting &one)
+{
 	std::ofstream(options_.settings + "/" + one.file)
 		<< one.values[random_.below(one.values.size())] << std::flush;
 	++did_["set"];
@@ -243,9 +263,12 @@ void Host::step()
 		break;
 	case 6:
 		if (!random_.below(4))
-			set(false);
+			set(settings[random_.below(settings.size())]);
 		break;
-	case 7 ... 15:
+	case 7 ... 9:
+		flood(bound);
+		break;
+	case 10 ... 15:
 		send(bound);
 		break;
 	default:
@@ -290,7 +313,7 @@ int Host::run()
 		while (listenToStrangers(control))
 			steps();
 	}
-	set(true);
+	setBack();
 	std::cout << nlohmann::json(did_).dump() << std::endl;
 	return 0;
 }
