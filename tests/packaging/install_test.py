@@ -24,6 +24,7 @@ WANTED = {
     *(f"usr/local/share/man/man{p.suffix[1:]}/{p.name}" for p in (ROOT / "docs/man").glob("*.[0-9]")),
     "usr/local/include/pf_rds/linux/rds.h", "usr/local/include/pf_rds/linux/rds_peers.h",
     "usr/local/share/pkgconfig/rds.pc", "usr/local/share/pf_rds/examples/bulk.c",
+    "usr/local/share/pf_rds/examples/lines.c",
     "usr/local/share/pf_rds/rds.lua", "usr/local/share/pf_rds/pf_rds.nft",
 }
 
