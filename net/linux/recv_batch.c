@@ -24,7 +24,7 @@ int rds_batch_set(struct sock *sk, int most)
 	if (most < 0 || most > RDS_MAX_SEGMENTS)
 		return -EINVAL;
 	if (most) {
-		b = kvmalloc(struct_size(b, len, most), GFP_KERNEL_ACCOUNT);
+		b = kmalloc(struct_size(b, len, most), GFP_KERNEL_ACCOUNT);
 		if (!b)
 			return -ENOMEM;
 		b->most = most;
@@ -34,7 +34,7 @@ int rds_batch_set(struct sock *sk, int most)
 		swap(rds_sock(sk)->batch, b);
 		rds_recv_unlock(rds_core(sk));
 	}
-	kvfree(b);
+	kfree(b);
 	return err;
 }
 
@@ -52,7 +52,7 @@ int rds_batch_get(const struct sock *sk)
 
 void rds_batch_free(struct sock *sk)
 {
-	kvfree(rds_sock(sk)->batch);
+	kfree(rds_sock(sk)->batch);
 }
 
 /* Where the control messages stand: what was told of a message that is not returned is taken

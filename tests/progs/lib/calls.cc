@@ -183,7 +183,7 @@ long Calls::setOption(int fd)
 	constexpr int usual[] = {RDS_CANCEL_SENT_TO, RDS_RECVERR,      RDS_CONG_MONITOR,
 				 RDS_ORDER,	     SO_RDS_TRANSPORT, SO_RDS_MSG_RXPATH_LATENCY,
 				 SO_TIMESTAMP,	     RDS_GET_MR,       RDS_GET_MR_FOR_DEST,
-				 RDS_FREE_MR};
+				 RDS_FREE_MR,	     RDS_RECV_BATCH};
 	const int name = often(9) ? oneOf(usual) : static_cast<int>(below(20));
 	const size_t bytes = often(7) ? sizeOf(name) : often(7) ? 4 << below(3) : length();
 	const bool few = often(5);
@@ -218,18 +218,16 @@ long Calls::attachFilter(int fd)
 
 long Calls::setSocketOption(int fd)
 {
-	constexpr int names[] = {SO_SNDBUF,	 SO_RCVBUF,	   SO_ZEROCOPY,	   SO_TIMESTAMP,
-				 SO_REUSEADDR,	 SO_PRIORITY,	   SO_MARK,	   SO_BUSY_POLL,
-				 SO_RESERVE_MEM, SO_RCVBUFFORCE,   SO_SNDBUFFORCE, SO_TIMESTAMPING,
-				 SO_RCVLOWAT,	 SO_PASSCRED,	   SO_PEEK_OFF,	   SO_TIMESTAMPNS,
-				 SO_LINGER,	 SO_ATTACH_FILTER, SO_ZEROCOPY,	   SO_BINDTODEVICE,
+	constexpr int names[] = {SO_SNDBUF,	 SO_RCVBUF,	 SO_ZEROCOPY,	 SO_TIMESTAMP,
+				 SO_REUSEADDR,	 SO_PRIORITY,	 SO_MARK,	 SO_BUSY_POLL,
+				 SO_RESERVE_MEM, SO_RCVBUFFORCE, SO_SNDBUFFORCE, SO_TIMESTAMPING,
+				 SO_RCVLOWAT,	 SO_PASSCRED,	 SO_PEEK_OFF,	 SO_TIMESTAMPNS,
+				 SO_LINGER,	 SO_ZEROCOPY,	 SO_ZEROCOPY,	 SO_BINDTODEVICE,
 				 SO_RCVTIMEO,	 SO_SNDTIMEO};
 	constexpr int edges[] = {0, 1, -1, 2304, 0x7fffffff};
 	const int name = oneOf(names);
 	int value[2] = {often(7) ? static_cast<int>(below(100000)) : oneOf(edges), 0};
 
-	if (name == SO_ATTACH_FILTER)
-		return attachFilter(fd);
 	if (name == SO_RCVTIMEO || name == SO_SNDTIMEO) {
 		const timeval soon = {0, static_cast<suseconds_t>(1 + below(patience.tv_usec))};
 
@@ -245,7 +243,8 @@ long Calls::setSocketOption(int fd)
 long Calls::getOption(int fd)
 {
 	constexpr int usual[] = {RDS_RECVERR,	   RDS_CONG_MONITOR, RDS_ORDER,
-				 SO_RDS_TRANSPORT, RDS_RECV_QUERY,   SO_RDS_MSG_RXPATH_LATENCY};
+				 SO_RDS_TRANSPORT, RDS_RECV_QUERY,   SO_RDS_MSG_RXPATH_LATENCY,
+				 RDS_RECV_BATCH};
 	auto *length = static_cast<int *>(names_.room(sizeof(int)));
 	const int name = often(6)   ? static_cast<int>(RDS_INFO_FIRST + below(20))
 			 : often(7) ? oneOf(usual)

@@ -27,6 +27,7 @@ public:
 	long receiveMany(int fd);
 	long setOption(int fd);
 	long setSocketOption(int fd);
+	long attachFilter(int fd);
 	long getOption(int fd);
 	long query(int fd);
 	long ioctls(int fd);
@@ -46,7 +47,6 @@ protected:
 	iovec plainBytes(size_t bytes);
 	void vectors(iovec *to, size_t count);
 	void message(msghdr &m, bool sending);
-	long attachFilter(int fd);
 
 	iovec vectors_[8];
 };

@@ -172,25 +172,35 @@ size_t Draw::control(int type, unsigned char *to)
 		a.flags = below(0x80);
 		return put(a);
 	}
+	case RDS_CMSG_SEGMENT: {
+		uint32_t lengths[4];
+		const size_t count = often(6) ? 1 : below(std::size(lengths) + 1);
+
+		for (uint32_t &one : lengths)
+			one = static_cast<uint32_t>(often(9) ? 1 + below(500) : next());
+		memcpy(to, lengths, sizeof(lengths));
+		return count * sizeof(lengths[0]);
+	}
 	default: /* a cookie, a hint */
 		return put(static_cast<uint32_t>(often(8) ? below(4) : next()));
 	}
 }
 
-size_t Draw::controlMessages(char *to, size_t room)
+size_t Draw::controlMessages(char *to, size_t room, bool whole)
 {
 	constexpr int types[] = {RDS_CMSG_RDMA_ARGS,	     RDS_CMSG_RDMA_DEST,
 				 RDS_CMSG_RDMA_MAP,	     RDS_CMSG_ATOMIC_FADD,
 				 RDS_CMSG_ATOMIC_CSWP,	     RDS_CMSG_MASKED_ATOMIC_FADD,
 				 RDS_CMSG_MASKED_ATOMIC_CSWP};
-	constexpr int harmless[] = {RDS_CMSG_ORDER, RDS_CMSG_ZCOPY_COOKIE};
+	constexpr int harmless[] = {RDS_CMSG_ORDER, RDS_CMSG_ZCOPY_COOKIE, RDS_CMSG_SEGMENT};
 	unsigned char value[128] = {};
 	size_t at = 0;
 
 	for (size_t n = 1 + below(3); n; n--) {
-		const int type = often(6)   ? oneOf(harmless)
-				 : often(8) ? oneOf(types)
-					    : static_cast<int>(below(20));
+		const int drawn = often(6)   ? oneOf(harmless)
+				  : often(8) ? oneOf(types)
+					     : static_cast<int>(below(20));
+		const int type = whole && drawn == RDS_CMSG_SEGMENT ? RDS_CMSG_ORDER : drawn;
 		const size_t natural = control(type, value);
 		const size_t payload = often(9) ? natural : below(sizeof(value));
 		auto *c = reinterpret_cast<cmsghdr *>(to + at);

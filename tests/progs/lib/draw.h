@@ -112,7 +112,8 @@ public:
 	 */
 	void *address(socklen_t &length, bool ours);
 	/* A few control messages of a send at @to: bytes they take. */
-	size_t controlMessages(char *to, size_t room);
+	/* @whole: none that cuts the message up. */
+	size_t controlMessages(char *to, size_t room, bool whole = false);
 	int flags(bool sending);
 
 	/* Ports that are drawn: others see nobody of us. */

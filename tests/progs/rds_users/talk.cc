@@ -91,7 +91,7 @@ void UserProcess::addControl(msghdr &m, bool lent)
 		memcpy(CMSG_DATA(c), &cookie, sizeof(cookie));
 		bytes = CMSG_SPACE(sizeof(cookie));
 	} else if (!often(8)) {
-		bytes = controlMessages(room, sizeof(room));
+		bytes = controlMessages(room, sizeof(room), true);
 	}
 	if (bytes)
 		m.msg_control = memcpy(controls_.room(bytes), room, bytes);
@@ -207,6 +207,35 @@ void UserProcess::judgeControl(const msghdr &m)
 	}
 }
 
+/* A socket with RDS_RECV_BATCH tells how long each of its messages is. */
+void UserProcess::judgeTexts(const msghdr &m, const char *at, size_t got)
+{
+	std::vector<uint32_t> lengths;
+
+	for (const cmsghdr *c = CMSG_FIRSTHDR(&m); c;
+	     c = CMSG_NXTHDR(const_cast<msghdr *>(&m), const_cast<cmsghdr *>(c))) {
+		if (c->cmsg_level != SOL_RDS || c->cmsg_type != RDS_CMSG_RECV_BATCH)
+			continue;
+		lengths.resize((c->cmsg_len - CMSG_LEN(0)) / sizeof(lengths[0]));
+		memcpy(lengths.data(), CMSG_DATA(c), lengths.size() * sizeof(lengths[0]));
+	}
+	if (lengths.size() < 2) {
+		judgeText(at, got);
+		return;
+	}
+	for (uint32_t length : lengths) {
+		if (length > got) {
+			wrong = "messages that are longer than what was read";
+			return;
+		}
+		judgeText(at, length);
+		at += length;
+		got -= length;
+	}
+	if (got)
+		wrong = "bytes behind the last message";
+}
+
 void UserProcess::judge(const msghdr &m, size_t room, long result, int flags)
 {
 	const auto *at = static_cast<const char *>(m.msg_iov[0].iov_base);
@@ -217,7 +246,7 @@ void UserProcess::judge(const msghdr &m, size_t room, long result, int flags)
 	if (std::any_of(at + got, at + room, [](char byte) { return byte != untouched; }))
 		wrong = "the kernel wrote beyond a message";
 	if (!(m.msg_flags & MSG_ERRQUEUE))
-		judgeText(at, got);
+		judgeTexts(m, at, got);
 	judgeControl(m);
 	look("a sender's name", m.msg_name, std::min<size_t>(m.msg_namelen, 128));
 }

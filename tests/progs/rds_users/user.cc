@@ -66,6 +66,8 @@ const UserProcess::Kind UserProcess::kinds[] = {
 	{"recvmsg, any", 5, Any, true, CALL(receiveMessage)},
 	{"setsockopt", 12, Any, true, CALL(setOption)},
 	{"setsockopt SOL_SOCKET", 6, Any, true, CALL(setSocketOption)},
+	/* Linux complains when there is no memory for one. */
+	{"a filter", 1, Any, false, CALL(attachFilter)},
 	{"getsockopt", 10, Any, true, CALL(getOption)},
 	{"RDS_RECV_QUERY", 2, Bound, false, CALL(query)},
 	{"ioctl", 3, Any, true, CALL(ioctls)},

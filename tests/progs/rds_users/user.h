@@ -74,6 +74,7 @@ private:
 	long receive(Slot &slot);
 	void judge(const msghdr &m, size_t room, long result, int flags);
 	void judgeText(const char *at, size_t length);
+	void judgeTexts(const msghdr &m, const char *at, size_t got);
 	void judgeControl(const msghdr &m);
 
 	/* ---- files.cc: what is told and set by files, and by netlink ---- */
