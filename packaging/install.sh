@@ -79,6 +79,9 @@ do_install() {
 	for f in rds-ping rds-info rds-stress rdsctl; do
 		put_completion $f
 	done
+	for f in packaging/zsh/*; do
+		put 644 "$f" "$PREFIX/share/zsh/site-functions/${f##*/}"
+	done
 	put_headers
 	sort -u -o "$manifest" "$manifest"
 	depmod_for "$KVER"

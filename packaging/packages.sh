@@ -6,7 +6,7 @@
 #   packages.sh build SUITE    into build/packages/SUITE: pf-rds-dkms, rds-tools, librds-dev, wireshark-rds
 #   packages.sh same SUITE     builds them again, elsewhere, at another time: every byte has to be the same
 #   packages.sh lint SUITE     lintian: no error, no warning
-#   packages.sh try SUITE      into a fresh root, and out of it: tests/packaging/in_root.sh
+#   packages.sh try SUITE      into a fresh root, into a guest with it, and out: tests/packaging/packages_test.sh
 #   packages.sh version
 #
 # All happens in roots of SUITE (scripts/deps.sh --packages); the machine's own packages do not matter.
@@ -105,5 +105,5 @@ esac
 if [ "$1" = try ]; then
 	exec tests/packaging/packages_test.sh "$2"
 fi
-[ -d "$roots/$2-build" ] || scripts/deps.sh --packages "$2"
+scripts/deps.sh --packages "$2"
 "do_$1" "$2"

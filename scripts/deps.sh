@@ -64,11 +64,12 @@ as_root() {
 
 can_be_root() { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }
 
+# missing_packages [ROOT] PACKAGE...: those that are not installed here, or in a root.
 missing_packages() {
-	local have
-	have=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)
-	local p
-	for p in "${packages[@]}"; do
+	local p have root=/
+	case $1 in /*) root=$1; shift ;; esac
+	have=$(dpkg-query --admindir="$root/var/lib/dpkg" -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
+	for p in "$@"; do
 		grep -qx "installed $p" <<<"$have" || echo "$p"
 	done
 }
@@ -224,7 +225,7 @@ next_kernel() {
 build_root=(build-essential debhelper dh-dkms cmake libcli11-dev nlohmann-json3-dev libmnl-dev po-debconf pkgconf
 	bash-completion lintian fakeroot man-db tshark)
 try_root=(g++ make ccache dkms openssl linux-headers-amd64 libmnl0 tshark man-db bash-completion pkgconf kmod
-	procps debconf linux-libc-dev python3)
+	procps debconf linux-libc-dev python3 zsh iproute2)
 
 package_roots() {
 	local suite=$1 newer roots=$cache/roots
@@ -235,21 +236,32 @@ package_roots() {
 	esac
 	release=$suite
 	mkdir -p "$roots"
-	[ -d "$roots/$suite-build" ] && [ -d "$roots/$suite-try" ] && return
-	say "making roots of $suite in $roots (about 600 MB are fetched)"
-	apt_own_update
 	package_root "$suite-build" "${build_root[@]}"
+	if [ -d "$roots/$suite-try" ]; then
+		package_root "$suite-try" "${try_root[@]}"
+		return
+	fi
+	apt_own_update
 	newer=$(newest_headers "$newer")
 	[ -n "$newer" ] || die "no newer kernel's headers in $suite-backports, see $log"
 	# Newer headers want their image, and nobody boots this one.
 	INITRD=No package_root "$suite-try" "${try_root[@]}" "linux-headers-$newer"
 }
 
-# package_root NAME PACKAGE...
+# package_root NAME PACKAGE...: makes it, or adds what it has not got yet.
 package_root() {
-	local name=$1 dir
+	local dir=$cache/roots/$1 name=$1 missing
 	shift
-	[ ! -d "$cache/roots/$name" ] || return 0
+	if [ -d "$dir" ]; then
+		missing=$(missing_packages "$dir" "$@")
+		# shellcheck disable=SC2086 # one word per package
+		[ -z "$missing" ] || quietly "apt-get install in $dir" "$here/build-root.sh" "$dir" \
+			env DEBIAN_FRONTEND=noninteractive INITRD=No sh -c 'apt-get -q update && apt-get -q -y \
+			-o APT::Sandbox::User=root --no-install-recommends install "$@"' - $missing
+		return
+	fi
+	say "making the root $dir (about 300 MB are fetched)"
+	apt_own_update
 	dir=$(mktemp -d "$cache/roots/.stage.XXXXXX")
 	quietly "mmdebstrap" "$here/build-root.sh" --make "$dir" "$release" "$cache/apt/$release/pf_rds.list" "$@"
 	chmod 755 "$dir"
@@ -297,7 +309,7 @@ main() {
 	6.12) packages+=(pahole) ;; # these headers carry a vmlinux with BTF, and then the build calls it
 	*) packages+=(mmdebstrap uidmap) ;;
 	esac
-	missing=$(missing_packages)
+	missing=$(missing_packages "${packages[@]}")
 	# shellcheck disable=SC2086 # one word per package
 	[ -z "$missing" ] || apt_install $missing
 	[ -z "$suite" ] || package_roots "$suite"

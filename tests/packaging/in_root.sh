@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# in_root.sh: runs in a root that packages_test.sh has made, as its root; the packages are beside it.
+# in_root.sh install|remove: runs in a root that packages_test.sh has made, as its root; the packages are
+# beside it, in older/ one of pf-rds-dkms. `remove` comes after `install`, in the same root.
 # A line for each thing that was found out, the last one adds up.
 set -uo pipefail
 cd "$(dirname "$0")" || exit
@@ -86,9 +87,15 @@ check_files() {
 	holds "completion of rdsctl peer" completes "rdsctl peer mon" monitor
 	holds "completion of rdsctl peer list" completes "rdsctl peer list --j" --json
 	holds "completion of rdsctl peer add" completes "rdsctl peer add 192.0.2.1 key-f" key-file
-	holds "an example compiles with pkg-config's flags" sh -c 'gcc -Wall -Werror $(pkg-config --cflags rds) \
-		-o /tmp/bulk /usr/share/doc/librds-dev/examples/bulk.c'
-	holds "and without them it does not: the system's header lacks names" not gcc -o /tmp/bulk \
+	holds "zsh completes rds-ping" timeout 60 ./completes.zsh "rds-ping --cou" "rds-ping --count"
+	holds "zsh completes rds-info" timeout 60 ./completes.zsh "rds-info --js" "rds-info --json"
+	holds "zsh completes rdsctl peer" timeout 60 ./completes.zsh "rdsctl peer mon" "rdsctl peer monitor"
+	holds "zsh completes rdsctl peer list" timeout 60 ./completes.zsh "rdsctl peer list --js" "rdsctl peer list --json"
+	for page in /usr/share/doc/librds-dev/examples/*.c; do
+		holds "${page##*/} compiles with pkg-config's flags" sh -c \
+			'gcc -Wall -Werror $(pkg-config --cflags rds) -o /tmp/example "$1"' - "$page"
+	done
+	holds "and without them it does not: the system's header lacks names" not gcc -o /tmp/example \
 		/usr/share/doc/librds-dev/examples/bulk.c
 	holds "tshark finds the dissector" sh -c 'tshark -G protocols | grep -qE "	RDS	rds(	|\$)"'
 	holds "settings say nothing as installed" not grep -hE '^[^#]' /etc/modprobe.d/pf_rds.conf /etc/sysctl.d/pf_rds.conf
@@ -115,38 +122,58 @@ check_autoload() {
 	holds "modules are there after all of that" test -f "$(module "$1" rds)"
 }
 
-mapfile -t all < <(kernels)
-old=${all[0]} new=${all[-1]}
-version=$(dpkg-deb -f pf-rds-dkms_*.deb Version | sed 's/+.*//; s/~.*//')
-for kernel in "$old" "$new"; do put_mainline "$kernel"; done
-holds "two kernels with headers" not same "$old" "$new"
-everything >/tmp/before
-md5sum /lib/modules/*/kernel/net/rds/* >/tmp/mainline.before
+# The next run of this file has to know these.
+keep() { declare -p passed failed old new version >/tmp/in_root.state; }
 
-# The newer kernel comes later.
-mv "/lib/modules/$new" /tmp/later
-holds "the packages install" dpkg -i ./*.deb
-check_modules "$old"
-check_files
-check_autoload "$old"
-mv /tmp/later "/lib/modules/$new"
-hook=$(ls /etc/kernel/header_postinst.d/dkms /etc/kernel/postinst.d/dkms 2>/dev/null | head -n 1)
-holds "a kernel's upgrade builds for it" "$hook" "$new"
-check_modules "$new"
+mark_before() {
+	local kernel all
+	mapfile -t all < <(kernels)
+	old=${all[0]} new=${all[-1]}
+	version=$(dpkg-deb -f pf-rds-dkms_*.deb Version | sed 's/+.*//; s/~.*//')
+	for kernel in "$old" "$new"; do put_mainline "$kernel"; done
+	holds "two kernels with headers" not same "$old" "$new"
+	everything >/tmp/before
+	md5sum /lib/modules/*/kernel/net/rds/* >/tmp/mainline.before
+}
 
-echo "# the administrator's" >>/etc/modprobe.d/pf_rds.conf
-holds "installed once more, as by an upgrade" dpkg --force-confdef -i pf-rds-dkms_*.deb
-holds "what the administrator changed is kept" grep -q "the administrator's" /etc/modprobe.d/pf_rds.conf
-holds "modules are there after it" test -f "$(module "$old" rds)"
-reconfigure true
-holds "removed" dpkg -r "${ours[@]}"
-holds "no module is left" same "$(find /lib/modules -path '*updates*' -name 'rds*')" ""
-holds "settings are left" test -f /etc/modprobe.d/pf_rds.conf -a -f /etc/sysctl.d/pf_rds.conf
-holds "purged" dpkg -P "${ours[@]}"
-rmdir /lib/modules/*/updates/dkms /lib/modules/*/updates 2>/dev/null
-everything >/tmp/after
-holds "purge leaves nothing" diff /tmp/before /tmp/after
-holds "mainline's modules are as they were" md5sum -c --quiet /tmp/mainline.before
-holds "debconf has forgotten" not grep -qs pf-rds-dkms /var/cache/debconf/config.dat
+# An older version of the modules is there, and a file of its settings was changed.
+do_install() {
+	local hook
+	mark_before
+	# The newer kernel comes later.
+	mv "/lib/modules/$new" /tmp/later
+	holds "an older version installs" dpkg -i older/*.deb
+	holds "$old: its modules are there" test -f "$(module "$old" rds_tcp)"
+	echo "# the administrator's" >>/etc/modprobe.d/pf_rds.conf
+	holds "the packages install, and upgrade it" dpkg --force-confdef -i ./*.deb
+	holds "what the administrator changed is kept" grep -q "the administrator's" /etc/modprobe.d/pf_rds.conf
+	holds "one version of the sources" same "$(ls -d /usr/src/pf-rds-* | wc -l)" 1
+	holds "one version in DKMS" same "$(dkms status | grep -c '^pf-rds')" 1
+	check_modules "$old"
+	check_files
+	check_autoload "$old"
+	mv /tmp/later "/lib/modules/$new"
+	hook=$(ls /etc/kernel/header_postinst.d/dkms /etc/kernel/postinst.d/dkms 2>/dev/null | head -n 1)
+	holds "a kernel's upgrade builds for it" "$hook" "$new"
+	check_modules "$new"
+}
+
+do_remove() {
+	reconfigure true
+	holds "removed" dpkg -r "${ours[@]}"
+	holds "no module is left" same "$(find /lib/modules -path '*updates*' -name 'rds*')" ""
+	holds "settings are left" test -f /etc/modprobe.d/pf_rds.conf -a -f /etc/sysctl.d/pf_rds.conf
+	holds "purged" dpkg -P "${ours[@]}"
+	rmdir /lib/modules/*/updates/dkms /lib/modules/*/updates 2>/dev/null
+	everything >/tmp/after
+	holds "purge leaves nothing" diff /tmp/before /tmp/after
+	holds "mainline's modules are as they were" md5sum -c --quiet /tmp/mainline.before
+	holds "debconf has forgotten" not grep -qs pf-rds-dkms /var/cache/debconf/config.dat
+}
+
+[ ! -f /tmp/in_root.state ] || . /tmp/in_root.state
+passed=0 failed=0
+"do_$1"
+keep
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ]

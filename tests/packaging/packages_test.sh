@@ -1,18 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# packages_test.sh SUITE: the packages of build/packages/SUITE go into a fresh root of SUITE, are used,
-# upgraded, removed and purged there (in_root.sh). No module is loaded: a root has no kernel.
+# packages_test.sh SUITE: the packages of build/packages/SUITE go into a fresh root of SUITE, over an
+# older version; are looked at there (in_root.sh); are used in a virtual machine whose root that is
+# (in_vm.sh, packaging/debian/tests/smoke); and are removed and purged. The last line adds up.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 suite=$1
 cache=${PF_RDS_CACHE:-$HOME/.cache/pf_rds}
 base=$cache/roots/$suite-try
+packages=build/packages/$suite
 die() { echo "packages: $*" >&2; exit 1; }
 
-ls build/packages/"$suite"/*.deb >/dev/null 2>&1 || die "nothing is built for $suite: make packages"
-[ -d "$base" ] || scripts/deps.sh --packages "$suite"
+ls "$packages"/*.deb >/dev/null 2>&1 || die "nothing is built for $suite: make packages"
+scripts/deps.sh --packages "$suite"
+# Mainline's modules are the first one's, and a guest boots one of them.
+case $suite in bookworm) kernels=(6.1) ;; *) kernels=(6.12 7.2) ;; esac
+for kernel in "${kernels[@]}"; do scripts/deps.sh --kernel "$kernel"; done
 
 # Files of root's, and mounts: a user who is not root gets a namespace in which he has them.
 if [ "$(id -u)" != 0 ] && [ -z "${PF_RDS_MAPPED-}" ]; then
@@ -23,20 +28,62 @@ mkdir -p "$cache/ccache-$suite"
 work=$(mktemp -d "$cache/roots/.try.XXXXXX")
 trap 'rm -rf --one-file-system "$work"' EXIT
 mkdir "$work"/{upper,work,root}
-mkdir -p "$work"/upper/{packages,mainline}
-cp build/packages/"$suite"/*.deb tests/packaging/in_root.sh "$work/upper/packages"
-# Mainline's modules, to lie where a kernel's package has them.
-case $suite in bookworm) kernel=6.1. ;; *) kernel=6.12. ;; esac
-find "$cache"/kernels/$kernel*/lib/modules/*/kernel/net/rds -name '*.ko*' \
-	-exec cp -t "$work/upper/mainline" {} + 2>/dev/null || die "no kernel $kernel in $cache/kernels: run make deps"
-# All that is written goes beside the root, and away at the end.
-unshare --mount --net --pid --kill-child bash -euc '
-	mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work$4" "$2/root"
-	cd "$2/root"
-	mount --rbind /dev dev
-	mount -t proc proc proc
-	mkdir -p root/ccache
-	mount --bind "$3" root/ccache
-	exec chroot . env -i PATH=/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-		CCACHE_DIR=/root/ccache DEBIAN_FRONTEND=noninteractive /packages/in_root.sh' - \
-	"$base" "$work" "$cache/ccache-$suite" "${PF_RDS_MAPPED:+,userxattr}"
+
+# The same package, of another version.
+make_older() {
+	local deb=$1 into=$2 version dir=$work/older
+	version=$(dpkg-deb -f "$deb" Version)
+	dpkg-deb -R "$deb" "$dir"
+	mv "$dir/usr/src/pf-rds-$version" "$dir/usr/src/pf-rds-0.1"
+	grep -rlF "$version" "$dir/DEBIAN" "$dir/usr/src/pf-rds-0.1/dkms.conf" | xargs sed -i "s/${version//./\\.}/0.1/g"
+	mkdir -p "$into"
+	dpkg-deb --root-owner-group -b "$dir" "$into/pf-rds-dkms_0.1_all.deb" >/dev/null
+	rm -rf "$dir"
+}
+
+fill() {
+	mkdir -p "$work"/upper/{packages,mainline}
+	cp "$packages"/*.deb tests/packaging/{in_root.sh,completes.zsh} "$work/upper/packages"
+	make_older "$packages"/pf-rds-dkms_*.deb "$work/upper/packages/older"
+	# Mainline's modules, to lie where a kernel's package has them.
+	find "$cache/kernels/${kernels[0]}".*/lib/modules/*/kernel/net/rds -name '*.ko*' \
+		-exec cp -t "$work/upper/mainline" {} + 2>/dev/null || die "kernel ${kernels[0]} has no rds.ko"
+}
+
+# in_root COMMAND...: all that is written goes beside the root, and away at the end.
+in_root() {
+	unshare --mount --net --pid --kill-child bash -euc '
+		mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work$4" "$2/root"
+		cd "$2/root"
+		mount --rbind /dev dev
+		mount -t proc proc proc
+		mkdir -p root/ccache
+		mount --bind "$3" root/ccache
+		exec chroot . env -i PATH=/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+			CCACHE_DIR=/root/ccache DEBIAN_FRONTEND=noninteractive "${@:5}"' - \
+		"$base" "$work" "$cache/ccache-$suite" "${PF_RDS_MAPPED:+,userxattr}" "$@"
+}
+
+# On the root's first kernel that is there to boot, too.
+in_vm() {
+	local kernel version=''
+	for kernel in "$work"/upper/lib/modules/*/updates "$work"/upper/usr/lib/modules/*/updates; do
+		kernel=${kernel%/updates}
+		kernel=${kernel##*/}
+		[ -n "$version" ] || [ ! -d "$cache/kernels/$kernel" ] || version=$kernel
+	done
+	if [ -n "$version" ] && tests/kernel/vm.py run --kernel "$(echo "$version" | cut -d. -f1,2)" --mem 768 \
+		--timeout 300 -- "$PWD/tests/packaging/in_vm.sh" "$base" "$work/upper" "$PWD/packaging/debian/tests/smoke"; then
+		echo "ok   the packages work on $version"
+		echo "1 passed, 0 failed, 0 skipped"
+	else
+		echo "FAIL the packages work on ${version:-no kernel of the root: its headers are of another update}"
+		echo "0 passed, 1 failed, 0 skipped"
+	fi
+}
+
+fill
+in_root /packages/in_root.sh install 2>&1 | tee "$work/install.log" || true
+in_vm 2>&1 | tee "$work/vm.log"
+in_root /packages/in_root.sh remove 2>&1 | tee "$work/remove.log" || true
+scripts/summary.py "$work"/{install,vm,remove}.log
