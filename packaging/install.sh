@@ -30,13 +30,23 @@ put_completion() {
 	put 644 "$file" "$PREFIX/share/bash-completion/completions/$1"
 }
 
+# Where the system's python3 looks, of what is below PREFIX; without one there is no package.
+put_python() {
+	local dir f
+	dir=$(/usr/bin/python3 -c 'import site, sys
+print(next(d for d in site.getsitepackages() if d.startswith(sys.argv[1] + "/")))' "$PREFIX" 2>/dev/null) || return 0
+	for f in python/rds/*.py python/rds/py.typed; do
+		put 644 "$f" "$dir/rds/${f##*/}"
+	done
+}
+
 # Beside the system's <linux/rds.h>, which stays; pkg-config says where.
 put_headers() {
 	local f pc
 	for f in include/uapi/linux/*.h; do
 		put 644 "$f" "$PREFIX/include/pf_rds/linux/${f##*/}"
 	done
-	for f in examples/*.c; do
+	for f in examples/*.{c,py}; do
 		put 644 "$f" "$PREFIX/share/pf_rds/examples/${f##*/}"
 	done
 	pc=$(mktemp)
@@ -83,6 +93,7 @@ do_install() {
 		put 644 "$f" "$PREFIX/share/zsh/site-functions/${f##*/}"
 	done
 	put_headers
+	put_python
 	sort -u -o "$manifest" "$manifest"
 	depmod_for "$KVER"
 	echo "installed $(wc -l <"$manifest") files, listed in $manifest"
@@ -99,6 +110,11 @@ do_uninstall() {
 			rmdir "$DESTDIR/lib/modules/$ver/updates" 2>/dev/null || true
 			depmod_for "$ver"
 		done
+	# Python has left what it compiled.
+	sed -n 's,/__init__\.py$,,p' "$manifest" | while read -r f; do
+		rm -rf "$DESTDIR$f/__pycache__"
+		rmdir "$DESTDIR$f" 2>/dev/null || true
+	done
 	rm -f "$manifest"
 	drop_directories
 	echo "uninstalled"

@@ -3,7 +3,8 @@
 #
 # Debian packages of what is here, for bookworm (12) or trixie (13):
 #
-#   packages.sh build SUITE    into build/packages/SUITE: pf-rds-dkms, rds-tools, librds-dev, wireshark-rds
+#   packages.sh build SUITE    into build/packages/SUITE: pf-rds-dkms, rds-tools, librds-dev, python3-rds,
+#                              wireshark-rds
 #   packages.sh same SUITE     builds them again, elsewhere, at another time: every byte has to be the same
 #   packages.sh lint SUITE     lintian: no error, no warning
 #   packages.sh try SUITE      into a fresh root, into a guest with it, and out: tests/packaging/packages_test.sh
@@ -39,7 +40,7 @@ copy() {
 	cp -p CMakeLists.txt LICENSE "$1"
 	scripts/copy-sources.sh "$1"
 	rm -rf "$1/tests" "$1"/net/linux/generated/*
-	find tools packaging examples docs/man -type f ! -name '*.pyc' -print0 |
+	find tools packaging examples python docs/man -type f ! -name '*.pyc' -print0 |
 		xargs -0 cp -p --parents -t "$1"
 	cp -rp packaging/debian "$1/debian"
 	mkdir -p "$1/debian/source"

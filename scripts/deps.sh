@@ -32,7 +32,7 @@ packages=(
 	libcli11-dev nlohmann-json3-dev libmnl-dev
 	# tests in user space
 	libgtest-dev libgmock-dev googletest clang clang-format clang-tidy libclang-rt-14-dev llvm-14
-	universal-ctags python3 man-db mandoc groff
+	universal-ctags python3 mypy man-db mandoc groff
 	pkgconf libibverbs-dev librdmacm-dev ibverbs-providers
 	# debug kernels
 	bc bison flex libelf-dev
@@ -223,7 +223,7 @@ next_kernel() {
 # One root to build the packages in, and one to install them in, which is only read: with all that they
 # depend on, and the headers of two kernels. ccache makes modules faster that are built again.
 build_root=(build-essential debhelper dh-dkms cmake libcli11-dev nlohmann-json3-dev libmnl-dev po-debconf pkgconf
-	bash-completion lintian fakeroot man-db tshark)
+	bash-completion lintian fakeroot man-db tshark dh-python python3)
 try_root=(g++ make ccache dkms openssl linux-headers-amd64 libmnl0 tshark man-db bash-completion pkgconf kmod
 	procps debconf linux-libc-dev python3 zsh iproute2)
 

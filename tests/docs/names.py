@@ -13,7 +13,8 @@ import re
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-ROOMS = ("net", "transports", "include", "tools", "tests", "docs", "scripts", "packaging", "kbuild", ".ci")
+ROOMS = ("net", "transports", "include", "tools", "tests", "docs", "scripts", "packaging", "kbuild",
+         "python", "examples", ".ci")
 PATH = re.compile(r"(?<![\w/.-])((?:%s)/[\w./-]*\w)" % "|".join(map(re.escape, ROOMS)))
 FUNCTION = re.compile(r"`(?:\w+::)?(\w+)\(\)`")
 TEST = re.compile(r"`(\w+\.\w+)`")
@@ -60,7 +61,7 @@ def shown_by():
 
 
 def main():
-    known = words(("net", "transports", "include", "tools", "tests"))
+    known = words(("net", "transports", "include", "tools", "tests", "python"))
     faults, paths, functions = [], 0, 0
     pages = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
     for page in pages:

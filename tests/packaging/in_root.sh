@@ -9,7 +9,7 @@ cd "$(dirname "$0")" || exit
 
 passed=0 failed=0
 log=/tmp/in_root.log
-ours=(pf-rds-dkms rds-tools librds-dev wireshark-rds)
+ours=(pf-rds-dkms rds-tools librds-dev python3-rds wireshark-rds)
 auto=/etc/modprobe.d/pf_rds-autoload.conf
 
 # holds WHAT COMMAND...: the command succeeds.
@@ -97,6 +97,11 @@ check_files() {
 	done
 	holds "and without them it does not: the system's header lacks names" not gcc -o /tmp/example \
 		/usr/share/doc/librds-dev/examples/bulk.c
+	holds "python3 has the package" python3 -c 'import rds.aio; assert rds.Order.HALF == 1'
+	holds "and its types" test -f /usr/lib/python3/dist-packages/rds/py.typed
+	for page in /usr/share/doc/python3-rds/examples/*.py; do
+		holds "${page##*/} says how it is used" sh -c 'python3 "$1" 2>&1 | grep -q ADDRESS' - "$page"
+	done
 	holds "tshark finds the dissector" sh -c 'tshark -G protocols | grep -qE "	RDS	rds(	|\$)"'
 	holds "settings say nothing as installed" not grep -hE '^[^#]' /etc/modprobe.d/pf_rds.conf /etc/sysctl.d/pf_rds.conf
 }

@@ -16,6 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULES = ("rds", "rds_loop", "rds_tcp", "rds_rdma")
 TOOLS = ("rds-ping", "rds-info", "rds-stress", "rdsctl")
 KERNEL = "6.1.0-test"
+PYTHON = subprocess.run(["/usr/bin/python3", "-c", "import site; print(site.getsitepackages()[0])"],
+                        capture_output=True, text=True, check=True).stdout.strip()
 WANTED = {
     *(f"lib/modules/{KERNEL}/updates/{m}.ko" for m in MODULES),
     "etc/modprobe.d/pf_rds.conf", "etc/sysctl.d/pf_rds.conf",
@@ -25,7 +27,8 @@ WANTED = {
     "usr/local/include/pf_rds/linux/rds.h", "usr/local/include/pf_rds/linux/rds_peers.h",
     *(f"usr/local/share/zsh/site-functions/{p.name}" for p in (ROOT / "packaging/zsh").iterdir()),
     "usr/local/share/pkgconfig/rds.pc",
-    *(f"usr/local/share/pf_rds/examples/{p.name}" for p in (ROOT / "examples").glob("*.c")),
+    *(f"usr/local/share/pf_rds/examples/{p.name}" for p in (ROOT / "examples").glob("*.[cp]*")),
+    *(f"{PYTHON[1:]}/rds/{p.name}" for p in (ROOT / "python/rds").iterdir() if p.is_file()),
     "usr/local/share/pf_rds/rds.lua", "usr/local/share/pf_rds/pf_rds.nft",
 }
 
@@ -58,10 +61,14 @@ class Install(unittest.TestCase):
         self.run_it("install")  # again, over itself
         other = self.top / "usr/local/bin/somebody-elses"
         other.touch()
+        compiled = self.top / PYTHON[1:] / "rds/__pycache__"
+        compiled.mkdir()
+        (compiled / "abi.pyc").touch()
         self.run_it("uninstall")
         self.assertEqual(self.files(), {str(other.relative_to(self.top))})
         self.assertFalse((self.top / "usr/local/include/pf_rds").exists())
         self.assertFalse((self.top / "usr/local/share/pf_rds").exists())
+        self.assertFalse(compiled.parent.exists())
 
     def test_autoload_is_asked_for(self):
         for asked, lines in (("", 0), ("1", 1)):
