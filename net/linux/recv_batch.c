@@ -90,6 +90,13 @@ static int copy_first(struct sock *sk, struct msghdr *msg, size_t size, struct r
 	return n;
 }
 
+/* Is of @info told as much as of @first?  Control messages do not say whose they are, so each has
+ * as many as the first, but for a cookie of memory, which the first alone may bring. */
+static bool is_alike(const struct rds_recv_info *info, const struct rds_recv_info *first)
+{
+	return !info->cookie && !info->stamp_ns == !first->stamp_ns;
+}
+
 /* One more, if there is room for its bytes, for what is told of it and for @n lengths: whether it
  * was copied. */
 static bool copy_another(struct sock *sk, struct msghdr *msg, size_t room, unsigned int n,
@@ -140,7 +147,8 @@ int rds_recv_batch(struct sock *sk, struct msghdr *msg, size_t size, int flags, 
 	b->len[0] = first->len;
 	while (!alone && n < b->most) {
 		m = rds_recv_next(rds_core(sk), m, &info);
-		if (!m || !copy_another(sk, msg, size - bytes, n + 1, m, &info))
+		if (!m || !is_alike(&info, first) ||
+		    !copy_another(sk, msg, size - bytes, n + 1, m, &info))
 			break;
 		bytes += info.len;
 		b->len[n++] = info.len;

@@ -9,7 +9,7 @@ import dataclasses
 import enum
 import socket
 import struct
-from typing import Callable, Iterable, Iterator, Optional, Tuple, Union
+from typing import Callable, Iterable, Iterator, Optional, Sequence, Tuple, Union
 
 from . import addresses
 
@@ -24,6 +24,7 @@ SO_RDS_TRANSPORT = 8
 SO_RDS_MSG_RXPATH_LATENCY = 10
 RDS_ORDER = 64
 RDS_RECV_QUERY = 65
+RDS_RECV_BATCH = 66
 RDS_TRANS_NONE = -1
 
 # Control messages.
@@ -33,6 +34,8 @@ RDS_CMSG_CONG_UPDATE = 5
 RDS_CMSG_RXPATH_LATENCY = 11
 RDS_CMSG_ZCOPY_COMPLETION = 13
 RDS_CMSG_ORDER = 128
+RDS_CMSG_SEGMENT = 129
+RDS_CMSG_RECV_BATCH = 130
 
 # ioctls: SIOCPROTOPRIVATE and the one after it.
 SIOCRDSSETTOS = 0x89E0
@@ -42,6 +45,8 @@ RDS_CONG_MONITOR_SIZE = 64
 RDS_RECV_QUERY_NBUFS = 1
 RDS_RECV_QUERY_SPAN = 2
 RDS_RECV_QUERY_UNKNOWN = 0xFFFFFFFF
+
+RDS_MAX_SEGMENTS = 1024
 
 MAX_MESSAGE = 1 << 20
 # All that one recvmsg(2) may have to say, with room for what later kernels add.
@@ -161,6 +166,11 @@ def order_message(order: Order) -> Ancillary:
     return (SOL_RDS, RDS_CMSG_ORDER, _U32.pack(Order(order)))
 
 
+def segments_message(lengths: Sequence[int]) -> Ancillary:
+    """The control message that cuts a call's bytes into messages of these lengths."""
+    return (SOL_RDS, RDS_CMSG_SEGMENT, struct.pack(f"={len(lengths)}I", *lengths))
+
+
 def pack_query(peer: Optional[tuple[str, int]] = None) -> bytes:
     """A struct rds_recv_query that asks for both numbers, of one peer (port 0: all its ports) or all."""
     name = addresses.sockaddr(peer) if peer else b""
@@ -214,3 +224,31 @@ def received(data: bytes, ancillary: Iterable[Ancillary], flags: int,
     if not sender:
         return Notice(said)
     return Message(data, sender, bool(flags & socket.MSG_TRUNC), said)
+
+
+def _lengths(ancillary: Iterable[Ancillary]) -> tuple[int, ...]:
+    """Those that a batch has told; none: it was none."""
+    for level, number, payload in ancillary:
+        if level == SOL_RDS and number == RDS_CMSG_RECV_BATCH:
+            return struct.unpack(f"={len(payload) // _U32.size}I", payload)
+    return ()
+
+
+def received_many(data: bytes, ancillary: Sequence[Ancillary], flags: int,
+                  sender: Optional[addresses.Address]) -> list[Union[Message, Notice]]:
+    """The same of a socket with RDS_RECV_BATCH. Latencies are each message's own, other events the
+    first one's."""
+    lengths = _lengths(ancillary)
+    if len(lengths) < 2:
+        return [received(data, ancillary, flags, sender)]
+    said = tuple(events(ancillary))
+    latencies = [one for one in said if isinstance(one, Latency)]
+    others = tuple(one for one in said if not isinstance(one, Latency))
+    found: list[Union[Message, Notice]] = []
+    at = 0
+    for number, length in enumerate(lengths):
+        own = tuple(latencies[number:number + 1])
+        found.append(Message(data[at:at + length], sender or ("", 0), False,
+                             own if number else others + own))
+        at += length
+    return found

@@ -10,15 +10,17 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import itertools
 import os
 import socket
 import struct
-from typing import Any, Iterable, Optional, Union
+from typing import Any, Iterable, Optional, Sequence, Union
 
 from . import abi, addresses
 from .addresses import Address
 
 _TIMEVAL = struct.Struct("@ll")
+_TOLD_OF_ONE = 4 + socket.CMSG_SPACE(32)  # its length, and its latency
 
 
 class Congested(OSError):
@@ -28,6 +30,8 @@ class Congested(OSError):
 
 class Socket(socket.socket):
     """Bound to `address` if one is given: (host, port), port 0 for a free one."""
+
+    _batches: Optional[bool] = None  # known when first asked for
 
     def __init__(self, address: Optional[Address] = None, *,
                  transport: Optional[abi.Transport] = None, fileno: Optional[int] = None) -> None:
@@ -81,25 +85,87 @@ class Socket(socket.socket):
                 raise Congested(error.errno, "the receiver's queue is full") from error
             raise
 
+    def send_messages(self, messages: Sequence[bytes], to: Optional[Address] = None, *,
+                      order: Optional[abi.Order] = None) -> int:
+        """Queues messages to one address, hundreds in each call of the kernel's; none may be empty.
+        Returns how many: fewer than there are where this socket waits no longer for room, and
+        raises, as send_message() does, if that is none. Modules that do not know such calls get
+        one at a time."""
+        if not all(messages):
+            raise ValueError("an empty message goes by send_message()")
+        sent = 0
+        while sent < len(messages):
+            some = self._of_one_call(messages, sent)
+            try:
+                queued = self._send_together(some, to, order)
+            except OSError:
+                if not sent:
+                    raise
+                break
+            sent += queued
+            if queued < len(some):
+                break
+        return sent
+
+    def _of_one_call(self, messages: Sequence[bytes], first: int) -> Sequence[bytes]:
+        """Those from `first` on that one call takes, one at least."""
+        most, room = abi.RDS_MAX_SEGMENTS if self.knows_batches else 1, abi.MAX_MESSAGE
+        last = first
+        while last < len(messages) and last - first < most and len(messages[last]) <= room:
+            room -= len(messages[last])
+            last += 1
+        return messages[first:max(last, first + 1)]
+
+    def _send_together(self, some: Sequence[bytes], to: Optional[Address],
+                       order: Optional[abi.Order]) -> int:
+        """How many of them were queued, one at least."""
+        if len(some) == 1:
+            self.send_message(some[0], to, order=order)
+            return 1
+        lengths = [len(one) for one in some]
+        said = [abi.segments_message(lengths)]
+        if order is not None:
+            said.append(abi.order_message(order))
+        try:
+            sent = self.sendmsg((b"".join(some),), said, 0, to)
+        except OSError as error:
+            if error.errno == errno.ENOBUFS:
+                raise Congested(error.errno, "the receiver's queue is full") from error
+            raise
+        return sum(end <= sent for end in itertools.accumulate(lengths))
+
     def receive(self, flags: int = 0) -> Union[abi.Message, abi.Notice]:
         """The next message, or what has happened meanwhile."""
         return abi.received(*self.recvmsg(abi.MAX_MESSAGE, abi.ANCILLARY_ROOM, flags))
 
     def receive_many(self, most: int = 64) -> list[Union[abi.Message, abi.Notice]]:
         """Waits for one, as receive() does, and takes what else is there, up to `most`."""
-        found = [self.receive()]
+        found = self._receive_together(most)
         patience = self.gettimeout()
         if patience:
             self.settimeout(0)  # or Python waits, whatever the flags say
         try:
             while len(found) < most:
-                found.append(self.receive(socket.MSG_DONTWAIT))
+                found += self._receive_together(most - len(found), socket.MSG_DONTWAIT)
         except BlockingIOError:
             pass
         finally:
             if patience:
                 self.settimeout(patience)
         return found
+
+    def _receive_together(self, most: int, flags: int = 0) -> list[Union[abi.Message, abi.Notice]]:
+        """One call of the kernel's. Other calls of this socket return single messages, so the option
+        does not stay."""
+        most = min(most, abi.RDS_MAX_SEGMENTS)
+        if most < 2 or not self.knows_batches:
+            return [self.receive(flags)]
+        self.setsockopt(abi.SOL_RDS, abi.RDS_RECV_BATCH, most)
+        try:
+            room = abi.ANCILLARY_ROOM + most * _TOLD_OF_ONE
+            return abi.received_many(*self.recvmsg(abi.MAX_MESSAGE, room, flags))
+        finally:
+            self.setsockopt(abi.SOL_RDS, abi.RDS_RECV_BATCH, 0)
 
     def cancel(self, to: Optional[Address] = None) -> None:
         """Takes back what is not delivered: to one address, or (mainline's cannot) to all."""
@@ -127,6 +193,19 @@ class Socket(socket.socket):
             if error.errno == errno.ENOPROTOOPT:
                 return False
             raise
+
+    @property
+    def knows_batches(self) -> bool:
+        """Whether these are modules that send and return many messages a call."""
+        if self._batches is None:
+            try:
+                self.getsockopt(abi.SOL_RDS, abi.RDS_RECV_BATCH)
+                self._batches = True
+            except OSError as error:
+                if error.errno != errno.ENOPROTOOPT:
+                    raise
+                self._batches = False
+        return self._batches
 
     @property
     def transport(self) -> Optional[abi.Transport]:

@@ -41,6 +41,33 @@ class Numbers(unittest.TestCase):
         self.assertEqual(len(abi.Span), len(re.findall(r"^\tRDS_MSG_RX_\w+[ ,]", HEADER, re.M)))
 
 
+class Batches(unittest.TestCase):
+    HERE = ("192.0.2.1", 7)
+
+    def many(self, data, *lengths, more=(), flags=0):
+        told = [*more, (abi.SOL_RDS, abi.RDS_CMSG_RECV_BATCH, struct.pack(f"={len(lengths)}I", *lengths))]
+        return abi.received_many(data, told, flags, self.HERE)
+
+    def test_are_cut_by_their_lengths(self):
+        self.assertEqual([one.data for one in self.many(b"abcdef", 1, 0, 5)], [b"a", b"", b"bcdef"])
+        self.assertEqual(self.many(b"abc", 3), [abi.Message(b"abc", self.HERE)])
+        self.assertEqual(self.many(b"abc", 9, flags=socket.MSG_TRUNC),
+                         [abi.Message(b"abc", self.HERE, True)])
+        self.assertEqual(abi.received_many(b"", [], 0, None), [abi.Notice(())])
+
+    def test_each_has_its_latency_and_the_first_the_rest(self):
+        spent = [(abi.SOL_RDS, abi.RDS_CMSG_RXPATH_LATENCY, struct.pack("=B3B4x3Q", 1, 2, 0, 0, n, 0, 0))
+                 for n in (5, 6)]
+        cookie = (abi.SOL_RDS, abi.RDS_CMSG_RDMA_DEST, struct.pack("=Q", 77))
+        first, second = self.many(b"ab", 1, 1, more=[cookie, *spent])
+        self.assertEqual(first.events, (abi.RdmaCookie(77), abi.Latency(((abi.Span.QUEUED, 5),))))
+        self.assertEqual(second.events, (abi.Latency(((abi.Span.QUEUED, 6),)),))
+
+    def test_lengths_to_send(self):
+        self.assertEqual(abi.segments_message([1, 2]),
+                         (abi.SOL_RDS, abi.RDS_CMSG_SEGMENT, struct.pack("=2I", 1, 2)))
+
+
 class Addresses(unittest.TestCase):
     def test_both_families(self):
         self.assertEqual(addresses.six(("192.0.2.1", 7)), ("::ffff:192.0.2.1", 7, 0, 0))

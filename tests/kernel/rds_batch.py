@@ -333,6 +333,12 @@ def each_has_its_date(p):
     found = p.receives(b"a", b"b", control=room)
     assert found[1] == [1, 1] and found[4] == [SO_TIMESTAMP] * 2, found
     p.receives(b"c")
+    p.receiver.setsockopt(SOL_RDS, SO_TIMESTAMP, 0)
+    p.send_each(b"a", b"b")  # it is not asked for: these have none
+    p.receiver.setsockopt(SOL_RDS, SO_TIMESTAMP, 1)
+    p.send_each(b"c", b"d")
+    assert p.receives(b"a", b"b")[4] == []
+    assert p.receives(b"c", b"d")[4] == [SO_TIMESTAMP] * 2
 
 
 def many_at_both_ends(p):

@@ -76,6 +76,29 @@ class Sockets(unittest.TestCase):
         self.assertEqual([m.data for m in got], [b"%d" % n for n in range(5)])
         self.assertEqual(second.gettimeout(), PATIENCE)
 
+    def test_many_a_call(self):
+        first, second, name = self.pair()
+        messages = [bytes([n % 250 + 1]) * (n % 700 + 1) for n in range(3000)]
+        self.assertTrue(first.knows_batches)
+        sent, came = 0, []
+        first.settimeout(0)
+        while len(came) < len(messages):
+            try:
+                sent += first.send_messages(messages[sent:sent + 2000], name)
+            except (BlockingIOError, rds.Congested):
+                pass
+            came += second.receive_many(500)
+        self.assertEqual([one.data for one in came], messages)
+        self.assertEqual({one.sender for one in came}, {first.getsockname()})
+        self.assertEqual(first.send_messages([], name), 0)
+        self.assertRaises(ValueError, first.send_messages, [b"a", b""], name)
+        first.send_messages([b"a", b"b"], name, order=rds.Order.ORDERED)
+        self.assertEqual([second.receive().data for _ in range(2)], [b"a", b"b"])
+        second.trace_latency()
+        first.send_messages([b"a", b"b", b"c"], name)
+        for one in second.receive_many():
+            self.assertEqual([type(event) for event in one.events], [rds.Latency])
+
     def test_hints(self):
         first, second, name = self.pair()
         self.assertTrue(first.knows_order)

@@ -257,6 +257,7 @@ Received RdsSocket::next_of_batch(std::span<std::byte> buffer)
 	got.size = batch_lengths_[batch_next_++];
 	got.data = buffer.subspan(batch_at_, got.size);
 	batch_at_ += got.size;
+	batch_.cookie = 0; /* the first message's */
 	return got;
 }
 

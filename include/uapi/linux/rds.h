@@ -515,7 +515,9 @@ struct rds_recv_query {
  *
  * The control message RDS_CMSG_RECV_BATCH (from the kernel) holds the length of each, a __u32,
  * one also where there is one message; it comes behind the other control messages, of which
- * each message has its own, in the order of the messages. Without room for that of a further
+ * each message has its own, in the order of the messages, and as many as any other: one that
+ * comes with less (it was there before the socket asked for dates), or brings RDMA_DEST, is the
+ * first of its call. Without room for that of a further
  * message (CMSG_SPACE of all lengths) the call returns those before. If it has none at all,
  * there is one message, and MSG_CTRUNC.
  *
