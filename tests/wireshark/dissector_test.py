@@ -6,6 +6,7 @@
 
 All captures of a class are one file, which tshark reads once.
 """
+import gzip
 import random
 import re
 import struct
@@ -15,7 +16,7 @@ import unittest
 import frames
 from frames import GOLDEN, control, header, message
 from pcap import Capture, QueuePair, Tcp
-from shown import DISSECTOR, ROOT, directory, lua_errors, packets, tshark
+from shown import DISSECTOR, ROOT, directory, lua_errors, packets, packets_of, tshark
 
 
 class Story(unittest.TestCase):
@@ -391,6 +392,37 @@ class QueuePairs(Story):
 
     def test_sends_of_others_are_left_alone(self):
         self.assertFalse(set(range(self.at["stranger"], self.at["their bytes"] + 1)) & set(self.shown))
+
+
+class RealTraffic(unittest.TestCase):
+    """Captures by tcpdump in the VM suite, `capture`: pings, rds-stress, connections that were killed."""
+
+    def shown(self, name):
+        """Frames in the order of the capture."""
+        data = gzip.decompress((ROOT / f"tests/wireshark/corpus/{name}.pcap.gz").read_bytes())
+        with directory() as where:
+            path = where / "capture.pcap"
+            path.write_bytes(data)
+            found = packets_of(path)
+        return [frame for number in sorted(found) for frame in found[number]]
+
+    def kinds(self, frames_shown):
+        return {frame["kind"] for frame in frames_shown}
+
+    def bad(self, frames_shown):
+        """Of each stage the capture has the beginning, so acks may be of what went by between them."""
+        return [frame.text for frame in frames_shown
+                if any(expert.startswith("bad_") for expert in frame.experts - {"bad_ack"})]
+
+    def test_ours(self):
+        frames_shown = self.shown("ours")
+        self.assertGreater(len(frames_shown), 300)
+        self.assertEqual(self.bad(frames_shown), [])
+        self.assertLessEqual({"Hello", "Ack", "Message", "Ping", "Pong", "Congestion map"},
+                             self.kinds(frames_shown))
+        told = [float(frame["delivered_after"]) for frame in frames_shown if frame["delivered_after"]]
+        self.assertGreater(len(told), 100)
+        self.assertTrue(all(0 <= after < 60 for after in told), told)
 
 
 class NoBytesRaiseAnError(unittest.TestCase):

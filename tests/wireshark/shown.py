@@ -61,13 +61,19 @@ def lua_errors(output):
     return [line for line in output.decode(errors="replace").splitlines() if "Lua Error" in line]
 
 
-def packets(capture, *, snap=65535, dissector=DISSECTOR):
-    """{number of a packet: [Frame]} of the packets that have any. Dissected twice, as the window does:
-    what is known of a frame only later is shown."""
+def packets(capture, **how):
+    """packets_of() a Capture, of which the first `snap` bytes of each packet were kept."""
+    snap = how.pop("snap", 65535)
     with directory() as where:
         path = where / "capture.pcap"
         capture.save(path, snap)
-        out, said = tshark("-2", "-r", path, "-T", "pdml", dissector=dissector)
+        return packets_of(path, **how)
+
+
+def packets_of(path, dissector=DISSECTOR):
+    """{number of a packet: [Frame]} of the packets that have any. Dissected twice, as the window does:
+    what is known of a frame only later is shown."""
+    out, said = tshark("-2", "-r", path, "-T", "pdml", dissector=dissector)
     assert not said, said
     assert not lua_errors(out), lua_errors(out)[:3]
     found = {}
