@@ -20,14 +20,14 @@ moddir = build/modules-$(kver)
 has_ib = $(shell grep -qsx CONFIG_INFINIBAND_ADDR_TRANS=y $(KDIR)/include/config/auto.conf && echo y)
 modules = net/rds.ko transports/loop/rds_loop.ko transports/tcp/rds_tcp.ko \
 	$(if $(has_ib),transports/ib/rds_rdma.ko) \
-	$(if $(debug),tests/kunit/rds_kunit.ko tests/kunit/rds_bugs.ko)
+	$(if $(debug),tests/kunit/rds_kunit.ko tests/kunit/rds_bugs.ko $(if $(has_ib),tests/strict/rds_strict.ko))
 tools := rds-ping rds-info rds-stress rdsctl
 # For another kernel than the usual one they are made in a copy: its objects would overwrite the
 # others'.  With debug kernels come modules that test ours.
 debug := $(filter uml x86 kcsan,$(KERNEL))
 copied := $(filter-out 6.1,$(KERNEL))
 src_dir := $(if $(copied),build/src-$(copied),.)
-debug_flags := $(if $(filter uml,$(debug)),ARCH=um) $(if $(debug),UBSAN_SANITIZE=y RDS_MORE=tests/kunit/) \
+debug_flags := $(if $(filter uml,$(debug)),ARCH=um) $(if $(debug),UBSAN_SANITIZE=y RDS_MORE='tests/kunit/ tests/strict/') \
 	$(if $(GCOV),GCOV_PROFILE=y)
 # Headers that want a newer compiler than this machine's lie in a root that has it.
 root := $(if $(filter-out 6.1 6.12 uml x86 kcsan,$(KERNEL)),$(filter /%,$(firstword $(subst /usr/src/, ,$(KDIR)))))
@@ -40,7 +40,7 @@ locked := mkdir -p $(logs) && flock build/.lock
 again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
-.PHONY: all modules modules-now user tests deps check flaky test test-user test-vm test-uml test-debug \
+.PHONY: all modules modules-now user tests deps check flaky test test-user test-vm test-uml test-adapters test-debug \
 	test-kcsan test-wireshark test-all test-kernels matrix fuzz fuzz-users coverage coverage-glue demo bench resets ordering scale soak mutation mutants mutants-glue tidy install \
 	uninstall packages packages-test clean help need-headers need-cmake
 
@@ -140,6 +140,7 @@ uml_cases := detectors kunit shortage load netns.same* netns.settings* netns.exi
 	frames.ours_calls_back policy.nothing_old_comes_out policy.rows_of_others robust \
 	ib.adapter_goes ib.modules_go_under_load iwarp.ours_with_ours hostile users.with_memory \
 	iwarp.few_buffers iwarp.adapter_goes order.how_much_is_held ib_rdma.refused \
+	adapters.operations_are_refused \
 	peers.right_key peers.wrong_key peers.refused_host peers.strangers peers.events peers.namespaces \
 	peers.what_is_refused peers.no_ao_here peers.keys_stay_inside \
 	$(if $(ALL),netns tcp sockets.behave order.paths_die congestion.ours_with_ours \
@@ -162,6 +163,11 @@ debug_run = rm -f $(logs)/test-$1.log; scripts/debug-kernel.sh $1 >/dev/null && 
 
 test-uml: deps tests ## User-Mode Linux with KASAN, lockdep, kmemleak; KUnit; no memory (ROUNDS=15)
 	@export ROUNDS=$(or $(ROUNDS),$(uml_rounds)); $(call debug_run,uml)
+
+test-adapters: deps tests ## adapters of several families and their bad days, imitated over soft-RoCE (UML)
+	@rm -f $(logs)/test-adapters.log; scripts/debug-kernel.sh uml >/dev/null && \
+	$(MAKE) --no-print-directory KERNEL=uml modules && \
+	tests/kernel/run.py --kernel uml --all adapters 2>&1 | tee $(logs)/test-adapters.log
 
 test-debug: deps tests ## the same on x86 in QEMU: SMP, preemption, sleep in atomic
 	@$(call debug_run,x86)

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 into=$1
 
 sources() {
-	find Kbuild net transports include kbuild tests/kunit tests/debug \
+	find Kbuild net transports include kbuild tests/kunit tests/strict tests/debug \
 		\( -name '*.[ch]' -o -name '*.cc' -o -name 'Kbuild' -o -name '*.kbuild' -o -name '*.lds' \) \
 		! -name '*.mod.c' ! -path '*/generated/*' | sort
 }

@@ -5,6 +5,7 @@
 #include "dma_watch.h"
 
 #include <linux/hashtable.h>
+#include <linux/module.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
@@ -31,6 +32,12 @@ struct mapping {
 static DEFINE_HASHTABLE(mappings, 12);
 static DEFINE_SPINLOCK(lock);
 
+/* As where bounce buffers are few, or addresses for the adapter. */
+static unsigned int dma_fail_every;
+module_param(dma_fail_every, uint, 0644);
+MODULE_PARM_DESC(dma_fail_every, "Every so many'th mapping fails (0: none)");
+static atomic_t tried;
+
 static void wrong(const char *what, u64 addr, size_t len)
 {
 	WARN(1, "rds: dma: %s: %zu bytes at %llx\n", what, len, addr);
@@ -49,6 +56,13 @@ static bool add(struct ib_device *dev, u64 addr, size_t len, enum dma_data_direc
 	hash_add(mappings, &m->on, addr);
 	spin_unlock_irqrestore(&lock, flags);
 	return true;
+}
+
+static bool is_to_fail(void)
+{
+	const unsigned int every = READ_ONCE(dma_fail_every);
+
+	return every && (unsigned int)atomic_inc_return(&tried) % every == 0;
 }
 
 static void take_away(struct ib_device *dev, u64 addr, size_t len, enum dma_data_direction dir)
@@ -171,8 +185,11 @@ int ib_dma_mapping_error(struct ib_device *dev, u64 addr)
 
 u64 ib_dma_map_single(struct ib_device *dev, void *mem, size_t len, enum dma_data_direction dir)
 {
-	u64 addr = plain_ib_dma_map_single(dev, mem, len, dir);
+	u64 addr;
 
+	if (is_to_fail())
+		return FAILED;
+	addr = plain_ib_dma_map_single(dev, mem, len, dir);
 	if (plain_ib_dma_mapping_error(dev, addr) || add(dev, addr, len, dir))
 		return addr;
 	plain_ib_dma_unmap_single(dev, addr, len, dir);
@@ -188,8 +205,11 @@ void ib_dma_unmap_single(struct ib_device *dev, u64 addr, size_t len, enum dma_d
 u64 ib_dma_map_page(struct ib_device *dev, struct page *page, unsigned long off, size_t len,
 		    enum dma_data_direction dir)
 {
-	u64 addr = plain_ib_dma_map_page(dev, page, off, len, dir);
+	u64 addr;
 
+	if (is_to_fail())
+		return FAILED;
+	addr = plain_ib_dma_map_page(dev, page, off, len, dir);
 	if (plain_ib_dma_mapping_error(dev, addr) || add(dev, addr, len, dir))
 		return addr;
 	plain_ib_dma_unmap_page(dev, addr, len, dir);
@@ -205,9 +225,12 @@ void ib_dma_unmap_page(struct ib_device *dev, u64 addr, size_t len, enum dma_dat
 int ib_dma_map_sgtable_attrs(struct ib_device *dev, struct sg_table *sgt,
 			     enum dma_data_direction dir, unsigned long attrs)
 {
-	int i, done, err = plain_ib_dma_map_sgtable_attrs(dev, sgt, dir, attrs);
 	struct scatterlist *sg;
+	int i, done, err;
 
+	if (is_to_fail())
+		return -ENOMEM;
+	err = plain_ib_dma_map_sgtable_attrs(dev, sgt, dir, attrs);
 	if (err)
 		return err;
 	for_each_sgtable_dma_sg(sgt, sg, done)

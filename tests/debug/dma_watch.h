@@ -8,7 +8,8 @@
  * the DMA interface keep account of it, as an IOMMU would: work requests name nothing but memory
  * that is mapped, headers go to and fro between processor and adapter, nothing is unmapped that is
  * not mapped, and nothing is left when the adapter goes.  A mapping without memory for the account
- * fails, so that failures of mappings are tried where those of allocations are.
+ * fails, so that failures of mappings are tried where those of allocations are; and with the
+ * parameter dma_fail_every each n'th.
  */
 #ifndef RDS_DMA_WATCH_H
 #define RDS_DMA_WATCH_H

@@ -16,11 +16,12 @@ def state(t, machine):
 class Owner:
     """rds_rdma's owner of memory on one host; the other one is told where it is."""
 
-    def __init__(self, t, machine, at, peer, options=""):
+    def __init__(self, t, machine, at, peer, options="", both=""):
+        """`both`: options of both programs, not only of the one that asks."""
         self.t, self.machine = t, machine
-        self.where = f"--bind {peer} --to {at} --timeout {int(t.seconds(60))} {options}"
+        self.where = f"--bind {peer} --to {at} --timeout {int(t.seconds(60))} {options} {both}"
         self.process = machine.spawn(f"{t.prog('rds_rdma')} own --bind {at} --to {peer}"
-                                     f" --timeout {int(t.seconds(60))}")
+                                     f" --timeout {int(t.seconds(60))} {both}")
         self.process.wait_output("^ready$")
 
     def tap(self, machine, what):
@@ -61,12 +62,16 @@ class Storm:
         """For whoever has to find out why."""
         return state(self.t, self.machine) + state(self.t, self.owner.machine)
 
-    def stop(self, faults):
-        """The account, judged; `faults` connections at least were to end."""
+    def account(self):
+        """It ends; what it says."""
         self.process.write("", close=True)
         said = self.process.check(self.t.seconds(60))
         self.owner.process.check(30)
-        found = json.loads([line for line in said.splitlines() if line.startswith("{")][-1])
+        return json.loads([line for line in said.splitlines() if line.startswith("{")][-1])
+
+    def stop(self, faults):
+        """The account, judged; `faults` connections at least were to end."""
+        found = self.account()
         deaths = max(faults, self.ended() - self.resets)
         judges.storm(found, self.progress, deaths)
         names = ("operations", "success", "remote_error", "dropped", "other_error", "canceled")

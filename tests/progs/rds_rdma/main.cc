@@ -11,13 +11,14 @@ int main(int argc, char **argv)
 	CommandLine &own = line.command("own", "own memory and obey");
 	CommandLine &check = line.command("check", "run the checks of data");
 	CommandLine &errors = line.command("errors", "run the checks of errnos (and of statuses)");
+	CommandLine &alone = line.command("alone", "what an adapter does not do fails by itself");
 	CommandLine &storm = line.command("storm", "operations until the input ends");
 	RdmaOptions options;
 	std::string self, peer, selfIs = "ours", peerIs = "ours";
 	uint32_t timeout = 120, depth = options.depth, freeEvery = 0;
 	bool noAtomics = false;
 
-	for (CommandLine *command : {&own, &check, &errors, &storm}) {
+	for (CommandLine *command : {&own, &check, &errors, &alone, &storm}) {
 		command->required("--bind", self, "local address");
 		command->required("--to", peer, "address of the other host");
 		command->option("--control", options.controlPort, "TCP port for the commands");
@@ -41,6 +42,8 @@ int main(int argc, char **argv)
 		options.freeEvery = freeEvery;
 		if (own.chosen())
 			return runRdmaOwner(options);
+		if (alone.chosen())
+			return runRdmaAlone(options);
 		if (storm.chosen())
 			return runRdmaStorm(options);
 		return check.chosen() ? runRdmaChecks(options) : runRdmaErrors(options);

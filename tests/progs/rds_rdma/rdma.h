@@ -129,6 +129,7 @@ private:
 int runRdmaOwner(const RdmaOptions &options);
 int runRdmaChecks(const RdmaOptions &options);
 int runRdmaErrors(const RdmaOptions &options);
+int runRdmaAlone(const RdmaOptions &options);
 int runRdmaStorm(const RdmaOptions &options);
 
 } // namespace rdstest

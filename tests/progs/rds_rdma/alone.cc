@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Operations that an adapter does not do: their program is told, their messages do not come, and
+ * all other messages do. Whether the connection has to do with it the host's counters say.
+ */
+#include "rdma.h"
+
+#include "../lib/check.h"
+#include "../lib/payload.h"
+#include "../lib/tap.h"
+
+namespace rdstest
+{
+
+namespace
+{
+
+using std::chrono::seconds;
+
+constexpr size_t page = 4096;
+/* More than go into any send queue of ours, as each lies over a border of pages. */
+constexpr size_t pieces = 1023;
+
+class Alone
+{
+public:
+	explicit Alone(const RdmaOptions &options)
+		: options_(options), fd_(bindRds(options.self.port(options.port))), notices_(fd_),
+		  owner_(options, fd_), to_(options.peer.port(options.port)), memory_(4 * mebibyte)
+	{
+	}
+
+	int run();
+
+private:
+	void message();
+	void told(int status);
+	long addTo(uint64_t cookie, uint64_t at);
+
+	void tooMany();
+	void oddAtomic();
+	void noAtomics();
+
+	const RdmaOptions &options_;
+	Fd fd_;
+	Notices notices_;
+	Owner owner_;
+	Address to_;
+	Memory memory_;
+	uint64_t token_ = 7000, message_ = 1;
+};
+
+void Alone::message()
+{
+	const uint64_t seed = message_++;
+
+	same(sendText(fd_, makePayload(100, seed), to_), 100, "sendmsg");
+	owner_.ask("RECV 100 " + std::to_string(seed));
+}
+
+void Alone::told(int status)
+{
+	const auto got = notices_.next(seconds(30));
+
+	want(got.has_value(), "no notification");
+	same(static_cast<long>(got->token), static_cast<long>(token_), "token");
+	same(got->status, status, "status");
+	notices_.none();
+}
+
+long Alone::addTo(uint64_t cookie, uint64_t at)
+{
+	rds_atomic_args args{};
+	Control control;
+
+	args.cookie = cookie;
+	args.remote_addr = at;
+	args.local_addr = memory_.address(8);
+	args.flags = RDS_RDMA_NOTIFY_ME;
+	args.user_token = ++token_;
+	control.add(SOL_RDS, RDS_CMSG_ATOMIC_FADD, args);
+	return sendBytes(fd_, "", 0, {.to = &to_, .control = &control});
+}
+
+void Alone::tooMany()
+{
+	const uint64_t cookie = owner_.map(0, mebibyte);
+	Op op;
+
+	op.cookie = cookie;
+	for (size_t i = 0; i < pieces; ++i)
+		op.local.push_back({memory_.address((i + 1) * page - 1), 2});
+	same(sendOp(fd_, to_, op, ++token_, makePayload(50, 1)), 50, "sendmsg");
+	message();
+	told(RDS_RDMA_OTHER_ERROR);
+}
+
+/* No adapter takes one over a border of 8. */
+void Alone::oddAtomic()
+{
+	same(addTo(owner_.map(0, page), 4), 0, "sendmsg");
+	message();
+	told(RDS_RDMA_OTHER_ERROR);
+}
+
+void Alone::noAtomics()
+{
+	same(addTo(owner_.map(0, page), 8), -EOPNOTSUPP, "sendmsg");
+	message();
+}
+
+int Alone::run()
+{
+	Tap tap;
+	const auto one = [&](const std::string &name, void (Alone::*body)()) {
+		try {
+			(this->*body)();
+			tap.ok(true, name);
+		} catch (const std::exception &error) {
+			tap.ok(false, name, error.what());
+			throw;
+		}
+	};
+
+	message();
+	one("more pieces than the queue has room for", &Alone::tooMany);
+	if (options_.atomics)
+		one("an atomic across a border", &Alone::oddAtomic);
+	else
+		one("an atomic where there are none", &Alone::noAtomics);
+	message();
+	return tap.finish();
+}
+
+} // namespace
+
+int runRdmaAlone(const RdmaOptions &options)
+{
+	return Alone(options).run();
+}
+
+} // namespace rdstest
