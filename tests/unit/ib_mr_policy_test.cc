@@ -110,4 +110,16 @@ TEST(IbMrPolicy, AQuarterIsKeptCleanAndAFewInAnyCase)
 	EXPECT_FALSE(rds_ib_mr_keeps(&l, RDS_IB_MR_8K, 32));
 }
 
+/* So an old key is not valid again before as many others were. */
+TEST(IbMrPolicy, ACleanOneRestsWhileOthersAreUsed)
+{
+	struct rds_ib_mr_limits l = limits();
+
+	EXPECT_FALSE(rds_ib_mr_rested(&l, RDS_IB_MR_1M, 1, 1));
+	EXPECT_FALSE(rds_ib_mr_rested(&l, RDS_IB_MR_1M, 31, 4095));
+	EXPECT_TRUE(rds_ib_mr_rested(&l, RDS_IB_MR_1M, 32, 32));
+	/* Where there may be no more it has to be used. */
+	EXPECT_TRUE(rds_ib_mr_rested(&l, RDS_IB_MR_1M, 1, 4096));
+}
+
 } // namespace

@@ -16,7 +16,9 @@
  *	ib_qp_linux.c		its queue pair and completion queue
  *	ib_buffers_linux.c	frames in memory: rds_ib_hw_*()
  *	ib_op_linux.c		RDMA and atomic operations: rds_ib_hw_op*()
+ *	ib_atomics_linux.c	which atomics an adapter has
  *	ib_mr_linux.c		memory that peers may reach; ib_mr_linux.h has its locks
+ *	ib_mr_pool_linux.c	the same between two uses
  *	ib_regq_linux.c		how an adapter learns of it
  *
  * Locking.  Three things exclude each other in their own ways:
@@ -126,7 +128,8 @@
 	RDS_IB_MR_STATS_OF(X, 1m)                                                                  \
 	X(atomic_cswp)                                                                             \
 	X(atomic_fadd)                                                                             \
-	X(op_refused) /* operations that the adapter did not take */
+	X(op_refused) /* operations that the adapter did not take */                               \
+	X(mr_stuck)   /* memory regions that the adapter did not end, and was asked again */
 
 enum rds_ib_stat {
 #define RDS_IB_STAT_ENUM(name) RDS_IB_S_##name,
@@ -155,6 +158,8 @@ struct rds_ib_dev {
 	struct ib_pd *pd;
 	struct rds_ib_mrs *mrs; /* its memory regions */
 	struct list_head all;	/* rds_ib_devs; rds_ib_devs_lock */
+	u8 atomics;		/* those that it takes, once it was asked (ib_atomics_linux.c) */
+	bool no_atomic_rights;	/* of its regions, as was seen */
 	refcount_t users;	/* paths, calls at work with it, and 1 until it is being removed */
 	struct completion unused;
 
@@ -385,6 +390,11 @@ void rds_ib_spares(struct rds_ib_path *tp);
 u32 rds_ib_op_limits(struct rds_ib_path *tp);
 /* A slot of an operation is free. */
 void rds_ib_op_sent(struct rds_ib_path *tp, struct rds_ib_tx *tx);
+
+/* ib_atomics_linux.c */
+/* The atomics (enum rds_atomics) that @dev has, as far as is known. */
+unsigned int rds_ib_atomics_of(const struct rds_ib_dev *dev);
+/* For programs, who have to know.  Process. */
 unsigned int rds_ib_atomics(struct rds_os_net *os, const struct rds_addr *laddr, u32 scope);
 
 /* ib_mr_linux.c */

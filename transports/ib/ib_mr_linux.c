@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ib_mr_linux.c: memory regions: a program's pages that peers may read and write.
- *
- * A region is live while somebody has it, dirty from mr_free until its key was ended, clean until
- * it is used again.  Its pages are mapped and pinned while it is live or dirty.
  */
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
@@ -22,190 +19,14 @@ MODULE_PARM_DESC(rds_ib_mr_8k_pool_size, "Memory regions of up to 8 KiB of each 
 /* A registration that breaks the queue is tried again so often, with another region. */
 #define RDS_IB_MR_TRIES 3
 
-/* Counters of a kind follow each other in this order. */
-enum rds_ib_mr_stat { ALLOC, FREE, USED, FLUSH, WAIT, DEPLETED, REUSED, RDS_IB_MR_STATS };
-
-static unsigned int rds_ib_mr_stat(unsigned int kind, enum rds_ib_mr_stat what)
-{
-	BUILD_BUG_ON(RDS_IB_S_rdma_mr_1m_alloc - RDS_IB_S_rdma_mr_8k_alloc != RDS_IB_MR_STATS);
-	BUILD_BUG_ON(RDS_IB_S_rdma_mr_8k_reused - RDS_IB_S_rdma_mr_8k_alloc != REUSED);
-	return RDS_IB_S_rdma_mr_8k_alloc + kind * RDS_IB_MR_STATS + what;
-}
-
-static void rds_ib_mr_count(unsigned int kind, enum rds_ib_mr_stat what)
-{
-	rds_ib_count(rds_ib_mr_stat(kind, what));
-}
-
-/* ---- one region ---- */
-
-static void rds_ib_mrs_release(struct kref *ref)
-{
-	kfree(container_of(ref, struct rds_ib_mrs, ref));
-}
-
-static void rds_ib_mr_destroy(struct rds_ib_mr *mr)
-{
-	struct rds_ib_mrs *mrs = mr->mrs;
-
-	kfree(mr);
-	kref_put(&mrs->ref, rds_ib_mrs_release);
-}
-
-static int rds_ib_mr_make(struct rds_ib_mr *mr)
-{
-	struct rds_ib_mrs *mrs = mr->mrs;
-	struct ib_mr *ibmr;
-
-	ibmr = ib_alloc_mr(mrs->dev->pd, IB_MR_TYPE_MEM_REG, mrs->limits.pages[mr->kind]);
-	if (IS_ERR(ibmr))
-		return -ENOMEM;
-	rds_ib_mr_count(mr->kind, ALLOC);
-	mr->ibmr = ibmr;
-	return 0;
-}
-
-/* The adapter forgets it, and so its key. */
-static void rds_ib_mr_unmake(struct ib_mr *ibmr, unsigned int kind)
-{
-	ib_dereg_mr(ibmr);
-	rds_ib_mr_count(kind, FREE);
-}
-
-/* No key leads there any more. */
-static void rds_ib_mr_let_go(struct ib_device *ibdev, struct rds_pages *pages,
-			     enum dma_data_direction dir)
-{
-	ib_dma_unmap_sgtable_attrs(ibdev, &pages->sgt, dir, 0);
-	rds_pages_unpin(pages);
-}
-
-/* ---- pools ---- */
-
-/* A clean one, or one more: ERR_PTR(-EAGAIN), there may be none, or dirty ones are to be cleared
- * first, unless that was tried; or -ENOMEM. */
-static struct rds_ib_mr *rds_ib_mr_take(struct rds_ib_mrs *mrs, enum rds_ib_mr_kind kind,
-					bool cleared)
-{
-	struct rds_ib_mr_pool *pool = &mrs->pool[kind];
-	struct rds_ib_mr *mr;
-	bool more;
-
-	spin_lock_bh(&mrs->lock);
-	mr = list_first_entry_or_null(&pool->clean, struct rds_ib_mr, on);
-	more = !mr && pool->made < mrs->limits.most[kind] &&
-	       (cleared || !rds_ib_mr_recycles(pool->n_dirty));
-	if (mr) {
-		list_del_init(&mr->on);
-		pool->n_clean--;
-	}
-	pool->made += more;
-	spin_unlock_bh(&mrs->lock);
-	if (mr)
-		rds_ib_mr_count(kind, REUSED);
-	if (mr || !more)
-		return mr ?: ERR_PTR(-EAGAIN);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (mr) {
-		kref_get(&mrs->ref);
-		*mr = (struct rds_ib_mr){.mrs = mrs, .kind = kind};
-		INIT_LIST_HEAD(&mr->on);
-		if (!rds_ib_mr_make(mr))
-			return mr;
-		rds_ib_mr_destroy(mr);
-	}
-	spin_lock_bh(&mrs->lock);
-	pool->made--;
-	spin_unlock_bh(&mrs->lock);
-	return ERR_PTR(-ENOMEM);
-}
-
-/* On no list.  Without its memory: to be used again if @good and there are few, else it ends. */
-static void rds_ib_mr_drop(struct rds_ib_mr *mr, bool good)
-{
-	struct rds_ib_mrs *mrs = mr->mrs;
-	struct rds_ib_mr_pool *pool = &mrs->pool[mr->kind];
-
-	spin_lock_bh(&mrs->lock);
-	good = good && rds_ib_mr_keeps(&mrs->limits, mr->kind, pool->n_clean);
-	if (good) {
-		list_add(&mr->on, &pool->clean);
-		pool->n_clean++;
-	} else {
-		pool->made--;
-	}
-	spin_unlock_bh(&mrs->lock);
-	if (good)
-		return;
-	if (mr->ibmr)
-		rds_ib_mr_unmake(mr->ibmr, mr->kind);
-	rds_ib_mr_destroy(mr);
-}
-
-/* ---- clearing away ---- */
-
-static unsigned int rds_ib_mr_batch(struct rds_ib_mrs *mrs, struct rds_ib_mr_pool *pool,
-				    struct rds_ib_mr *mr[RDS_IB_MR_BATCH])
-{
-	unsigned int n = 0;
-
-	spin_lock_bh(&mrs->lock);
-	while (n < RDS_IB_MR_BATCH && !list_empty(&pool->dirty)) {
-		mr[n] = list_first_entry(&pool->dirty, struct rds_ib_mr, on);
-		list_del_init(&mr[n++]->on);
-	}
-	pool->n_dirty -= n;
-	spin_unlock_bh(&mrs->lock);
-	return n;
-}
-
-static void rds_ib_mr_clear(struct rds_ib_mrs *mrs, struct rds_ib_mr *const *mr, unsigned int n)
-{
-	int err = rds_ib_regq_invalidate(mrs, mr, n);
-	unsigned int i;
-
-	for (i = 0; i < n; i++) {
-		if (err) {
-			rds_ib_mr_unmake(mr[i]->ibmr, mr[i]->kind);
-			mr[i]->ibmr = NULL;
-		}
-		rds_ib_mr_let_go(mrs->dev->ibdev, mr[i]->pages, mr[i]->dir);
-		mr[i]->pages = NULL;
-		rds_ib_mr_drop(mr[i], !err);
-	}
-}
-
-/* All that are dirty now.  Process; the adapter cannot go. */
-static void rds_ib_mrs_flush(struct rds_ib_mrs *mrs)
-{
-	struct rds_ib_mr *mr[RDS_IB_MR_BATCH];
-	unsigned int kind, n;
-
-	mutex_lock(&mrs->flush);
-	for (kind = 0; kind < RDS_IB_MR_KINDS; kind++) {
-		n = rds_ib_mr_batch(mrs, &mrs->pool[kind], mr);
-		if (n)
-			rds_ib_mr_count(kind, FLUSH);
-		for (; n; n = rds_ib_mr_batch(mrs, &mrs->pool[kind], mr))
-			rds_ib_mr_clear(mrs, mr, n);
-	}
-	mutex_unlock(&mrs->flush);
-}
-
-static void rds_ib_mrs_work(struct work_struct *work)
-{
-	rds_ib_mrs_flush(container_of(to_delayed_work(work), struct rds_ib_mrs, work));
-}
-
-/* ---- ops ---- */
-
 static int rds_ib_mr_access(const struct rds_ib_dev *dev, bool write)
 {
 	int access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ;
 
 	if (write)
 		access |= IB_ACCESS_REMOTE_WRITE;
-	if (write && dev->ibdev->attrs.atomic_cap != IB_ATOMIC_NONE)
+	if (write && dev->ibdev->attrs.atomic_cap != IB_ATOMIC_NONE &&
+	    !READ_ONCE(dev->no_atomic_rights))
 		access |= IB_ACCESS_REMOTE_ATOMIC;
 	return access;
 }
@@ -214,17 +35,30 @@ static int rds_ib_mr_access(const struct rds_ib_dev *dev, bool write)
 static int rds_ib_mr_register(struct rds_ib_mr *mr, bool write)
 {
 	struct sg_table *sgt = &mr->pages->sgt;
-	int n;
+	struct rds_ib_dev *dev = mr->mrs->dev;
+	int n, access, err;
 
 	n = ib_map_mr_sg(mr->ibmr, sgt->sgl, sgt->nents, NULL, PAGE_SIZE);
 	if (n != sgt->nents)
 		return n < 0 ? n : -EINVAL;
 	mr->ibmr->iova &= ~PAGE_MASK;
 	ib_update_fast_reg_key(mr->ibmr, ib_inc_rkey(mr->ibmr->rkey));
-	return rds_ib_regq_register(mr->mrs, mr->ibmr, rds_ib_mr_access(mr->mrs->dev, write));
+	access = rds_ib_mr_access(dev, write);
+	err = rds_ib_regq_register(mr->mrs, mr->ibmr, access);
+	/* There are adapters whose regions cannot have this right, and that do not say so. */
+	if (err != -EINVAL || !(access & IB_ACCESS_REMOTE_ATOMIC))
+		return err;
+	err = rds_ib_regq_register(mr->mrs, mr->ibmr, access & ~IB_ACCESS_REMOTE_ATOMIC);
+	if (!err)
+		WRITE_ONCE(dev->no_atomic_rights, true);
+	return err;
 }
 
-/* Maps @pages and gives them a key: 0 or -errno, and @mr has neither. */
+/*
+ * Maps @pages and gives them a key: 0 or -errno, and @mr has neither.  Where nobody knows whether
+ * the key is valid, and the adapter does not end it, the region is its program's all the same: so
+ * its memory stays.
+ */
 static int rds_ib_mr_arm(struct rds_ib_mr *mr, struct rds_pages *pages, bool write)
 {
 	struct rds_ib_mrs *mrs = mr->mrs;
@@ -237,7 +71,8 @@ static int rds_ib_mr_arm(struct rds_ib_mr *mr, struct rds_pages *pages, bool wri
 		return -ENOMEM;
 	mr->pages = pages;
 	while ((err = rds_ib_mr_register(mr, write)) == -EIO) {
-		rds_ib_mr_unmake(mr->ibmr, mr->kind);
+		if (rds_ib_mr_unmake(mr->ibmr, mr->kind))
+			return 0;
 		mr->ibmr = NULL;
 		if (!--tries || rds_ib_mr_make(mr)) {
 			err = -ENOMEM;
@@ -384,6 +219,7 @@ struct rds_ib_mrs *rds_ib_mrs_create(struct rds_ib_dev *dev)
 	for (kind = 0; kind < RDS_IB_MR_KINDS; kind++) {
 		INIT_LIST_HEAD(&mrs->pool[kind].live);
 		INIT_LIST_HEAD(&mrs->pool[kind].dirty);
+		INIT_LIST_HEAD(&mrs->pool[kind].stuck);
 		INIT_LIST_HEAD(&mrs->pool[kind].clean);
 	}
 	mutex_init(&mrs->flush);
@@ -410,7 +246,9 @@ static void rds_ib_mrs_reap(struct rds_ib_mrs *mrs, struct list_head *list, bool
 		spin_unlock_bh(&mrs->lock);
 		if (!mr)
 			return;
-		rds_ib_mr_unmake(was.ibmr, was.kind);
+		/* For the last time, and the adapter goes. */
+		if (rds_ib_mr_unmake(was.ibmr, was.kind))
+			pr_warn("rds_rdma: %s does not end a memory region\n", ibdev->name);
 		if (was.pages)
 			rds_ib_mr_let_go(ibdev, was.pages, was.dir);
 		if (!live)
@@ -430,6 +268,7 @@ void rds_ib_mrs_end(struct rds_ib_mrs *mrs)
 	for (kind = 0; kind < RDS_IB_MR_KINDS; kind++) {
 		rds_ib_mrs_reap(mrs, &mrs->pool[kind].live, true);
 		rds_ib_mrs_reap(mrs, &mrs->pool[kind].dirty, false);
+		rds_ib_mrs_reap(mrs, &mrs->pool[kind].stuck, false);
 		rds_ib_mrs_reap(mrs, &mrs->pool[kind].clean, false);
 	}
 	rds_ib_regq_destroy(&mrs->regq);

@@ -2,7 +2,8 @@
 /*
  * ib_mr_linux.h: memory regions of one adapter, and the queue pair that makes and ends them.
  *
- *	ib_mr_linux.c	regions: in use, dirty, clean; ib_mr_policy.h has the rules
+ *	ib_mr_linux.c	regions as programs have them
+ *	ib_mr_pool_linux.c  in use, dirty, clean; ib_mr_policy.h has the rules
  *	ib_regq_linux.c	the registration queue: work requests that change a region's key
  *
  * The regions of an adapter are one struct rds_ib_mrs.  A region that somebody has lives as long as
@@ -28,7 +29,7 @@
 
 struct rds_ib_mr {
 	struct rds_ib_mrs *mrs;
-	struct list_head on;	 /* rds_ib_mr_pool.live, .dirty or .clean; .lock */
+	struct list_head on;	 /* rds_ib_mr_pool.live, .dirty, .clean or .stuck; .lock */
 	struct ib_mr *ibmr;	 /* NULL: the adapter has gone */
 	struct rds_pages *pages; /* mapped; NULL: a clean one */
 	u8 kind;		 /* enum rds_ib_mr_kind */
@@ -36,8 +37,9 @@ struct rds_ib_mr {
 };
 
 struct rds_ib_mr_pool {
-	struct list_head live, dirty, clean;
-	u32 made; /* of all three, and on their way between them */
+	struct list_head live, dirty, clean; /* the oldest is the first */
+	struct list_head stuck;		     /* the adapter did not end them */
+	u32 made;			     /* of the first three, and on their way between them */
 	u32 n_dirty, n_clean;
 };
 
@@ -72,11 +74,37 @@ struct rds_ib_mrs {
 	struct delayed_work work;
 };
 
+/* Counters of a kind follow each other in this order. */
+enum rds_ib_mr_stat { ALLOC, FREE, USED, FLUSH, WAIT, DEPLETED, REUSED, RDS_IB_MR_STATS };
+
+/* ib_mr_pool_linux.c */
+unsigned int rds_ib_mr_stat(unsigned int kind, enum rds_ib_mr_stat what);
+void rds_ib_mr_count(unsigned int kind, enum rds_ib_mr_stat what);
+void rds_ib_mrs_release(struct kref *ref);
+void rds_ib_mr_destroy(struct rds_ib_mr *mr);
+/* Gives @mr a region of the adapter: 0 or -ENOMEM. */
+int rds_ib_mr_make(struct rds_ib_mr *mr);
+/* The adapter is to forget it, and so its key: 0; -errno: nobody knows. */
+int rds_ib_mr_unmake(struct ib_mr *ibmr, unsigned int kind);
+/* No key leads to @pages any more. */
+void rds_ib_mr_let_go(struct ib_device *ibdev, struct rds_pages *pages,
+		      enum dma_data_direction dir);
+/* A clean one, or one more: ERR_PTR(-EAGAIN), there may be none, or dirty ones are to be cleared
+ * first, unless that was tried; or -ENOMEM. */
+struct rds_ib_mr *rds_ib_mr_take(struct rds_ib_mrs *mrs, enum rds_ib_mr_kind kind, bool cleared);
+/* @mr is on no list, and without memory: to be used again if @good and there are few, else it
+ * ends. */
+void rds_ib_mr_drop(struct rds_ib_mr *mr, bool good);
+/* Clears away all that are dirty now.  Process; the adapter cannot go. */
+void rds_ib_mrs_flush(struct rds_ib_mrs *mrs);
+void rds_ib_mrs_work(struct work_struct *work);
+
 /* ib_regq_linux.c; process */
 void rds_ib_regq_init(struct rds_ib_regq *q);
 void rds_ib_regq_destroy(struct rds_ib_regq *q);
 /* Makes @ibmr's key valid for what is mapped to it: 0, -EIO (nobody knows what became of it; only
- * ib_dereg_mr() helps), or another -errno: there is no queue. */
+ * ib_dereg_mr() helps), -EINVAL (the adapter does not take this), or another -errno: there is no
+ * queue. */
 int rds_ib_regq_register(struct rds_ib_mrs *mrs, struct ib_mr *ibmr, int access);
 /* Ends the keys of @n regions: 0 or -errno, see above.  @mrs->flush is held. */
 int rds_ib_regq_invalidate(struct rds_ib_mrs *mrs, struct rds_ib_mr *const *mr, unsigned int n);

@@ -11,7 +11,7 @@ namespace
 constexpr uint32_t kManyPages = 8192;
 /* Few dirty ones wait so long for company, ms. */
 constexpr uint32_t kWaitMs = 1000;
-/* Kept for the next burst, however small the limit. */
+/* Kept for the next burst, however small the limit; and so many are used before one is again. */
 constexpr uint32_t kLeastKept = 32;
 
 uint32_t min(uint32_t a, uint32_t b)
@@ -52,6 +52,12 @@ uint32_t rds_ib_mr_flush_in(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kin
 int rds_ib_mr_recycles(uint32_t dirty)
 {
 	return dirty >= RDS_IB_MR_BATCH;
+}
+
+int rds_ib_mr_rested(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kind kind, uint32_t clean,
+		     uint32_t made)
+{
+	return clean >= kLeastKept || made >= l->most[kind];
 }
 
 int rds_ib_mr_keeps(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kind kind, uint32_t clean)

@@ -46,6 +46,10 @@ uint32_t rds_ib_mr_flush_in(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kin
 /* One is wanted, none is clean, and so many are dirty: are they to be cleared away before another
  * one is made? */
 int rds_ib_mr_recycles(uint32_t dirty);
+/* So many of a kind are clean, of so many that there are: is the one to be used again that has been
+ * for longest?  Its old key comes back in 256 uses, and peers may be late. */
+int rds_ib_mr_rested(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kind kind, uint32_t clean,
+		     uint32_t made);
 /* So many of a kind are clean already: is one more to be kept? */
 int rds_ib_mr_keeps(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kind kind, uint32_t clean);
 

@@ -19,26 +19,6 @@ static bool rds_ib_is_atomic(const struct rds_op *op)
 
 /* ---- what there is ---- */
 
-static unsigned int rds_ib_atomics_of(const struct ib_device *ibdev)
-{
-	const struct ib_device_attr *attrs = &ibdev->attrs;
-
-	return (attrs->atomic_cap != IB_ATOMIC_NONE ? RDS_ATOMICS_PLAIN : 0) |
-	       (attrs->masked_atomic_cap != IB_ATOMIC_NONE ? RDS_ATOMICS_MASKED : 0);
-}
-
-unsigned int rds_ib_atomics(struct rds_os_net *os, const struct rds_addr *laddr, u32 scope)
-{
-	struct rds_ib_dev *dev = rds_ib_dev_get(os, laddr, scope);
-	unsigned int has = 0;
-
-	if (!IS_ERR(dev)) {
-		has = rds_ib_atomics_of(dev->ibdev);
-		rds_ib_dev_put(dev);
-	}
-	return has;
-}
-
 u32 rds_ib_op_limits(struct rds_ib_path *tp)
 {
 	struct ib_device *ibdev = tp->dev->ibdev;
@@ -63,7 +43,7 @@ static u32 rds_ib_op_slots(const struct rds_ib_path *tp, const struct rds_op *op
 	if (!rds_ib_is_atomic(op))
 		return DIV_ROUND_UP(op->pages->sgt.orig_nents, sges);
 	/* No adapter takes one across a border of 8. */
-	if (!(rds_ib_atomics_of(tp->dev->ibdev) & needs) || op->raddr % sizeof(u64))
+	if (!(rds_ib_atomics_of(tp->dev) & needs) || op->raddr % sizeof(u64))
 		return 0;
 	return 1;
 }

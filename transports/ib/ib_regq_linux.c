@@ -189,11 +189,14 @@ static void rds_ib_reg_init(struct rds_ib_reg *reg)
 }
 
 /* The chain at @wr, whose last one has @reg->last.  0, -EIO: it broke the queue pair, or that was
- * broken; another -errno: nothing was done, there is none. */
+ * broken; -EINVAL: the adapter took nothing of it, and the queue pair is what it was; another
+ * -errno: nothing was done, there is none. */
 static int rds_ib_regq_run(struct rds_ib_mrs *mrs, const struct ib_send_wr *wr,
 			   struct rds_ib_reg *reg)
 {
 	struct rds_ib_regq *q = &mrs->regq;
+	const struct ib_send_wr *bad = NULL;
+	bool refused;
 	u32 made;
 	int err;
 
@@ -207,10 +210,13 @@ static int rds_ib_regq_run(struct rds_ib_mrs *mrs, const struct ib_send_wr *wr,
 		down_read(&q->sem);
 	}
 	made = q->made;
-	err = ib_post_send(q->qp, wr, NULL);
+	err = ib_post_send(q->qp, wr, &bad);
+	refused = err && bad == wr && !rds_ib_is_broken(err);
 	if (!err && !wait_for_completion_timeout(&reg->done, RDS_IB_REGQ_TIMEOUT))
 		err = -ETIMEDOUT;
 	up_read(&q->sem);
+	if (refused)
+		return -EINVAL;
 	if (!err && !reg->failed)
 		return 0;
 	/* After this nobody knows of @reg, which is on a stack. */

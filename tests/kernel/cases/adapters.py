@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Adapters that are not soft-RoCE, imitated (rds_strict.ko): what they refuse, their limits, their
 order. docs/ib.md says which."""
-from adapter import PATIENT, Resets, adapters, faults, set_fault
-from ib_rdma_traffic import Owner, Storm, nothing_pinned
+from adapter import PATIENT, Resets, adapters, fault, faults, set_fault
+from ib_rdma_traffic import Owner, Storm, nothing_pinned, pins, regions_used
 from ib_traffic import LOAD
 from suite import test
 from traffic import A, B, Flows, counters, exact, ping
@@ -79,6 +79,21 @@ def refused_in_the_midst(t):
 
 
 @test(**NONE)
+def mlx5(t):
+    """No atomics, whatever the adapter says of them, and none in the rights of memory."""
+    with adapters(t, "mlx5-umr"):
+        ping(t, t.a, A, B)
+        resets = Resets(t)
+        Owner(t, t.b, B, A, "--no-atomics").tap(t.a, "alone")
+        Owner(t, t.b, B, A, "--no-atomics").tap(t.a, "check")
+        resets.none()
+        # Each asked once.
+        for machine in (t.a, t.b):
+            assert int(fault(machine, "refused")) <= 3, fault(machine, "refused")
+            nothing_pinned(t, machine)
+
+
+@test(**NONE)
 def mappings_fail(t):
     """A mapping that fails is waited for: nothing is lost, and no connection ends."""
     with adapters(t):
@@ -110,3 +125,63 @@ def completions_come_as_they_like(t):
             storm.wait_progress(SOME)
             t.note(exact(flow.stop()))
             storm.stop(faults=0)
+
+
+@test(**NONE, extra=True)
+def what_is_flushed_has_other_words(t):
+    """Behind a failure vendors have statuses of their own; each operation is told of once."""
+    with adapters(t):
+        for status in (2, 6, 13, 21):  # LOC_QP_OP, MW_BIND, RNR_RETRY_EXC, GENERAL
+            with faults(t.a, t.b, shuffle=1):
+                for machine in (t.a, t.b):
+                    set_fault(machine, "flushed_as", status)
+                storm = Storm(t, t.a, A, t.b, B, f"{SMALL} --free-every 40")
+                storm.wait_progress(SOME)
+                storm.stop(faults=1)
+
+
+@test(**NONE)
+def ending_a_region_fails(t):
+    """While its key may be valid, memory stays pinned; the adapter is asked again."""
+    with adapters(t):
+        ping(t, t.a, A, B)
+        with faults(t.b, dereg_fails=1000):
+            set_fault(t.b, "refuse", "inv:5")
+            storm = storm_of(t)
+            storm.account()
+            # The owner has gone, with its memory: that is not let go.
+            assert not regions_used(t, t.b)
+            t.b.wait_until("[ $(cat /sys/module/rds_strict/parameters/dereg_fails) -lt 1000 ]")
+            first, last = pins(t.b)
+            assert first > last, "unpinned while peers may reach it"
+            set_fault(t.b, "refuse", "")
+        nothing_pinned(t, t.b)
+
+
+def profile(name):
+    """Messages, and where regions are large enough operations, of every size, by its rules."""
+    def body(t):
+        atomics = name in ("mlx4", "bnxt_re", "qedr")
+        with adapters(t, name):
+            ping(t, t.a, A, B)
+            t.note(exact(Flows(t, t.a, A, t.b, B, LOAD, messages=20).result()))
+            if name in ("cxgb4", "poor"):
+                return  # no region has 1 MiB
+            Owner(t, t.b, B, A, "" if atomics else "--no-atomics").tap(t.a, "check")
+            for machine in (t.a, t.b):
+                nothing_pinned(t, machine)
+    body.__name__ = name.replace("-", "_")
+    body.__doc__ = profile.__doc__
+    return test(**NONE, extra=True)(body)
+
+
+for family in ("mlx4", "irdma-roce", "irdma-iwarp", "bnxt_re", "qedr", "cxgb4", "poor"):
+    profile(family)
+
+
+@test(**NONE, extra=True)
+def efa(t):
+    """An adapter with two entries for a request is none that we use, and binding says so."""
+    with adapters(t, "efa"):
+        assert t.a.run(f"{t.tool('rds-ping')} -c 1 -I {A} {B}")[0]
+        assert not counters(t, t.a)["ib_tx_frames"]

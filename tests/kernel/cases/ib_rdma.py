@@ -22,7 +22,7 @@ def moves(t, owner, at, of, user):
     assert seen["ib_atomic_fadd"] - before["ib_atomic_fadd"] == 2, seen
     assert seen["ib_atomic_cswp"] - before["ib_atomic_cswp"] == 3, seen
     seen = counters(t, owner)
-    assert seen["ib_rdma_mr_1m_reused"] > 0, seen
+    assert seen["ib_rdma_mr_1m_pool_flush"] > 0, seen
 
 
 @test(vms=2, only="ours", timeout=240)

@@ -45,10 +45,12 @@ def used_again(t):
     """A region that was freed and cleared, by ones and by batches, is used again, under another key."""
     owner = Owner(t)
     for kind, size in (("8k", SMALL), ("1m", LARGE)):
-        made = again = 0
+        made = again = clean = 0
         for count in (1, 2, BATCH, 2 * BATCH + 3, 2 * BATCH + 3):
-            again += min(made, count)
-            made = max(made, count)
+            more = min(count, max(0, KEPT - 1 + count - clean))  # before one is used again
+            again += count - more
+            made += more
+            clean = made
             owner.do(f"get {count} {size}")
             assert regions(t, kind) == (made, 0, count, again), f"{count}: {regions(t, kind)}"
             owner.do("free")
