@@ -29,7 +29,14 @@ struct mapping {
 	struct list_head parts;
 };
 
+/* A protection domain. */
+struct domain {
+	struct list_head on;
+	struct ib_pd *pd;
+};
+
 static DEFINE_HASHTABLE(mappings, 12);
+static LIST_HEAD(domains);
 static DEFINE_SPINLOCK(lock);
 
 /* As where bounce buffers are few, or addresses for the adapter. */
@@ -300,7 +307,41 @@ int ib_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr, const struct ib_
 	return err;
 }
 
-/* Its adapter goes. */
+struct ib_pd *dma_watch_alloc_pd(struct ib_device *dev, unsigned int flags)
+{
+	struct domain *d = kzalloc(sizeof(*d), GFP_KERNEL);
+	struct ib_pd *pd = d ? __ib_alloc_pd(dev, flags, KBUILD_MODNAME) : ERR_PTR(-ENOMEM);
+
+	if (IS_ERR(pd)) {
+		kfree(d);
+		return pd;
+	}
+	d->pd = pd;
+	spin_lock_irq(&lock);
+	list_add(&d->on, &domains);
+	spin_unlock_irq(&lock);
+	return pd;
+}
+
+/* @pd is no more: is there another one of its adapter? */
+static bool is_last(struct ib_pd *pd)
+{
+	struct domain *d, *next, *found = NULL;
+	bool last = true;
+
+	list_for_each_entry_safe(d, next, &domains, on) {
+		if (d->pd == pd) {
+			list_del(&d->on);
+			found = d;
+		} else if (d->pd->device == pd->device) {
+			last = false;
+		}
+	}
+	kfree(found);
+	return last;
+}
+
+/* With its last one the adapter goes. */
 void ib_dealloc_pd(struct ib_pd *pd)
 {
 	struct mapping *m, *left = NULL;
@@ -308,9 +349,10 @@ void ib_dealloc_pd(struct ib_pd *pd)
 	int i;
 
 	spin_lock_irqsave(&lock, flags);
-	hash_for_each(mappings, i, m, on)
-		if (m->dev == pd->device)
-			left = m;
+	if (is_last(pd))
+		hash_for_each(mappings, i, m, on)
+			if (m->dev == pd->device)
+				left = m;
 	spin_unlock_irqrestore(&lock, flags);
 	if (left)
 		wrong("left behind", left->addr, left->len);

@@ -40,6 +40,10 @@
 #undef ib_post_recv
 #undef ib_dealloc_pd
 
+#undef ib_alloc_pd
+#define ib_alloc_pd(dev, flags) dma_watch_alloc_pd(dev, flags)
+
+struct ib_pd *dma_watch_alloc_pd(struct ib_device *dev, unsigned int flags);
 int ib_dma_mapping_error(struct ib_device *dev, u64 addr);
 u64 ib_dma_map_single(struct ib_device *dev, void *mem, size_t len, enum dma_data_direction dir);
 void ib_dma_unmap_single(struct ib_device *dev, u64 addr, size_t len, enum dma_data_direction dir);

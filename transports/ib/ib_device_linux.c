@@ -4,6 +4,10 @@
  *
  * One goes when the last path has given it up: its removal drops them all and waits.  A path ties
  * itself to an adapter when it makes its queue pair, and unties itself when that is destroyed.
+ *
+ * Each namespace has a part of an adapter for itself (struct rds_ib_dev), for keys are valid in all
+ * of a protection domain.  The first namespace's is there as long as the adapter; others' are made
+ * when they are wanted, and end with the namespace's connections.
  */
 #include <linux/jhash.h>
 #include <linux/once.h>
@@ -22,45 +26,57 @@ static bool rds_ib_usable(const struct ib_device *ibdev)
 	       ibdev->attrs.max_send_sge >= RDS_IB_SGES && ibdev->attrs.max_recv_sge >= 2;
 }
 
-static int rds_ib_add(struct ib_device *ibdev)
+static struct rds_ib_dev *rds_ib_dev_make(struct ib_device *ibdev, struct rds_os_net *os)
 {
-	struct rds_ib_dev *dev;
+	struct rds_ib_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	int err;
 
-	if (!rds_ib_usable(ibdev))
-		return -EOPNOTSUPP;
-	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	dev->ibdev = ibdev;
+	dev->os = os;
 	dev->pd = ib_alloc_pd(ibdev, 0);
 	if (IS_ERR(dev->pd)) {
 		err = PTR_ERR(dev->pd);
 		kfree(dev);
-		return err;
+		return ERR_PTR(err);
 	}
 	dev->mrs = rds_ib_mrs_create(dev);
 	if (!dev->mrs) {
 		ib_dealloc_pd(dev->pd);
 		kfree(dev);
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	}
 	refcount_set(&dev->users, 1);
 	init_completion(&dev->unused);
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->paths);
+	return dev;
+}
+
+static int rds_ib_add(struct ib_device *ibdev)
+{
+	struct rds_ib_dev *dev;
+
+	if (!rds_ib_usable(ibdev))
+		return -EOPNOTSUPP;
+	dev = rds_ib_dev_make(ibdev, rds_os_net(&init_net));
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
 	spin_lock_bh(&rds_ib_devs_lock);
 	list_add_tail(&dev->all, &rds_ib_devs);
 	spin_unlock_bh(&rds_ib_devs_lock);
 	return 0;
 }
 
-static struct rds_ib_dev *rds_ib_dev_find(const struct ib_device *ibdev)
+/* @os' part of @ibdev, NULL: of any. */
+static struct rds_ib_dev *rds_ib_dev_find(const struct ib_device *ibdev,
+					  const struct rds_os_net *os)
 {
 	struct rds_ib_dev *dev;
 
 	list_for_each_entry(dev, &rds_ib_devs, all)
-		if (dev->ibdev == ibdev)
+		if (dev->ibdev == ibdev && (!os || dev->os == os))
 			return dev;
 	return NULL;
 }
@@ -71,20 +87,49 @@ void rds_ib_dev_put(struct rds_ib_dev *dev)
 		complete(&dev->unused);
 }
 
-/* Connecting to another host is the workers' business, they find another way or none. */
-static void rds_ib_remove(struct ib_device *ibdev, void *data)
+static bool rds_ib_is_known(struct ib_device *ibdev)
+{
+	return rds_ib_dev_find(ibdev, rds_os_net(&init_net));
+}
+
+/* @os' part of @ibdev, made if there is none, for the caller to use; NULL: it is none of ours, or
+ * goes; or ERR_PTR(-ENOMEM).  The caller has an id that is bound to it. */
+static struct rds_ib_dev *rds_ib_dev_want(struct ib_device *ibdev, struct rds_os_net *os)
+{
+	struct rds_ib_dev *dev, *fresh = NULL;
+	bool known;
+
+	for (;;) {
+		spin_lock_bh(&rds_ib_devs_lock);
+		known = rds_ib_is_known(ibdev);
+		dev = known ? rds_ib_dev_find(ibdev, os) : NULL;
+		if (known && !dev && fresh) {
+			list_add_tail(&fresh->all, &rds_ib_devs);
+			swap(dev, fresh);
+		}
+		if (dev)
+			refcount_inc(&dev->users); /* it is on the list, so it is not ending */
+		spin_unlock_bh(&rds_ib_devs_lock);
+		if (dev || !known || fresh)
+			break;
+		fresh = rds_ib_dev_make(ibdev, os);
+		if (IS_ERR(fresh))
+			return ERR_PTR(-ENOMEM);
+	}
+	if (fresh) {
+		rds_ib_mrs_end(fresh->mrs);
+		ib_dealloc_pd(fresh->pd);
+		kfree(fresh);
+	}
+	return dev;
+}
+
+/* It is off the list.  Connecting to another host is the workers' business, they find another way
+ * or none. */
+static void rds_ib_dev_end(struct rds_ib_dev *dev)
 {
 	struct rds_ib_path *tp;
-	struct rds_ib_dev *dev;
 
-	spin_lock_bh(&rds_ib_devs_lock);
-	dev = rds_ib_dev_find(ibdev);
-	if (dev)
-		list_del(&dev->all);
-	spin_unlock_bh(&rds_ib_devs_lock);
-	if (!dev)
-		return;
-	rds_ib_count(RDS_IB_S_device_removals);
 	spin_lock_bh(&dev->lock);
 	list_for_each_entry(tp, &dev->paths, on_dev)
 		rds_path_drop(tp->path, RDS_DROP_ERROR);
@@ -94,6 +139,53 @@ static void rds_ib_remove(struct ib_device *ibdev, void *data)
 	rds_ib_mrs_end(dev->mrs);
 	ib_dealloc_pd(dev->pd);
 	kfree(dev);
+}
+
+/* Of one ender at a time: the removal of an adapter waits for a part that ends with its namespace,
+ * too. */
+static DEFINE_MUTEX(rds_ib_devs_ending);
+
+/* One of @ibdev's or of @os' parts, off the list; NULL: there is none.  The first namespace's comes
+ * first, so that no more are made. */
+static struct rds_ib_dev *rds_ib_dev_take_off(const struct ib_device *ibdev,
+					      const struct rds_os_net *os)
+{
+	struct rds_ib_dev *dev, *found = NULL;
+
+	spin_lock_bh(&rds_ib_devs_lock);
+	list_for_each_entry(dev, &rds_ib_devs, all) {
+		if (dev->ibdev != ibdev && dev->os != os)
+			continue;
+		found = dev;
+		list_del_init(&dev->all);
+		break;
+	}
+	spin_unlock_bh(&rds_ib_devs_lock);
+	return found;
+}
+
+/* All of @ibdev, or of @os, goes: so many parts. */
+static unsigned int rds_ib_devs_end(const struct ib_device *ibdev, const struct rds_os_net *os)
+{
+	struct rds_ib_dev *dev;
+	unsigned int n = 0;
+
+	mutex_lock(&rds_ib_devs_ending);
+	for (; (dev = rds_ib_dev_take_off(ibdev, os)); n++)
+		rds_ib_dev_end(dev);
+	mutex_unlock(&rds_ib_devs_ending);
+	return n;
+}
+
+static void rds_ib_remove(struct ib_device *ibdev, void *data)
+{
+	if (rds_ib_devs_end(ibdev, NULL))
+		rds_ib_count(RDS_IB_S_device_removals);
+}
+
+void rds_ib_devices_net_idle(struct rds_os_net *os)
+{
+	rds_ib_devs_end(NULL, os);
 }
 
 static struct ib_client rds_ib_client = {
@@ -117,7 +209,7 @@ bool rds_ib_is_ours(const struct ib_device *ibdev)
 	bool found;
 
 	spin_lock_bh(&rds_ib_devs_lock);
-	found = rds_ib_dev_find(ibdev);
+	found = rds_ib_dev_find(ibdev, NULL);
 	spin_unlock_bh(&rds_ib_devs_lock);
 	return found;
 }
@@ -133,21 +225,25 @@ static u32 rds_ib_addr_hash(const struct rds_addr *addr)
 
 bool rds_ib_dev_attach(struct rds_ib_path *tp, struct ib_device *ibdev)
 {
-	struct rds_ib_dev *dev;
+	struct rds_ib_dev *dev = rds_ib_dev_want(ibdev, rds_path_os_net(tp->path));
+	bool goes;
 
+	if (IS_ERR_OR_NULL(dev))
+		return false;
 	spin_lock_bh(&rds_ib_devs_lock);
-	dev = rds_ib_dev_find(ibdev);
-	if (dev) {
+	goes = list_empty(&dev->all);
+	if (!goes) {
 		/* Inside: the removal that begins when we leave finds it on the list. */
-		refcount_inc(&dev->users);
 		spin_lock(&dev->lock);
 		list_add_tail(&tp->on_dev, &dev->paths);
 		spin_unlock(&dev->lock);
 		hash_add(rds_ib_paths, &tp->by_laddr, rds_ib_addr_hash(rds_path_laddr(tp->path)));
+		tp->dev = dev;
 	}
-	tp->dev = dev;
 	spin_unlock_bh(&rds_ib_devs_lock);
-	return dev;
+	if (goes)
+		rds_ib_dev_put(dev);
+	return !goes;
 }
 
 void rds_ib_dev_detach(struct rds_ib_path *tp)
@@ -196,11 +292,7 @@ struct rds_ib_dev *rds_ib_dev_get(struct rds_os_net *os, const struct rds_addr *
 	id = rds_ib_bound(os, addr, scope);
 	if (IS_ERR(id))
 		return PTR_ERR(id) == -ENOMEM ? ERR_CAST(id) : ERR_PTR(-ENODEV);
-	spin_lock_bh(&rds_ib_devs_lock);
-	dev = id->device ? rds_ib_dev_find(id->device) : NULL;
-	if (dev)
-		refcount_inc(&dev->users); /* of the list, so it is not being removed */
-	spin_unlock_bh(&rds_ib_devs_lock);
+	dev = id->device ? rds_ib_dev_want(id->device, os) : NULL;
 	rdma_destroy_id(id);
 	return dev ?: ERR_PTR(-ENODEV);
 }

@@ -152,10 +152,11 @@ static inline void rds_ib_count(unsigned int id)
 
 struct rds_ib_mrs;
 
-/* An adapter.  It cannot go while @users is not 0. */
+/* A namespace's part of an adapter.  It cannot go while @users is not 0. */
 struct rds_ib_dev {
 	struct ib_device *ibdev;
-	struct ib_pd *pd;
+	struct rds_os_net *os;
+	struct ib_pd *pd;	/* in which its keys are valid */
 	struct rds_ib_mrs *mrs; /* its memory regions */
 	struct list_head all;	/* rds_ib_devs; rds_ib_devs_lock */
 	u8 atomics;		/* those that it takes, once it was asked (ib_atomics_linux.c) */
@@ -311,9 +312,11 @@ void rds_ib_info_stop(void);
 int rds_ib_devices_start(void);
 /* No path uses any. */
 void rds_ib_devices_stop(void);
+/* @os' parts of adapters go.  No connection of it is left, and none is made. */
+void rds_ib_devices_net_idle(struct rds_os_net *os);
 /* Is it one that we use?  A moment later it may be none. */
 bool rds_ib_is_ours(const struct ib_device *ibdev);
-/* Ties @tp to the adapter: false when that is not ours, or going. */
+/* Ties @tp to the adapter: false when that is not ours, or going, or without memory.  Process. */
 bool rds_ib_dev_attach(struct rds_ib_path *tp, struct ib_device *ibdev);
 void rds_ib_dev_detach(struct rds_ib_path *tp);
 /* The adapter that has @addr; ERR_PTR(-ENODEV): none of ours; or (-ENOMEM).  It stays until _put().

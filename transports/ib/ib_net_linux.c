@@ -25,6 +25,8 @@ static void rds_ib_net_idle(struct work_struct *work)
 	if (ends) {
 		rds_ib_listen_stop(in);
 		rds_transport_net_exit(rds_net_of(net), &rds_ib_transport);
+		if (net != &init_net)
+			rds_ib_devices_net_idle(rds_os_net(net));
 		in->open = false;
 	}
 	mutex_unlock(&in->lock);

@@ -12,6 +12,7 @@ IB = True
 EXTRA = True
 KERNELS = ["6.1", "uml", "x86"]
 ROUNDS = 3
+REMOTE_ERROR = 1  # RDS_RDMA_*
 
 # The namespace x has an interface that stands on the adapter's. Soft-RoCE itself knows the first
 # namespace only, and looks there for its way, by the number of x' interface: so there is another one,
@@ -150,3 +151,17 @@ def modules_go_under_load(t):
         with_sink = hold(t, t.b)
         ping(t, t.a, X, Y, prefix=IN_X)
         kill(with_sink)
+
+
+@test(vms=2, only="ours")
+def keys_are_its_own(t):
+    """A key to memory of a namespace's program is good for its peers, not for the first one's."""
+    with rails(t):
+        owner = t.b.spawn(f"{IN_X} {helper('rds_keys.py')} own {Y}", stdin=True)
+        cookie = owner.wait_output("^cookie (.*)$")[1]
+        for prefix, me, peer, status in (("", A, B, REMOTE_ERROR), (IN_X, X, Y, 0)):
+            said = t.a.check(f"{prefix} {helper('rds_keys.py')} use {me} {peer} {cookie}",
+                             t.seconds(60))
+            assert said.strip() == f"status {status}", f"{peer}: {said}"
+        owner.write("", close=True)
+        assert "is 7" in owner.check()
