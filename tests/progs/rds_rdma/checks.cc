@@ -9,6 +9,8 @@
 #include "../lib/payload.h"
 #include "../lib/tap.h"
 
+#include <algorithm>
+#include <array>
 #include <functional>
 
 namespace rdstest
@@ -312,8 +314,13 @@ int Checks::run()
 	     {1, 7, 8, 4091, 4096, 4097, 8192, 12288, 65536, 1048575, 1048576})
 		one(std::to_string(length) + " bytes", [&, length] { size(length); });
 	one("60 pieces of 5000 bytes", [&] { pieces(60, 5000, 1000); });
-	one("1000 pieces of 17 bytes", [&] { pieces(1000, 17, 1); });
-	one("500 pieces of 2000 bytes", [&] { pieces(500, 2000, 500); });
+	for (const auto &[most, each, gap] :
+	     {std::array{1000, 17, 1}, std::array{500, 2000, 500}}) {
+		const unsigned int n = std::min<unsigned int>(most, options_.pieces);
+
+		one(std::to_string(n) + " pieces of " + std::to_string(each) + " bytes",
+		    [&, each, gap] { pieces(n, each, gap); });
+	}
 	one("fence", [&] { fence(); });
 	/* Mainline waits for ever. */
 	if (options_.selfIsOurs)

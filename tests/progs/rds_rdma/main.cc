@@ -28,6 +28,7 @@ int main(int argc, char **argv)
 		command->choice("--peer", peerIs, "whose modules are there", {"mainline", "ours"});
 		command->flag("--no-atomics", noAtomics, "the adapters have none that work");
 	}
+	check.option("--pieces", options.pieces, "pieces of an operation at most");
 	storm.option("--depth", depth, "operations at a time");
 	storm.option("--free-every", freeEvery, "operations, memory that is in use is freed");
 	storm.option("--largest", options.largest, "bytes of an operation");

@@ -27,6 +27,8 @@ struct RdmaOptions {
 	std::chrono::seconds timeout{120};
 	bool selfIsOurs = true, peerIsOurs = true;
 	bool atomics = true;
+	/* check */
+	unsigned int pieces = 1000; /* of an operation, at most */
 	/* storm */
 	unsigned int depth = 8;
 	unsigned int freeEvery = 0;
