@@ -311,7 +311,17 @@ static int strangers(void)
 	return 0;
 }
 
-static int neighbours(void)
+/* All of them, or those that are named; and who only computes, to compare with. */
+static int is_wanted_beside(const char *name, int argc, char **argv)
+{
+	int i, want = !argc || !strcmp(name, "spin");
+
+	for (i = 0; i < argc; i++)
+		want |= !strcmp(name, argv[i]);
+	return want;
+}
+
+static int neighbours(int argc, char **argv)
 {
 	struct test t = {"", 1, 1, {64}, PACED};
 	unsigned int i;
@@ -324,7 +334,8 @@ static int neighbours(void)
 	if (sh->err[0])
 		fprintf(stderr, "rdsperf: %s\n", sh->err);
 	for (i = 0; (t.name = neighbour_name(i)); i++)
-		run_case(&fams[2], &t, 64);
+		if (is_wanted_beside(t.name, argc, argv))
+			run_case(&fams[2], &t, 64);
 	kill(crowd, SIGKILL);
 	waitpid(crowd, NULL, 0);
 	return 0;
@@ -339,7 +350,7 @@ static int suite(int argc, char **argv)
 	if (argc && !strcmp(argv[0], "strangers"))
 		return strangers();
 	if (argc && !strcmp(argv[0], "neighbour"))
-		return neighbours();
+		return neighbours(argc - 1, argv + 1);
 	for (i = 0; i < argc; i++)
 		veth |= !strncmp(argv[i], "rds-veth", 8);
 	for (i = 0; veth && !role && i < FIRST_TRIES; i++)

@@ -53,15 +53,15 @@ def arguments():
     p.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1),
                    help="machines at a time (default 2)")
     p.add_argument("--strangers", action="store_true", help="only the stream beside strangers")
-    p.add_argument("--neighbour", action="store_true",
-                   help="only the round trips beside users who do their worst")
+    p.add_argument("--neighbour", nargs="*", metavar="DEED",
+                   help="only the round trips beside users who do their worst, or these deeds")
     p.add_argument("--no-write", action="store_true", help="leave docs/performance.md alone")
     args = p.parse_args()
     if args.quick:
         args.cases = args.cases or QUICK
     if args.prof or args.key:
         args.only = args.only or "ours"
-    if args.strangers or args.neighbour:
+    if args.strangers or args.neighbour is not None:
         args.only = args.only or "ours"
     args.seeds = args.seeds or ([1] if args.quick or args.prof else [1, 2, 3])
     return args
@@ -229,8 +229,8 @@ def main():
             print("\n".join(counted.known_cases()))
             return 0
         check_cases(args.cases)
-        if args.strangers or args.neighbour:
-            args.cases = ["strangers" if args.strangers else "neighbour"]
+        if args.strangers or args.neighbour is not None:
+            args.cases = ["strangers"] if args.strangers else ["neighbour", *args.neighbour]
         kern = counted.guest.kernel()
         done = measure(args, kern)
     except (counted.BenchError, counted.guest.SetupError) as e:
@@ -238,7 +238,7 @@ def main():
         return 2
     if args.strangers:
         reasons = beside(done)
-    elif args.neighbour:
+    elif args.neighbour is not None:
         reasons = neighbours(done)
     else:
         reasons = one_side(args, done) if len(done) == 1 else compare(args, kern, done)
