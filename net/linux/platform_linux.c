@@ -183,6 +183,11 @@ void rds_work_flush(struct rds_work *w)
 	flush_work(&to_work(w)->work);
 }
 
+void rds_resched(void)
+{
+	cond_resched();
+}
+
 static struct rds_linux_timer *to_timer(struct rds_timer *t)
 {
 	BUILD_BUG_ON(sizeof(*t) < sizeof(struct rds_linux_timer));

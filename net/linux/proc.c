@@ -51,40 +51,54 @@ struct socket_rows {
 	struct rds_recv_look look;
 };
 
+/* With a reference: whoever reads may be interrupted between any two rows. */
 static void *socket_at(struct seq_file *m, loff_t *pos, unsigned long id)
 {
 	struct xarray *socks = &rds_linux_net(seq_file_net(m))->socks;
-	void *rs = id > U32_MAX ? NULL : xa_find(socks, &id, U32_MAX, XA_PRESENT);
+	struct rds_sock *rs = NULL;
 
+	rcu_read_lock();
+	for (; id <= U32_MAX; id++) {
+		rs = xa_find(socks, &id, U32_MAX, XA_PRESENT);
+		if (!rs || refcount_inc_not_zero(&rs->sk.sk_refcnt))
+			break;
+		rs = NULL;
+	}
+	rcu_read_unlock();
 	*pos = rs ? id + 1 : (loff_t)U32_MAX + 2;
 	return rs;
 }
 
-/* The sockets, and the paths that are looked at, keep their memory until stop. */
-static void *sockets_start(struct seq_file *m, loff_t *pos) __acquires(RCU)
+static void *sockets_start(struct seq_file *m, loff_t *pos)
 {
 	struct socket_rows *rows = m->private;
 
 	rows->viewer = rds_viewer_of_file(seq_file_net(m), m->file);
-	rcu_read_lock();
-	if (!*pos)
-		return SEQ_START_TOKEN;
 	rds_recv_look(rds_net_of(seq_file_net(m)), &rows->look);
-	return socket_at(m, pos, *pos - 1);
+	return *pos ? socket_at(m, pos, *pos - 1) : SEQ_START_TOKEN;
+}
+
+static void put_row(void *v)
+{
+	struct rds_sock *rs = v;
+
+	if (v && v != SEQ_START_TOKEN)
+		sock_put(&rs->sk);
 }
 
 static void *sockets_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	struct socket_rows *rows = m->private;
-
-	if (v == SEQ_START_TOKEN)
-		rds_recv_look(rds_net_of(seq_file_net(m)), &rows->look);
+	put_row(v);
+	cond_resched();
 	return socket_at(m, pos, *pos);
 }
 
-static void sockets_stop(struct seq_file *m, void *v) __releases(RCU)
+static void sockets_stop(struct seq_file *m, void *v)
 {
-	rcu_read_unlock();
+	struct socket_rows *rows = m->private;
+
+	put_row(v);
+	rds_recv_look_end(&rows->look);
 }
 
 static int sockets_show(struct seq_file *m, void *v)

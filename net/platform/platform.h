@@ -77,6 +77,11 @@ void rds_timer_arm(struct rds_timer *t, uint64_t ns);
 /* After it the timer is not armed and @fn is not running.  Process, not from @fn. */
 void rds_timer_cancel_sync(struct rds_timer *t);
 
+/* ---- the processor ---- */
+/* Lets those run that wait for the processor: what takes long calls it between two steps, for a
+ * kernel may interrupt no system call that does not ask.  Process, no lock, not a reader. */
+void rds_resched(void);
+
 /* ---- time and chance ---- */
 /* Nanoseconds of a clock that never goes back; its zero means nothing.  Any context. */
 uint64_t rds_now_ns(void);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * info.cc: snapshots for rds-info.  Callbacks run under RCU or a spin lock: they may not sleep.
+ * Others may run between two connections, and between some messages of one.
  */
 #include "conn/conn_table.h"
 #include "order.h"
@@ -74,8 +75,8 @@ void each_waiting(Socket &s, void (*fn)(void *arg, const struct rds_msg_info *i)
 	});
 }
 
-void each_queued(Conn &c, bool sent, void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
-	RDS_READS(kRcu)
+void each_queued(Conn &c, bool sent, void (*fn)(void *arg, const struct rds_msg_info *i),
+		 void *arg) RDS_SLEEPS
 {
 	auto tell = [&](const Message &m) {
 		auto i = describe(m, m.sock, c.laddr, wire::get16(m.hdr.sport), c.faddr,
@@ -123,9 +124,9 @@ const char *rds_stat_name(unsigned int id)
 uint64_t rds_info_conns(struct rds_net *net, uint64_t pos,
 			void (*fn)(void *arg, const struct rds_conn_info *i), void *arg)
 {
-	RcuReader rcu;
+	Guard sleeps(kMaySleep); /* a program's call */
 
-	return last(net->conns.walk(pos, [&](Conn &c) {
+	return last(net->conns.visit(pos, [&](const Conn &c) {
 		const Path &p = c.first();
 		PathState st = p.state();
 		unsigned int flags = (p.sending() ? 1u : 0) |
@@ -146,13 +147,14 @@ uint64_t rds_info_conns(struct rds_net *net, uint64_t pos,
 uint64_t rds_info_paths(struct rds_net *net, uint64_t pos,
 			void (*fn)(void *arg, const struct rds_path_info *i), void *arg)
 {
-	RcuReader rcu;
+	Guard sleeps(kMaySleep); /* a program's call */
 
-	return last(net->conns.walk(pos, [&](Conn &c) {
-		c.for_each_path([&](Path &p) {
+	return last(net->conns.visit(pos, [&](const Conn &c) RDS_SLEEPS {
+		c.for_each_path([&](const Path &p) RDS_NO_TSA {
 			struct rds_path_info i = describe(p);
 
 			fn(arg, &i);
+			let_others_run();
 		});
 	}));
 }
@@ -160,24 +162,26 @@ uint64_t rds_info_paths(struct rds_net *net, uint64_t pos,
 uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint64_t pos,
 			   void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
 {
+	Guard sleeps(kMaySleep); /* a program's call */
+	auto on_path = [&](Conn &c) RDS_SLEEPS { each_queued(c, q == RDS_QUEUE_RETRANS, fn, arg); };
+
+	if (q == RDS_QUEUE_RETRANS)
+		return last(net->conns.visit(pos, on_path));
+	if (q == RDS_QUEUE_SEND && pos >= kWalkEnd)
+		return second(net->conns.visit(pos - kWalkEnd, on_path));
+
 	RcuReader rcu;
 
-	if (q == RDS_QUEUE_RECV)
-		return last(net->bind.walk(pos, [&](Socket &s) RDS_READS(kRcu) {
-			s.for_each_received([&](const Message &m) {
-				auto i = describe(m, &s, s.bound.addr, s.bound.port, m.saddr,
-						  wire::get16(m.hdr.sport));
-
-				fn(arg, &i);
-			});
-		}));
-	if (q == RDS_QUEUE_RETRANS)
-		return last(net->conns.walk(
-			pos, [&](Conn &c) RDS_READS(kRcu) { each_queued(c, true, fn, arg); }));
-	if (pos < kWalkEnd)
+	if (q == RDS_QUEUE_SEND)
 		return net->bind.walk(pos, [&](Socket &s) { each_waiting(s, fn, arg); });
-	return second(net->conns.walk(
-		pos - kWalkEnd, [&](Conn &c) RDS_READS(kRcu) { each_queued(c, false, fn, arg); }));
+	return last(net->bind.walk(pos, [&](Socket &s) RDS_READS(kRcu) {
+		s.for_each_received([&](const Message &m) {
+			auto i = describe(m, &s, s.bound.addr, s.bound.port, m.saddr,
+					  wire::get16(m.hdr.sport));
+
+			fn(arg, &i);
+		});
+	}));
 }
 
 uint64_t rds_info_sockets(struct rds_net *net, uint64_t pos,

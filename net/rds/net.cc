@@ -58,6 +58,7 @@ void rds_transport_unregister(const struct rds_transport *t)
 {
 	transport_forget(*t);
 
+	Guard sleeps(kMaySleep); /* rmmod */
 	Guard g(all->lock);
 
 	for (Net *n = all->nets.front(); n; n = all->nets.next(n))
@@ -66,6 +67,8 @@ void rds_transport_unregister(const struct rds_transport *t)
 
 void rds_transport_net_exit(struct rds_net *net, const struct rds_transport *t)
 {
+	Guard sleeps(kMaySleep); /* a namespace ends, or rmmod */
+
 	net->conns.kill_all(t);
 }
 
@@ -108,6 +111,8 @@ struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st)
 
 void rds_net_destroy(struct rds_net *net)
 {
+	Guard sleeps(kMaySleep); /* the same */
+
 	net->dying.store_release(true);
 	{
 		Guard g(all->lock);

@@ -343,31 +343,37 @@ void Flows::release(Flow &f, Conn &c, MsgList &dropped)
 	}
 }
 
+/* Some of those that wait in @f are given to @done: as many as @left says. */
+void Flows::cancel_some(Flow &f, Conn &c, unsigned int &left, MsgList &done)
+{
+	for (Message *m; left && (m = f.waiting.front()); left--) {
+		take_off(f, *m);
+		c.waiting.fetch_sub(1);
+		done.push_back(m);
+	}
+	note_low(f);
+}
+
 void Flows::cancel(Conn &c, int to_port)
 {
-	RcuReader rcu;
-	MsgList done;
-	unsigned int n = 0;
-	{
-		Guard g(lock_);
+	for (unsigned int left = 0; !left; let_others_run()) {
+		RcuReader rcu;
+		MsgList done;
+		unsigned int step;
+		{
+			Guard g(lock_);
 
-		for (Bucket &b : buckets_) {
-			for (Flow *f = b.front(); f; f = b.next(f)) {
-				if (f->conn != &c || f->gen != c.gen ||
-				    (to_port >= 0 && f->port != to_port))
-					continue;
-				while (Message *m = f->waiting.front()) {
-					take_off(*f, *m);
-					c.waiting.fetch_sub(1);
-					done.push_back(m);
-					n++;
-				}
-				note_low(*f);
-			}
+			/* To find them costs a look at each flow. */
+			left = step = kQueueStep + count_;
+			for (Bucket &b : buckets_)
+				for (Flow *f = b.front(); f; f = b.next(f))
+					if (f->conn == &c && f->gen == c.gen &&
+					    (to_port < 0 || f->port == to_port))
+						cancel_some(*f, c, left, done);
 		}
+		c.net.count(RDS_S_send_cancelled, step - left);
+		c.first().finish(done, kRdmaCanceled);
 	}
-	c.net.count(RDS_S_send_cancelled, n);
-	c.first().finish(done, kRdmaCanceled);
 }
 
 void flow_left(Message &m, Conn &c, MsgList &done)

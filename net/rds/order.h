@@ -104,7 +104,7 @@ public:
 	Result<Queued> enqueue(Conn &c, Message *m, bool more, Path *&path, Batch &batch)
 		RDS_EXCLUDES(lock_) RDS_READS(kRcu);
 	/* Takes back what waits for @c (@to_port < 0: to any port). */
-	void cancel(Conn &c, int to_port) RDS_EXCLUDES(lock_);
+	void cancel(Conn &c, int to_port) RDS_SLEEPS RDS_EXCLUDES(lock_);
 	/* @m, of @f, has left its path's queue: see flow_left(). */
 	void depart(Flow &f, Message &m, Conn &c, MsgList &done) RDS_EXCLUDES(lock_)
 		RDS_READS(kRcu);
@@ -135,6 +135,7 @@ private:
 	Result<Queued> place(Flow &f, Message *m, bool more, Batch *batch, Path &path,
 			     const Path *home) RDS_REQUIRES(lock_);
 	void wait(Flow &f, Conn &c, Message *m) RDS_REQUIRES(lock_);
+	void cancel_some(Flow &f, Conn &c, unsigned int &left, MsgList &done) RDS_REQUIRES(lock_);
 	void release(Flow &f, Conn &c, MsgList &dropped) RDS_REQUIRES(lock_);
 
 	RefCount refs_;

@@ -198,15 +198,17 @@ struct rds_recv_counts {
  * Process. */
 int rds_socket_recv_query(struct rds_socket *s, const struct rds_endpoint *peer,
 			  struct rds_recv_counts *out);
-/* The same of many sockets, for tables: the paths on which something was arriving just now ... */
+/* The same of many sockets, for tables: the paths on which something was arriving just now, which
+ * stay until the look ends; process, both ... */
 #define RDS_RECV_LOOK 32
 struct rds_recv_look {
 	unsigned int n; /* more than RDS_RECV_LOOK: a query searches for them again */
 	struct rds_path *paths[RDS_RECV_LOOK];
 };
 void rds_recv_look(struct rds_net *net, struct rds_recv_look *look);
+void rds_recv_look_end(struct rds_recv_look *look);
 /* ... and what a socket holds, both UNKNOWN while somebody reads, or with more than RDS_RECV_LOOK
- * of those.  Process, but does not sleep; in the RCU section of rds_recv_look(). */
+ * of those.  Process, but does not sleep. */
 void rds_socket_recv_counts(struct rds_socket *s, const struct rds_recv_look *look,
 			    struct rds_recv_counts *out);
 /* Congestion notification waiting to be reported (0: none), and its removal once it was. */

@@ -219,6 +219,12 @@ RDS_INLINE constexpr enum rds_ctx may_sleep() RDS_SLEEPS
 	return RDS_MAY_SLEEP;
 }
 
+/* Between two steps of what takes long. */
+RDS_INLINE void let_others_run() RDS_SLEEPS
+{
+	rds_resched();
+}
+
 /* nullptr without memory; constructors cannot fail. */
 template <typename T, typename... Args>
 RDS_INLINE T *create(enum rds_ctx ctx, Args &&...args)

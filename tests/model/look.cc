@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "look.h"
 
+#include <vector>
+
 #include "net/rds/net.h"
 #include "net/rds/path/path_walk.h"
 #include "net/rds/socket/socket.h"
@@ -155,7 +157,11 @@ uint64_t digest(const host::Net &net)
 	const rds::ConnTable &conns = net.core()->conns;
 	Digest d;
 
-	for_each_conn(net, [&](rds::Conn &c) { add_conn(d, c); });
+	std::vector<rds::Conn *> all; /* nobody runs meanwhile */
+
+	for_each_conn(net, [&](rds::Conn &c) { all.push_back(&c); });
+	for (rds::Conn *c : all)
+		add_conn(d, *c);
 	d.add_pending(conns.*reach(conn_sweep()));
 	d.add_pending(conns.*reach(conn_sweep_timer()));
 	d.add_pending(conns.*reach(conn_reap()));

@@ -442,6 +442,12 @@ void rds_rcu_read_unlock(void)
 		self.section.since.store(0, std::memory_order_release);
 }
 
+void rds_resched(void)
+{
+	might_sleep();
+	std::this_thread::yield();
+}
+
 void rds_rcu_sync(void)
 {
 	might_sleep();

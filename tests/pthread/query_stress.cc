@@ -191,10 +191,9 @@ void asker(World &w)
 		check(c.held + reading >= held, "no less than there are");
 		check_one_peer(w);
 
-		rds::RcuReader rcu;
-
 		rds_recv_look(w.net.core(), &look);
 		rds_socket_recv_counts(w.sock.core(), &look, &c);
+		rds_recv_look_end(&look);
 		check(c.span >= c.held && !c.span == !c.held, "span in a table");
 		w.asked++;
 	}

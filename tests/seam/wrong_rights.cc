@@ -59,6 +59,15 @@ inline void sleeps_as_reader(BindTable &t) RDS_SLEEPS
 	(void)t.init(); /* wrong */
 }
 
+inline void lets_others_run_as_reader() RDS_SLEEPS
+{
+	let_others_run();
+
+	RcuReader rcu;
+
+	let_others_run(); /* wrong */
+}
+
 inline void sleeps_in_softirq(Wrong &w) RDS_REQUIRES(kSender)
 {
 	w.transmit(); /* wrong */

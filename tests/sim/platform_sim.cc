@@ -348,6 +348,14 @@ void rds_mutex_unlock(struct rds_mutex *m)
 	preempt_point();
 }
 
+/* ---- the processor ---- */
+
+void rds_resched(void)
+{
+	preempt_point();
+	might_sleep();
+}
+
 /* ---- time and chance ---- */
 
 uint64_t rds_now_ns(void)

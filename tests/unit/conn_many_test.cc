@@ -2,6 +2,7 @@
 /* More connections than are looked at in one step: by the sweep, when a map changes, by a socket
  * that closes, for a snapshot. */
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "fan_fixture.h"
@@ -128,6 +129,33 @@ TEST_F(ConnMany, AllGetOurMap)
 	sim::run_ready();
 	for (Wire *w : wires())
 		EXPECT_TRUE(was_told(*w, 7));
+}
+
+/* Each bucket of the table becomes some, while the walk is in the midst of it. */
+TEST_F(ConnMany, AVisitMeetsEachOnceWhileTheTableGrows)
+{
+	constexpr unsigned int kFew = 100, kNew = 5;
+	rds::ConnTable &conns = net->core()->conns;
+	std::map<const rds::Conn *, unsigned int> met;
+	std::vector<const rds::Conn *> all;
+	unsigned int next = kFew;
+
+	meet(kFew);
+	for (const Wire *w : wires())
+		all.push_back(&w->path->conn);
+	for (uint64_t pos = 0; pos < rds::kWalkEnd;)
+		pos = conns.visit(pos, [&](const rds::Conn &c) {
+			met[&c]++;
+			EXPECT_FALSE(c.refs.only_one()) << "nothing keeps it";
+			for (unsigned int i = 0; i < kNew && next < kFew * kNew; i++) {
+				EXPECT_EQ(s->send(there(next++), pattern(10)), 0);
+			}
+		});
+	EXPECT_GE(met.size(), all.size());
+	for (const rds::Conn *c : all)
+		EXPECT_EQ(met[c], 1u);
+	for (const auto &[c, times] : met)
+		EXPECT_EQ(times, 1u);
 }
 
 /* A change while the one before it is told. */

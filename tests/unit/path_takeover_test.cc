@@ -57,7 +57,6 @@ protected:
 	}
 	static unsigned int unsent()
 	{
-		rds::RcuReader rcu;
 		unsigned int n = 0;
 
 		wire().path->for_each_queued(false, [&](const rds::Message &) { n++; });

@@ -317,6 +317,7 @@ TEST_F(RecvArriving, IsOneSocketsOwn)
 	rds_socket_recv_counts(other.core(), &look, &c);
 	EXPECT_EQ(c.held, RDS_RECV_UNKNOWN) << "a reader is at it";
 	rds_recv_unlock(other.core());
+	rds_recv_look_end(&look);
 	rds_msg_put(m);
 	m = begin(header(4000, 0, 0));
 	EXPECT_EQ(query(*s).held, 1u);

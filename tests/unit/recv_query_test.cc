@@ -475,7 +475,6 @@ TEST_F(RecvQuery, ManyAtOnceOnManyPaths)
 	}
 
 	struct rds_recv_counts c;
-	rds::RcuReader rcu;
 	struct rds_recv_look look;
 
 	rds_recv_look(net->core(), &look);
@@ -483,6 +482,7 @@ TEST_F(RecvQuery, ManyAtOnceOnManyPaths)
 	rds_socket_recv_counts(s->core(), &look, &c);
 	EXPECT_EQ(c.held, RDS_RECV_UNKNOWN);
 	EXPECT_EQ(c.span, RDS_RECV_UNKNOWN);
+	rds_recv_look_end(&look);
 	for (unsigned int i = 0; i < 10; i++)
 		ASSERT_EQ(rds_recv_incoming(paths[i], msgs[i]), 0);
 	rds_recv_look(net->core(), &look);
@@ -492,6 +492,7 @@ TEST_F(RecvQuery, ManyAtOnceOnManyPaths)
 	rds_socket_recv_counts(s->core(), &look, &c);
 	EXPECT_EQ(c.held, msgs.size());
 	EXPECT_EQ(c.span, msgs.size());
+	rds_recv_look_end(&look);
 	for (size_t i = 20; i < msgs.size(); i++)
 		rds_msg_put(msgs[i]);
 }
@@ -520,12 +521,12 @@ TEST_F(RecvQuery, TablesDoNotWaitForAReader)
 
 	struct rds_msg *m = begin(header());
 	auto expect_row = [&](const Socket &of, uint32_t count) {
-		rds::RcuReader rcu;
 		struct rds_recv_look look;
 		struct rds_recv_counts c;
 
 		rds_recv_look(net->core(), &look);
 		rds_socket_recv_counts(of.core(), &look, &c);
+		rds_recv_look_end(&look);
 		EXPECT_EQ(c.held, count);
 		EXPECT_EQ(c.span, count);
 	};

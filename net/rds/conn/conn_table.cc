@@ -201,7 +201,7 @@ Conn *ConnTable::kill(const struct rds_transport *t)
 {
 	Conn *one = nullptr;
 
-	for (uint64_t pos = 0; pos < kWalkEnd;) {
+	for (uint64_t pos = 0; pos < kWalkEnd; let_others_run()) {
 		Guard g(paths_lock);
 		RcuReader rcu;
 

@@ -55,7 +55,7 @@ public:
 		      const struct rds_addr &faddr, uint32_t scope, bool known);
 	/* Kills every connection, or those of @t, and waits until their memory is free: after it
 	 * nothing calls into @t or points to the namespace.  Process; no new ones come. */
-	void kill_all(const struct rds_transport *t);
+	void kill_all(const struct rds_transport *t) RDS_SLEEPS;
 	/* Of an address of ours: those that are up send it.  Of a peer's, a port has cleared, and
 	 * messages wait for some: they are queued again.  Any context (conn_maps.cc). */
 	void map_changed(MapChange what);
@@ -120,6 +120,33 @@ public:
 		});
 	}
 
+	/*
+	 * -- the same, where @fn may sleep: between two connections nothing is held but a reference
+	 * on the one that @fn has, and others may run.  They are met in the order of their
+	 * addresses in memory, so one that is there all the time is met once.  Process --
+	 */
+	template <typename F>
+	void visit_of(const struct rds_addr &laddr, const struct rds_addr &faddr,
+		      const HashKey &key, F fn) const RDS_SLEEPS
+	{
+		visit_each([&](auto look) RDS_READS(kRcu) { for_each_of(laddr, faddr, key, look); },
+			   fn);
+	}
+	/* Those at @pos, of which others' positions may come in between while the table grows. */
+	template <typename F>
+	uint64_t visit(uint64_t pos, F fn) const RDS_SLEEPS
+	{
+		const uint64_t end = end_of(pos);
+
+		visit_each(
+			[&](auto look) RDS_READS(kRcu) {
+				for (uint64_t at = pos; at < end;)
+					at = walk(at, look);
+			},
+			fn);
+		return end;
+	}
+
 	/* Connections that have memory, by transport type: made and not yet freed. */
 	Atomic<uint32_t> alive[kTransCount];
 	/* Held to make a path, or to end the making of paths. */
@@ -152,7 +179,7 @@ private:
 			    const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
 			    User *user) RDS_SLEEPS;
 	Status take_share(Conn &c, User &user) RDS_SLEEPS;
-	Conn *kill(const struct rds_transport *t);
+	Conn *kill(const struct rds_transport *t) RDS_SLEEPS;
 	bool any_alive(const struct rds_transport *t) const;
 
 	/* A pass of the sweep over the table; its work's own. */
@@ -170,6 +197,47 @@ private:
 		uint64_t at = 0, left = 0; /* as HashTable::walk() has it */
 		uint32_t what = 0;	   /* MapChange */
 	};
+
+	/* Position behind the bucket at @pos, as large as the table is now. */
+	uint64_t end_of(uint64_t pos) const
+	{
+		RcuReader rcu;
+
+		return table_.walk(pos, [](const Conn &) {});
+	}
+	/* Of those that @each gives the one behind @last (nullptr: the first), with a reference. */
+	template <typename Each>
+	static Conn *next_of(Each each, const Conn *last)
+	{
+		RcuReader rcu;
+		Conn *next;
+
+		do {
+			next = nullptr;
+			each([&](Conn &c) {
+				if (is_behind(&c, last) && (!next || is_behind(next, &c)))
+					next = &c;
+			});
+			last = next; /* one that nobody has is gone */
+		} while (next && !next->refs.get_unless_zero());
+		return next;
+	}
+	static bool is_behind(const Conn *c, const Conn *last)
+	{
+		return reinterpret_cast<uintptr_t>(c) > reinterpret_cast<uintptr_t>(last);
+	}
+	template <typename Each, typename F>
+	static void visit_each(Each each, F fn) RDS_SLEEPS
+	{
+		Conn *next;
+
+		for (Conn *c = next_of(each, nullptr); c; c = next) {
+			fn(*c);
+			next = next_of(each, c);
+			c->put();
+			let_others_run();
+		}
+	}
 
 	HashTable<Conn, &Conn::node> table_;
 	Atomic<uint64_t> gen_;

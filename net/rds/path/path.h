@@ -86,8 +86,8 @@ struct rds_path final {
 	void call();
 	/* The peer has knocked: whether that is news for the worker. */
 	bool heeds_knock();
-	/* Takes back what @s sent (@to_port < 0: to any port). */
-	void cancel(rds::Socket &s, int to_port) RDS_EXCLUDES(lock);
+	/* Takes back what @s sent (@to_port < 0: to any port).  The caller's connection. */
+	void cancel(rds::Socket &s, int to_port) RDS_SLEEPS RDS_EXCLUDES(lock);
 	void acked(uint64_t bytes) RDS_EXCLUDES(lock);
 	void delivered_before(uint64_t seq) RDS_EXCLUDES(lock);
 	/* All at the head of the queue that has nothing more to wait for leaves it. */
@@ -237,9 +237,10 @@ struct rds_path final {
 	void port_is_full();   /* the peer sends to one of ours; any context */
 
 	/* Snapshots for rds-info (path_walk.h).  Each queued message goes to @fn, under the lock.
-	 * @sent: those that the transport has; or else all others.  RCU reader. */
+	 * @sent: those that the transport has; or else all others.  Process; the caller has a
+	 * reference on the connection. */
 	template <typename F>
-	void for_each_queued(bool sent, F fn) RDS_EXCLUDES(lock) RDS_READS(rds::kRcu);
+	void for_each_queued(bool sent, F fn) RDS_SLEEPS RDS_EXCLUDES(lock);
 	uint64_t next_tx_seq() const RDS_NO_TSA /* a counter that anybody may read */
 	{
 		return queue_.next_number();
@@ -358,7 +359,7 @@ private:
 	bool collect_acked(rds::MsgList &done) RDS_REQUIRES(lock);
 	bool leaves_at_reset_locked(rds::Message &m) RDS_REQUIRES(lock);
 	void left_at_reset_locked(rds::Message &m, rds::MsgList &done) RDS_REQUIRES(lock);
-	void reset_queue(bool purge) RDS_EXCLUDES(lock);
+	void reset_queue(bool purge) RDS_TURN RDS_EXCLUDES(lock);
 	bool is_untouched_locked() const RDS_REQUIRES(lock);
 	/* path_hold.cc */
 	bool may_hold_locked(const rds::Message &m) RDS_REQUIRES(lock);
@@ -371,8 +372,8 @@ private:
 	bool may_go_back_locked(const rds::HeldPort &h) RDS_REQUIRES(lock);
 	void look_at_waits_locked() RDS_REQUIRES(lock);
 	bool return_some_locked(rds::HeldPort &h) RDS_REQUIRES(lock);
-	void return_held(bool all, rds::MsgList &frames) RDS_EXCLUDES(lock);
-	bool cancel_some_locked(rds::Cancelled &c) RDS_REQUIRES(lock);
+	void return_held(bool all, rds::MsgList &frames) RDS_SLEEPS RDS_EXCLUDES(lock);
+	bool cancel_some(rds::Cancelled &c) RDS_EXCLUDES(lock);
 	void cancel_one_locked(rds::Message &m, rds::Cancelled &c) RDS_REQUIRES(lock);
 	rds::Message *step_locked(rds::QueueWalk &w) RDS_REQUIRES(lock);
 	/* path_refuse.cc */

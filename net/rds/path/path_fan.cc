@@ -169,9 +169,7 @@ void rds_path::begin_fold_locked(Fold &f)
 
 void rds_path::take_over(rds_path &from, Fold &f)
 {
-	bool more = true;
-
-	while (more) {
+	for (bool more = true; more; rds::let_others_run()) {
 		rds::RcuReader rcu;
 		rds::MsgList done;
 		{
@@ -192,9 +190,7 @@ void rds_path::take_over(rds_path &from, Fold &f)
 
 void rds_path::end_fold(Fold &f)
 {
-	bool more = true;
-
-	while (more) {
+	for (bool more = true; more; rds::let_others_run()) {
 		rds::Guard g(lock);
 
 		more = queue_.renumber_some(f);

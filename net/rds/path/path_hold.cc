@@ -189,7 +189,7 @@ void rds_path::return_held(bool all, rds::MsgList &frames)
 				back.remove(h);
 		}
 	}
-	while (rds::HeldPort *h = back.front()) {
+	for (rds::HeldPort *h; (h = back.front()); rds::let_others_run()) {
 		{
 			rds::Guard g(lock);
 

@@ -248,7 +248,7 @@ void rds_path::writable()
 namespace rds
 {
 
-/* The messages that a socket wants back from one path, and those of one hold of the path's lock. */
+/* The messages that a socket wants back from one path, a step at a time. */
 struct Cancelled {
 	bool is_for(const Message &m) const
 	{
@@ -258,11 +258,11 @@ struct Cancelled {
 	Socket &sock;
 	int to_port; /* < 0: any */
 	QueueWalk walk = {};
-	MsgList done = {}; /* they left the queue */
+	uint32_t count = 0;
+	MsgList done = {}; /* of this step: they left the queue */
 	/* Of those that go on without their socket. */
 	List<ZcopyNote, &ZcopyNote::link> notes = {};
 	uint32_t bytes = 0, mem = 0;
-	uint32_t count = 0;
 };
 
 } // namespace rds
@@ -304,42 +304,40 @@ void rds_path::cancel_one_locked(rds::Message &m, rds::Cancelled &c)
 }
 
 /* True: there may be more. */
-bool rds_path::cancel_some_locked(rds::Cancelled &c)
-{
-	for (unsigned int n = 0; n < rds::kQueueStep; n++) {
-		rds::Message *m = step_locked(c.walk);
-
-		if (m && c.is_for(*m))
-			cancel_one_locked(*m, c);
-		if (c.walk.is_over) {
-			look_at_waits_locked();
-			return false;
-		}
-	}
-	return true;
-}
-
-void rds_path::cancel(rds::Socket &s, int to_port)
+bool rds_path::cancel_some(rds::Cancelled &c)
 {
 	rds::RcuReader rcu;
-	rds::Cancelled c{.sock = s, .to_port = to_port};
-	bool more = true;
+	{
+		rds::Guard g(lock);
 
-	while (more) {
-		{
-			rds::Guard g(lock);
+		for (unsigned int n = 0; !c.walk.is_over && n < rds::kQueueStep; n++) {
+			rds::Message *m = step_locked(c.walk);
 
-			more = cancel_some_locked(c);
+			if (m && c.is_for(*m))
+				cancel_one_locked(*m, c);
 		}
-		finish(c.done, rds::kRdmaCanceled);
+		if (c.walk.is_over)
+			look_at_waits_locked();
 	}
+	finish(c.done, rds::kRdmaCanceled);
+	if (c.mem)
+		rds::sender_done(c.sock, c.bytes, c.mem, nullptr);
+	c.bytes = c.mem = 0;
+	while (rds::ZcopyNote *n = c.notes.pop_front())
+		rds::sender_done(c.sock, 0, 0, n);
+	return !c.walk.is_over;
+}
+
+/* Between two steps the walk stands in the queue, and @s is the caller's: nothing else is held. */
+void rds_path::cancel(rds::Socket &s, int to_port)
+{
+	rds::Cancelled c{.sock = s, .to_port = to_port};
+
+	while (cancel_some(c))
+		rds::let_others_run();
 	if (RDS_UNLIKELY(port_news_.load()))
 		kick();
 	conn.net.count(RDS_S_send_cancelled, c.count);
-	if (c.mem)
-		rds::sender_done(s, c.bytes, c.mem, nullptr);
-	while (rds::ZcopyNote *n = c.notes.pop_front())
-		rds::sender_done(s, 0, 0, n);
 }
 
 /*
@@ -414,7 +412,7 @@ void rds_path::reset_queue(bool purge)
 			    "a connection is collected that has to send");
 		return purge || leaves_at_reset_locked(m);
 	};
-	while (more) {
+	for (; more; rds::let_others_run()) {
 		rds::RcuReader rcu;
 		rds::MsgList done;
 		auto left = [&](rds::Message &m) RDS_NO_TSA { left_at_reset_locked(m, done); };

@@ -182,6 +182,8 @@ int rds_socket_init(struct rds_socket *s, struct rds_net *net, uint32_t uid)
 
 void rds_socket_release(struct rds_socket *s)
 {
+	rds::Guard sleeps(rds::kMaySleep); /* the last who has it closes it */
+
 	s->release();
 }
 

@@ -57,7 +57,7 @@ struct rds_socket final : rds::Bound {
 		return bound_flag.load_acquire();
 	}
 	bool get_peer(struct rds_endpoint &ep);
-	void release();
+	void release() RDS_SLEEPS;
 
 	/* -- sending (socket_send.cc) -- */
 	/* Room for a message to @to, of @len bytes and @mem bytes of memory. */
@@ -69,7 +69,7 @@ struct rds_socket final : rds::Bound {
 		return snd_space.wait_for_room(this);
 	}
 	bool congested_to(const struct rds_endpoint &to);
-	void cancel(const struct rds_endpoint *to);
+	void cancel(const struct rds_endpoint *to) RDS_SLEEPS;
 
 	/* -- receiving (socket_recv.cc) -- */
 	/* From a path, any context, RCU reader, no lock held.  @arriving: the path's, done with
@@ -151,7 +151,7 @@ private:
 		      rds::XmitToken &token, rds::Status &st) RDS_READS(rds::kRcu);
 	rds::Status send_anew(const struct rds_endpoint &to, rds::Message *m, bool more,
 			      rds::XmitToken &token) RDS_SLEEPS;
-	void cancel_on(struct rds_conn &c, int to_port);
+	void cancel_on(struct rds_conn &c, int to_port) RDS_SLEEPS;
 	rds::Status copy_pages(rds::Message &m) RDS_SLEEPS;
 	rds::Status wait_for_port(const struct rds_endpoint &to) RDS_SLEEPS;
 	rds::Status ask_way(const struct rds_endpoint &to) RDS_SLEEPS;

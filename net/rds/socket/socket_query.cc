@@ -23,25 +23,41 @@ bool is_for(const Socket &s, const Path &p, uint64_t word)
 	       p.conn.scope == s.bound.scope;
 }
 
-/* Every path on which a message is arriving, and the word that says so. */
+/* Every path of @c on which a message is arriving, and the word that says so. */
 template <typename F>
-void for_each_arriving(const Net &net, F fn) RDS_READS(kRcu)
+void each_arriving(Conn &c, F fn)
 {
-	net.conns.for_each([&](const Conn &c) {
-		c.for_each_path([&](Path &p) {
-			uint64_t word = p.arriving.load();
+	c.for_each_path([&](Path &p) {
+		const uint64_t word = p.arriving.load();
 
-			if (word)
-				fn(p, word);
-		});
+		if (word)
+			fn(p, word);
 	});
 }
 
-void remember(struct rds_recv_look &look, Path &p)
+/* Of which @wanted(path, word) is true those are noted on which a message is arriving, with a
+ * reference each.  A few buckets at a time: few have one. */
+template <typename F>
+void note_arriving(const Net &net, struct rds_recv_look &look, F wanted) RDS_SLEEPS
 {
-	if (look.n < RDS_RECV_LOOK)
-		look.paths[look.n] = &p;
-	look.n++;
+	auto note = [&](Path &p, uint64_t word) {
+		if (!wanted(p, word))
+			return;
+		if (look.n < RDS_RECV_LOOK) {
+			if (!p.conn.refs.get_unless_zero())
+				return;
+			look.paths[look.n] = &p;
+		}
+		look.n++;
+	};
+
+	look.n = 0;
+	for (uint64_t pos = 0; pos < kWalkEnd; let_others_run()) {
+		RcuReader rcu;
+
+		for (unsigned int n = 0; pos < kWalkEnd && n < kTableStep; n++)
+			pos = net.conns.walk(pos, [&](Conn &c) { each_arriving(c, note); });
+	}
 }
 
 /* Adds up what is held of one peer, or of all. */
@@ -168,7 +184,7 @@ struct rds_recv_counts rds_socket::count_held(const struct rds_recv_look &look,
 		take_arrived();
 		count.freeze(recv_flows);
 		if (look.n > RDS_RECV_LOOK)
-			for_each_arriving(*net, look_at);
+			net->conns.for_each([&](Conn &c) { each_arriving(c, look_at); });
 		else
 			for (unsigned int i = 0; i < look.n; i++)
 				look_at(*look.paths[i], look.paths[i]->arriving.load());
@@ -188,35 +204,41 @@ int rds_socket_recv_query(struct rds_socket *s, const struct rds_endpoint *peer,
 	if (!s->is_bound())
 		return -err::kEnotconn;
 
+	Guard sleeps(kMaySleep); /* a program's call */
 	Status st = s->reader.lock_interruptible();
 
 	if (!st.ok())
 		return st.code();
+	note_arriving(*s->net, look,
+		      [&](const Path &p, uint64_t word) { return is_for(*s, p, word); });
 	{
 		RcuReader rcu;
 
-		for_each_arriving(*s->net, [&](Path &p, uint64_t word) {
-			if (is_for(*s, p, word))
-				remember(look, p);
-		});
 		*out = s->count_held(look, peer);
 	}
 	s->reader.unlock();
+	rds_recv_look_end(&look);
 	return 0;
 }
 
 void rds_recv_look(struct rds_net *net, struct rds_recv_look *look)
 {
-	RcuReader rcu; /* in the caller's section */
+	Guard sleeps(kMaySleep); /* a program's call */
 
+	note_arriving(*net, *look, [](const Path &, uint64_t) { return true; });
+}
+
+void rds_recv_look_end(struct rds_recv_look *look)
+{
+	for (unsigned int i = 0; i < look->n && i < RDS_RECV_LOOK; i++)
+		look->paths[i]->conn.put();
 	look->n = 0;
-	for_each_arriving(*net, [&](Path &p, uint64_t) { remember(*look, p); });
 }
 
 void rds_socket_recv_counts(struct rds_socket *s, const struct rds_recv_look *look,
 			    struct rds_recv_counts *out)
 {
-	RcuReader rcu; /* in that of rds_recv_look() */
+	RcuReader rcu;
 
 	*out = {};
 	if (!s->is_bound())

@@ -270,11 +270,9 @@ void rds_socket::cancel(const struct rds_endpoint *to)
 	if (!is_bound() || snd_space.empty())
 		return;
 
-	auto cancel_to = [&](const struct rds_addr &addr) {
-		rds::RcuReader rcu;
-
-		net->conns.for_each_of(bound.addr, addr, net->key,
-				       [&](Conn &c) { cancel_on(c, to ? to->port : -1); });
+	auto cancel_to = [&](const struct rds_addr &addr) RDS_NO_TSA {
+		net->conns.visit_of(bound.addr, addr, net->key,
+				    [&](Conn &c) RDS_NO_TSA { cancel_on(c, to ? to->port : -1); });
 	};
 
 	if (to)
@@ -282,21 +280,19 @@ void rds_socket::cancel(const struct rds_endpoint *to)
 	else if (sent_to.is_complete())
 		sent_to.for_each(cancel_to);
 	else
-		for (uint64_t pos = 0; pos < rds::kWalkEnd;) {
-			rds::RcuReader rcu;
-
-			pos = net->conns.walk(pos, [&](Conn &c) {
+		for (uint64_t pos = 0; pos < rds::kWalkEnd; rds::let_others_run())
+			pos = net->conns.visit(pos, [&](Conn &c) RDS_SLEEPS {
 				if (rds::same_addr(c.laddr, bound.addr))
 					cancel_on(c, -1);
 			});
-		}
 }
 
 void rds_socket::cancel_on(Conn &c, int to_port)
 {
 	if (rds::Flows *mine = send_flows.load_acquire())
 		mine->cancel(c, to_port);
-	c.for_each_path_as_messages_move([&](rds::Path &p) { p.cancel(*this, to_port); });
+	c.for_each_path_as_messages_move([&](rds::Path &p)
+						 RDS_NO_TSA { p.cancel(*this, to_port); });
 }
 
 extern "C" {
@@ -351,6 +347,8 @@ void rds_socket_note_blocked(struct rds_socket *s)
 
 void rds_socket_cancel(struct rds_socket *s, const struct rds_endpoint *to)
 {
+	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
+
 	s->cancel(to);
 }
 

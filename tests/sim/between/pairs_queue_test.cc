@@ -82,8 +82,6 @@ protected:
 	/* Nothing of @t is left on any path, but what a transport has. */
 	void nothing_of(const rds::Socket *gone)
 	{
-		rds::RcuReader rcu;
-
 		wire().path->conn.for_each_path([gone](rds::Path &p) {
 			for (bool sent : {true, false})
 				p.for_each_queued(sent, [gone](const rds::Message &m) {
@@ -383,6 +381,31 @@ TEST_F(QueuePairs, APortIsRefusedThatClears)
 			    ASSERT_EQ(fake::arrive(wire().path, h), RDS_RECV_SKIP);
 			    peer_has(first);
 		    }}});
+}
+
+/* The connection dies, with all that it has; whoever walks through that stands in it. */
+TEST_F(QueuePairs, ADeath)
+{
+	with_each(
+		{.prepare =
+			 [this] {
+				 meet();
+				 say_many();
+				 sim::run_ready();
+			 },
+		 .one = [] { wire().path->conn.kill(); },
+		 .other = {},
+		 .promise =
+			 [this] {
+				 sim::options().preempt_per_1000 = 0;
+				 for (const auto &alive : net->core()->conns.alive)
+					 EXPECT_EQ(alive.load(), 0u);
+				 look_for_none();
+				 return !HasFailure();
+			 }},
+		{{"cancel", [this] { rds_socket_cancel(t->core(), nullptr); }},
+		 {"close", [this] { t.reset(); }},
+		 {"show", [this] { (void)host::count_messages(net->core(), RDS_QUEUE_RETRANS); }}});
 }
 
 /* Very much is acknowledged at once. */

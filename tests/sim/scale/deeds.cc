@@ -127,10 +127,11 @@ void Deeds::measure(const char *name, uint64_t per, const std::function<void()> 
 	scale::Steps s = scale::take_steps();
 
 	printf("%s\"%s\": {\"per\": %llu, \"steps\": %llu, \"lock\": %llu, \"rcu\": %llu, "
-	       "\"syncs\": %llu, \"ms\": %llu}",
+	       "\"unasked\": %llu, \"syncs\": %llu, \"ms\": %llu}",
 	       comma_, name, static_cast<ull>(per), static_cast<ull>(s.all),
 	       static_cast<ull>(s.under_lock), static_cast<ull>(s.in_rcu),
-	       static_cast<ull>(s.syncs), static_cast<ull>((sim::now_ns() - begun) / kMs));
+	       static_cast<ull>(s.unasked), static_cast<ull>(s.syncs),
+	       static_cast<ull>((sim::now_ns() - begun) / kMs));
 	fflush(stdout);
 	comma_ = ", ";
 }
@@ -177,6 +178,12 @@ void Deeds::look_at_a_queue()
 			core(), RDS_QUEUE_RETRANS, [](void *, const struct rds_msg_info *) {},
 			nullptr);
 	});
+	measure("cancel behind a long queue", hosts_,
+		[&] { rds_socket_cancel(s->core(), nullptr); });
+	scale::lonely_silence(true);
+	send(*s, 1);
+	sim::run_for(kMs);
+	scale::lonely_silence(false);
 	measure("close a socket behind a long queue", hosts_, [&] { s.reset(); });
 	measure("all are acknowledged, one queue", hosts_, [&] {
 		send(*all_, 1);

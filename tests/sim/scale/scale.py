@@ -34,9 +34,10 @@ ENDS = 0.2  # grace periods per connection when many end together
 DEED = 2.2
 # Basic blocks under a spin lock or in an RCU section: some 100 us.
 LONGEST = 30000
-# A path's queue is looked at or sent in one RCU section, which keeps nobody waiting, by short holds of
-# its lock.
+# A path's queue is sent in one RCU section, which keeps nobody waiting, by short holds of its lock.
 ONE_QUEUE = " queue"
+# System calls: they ask whether others are to run, and no stretch without that is longer than the others.
+CALLS = "RDS_INFO", "close", "cancel"
 
 # file: what its lines do.  Each must be found, or the measurement is void.
 MARKS = {
@@ -182,15 +183,17 @@ def deeds_table(runs):
     """Basic blocks for each thing that is changed, and the longest stretches beside the most."""
     out = ["| basic blocks for each thing changed | " +
            " | ".join(f"{hosts:,} hosts" for hosts, _ in runs) +
-           " | slope | longest under a lock | longest under RCU | grace periods |",
-           "|---|" + "--:|" * (len(runs) + 4)]
+           " | slope | longest under a lock | longest under RCU | longest without asking (calls) | "
+           "grace periods |",
+           "|---|" + "--:|" * (len(runs) + 5)]
     most = runs[-1][1]
     for name in most:
         costs = each_costs(runs, name)
         values = " | ".join(f"{cost:,.0f}" for _, cost in costs)
         last = most[name]
+        unasked = f"{last['unasked']:,}" if name.startswith(CALLS) else "–"
         out.append(f"| {name} | {values} | {slope(costs):+.3f} | {last['lock']:,} | "
-                   f"{last['rcu']:,} | {last['syncs']} |")
+                   f"{last['rcu']:,} | {unasked} | {last['syncs']} |")
     return out
 
 
@@ -200,9 +203,11 @@ def deeds_uneven(runs):
         costs = [cost for _, cost in each_costs(runs, name)]
         if max(costs) > DEED * costs[0]:
             bad.append(f"{name}: {costs[0]:.0f} .. {max(costs):.0f}")
-        for where in "lock", "rcu":
-            if last[where] > LONGEST and not (where == "rcu" and name.endswith(ONE_QUEUE)):
-                bad.append(f"{name}: {last[where]} blocks in one stretch ({where})")
+        call = name.startswith(CALLS)
+        long = ["lock", *(["unasked"] if call else []),
+                *(["rcu"] if call or not name.endswith(ONE_QUEUE) else [])]
+        bad += [f"{name}: {last[where]} blocks in one stretch ({where})" for where in long
+                if last[where] > LONGEST]
     return bad
 
 

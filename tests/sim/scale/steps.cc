@@ -27,14 +27,24 @@ struct Stretch {
 	}
 };
 Stretch lock, rcu;
+uint64_t asked;
+
+void ask()
+{
+	now.unasked = std::max(now.unasked, now.all - asked);
+	asked = now.all;
+}
 
 } // namespace
 
 scale::Steps scale::take_steps()
 {
+	ask();
+
 	Steps taken = now;
 
 	now = Steps();
+	asked = 0;
 	return taken;
 }
 
@@ -79,6 +89,13 @@ void __wrap_rds_rcu_sync(void)
 {
 	now.syncs++;
 	__real_rds_rcu_sync();
+}
+
+void __real_rds_resched(void);
+void __wrap_rds_resched(void)
+{
+	ask();
+	__real_rds_resched();
 }
 
 } // extern "C"
