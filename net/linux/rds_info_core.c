@@ -32,6 +32,7 @@ static void counters(struct net *net, struct rds_info_buf *b)
 		for_each_possible_cpu(cpu)
 			sum += READ_ONCE(per_cpu_ptr(stats, cpu)->v[id]);
 		add_counter(b, rds_stat_name(id), sum);
+		cond_resched();
 	}
 	rds_transport_stats(rds_os_net(net), add_counter, b);
 }
