@@ -41,7 +41,7 @@ static int rds_release(struct socket *sock)
 	rds_socket_release(rds_core(sk));
 	skb_queue_purge(&sk->sk_error_queue);
 	sock->sk = NULL;
-	rds_bury(sk);
+	rds_reap_later(sk);
 	return 0;
 }
 
@@ -211,7 +211,7 @@ int rds_family_register(void)
 	int err;
 
 	limit_memory();
-	rds_burial_start();
+	rds_reap_start();
 	rds_proto.obj_size = sizeof(struct rds_sock) + rds_socket_size();
 	err = proto_register(&rds_proto, 1);
 	if (err)
@@ -222,10 +222,10 @@ int rds_family_register(void)
 	return err;
 }
 
-/* Sockets hold the module, so none is open; their burial may be at its end. */
+/* Sockets hold the module, so none is open; the last may be reaped only now. */
 void rds_family_unregister(void)
 {
 	sock_unregister(AF_RDS);
-	rds_burial_flush();
+	rds_reap_flush();
 	proto_unregister(&rds_proto);
 }

@@ -16,7 +16,7 @@
 struct rds_recv_batch;
 /*
  * A socket of Linux.  The core's struct rds_socket follows directly behind, in the same object of
- * the slab; its memory goes an RCU grace period after its release at the earliest (burial.c),
+ * the slab; its memory goes an RCU grace period after its release at the earliest (reap.c),
  * because softirqs look at sockets that are being closed.
  */
 struct rds_sock {
@@ -26,7 +26,7 @@ struct rds_sock {
 			u32 id;			      /* in rds_linux_net.socks */
 			struct rds_rx_trace_so trace; /* SO_RDS_MSG_RXPATH_LATENCY, as set */
 		};
-		struct llist_node released; /* burial.c */
+		struct llist_node released; /* reap.c */
 	};
 	struct rds_recv_batch *batch; /* recv_batch.c; NULL: off.  Under rds_recv_lock() */
 } __aligned(8);
@@ -190,10 +190,10 @@ struct rds_viewer rds_viewer_of_file(struct net *net, const struct file *file);
 /* The row of @sk; NULL: one of all users. */
 bool rds_viewer_sees(const struct rds_viewer *v, const struct sock *sk);
 
-/* ---- burial.c ---- */
-void rds_burial_start(void);
-void rds_burial_flush(void);
-void rds_bury(struct sock *sk);
+/* ---- reap.c ---- */
+void rds_reap_start(void);
+void rds_reap_flush(void);
+void rds_reap_later(struct sock *sk);
 
 /* ---- rds_info_core.c ---- */
 int rds_info_core_init(void);

@@ -14,8 +14,8 @@ static struct socket *open_one(struct kunit *test)
 }
 
 /* The memory of a socket goes a grace period after its release. */
-#define await_burial(buried)                                                                       \
-	for (unsigned long until = jiffies + RDS_SOON; !(buried) && time_before(jiffies, until);)  \
+#define await_reaped(gone)                                                                         \
+	for (unsigned long until = jiffies + RDS_SOON; !(gone) && time_before(jiffies, until);)    \
 	schedule_timeout_uninterruptible(1)
 
 /* Nothing leads from one half to the other, and a second close finds nothing to do. */
@@ -30,7 +30,7 @@ static void both_halves_are_let_go(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sock_flag(sk, SOCK_DEAD));
 	KUNIT_EXPECT_NULL(test, sk->sk_socket);
 	KUNIT_EXPECT_EQ(test, refcount_read(&sk->sk_refcnt), 2);
-	await_burial(refcount_read(&sk->sk_refcnt) == 1);
+	await_reaped(refcount_read(&sk->sk_refcnt) == 1);
 	KUNIT_EXPECT_EQ(test, refcount_read(&sk->sk_refcnt), 1);
 	sock_put(sk);
 	KUNIT_EXPECT_EQ(test, sock->ops->release(sock), 0);
@@ -96,7 +96,7 @@ static void reserved_memory_goes_with_it(struct kunit *test)
 	this_cpu_add(*proto->per_cpu_fw_alloc, 2);
 	KUNIT_EXPECT_EQ(test, pages_of(proto), before + 2);
 	sock_release(sock);
-	await_burial(pages_of(proto) == before);
+	await_reaped(pages_of(proto) == before);
 	KUNIT_EXPECT_EQ(test, pages_of(proto), before);
 }
 

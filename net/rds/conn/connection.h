@@ -50,7 +50,7 @@ struct rds_conn final {
 			  * lock of their home, where it is called off (lifecycle.h) */
 	union {
 		struct rds_rcu_head rcu = {}; /* after the last reference */
-		rds_conn *next_dead;	      /* waits for its burial, with one (conn_table.h) */
+		rds_conn *next_dead;	      /* waits to be reaped, with one (conn_table.h) */
 	};
 	rds::Net &net;
 	const struct rds_transport &trans;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * burial.c: the memory of released sockets.
+ * reap.c: the memory of released sockets.
  *
  * Softirqs may look at a socket until a grace period after its release.  RCU would call back for
  * each, ten and more in one softirq, which nobody may interrupt.  So all that were released
@@ -17,7 +17,7 @@
 static LLIST_HEAD(released);
 static atomic_t n_released;
 
-static void bury_all(struct rds_work *w)
+static void reap_all(struct rds_work *w)
 {
 	struct llist_node *list = llist_del_all(&released);
 	struct rds_sock *rs, *next;
@@ -31,26 +31,26 @@ static void bury_all(struct rds_work *w)
 	}
 }
 
-static struct rds_work burial;
+static struct rds_work reap_work;
 
 /* Takes the reference of the socket that was released.  Process. */
-void rds_bury(struct sock *sk)
+void rds_reap_later(struct sock *sk)
 {
 	const bool many = atomic_inc_return(&n_released) > MOST_RELEASED;
 
 	if (llist_add(&rds_sock(sk)->released, &released))
-		rds_work_queue(&burial);
+		rds_work_queue(&reap_work);
 	if (many)
-		rds_work_flush(&burial);
+		rds_work_flush(&reap_work);
 }
 
-void rds_burial_start(void)
+void rds_reap_start(void)
 {
-	rds_work_init(&burial, bury_all, RDS_WORK_LEAF);
+	rds_work_init(&reap_work, reap_all, RDS_WORK_LEAF);
 }
 
 /* After it none has memory that was released before.  Process. */
-void rds_burial_flush(void)
+void rds_reap_flush(void)
 {
-	rds_work_flush(&burial);
+	rds_work_flush(&reap_work);
 }
