@@ -54,6 +54,9 @@ struct xarray {
 struct list_head {
 	struct list_head *next, *prev;
 };
+struct llist_node {
+	struct llist_node *next;
+};
 typedef struct {
 	int dummy;
 } spinlock_t;
