@@ -51,8 +51,7 @@ struct Accepted;  /* a connection that the peer has opened, as the transport kno
 struct Cancelled; /* messages that a socket takes back (path_queue.cc) */
 struct QueueWalk; /* a look at all that is queued or waits (queue_walk.h) */
 
-/* X(name, owner, what for): the timers (deadline.h).  When one is over, name_over() runs, in hard
- * interrupt; the room that arms it defines that. */
+/* Timers, X(name, owner, what for).  name_over() runs when one is over, in hard interrupt. */
 #define RDS_PATH_TIMERS(X)                                                                         \
 	X(state, StateLimit, "back-off, connect timeout, drain timeout: by state")                 \
 	X(hold, Coalesce, "the end of a hold window")                                              \
