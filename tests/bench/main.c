@@ -330,6 +330,7 @@ static int neighbours(int argc, char **argv)
 	for (i = 0; i < FIRST_TRIES; i++)
 		run_case(&fams[2], &first, 64);
 	memset(sh, 0, sizeof(*sh));
+	sh->port = 4000 + (offset % 100) * 17;
 	crowd = neighbour_crowd();
 	if (sh->err[0])
 		fprintf(stderr, "rdsperf: %s\n", sh->err);

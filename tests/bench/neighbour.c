@@ -131,8 +131,9 @@ static void crowd(void)
 	for (i = 0; i < QUEUED; i++)
 		if (put(fd, "10.9.0.77", 7, 0))
 			die("neighbour: queue");
+	/* The witness's ports are one or two of each thousand. */
 	for (i = 0; i < SOCKETS; i++)
-		(void)bound("10.9.0.1", 0);
+		(void)bound("10.9.0.1", sh->port + 500 + i % 50 + 1000 * (i / 50));
 	for (sh->ready = 1;;)
 		pause();
 }
