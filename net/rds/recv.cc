@@ -223,7 +223,6 @@ int deliver(Path &p, Message *m, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 	}
 	m->saddr = p.conn.faddr;
 	m->scope = p.conn.scope;
-	m->tos = p.conn.tos;
 	if (RDS_UNLIKELY(p.conn.net.trace_users.load())) {
 		m->trace_ns[0] = p.trace_head_ns;
 		m->trace_ns[1] = p.trace_whole_ns ? p.trace_whole_ns : p.trace_head_ns;
@@ -356,6 +355,7 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 
 	made->hdr = h;
 	made->fresh = true;
+	made->tos = p.conn.tos; /* on loopback the sender has said it */
 	made->numbered = numbered;
 	p.arriving.store(f.flags == wire::kCongBitmap ? 0 : arriving_word(h, f, numbered));
 	if (RDS_UNLIKELY(p.conn.net.trace_users.load())) {

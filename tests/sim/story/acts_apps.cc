@@ -22,6 +22,12 @@ Habits Stage::habits(sim::Rng &r) const
 	h.tos = static_cast<uint8_t>(r.chance(400) ? r.below(4) : 0);
 	h.recverr = setup_.rdma && r.chance(400);
 	h.edge = r.chance(400);
+	if (setup_.batches) {
+		/* A copy: what else is drawn stays what it is. */
+		sim::Rng own = r;
+
+		h.batch = own.chance(500) ? 2 + own.below(8) : 1;
+	}
 	return h;
 }
 

@@ -86,6 +86,7 @@ void App::set_habits(const Habits &h)
 
 	habits_ = h;
 	habits_.event_loop = born.event_loop;
+	habits_.batch = born.batch;
 	habits_.edge = born.edge;
 	habits_.stamps = born.stamps;
 	habits_.tos = born.tos;
@@ -385,13 +386,13 @@ bool App::copy_one(struct rds_msg *m, Read &r, bool faulty)
 	return copied;
 }
 
-/* One recvmsg; every other socket takes up to so many messages of a sender's as RDS_RECV_BATCH
- * would: all are copied first, and then taken.  False: there was none. */
+/* One recvmsg, which may take many messages of a sender's: all are copied first, and then taken.
+ * False: there was none. */
 bool App::read_some()
 {
 	struct rds_socket *s = socket_.core();
 	bool faulty = habits_.faulty_reads && rng_.chance(50);
-	const size_t most = slot % 2 ? 4 : 1;
+	const size_t most = habits_.batch;
 	size_t n = 0;
 
 	/* A signal: recvmsg is restarted. */

@@ -26,6 +26,7 @@ struct Habits {
 	uint64_t pause_ns = 0;	   /* after every message that was read */
 	bool faulty_reads = false; /* buffers that cannot be written, now and then */
 	/* For life: */
+	size_t batch = 1;     /* messages of one call (RDS_RECV_BATCH) */
 	bool edge = false;    /* of those without event loop: waits for wakeups, never polls */
 	bool stamps = false;  /* SO_TIMESTAMP */
 	bool recverr = false; /* RDS_RECVERR */

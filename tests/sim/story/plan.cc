@@ -202,6 +202,7 @@ void choose_wrap(Setup &s, const Wish &wish)
 	sim::Rng r(s.seed, ~6u);
 
 	s.wrap = (r.chance(250) && !wish.former) || wish.wrap;
+	s.batches = !wish.former;
 }
 
 /* One of two with several paths has hints; such a story has small windows and much to send more

@@ -84,6 +84,7 @@ struct Setup {
 	unsigned int crowd = 0;	 /* addresses that a crowd has */
 	uint32_t acts = 0;	 /* which are used: a bit for each */
 	bool wrap = false;	 /* counters begin near their end (aged.h) */
+	bool batches = false;	 /* some sockets read many messages a call */
 	bool strict = false;	 /* what is known to be wrong is no excuse */
 
 	Kind kind(unsigned int host) const
@@ -111,10 +112,10 @@ struct Wish {
 	bool verbs = false;	/* over queue pairs */
 	bool peers = false;	/* with hosts that are not ours */
 	bool crowd = false;	/* with many strangers at once */
-	bool former = false;	/* without hosts and counters that seeds did not mean once */
-	bool wrap = false;	/* with counters that begin near their end */
-	bool brief = false;	/* with little time between steps, and none of what takes long */
-	bool strict = false;	/* judged without excuses for what is known to be wrong */
+	bool former = false; /* without hosts, counters and readers that seeds did not mean once */
+	bool wrap = false;   /* with counters that begin near their end */
+	bool brief = false;  /* with little time between steps, and none of what takes long */
+	bool strict = false; /* judged without excuses for what is known to be wrong */
 };
 
 Plan make_plan(uint64_t seed, unsigned int steps, const Wish &wish = {});
