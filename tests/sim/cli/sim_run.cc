@@ -10,7 +10,7 @@
  *	--hints		over several paths and with ordering hints, the same
  *	--verbs, --peers, --crowd	over queue pairs; with hosts that are not ours;
  *			with many strangers at once: the same
- *	--former	without what came to seeds later: peers of new kinds, wraps, many messages a call
+ *	--former	without what came to seeds later: peers of new kinds, wraps, batches
  *	--wrap		with counters that begin near their end, the same
  *	--brief		nothing takes long: microseconds between steps
  *	--strict	what is known to be wrong with the core is a failure, too (seeds.txt)
