@@ -97,7 +97,7 @@ void addSizes(Table &table, const Env &env)
 
 void addUnknown(Table &table, const Env &env)
 {
-	for (int option : {0, 4, 9, 11, 28, 30, 62, 66, 9999, 10018, -1}) {
+	for (int option : {0, 4, 9, 11, 28, 30, 62, 67, 9999, 10018, -1}) {
 		table.row("setsockopt: option " + std::to_string(option), "ENOPROTOOPT",
 			  [env, option] { return setZeros(bindRds(env.loop), option, 8); });
 		table.row("getsockopt: option " + std::to_string(option), "ENOPROTOOPT",
@@ -192,30 +192,40 @@ void addRecverr(Table &table, const Env &env)
 	});
 }
 
-void addOrder(Table &table, const Env &env)
+/* An option of ours that is a number, 0 at first. */
+void addNumber(Table &table, const Env &env, const std::string &name, int option,
+	       const std::vector<int> &good, const std::vector<int> &bad)
 {
 	const char *const no = "ENOPROTOOPT";
 
-	table.differs("ORDER: default", no, "0, length 4",
-		      [env] { return getSized(bindRds(env.loop), RDS_ORDER, 4); });
-	table.differs("ORDER: get, length 3", no, "EINVAL",
-		      [env] { return getSized(bindRds(env.loop), RDS_ORDER, 3); });
-	for (int order : {RDS_ORDER_ORDERED, RDS_ORDER_HALF, RDS_ORDER_UNORDERED})
-		table.differs("ORDER: " + std::to_string(order), no,
-			      std::to_string(order) + ", length 4", [env, order] {
+	table.differs(name + ": default", no, "0, length 4",
+		      [env, option] { return getSized(bindRds(env.loop), option, 4); });
+	table.differs(name + ": get, length 3", no, "EINVAL",
+		      [env, option] { return getSized(bindRds(env.loop), option, 3); });
+	for (int value : good)
+		table.differs(name + ": " + std::to_string(value), no,
+			      std::to_string(value) + ", length 4", [env, option, value] {
 				      const Fd fd = bindRds(env.loop);
 
-				      setOption(fd, SOL_RDS, RDS_ORDER, order);
-				      return getSized(fd, RDS_ORDER, 4);
+				      setOption(fd, SOL_RDS, option, value);
+				      return getSized(fd, option, 4);
 			      });
-	for (int order : {-1, 3, 4})
-		table.differs("ORDER: no such, " + std::to_string(order), no, "EINVAL",
-			      [env, order] {
-				      return setBytes(bindRds(env.loop), RDS_ORDER, &order,
-						      sizeof(order));
+	for (int value : bad)
+		table.differs(name + ": no such, " + std::to_string(value), no, "EINVAL",
+			      [env, option, value] {
+				      return setBytes(bindRds(env.loop), option, &value,
+						      sizeof(value));
 			      });
-	table.differs("ORDER: a short set", no, "EINVAL",
-		      [env] { return setZeros(bindRds(env.loop), RDS_ORDER, 3); });
+	table.differs(name + ": a short set", no, "EINVAL",
+		      [env, option] { return setZeros(bindRds(env.loop), option, 3); });
+}
+
+void addNumbers(Table &table, const Env &env)
+{
+	addNumber(table, env, "ORDER", RDS_ORDER,
+		  {RDS_ORDER_ORDERED, RDS_ORDER_HALF, RDS_ORDER_UNORDERED}, {-1, 3, 4});
+	addNumber(table, env, "RECV_BATCH", RDS_RECV_BATCH, {0, 1, RDS_MAX_SEGMENTS},
+		  {-1, RDS_MAX_SEGMENTS + 1});
 }
 
 void addMonitor(Table &table, const Env &env)
@@ -452,7 +462,7 @@ void addOptions(Table &table, const Env &env)
 	addUnknown(table, env);
 	addPointers(table, env);
 	addRecverr(table, env);
-	addOrder(table, env);
+	addNumbers(table, env);
 	addMonitor(table, env);
 	addTransport(table, env);
 	addRecvQuery(table, env);
