@@ -139,7 +139,7 @@ uml_cases := detectors kunit shortage load netns.same* netns.settings* netns.exi
 	faults.sockets_are_killed faults.resets_are_injected frames.malformed frames.claims_cost_nothing \
 	frames.ours_calls_back policy.nothing_old_comes_out policy.rows_of_others robust \
 	ib.adapter_goes ib.modules_go_under_load iwarp.ours_with_ours hostile users.with_memory \
-	iwarp.few_buffers iwarp.adapter_goes order.how_much_is_held ib_rdma.refused \
+	iwarp.few_buffers iwarp.adapter_goes order.how_much_is_held ib_rdma.refused ib_netns.keys_are_its_own \
 	adapters.operations_are_refused \
 	peers.right_key peers.wrong_key peers.refused_host peers.strangers peers.events peers.namespaces \
 	peers.what_is_refused peers.no_ao_here peers.keys_stay_inside \
