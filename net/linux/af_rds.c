@@ -41,7 +41,7 @@ static int rds_release(struct socket *sock)
 	rds_socket_release(rds_core(sk));
 	skb_queue_purge(&sk->sk_error_queue);
 	sock->sk = NULL;
-	rds_reap_later(sk);
+	sock_put(sk);
 	return 0;
 }
 
@@ -184,6 +184,7 @@ static int rds_create(struct net *net, struct socket *sock, int protocol, int ke
 	sock->ops = &rds_proto_ops;
 	sk->sk_protocol = protocol;
 	sk->sk_destruct = rds_destruct;
+	sock_set_flag(sk, SOCK_RCU_FREE);
 	rds_sock(sk)->id = id;
 	xa_store(&rn->socks, id, rds_sock(sk),
 		 GFP_KERNEL_ACCOUNT); /* no memory: it has its place */
@@ -211,7 +212,6 @@ int rds_family_register(void)
 	int err;
 
 	limit_memory();
-	rds_reap_start();
 	rds_proto.obj_size = sizeof(struct rds_sock) + rds_socket_size();
 	err = proto_register(&rds_proto, 1);
 	if (err)
@@ -222,10 +222,10 @@ int rds_family_register(void)
 	return err;
 }
 
-/* Sockets hold the module, so none is open; the last may be reaped only now. */
+/* Sockets hold the module, so none is open; their memory may still wait for RCU. */
 void rds_family_unregister(void)
 {
 	sock_unregister(AF_RDS);
-	rds_reap_flush();
+	rcu_barrier();
 	proto_unregister(&rds_proto);
 }

@@ -5,7 +5,6 @@
 #ifndef RDS_GLUE_H
 #define RDS_GLUE_H
 
-#include <linux/llist.h>
 #include <linux/seqlock.h>
 #include <linux/sockptr.h>
 #include <linux/sysctl.h>
@@ -13,21 +12,16 @@
 
 #include "rds_linux.h"
 
-struct rds_recv_batch;
 /*
  * A socket of Linux.  The core's struct rds_socket follows directly behind, in the same object of
- * the slab; its memory goes an RCU grace period after its release at the earliest (reap.c),
- * because softirqs look at sockets that are being closed.
+ * the slab; its memory goes an RCU grace period after the last reference (SOCK_RCU_FREE), because
+ * softirqs look at sockets that are being closed.
  */
+struct rds_recv_batch;
 struct rds_sock {
-	struct sock sk; /* first */
-	union {
-		struct {
-			u32 id;			      /* in rds_linux_net.socks */
-			struct rds_rx_trace_so trace; /* SO_RDS_MSG_RXPATH_LATENCY, as set */
-		};
-		struct llist_node released; /* reap.c */
-	};
+	struct sock sk;		      /* first */
+	u32 id;			      /* in rds_linux_net.socks */
+	struct rds_rx_trace_so trace; /* SO_RDS_MSG_RXPATH_LATENCY, as it was set */
 	struct rds_recv_batch *batch; /* recv_batch.c; NULL: off.  Under rds_recv_lock() */
 } __aligned(8);
 
@@ -189,11 +183,6 @@ struct rds_viewer rds_viewer_of_call(struct net *net);
 struct rds_viewer rds_viewer_of_file(struct net *net, const struct file *file);
 /* The row of @sk; NULL: one of all users. */
 bool rds_viewer_sees(const struct rds_viewer *v, const struct sock *sk);
-
-/* ---- reap.c ---- */
-void rds_reap_start(void);
-void rds_reap_flush(void);
-void rds_reap_later(struct sock *sk);
 
 /* ---- rds_info_core.c ---- */
 int rds_info_core_init(void);

@@ -54,9 +54,6 @@ struct xarray {
 struct list_head {
 	struct list_head *next, *prev;
 };
-struct llist_node {
-	struct llist_node *next;
-};
 typedef struct {
 	int dummy;
 } spinlock_t;
