@@ -21,42 +21,20 @@ constexpr size_t page = 4096;
 /* More than go into any send queue of ours, as each lies over a border of pages. */
 constexpr size_t pieces = 1023;
 
-class Alone
+class Alone : private User
 {
 public:
-	explicit Alone(const RdmaOptions &options)
-		: options_(options), fd_(bindRds(options.self.port(options.port))), notices_(fd_),
-		  owner_(options, fd_), to_(options.peer.port(options.port)), memory_(4 * mebibyte)
-	{
-	}
+	using User::User;
 
 	int run();
 
 private:
-	void message();
 	void told(int status);
-	long addTo(uint64_t cookie, uint64_t at);
 
 	void tooMany();
 	void oddAtomic();
 	void noAtomics();
-
-	const RdmaOptions &options_;
-	Fd fd_;
-	Notices notices_;
-	Owner owner_;
-	Address to_;
-	Memory memory_;
-	uint64_t token_ = 7000, message_ = 1;
 };
-
-void Alone::message()
-{
-	const uint64_t seed = message_++;
-
-	same(sendText(fd_, makePayload(100, seed), to_), 100, "sendmsg");
-	owner_.ask("RECV 100 " + std::to_string(seed));
-}
 
 void Alone::told(int status)
 {
@@ -66,20 +44,6 @@ void Alone::told(int status)
 	same(static_cast<long>(got->token), static_cast<long>(token_), "token");
 	same(got->status, status, "status");
 	notices_.none();
-}
-
-long Alone::addTo(uint64_t cookie, uint64_t at)
-{
-	rds_atomic_args args{};
-	Control control;
-
-	args.cookie = cookie;
-	args.remote_addr = at;
-	args.local_addr = memory_.address(8);
-	args.flags = RDS_RDMA_NOTIFY_ME;
-	args.user_token = ++token_;
-	control.add(SOL_RDS, RDS_CMSG_ATOMIC_FADD, args);
-	return sendBytes(fd_, "", 0, {.to = &to_, .control = &control});
 }
 
 void Alone::tooMany()
@@ -113,13 +77,7 @@ int Alone::run()
 {
 	Tap tap;
 	const auto one = [&](const std::string &name, void (Alone::*body)()) {
-		try {
-			(this->*body)();
-			tap.ok(true, name);
-		} catch (const std::exception &error) {
-			tap.ok(false, name, error.what());
-			throw;
-		}
+		playRow(tap, name, [&] { (this->*body)(); });
 	};
 
 	message();

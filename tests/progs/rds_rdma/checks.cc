@@ -26,14 +26,10 @@ using std::chrono::seconds;
 constexpr size_t farAt = 4096 * 3 + 5, nearAt = 4096 + 3, backAt = 2 * mebibyte + 77;
 constexpr size_t guard = 64;
 
-class Checks
+class Checks : private User
 {
 public:
-	explicit Checks(const RdmaOptions &options)
-		: options_(options), fd_(bindRds(options.self.port(options.port))), notices_(fd_),
-		  owner_(options, fd_), to_(options.peer.port(options.port)), memory_(4 * mebibyte)
-	{
-	}
+	using User::User;
 
 	int run();
 
@@ -54,13 +50,7 @@ private:
 	void manyAtOnce();
 	void atomics();
 
-	const RdmaOptions &options_;
-	Fd fd_;
-	Notices notices_;
-	Owner owner_;
-	Address to_;
-	Memory memory_;
-	uint64_t seed_ = 1, token_ = 1000;
+	uint64_t seed_ = 1;
 };
 
 void Checks::ask(const std::string &what, std::initializer_list<uint64_t> numbers)
@@ -298,13 +288,7 @@ int Checks::run()
 {
 	Tap tap;
 	const auto one = [&](const std::string &name, const std::function<void()> &body) {
-		try {
-			body();
-			tap.ok(true, name);
-		} catch (const std::exception &error) {
-			tap.ok(false, name, error.what());
-			throw;
-		}
+		playRow(tap, name, body);
 	};
 
 	/* Mainline registers memory only where there is a connection. */

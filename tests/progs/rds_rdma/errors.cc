@@ -25,14 +25,10 @@ using std::chrono::seconds;
 
 constexpr uint64_t readWrite = RDS_RDMA_READWRITE;
 
-class Errors
+class Errors : private User
 {
 public:
-	explicit Errors(const RdmaOptions &options)
-		: options_(options), fd_(bindRds(options.self.port(options.port))), notices_(fd_),
-		  owner_(options, fd_), to_(options.peer.port(options.port)), memory_(4 * mebibyte)
-	{
-	}
+	using User::User;
 
 	int run();
 
@@ -40,7 +36,6 @@ private:
 	long get(uint64_t address, uint64_t length, uint64_t flags = readWrite);
 	long send(const Op &op, const std::string &text = "");
 	Op op(bool write, uint64_t cookie, uint64_t far, size_t length) const;
-	void message();
 	void refused(const Op &op, int status = RDS_RDMA_REMOTE_ERROR);
 	void free(uint64_t cookie, uint64_t flags);
 
@@ -55,14 +50,6 @@ private:
 	void freed();
 	void rights();
 	void oddAtomic();
-
-	const RdmaOptions &options_;
-	Fd fd_;
-	Notices notices_;
-	Owner owner_;
-	Address to_;
-	Memory memory_;
-	uint64_t token_ = 5000, message_ = 1;
 };
 
 long Errors::get(uint64_t address, uint64_t length, uint64_t flags)
@@ -89,14 +76,6 @@ Op Errors::op(bool write, uint64_t cookie, uint64_t far, size_t length) const
 long Errors::send(const Op &o, const std::string &text)
 {
 	return sendOp(fd_, to_, o, ++token_, text);
-}
-
-void Errors::message()
-{
-	const uint64_t seed = message_++;
-
-	same(sendText(fd_, makePayload(100, seed), to_), 100, "sendmsg");
-	owner_.ask("RECV 100 " + std::to_string(seed));
 }
 
 /* Around it are messages, which all come; its own does not. */
@@ -316,16 +295,8 @@ void Errors::rights()
 void Errors::oddAtomic()
 {
 	const uint64_t cookie = owner_.map(0, 4096);
-	rds_atomic_args args{};
-	Control control;
 
-	args.cookie = cookie;
-	args.remote_addr = 4;
-	args.local_addr = memory_.address(8);
-	args.flags = RDS_RDMA_NOTIFY_ME;
-	args.user_token = ++token_;
-	control.add(SOL_RDS, RDS_CMSG_ATOMIC_FADD, args);
-	same(sendBytes(fd_, "", 0, {.to = &to_, .control = &control}), 0, "sendmsg");
+	same(addTo(cookie, 4), 0, "sendmsg");
 	const auto got = notices_.next(seconds(20));
 	want(got && got->status == RDS_RDMA_OTHER_ERROR, "status");
 	message();
@@ -336,13 +307,7 @@ int Errors::run()
 {
 	Tap tap;
 	const auto one = [&](const std::string &name, void (Errors::*body)()) {
-		try {
-			(this->*body)();
-			tap.ok(true, name);
-		} catch (const std::exception &error) {
-			tap.ok(false, name, error.what());
-			throw;
-		}
+		playRow(tap, name, [&] { (this->*body)(); });
 	};
 
 	message();

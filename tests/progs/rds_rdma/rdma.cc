@@ -2,6 +2,8 @@
 #include "rdma.h"
 
 #include "../lib/check.h"
+#include "../lib/payload.h"
+#include "../lib/tap.h"
 #include "../lib/tcp.h"
 
 #include <sstream>
@@ -125,6 +127,45 @@ uint64_t Owner::map(size_t at, size_t length, uint64_t flags)
 
 	same(said.at(0), 0, "RDS_GET_MR");
 	return static_cast<uint64_t>(said.at(1));
+}
+
+User::User(const RdmaOptions &options)
+	: options_(options), fd_(bindRds(options.self.port(options.port))), notices_(fd_),
+	  owner_(options, fd_), to_(options.peer.port(options.port)), memory_(4 * mebibyte)
+{
+}
+
+void User::message()
+{
+	const uint64_t seed = message_++;
+
+	same(sendText(fd_, makePayload(100, seed), to_), 100, "sendmsg");
+	owner_.ask("RECV 100 " + std::to_string(seed));
+}
+
+long User::addTo(uint64_t cookie, uint64_t at)
+{
+	rds_atomic_args args{};
+	Control control;
+
+	args.cookie = cookie;
+	args.remote_addr = at;
+	args.local_addr = memory_.address(8);
+	args.flags = RDS_RDMA_NOTIFY_ME;
+	args.user_token = ++token_;
+	control.add(SOL_RDS, RDS_CMSG_ATOMIC_FADD, args);
+	return sendBytes(fd_, "", 0, {.to = &to_, .control = &control});
+}
+
+void playRow(Tap &tap, const std::string &name, const std::function<void()> &body)
+{
+	try {
+		body();
+		tap.ok(true, name);
+	} catch (const std::exception &error) {
+		tap.ok(false, name, error.what());
+		throw;
+	}
 }
 
 } // namespace rdstest

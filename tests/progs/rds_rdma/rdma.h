@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <new>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@
 
 namespace rdstest
 {
+
+class Tap;
 
 struct RdmaOptions {
 	Address self, peer;
@@ -127,6 +130,30 @@ private:
 	int fd_;
 	Fd control_;
 };
+
+/* A host that works on the owner's memory. */
+class User
+{
+public:
+	explicit User(const RdmaOptions &options);
+
+protected:
+	/* A message of the next seed, which the owner has to get. */
+	void message();
+	/* An atomic addition, of the next token. */
+	long addTo(uint64_t cookie, uint64_t at);
+
+	const RdmaOptions &options_;
+	Fd fd_;
+	Notices notices_;
+	Owner owner_;
+	Address to_;
+	Memory memory_;
+	uint64_t token_ = 1000, message_ = 1;
+};
+
+/* One row of what is told: @body throws if it is not so. */
+void playRow(Tap &tap, const std::string &name, const std::function<void()> &body);
 
 int runRdmaOwner(const RdmaOptions &options);
 int runRdmaChecks(const RdmaOptions &options);
