@@ -317,11 +317,11 @@ void rds_log(const char *what, const struct rds_addr *laddr, const struct rds_ad
 
 void rds_bug(const char *what)
 {
-	static const char *told[64]; /* more than there are */
+	static const char *reported[64]; /* more than there are */
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(told); i++) {
-		const char *was = cmpxchg(&told[i], NULL, what);
+	for (i = 0; i < ARRAY_SIZE(reported); i++) {
+		const char *was = cmpxchg(&reported[i], NULL, what);
 
 		if (was == what)
 			return;

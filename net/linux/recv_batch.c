@@ -57,22 +57,22 @@ void rds_batch_free(struct sock *sk)
 
 /* Where the control messages stand: what was told of a message that is not returned is taken
  * back. */
-struct told {
+struct control_end {
 	void *control;
 	size_t left;
 	unsigned int flags;
 };
 
-static struct told told_so_far(const struct msghdr *msg)
+static struct control_end end_of_control(const struct msghdr *msg)
 {
-	return (struct told){msg->msg_control, msg->msg_controllen, msg->msg_flags};
+	return (struct control_end){msg->msg_control, msg->msg_controllen, msg->msg_flags};
 }
 
-static void take_back(struct msghdr *msg, const struct told *t)
+static void take_back(struct msghdr *msg, const struct control_end *end)
 {
-	msg->msg_control = t->control;
-	msg->msg_controllen = t->left;
-	msg->msg_flags = t->flags;
+	msg->msg_control = end->control;
+	msg->msg_controllen = end->left;
+	msg->msg_flags = end->flags;
 }
 
 /* The one message that a call without the option would return: its bytes in the buffer. */
@@ -102,7 +102,7 @@ static bool is_alike(const struct rds_recv_info *info, const struct rds_recv_inf
 static bool copy_another(struct sock *sk, struct msghdr *msg, size_t room, unsigned int n,
 			 struct rds_msg *m, const struct rds_recv_info *info)
 {
-	const struct told before = told_so_far(msg);
+	const struct control_end before = end_of_control(msg);
 
 	if (info->len > room)
 		return false;

@@ -78,7 +78,7 @@ void Assembly::left(Message &m)
 		goes_on_.store(nullptr);
 	m.assembling = 0;
 	m.has = MsgHas::kNothing;
-	m.part = nullptr;
+	m.rdma_side = nullptr;
 }
 
 void assembly_left(Message &m)

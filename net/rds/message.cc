@@ -72,7 +72,7 @@ static void free_more(Message &m)
 	else if (m.has == MsgHas::kAssembly)
 		assembly_left(m);
 	else
-		msg_rdma_free(m.part);
+		msg_rdma_free(m.rdma_side);
 }
 
 /* Drops a reference; true: it was the last, and nothing but the raw memory is left. */

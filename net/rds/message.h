@@ -121,7 +121,7 @@ struct alignas(8) rds_msg final {
 	uint64_t stamp_ns = 0;	   /* arrival, time of day */
 	uint64_t trace_ns[3] = {}; /* RXPATH_LATENCY: header, whole, delivered */
 	union {
-		rds::MsgRdma *part = nullptr; /* of what there is to do with RDMA (rdma.h) */
+		rds::MsgRdma *rdma_side = nullptr; /* of what there is to do with RDMA (rdma.h) */
 		rds::PinnedPages lent;
 		rds::Assembly *assembly; /* of the namespace in which it arrives */
 	};
@@ -137,7 +137,7 @@ struct alignas(8) rds_msg final {
 	}
 	RDS_INLINE rds::MsgRdma *rdma() const
 	{
-		return has == rds::MsgHas::kRdma ? part : nullptr;
+		return has == rds::MsgHas::kRdma ? rdma_side : nullptr;
 	}
 
 	/* nullptr for a message without payload. */
@@ -209,8 +209,8 @@ bool sender_is_gone(const Socket &s);
 /* Flows are above as well, and define these (order.cc).  @m has left its queue, delivered or
  * dropped.  Others that could not be queued then join @done.  Any context, RCU reader. */
 void flow_left(Message &m, Conn &c, MsgList &done) RDS_READS(kRcu);
-/* Writes into @m's header which of its flow it is; @told: the peer wants to know. */
-void flow_stamp(Message &m, bool told);
+/* Writes into @m's header which of its flow it is; @numbered: the peer wants to know. */
+void flow_stamp(Message &m, bool numbered);
 /* The charge of a message of @len bytes, all of them at hand; @lent: pages that are lent do not
  * count. */
 uint32_t message_cost(uint32_t len, bool lent);

@@ -395,10 +395,10 @@ void Flows::depart(Flow &f, Message &m, Conn &c, MsgList &done)
 	note_low(f);
 }
 
-void flow_stamp(Message &m, bool told)
+void flow_stamp(Message &m, bool numbered)
 {
 	__builtin_memset(m.hdr.ext, 0, sizeof(m.hdr.ext));
-	if (told)
+	if (numbered)
 		(void)wire::ExtWriter(m.hdr).order(m.order.number, m.order.on->low.load());
 }
 

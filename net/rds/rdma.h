@@ -174,11 +174,11 @@ void op_left(Message &m, int unbegun);
 /* An operation without message: it is all that keeps this one queued. */
 RDS_INLINE bool op_alone(const Message &m)
 {
-	return m.rdma() && m.part->has_op && m.part->op.alone;
+	return m.rdma() && m.rdma_side->has_op && m.rdma_side->op.alone;
 }
 RDS_INLINE bool op_decided(const Message &m)
 {
-	return m.part->outcome.load_acquire() != 0;
+	return m.rdma_side->outcome.load_acquire() != 0;
 }
 /* After a reset: nothing of @m is to be sent again. */
 RDS_INLINE bool op_spent(const Message &m)

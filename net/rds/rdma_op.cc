@@ -24,7 +24,7 @@ void msg_rdma_free(MsgRdma *r)
 /* The peer frees what may be used once, or tells its program where it may look. */
 void msg_rdma_stamp(Message &m)
 {
-	const MsgRdma &r = *m.part;
+	const MsgRdma &r = *m.rdma_side;
 	wire::ExtWriter w(m.hdr);
 
 	if (r.has_op && (r.op.kind == RDS_OP_WRITE || r.op.kind == RDS_OP_READ))
@@ -60,7 +60,7 @@ bool op_decide(Message &m, int status)
 
 void op_left(Message &m, int unbegun)
 {
-	const MsgRdma &r = *m.part;
+	const MsgRdma &r = *m.rdma_side;
 
 	/* Of one that was begun the transport tells; but a message that arrived came behind what it
 	 * wrote. */

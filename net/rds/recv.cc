@@ -158,9 +158,9 @@ __attribute__((noinline)) int assembly_full(Path &p, bool stranger) RDS_REQUIRES
  * A message of which only @at_hand bytes are here: its memory is counted (assembly.h).  0 and *@m,
  * or what rds_recv_begin() returns.
  */
-__attribute__((noinline)) int begin_part(Path &p, const wire::Fields &f, const struct rds_src *src,
-					 uint32_t at_hand, enum rds_ctx ctx, Message *&m)
-	RDS_REQUIRES(kReceiver)
+__attribute__((noinline)) int begin_assembly(Path &p, const wire::Fields &f,
+					     const struct rds_src *src, uint32_t at_hand,
+					     enum rds_ctx ctx, Message *&m) RDS_REQUIRES(kReceiver)
 {
 	Assembly &assembly = p.conn.net.assembly;
 	const bool stranger = !p.reached.load() && p.conn.is_stranger();
@@ -345,7 +345,7 @@ int rds_recv_begin(struct rds_path *path, const unsigned char *header, const str
 	Message *made = nullptr;
 
 	if (RDS_UNLIKELY(at_hand < f.len))
-		verdict = begin_part(p, f, src, at_hand, ctx, made);
+		verdict = begin_assembly(p, f, src, at_hand, ctx, made);
 	else
 		made = message_collect(f.len, src, at_hand, ctx);
 	if (!made)

@@ -121,8 +121,9 @@ std::string End::miscounted() const
 	expect("ops", link.ops, ops);
 	expect("tx_frames", counts[RDS_IB_LINK_tx_frames], frames);
 	expect("offered", link.offered - link.arrived, buffers.size());
-	for (uint8_t flag : {link.blocked, link.quiet, link.deaf, link.begun, link.own_out,
-			     link.failed, link.told, link.paused, link.under_way, link.p.flow})
+	for (uint8_t flag :
+	     {link.blocked, link.quiet, link.deaf, link.begun, link.own_out, link.failed,
+	      link.op_reported, link.paused, link.under_way, link.p.flow})
 		expect("a flag", flag, flag != 0);
 	expect("rx_frames", counts[RDS_IB_LINK_rx_frames],
 	       (link.taken - begin) + (link.taken != link.arrived && link.stage));

@@ -56,9 +56,9 @@ TEST_F(Refused, OpensAndCloses)
 	EXPECT_EQ(told.number, 10u);
 	EXPECT_FALSE(r->has_to_tell());
 	EXPECT_EQ(r->ack_limit(), 10u) << "its frame is not under way";
-	r->told(told.epoch + 1);
+	r->frame_left(told.epoch + 1);
 	EXPECT_EQ(r->ack_limit(), 10u);
-	r->told(told.epoch);
+	r->frame_left(told.epoch);
 	EXPECT_EQ(r->ack_limit(), kNone);
 	EXPECT_FALSE(r->resume(5, told.epoch + 1));
 	EXPECT_FALSE(r->resume(6, told.epoch));
@@ -88,15 +88,15 @@ TEST_F(Refused, TheFirstThatIsNotToldLimitsAcks)
 
 	Refusal a = tell(), b = tell();
 
-	r->told(b.epoch);
+	r->frame_left(b.epoch);
 	EXPECT_EQ(r->ack_limit(), 50u);
-	r->told(a.epoch);
+	r->frame_left(a.epoch);
 	EXPECT_EQ(r->ack_limit(), 70u);
 	EXPECT_TRUE(r->resume(6, b.epoch));
 	EXPECT_TRUE(r->refuses(5));
 	EXPECT_TRUE(r->refuses(7));
 	EXPECT_EQ(r->ack_limit(), 70u);
-	r->told(tell().epoch);
+	r->frame_left(tell().epoch);
 	EXPECT_EQ(r->ack_limit(), kNone);
 }
 
@@ -106,12 +106,12 @@ TEST_F(Refused, OutlivesTheConnectionAndIsToldAgain)
 
 	Refusal told = tell();
 
-	r->told(told.epoch);
+	r->frame_left(told.epoch);
 	r->begin();
 	EXPECT_FALSE(r->any()) << "nobody knows who it is";
 	EXPECT_FALSE(r->none_kept());
 	EXPECT_FALSE(r->has_to_tell());
-	r->told(told.epoch); /* the last connection's frame */
+	r->frame_left(told.epoch); /* the last connection's frame */
 	r->meet(7);
 	EXPECT_TRUE(r->refuses(5));
 	EXPECT_EQ(r->ack_limit(), 10u);
@@ -121,7 +121,7 @@ TEST_F(Refused, OutlivesTheConnectionAndIsToldAgain)
 	EXPECT_EQ(again.epoch, told.epoch);
 	EXPECT_EQ(again.number, 10u);
 	EXPECT_EQ(r->ack_limit(), 10u);
-	r->told(told.epoch);
+	r->frame_left(told.epoch);
 	EXPECT_EQ(r->ack_limit(), kNone);
 }
 

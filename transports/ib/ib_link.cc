@@ -65,11 +65,11 @@ void give_back(Link &l, int status)
 {
 	const uint32_t slot = l.done % l.p.send_wr;
 	int last = 0;
-	struct rds_msg *m = l.ops || l.told ? rds_ib_hw_op_of(l.hw, slot, &last) : nullptr;
-	const bool tell = m && last && !l.told;
+	struct rds_msg *m = l.ops || l.op_reported ? rds_ib_hw_op_of(l.hw, slot, &last) : nullptr;
+	const bool tell = m && last && !l.op_reported;
 
 	if (m && last)
-		l.told = 0;
+		l.op_reported = 0;
 	if (tell)
 		rds_msg_get(m);
 	rds_ib_hw_sent(l.hw, slot);
@@ -260,7 +260,7 @@ void rds_ib_link_failed(struct rds_ib_link *l, uint32_t slot, int status)
 		return;
 	/* Its slots are with the adapter until the end. */
 	l->ops--;
-	l->told = 1;
+	l->op_reported = 1;
 	rds_op_done(l->path, m, status);
 }
 

@@ -96,10 +96,10 @@ struct rds_ib_link {
 	/* sending */
 	uint32_t posted, done;
 	uint32_t unsignaled;
-	int32_t credits; /* that we may use; below 0: a keepalive went without */
-	uint32_t ops;	 /* operations with the adapter that nothing was said of yet */
-	uint8_t failed;	 /* rds_ib_link_failed() was called ... */
-	uint8_t told;	 /* ... of an operation, the rest of which is the oldest that is out */
+	int32_t credits;     /* that we may use; below 0: a keepalive went without */
+	uint32_t ops;	     /* operations with the adapter that nothing was said of yet */
+	uint8_t failed;	     /* rds_ib_link_failed() was called ... */
+	uint8_t op_reported; /* ... of an operation, the rest of which is the oldest that is out */
 	struct rds_ib_need need; /* what the core waits for ... */
 	uint8_t blocked;	 /* ... and then is owed rds_path_writable() */
 	uint8_t quiet;		 /* nothing was posted since the last rds_ib_link_keepalive() ... */

@@ -100,7 +100,7 @@ struct rds_tcp_net {
 	struct delayed_work accept_work, listen_work;
 	atomic_t users; /* sockets that are bound to TCP, or have chosen it */
 	int always;	/* net.rds.tcp.listen: the port is open without them, too */
-	bool told;	/* the log has it that the port is another's; listen_work */
+	bool logged;	/* the log has it that the port is another's; listen_work */
 	bool stopping;	/* for good: nothing more is accepted */
 	void (*plain_data_ready)(struct sock *sk); /* a TCP socket's own callback */
 	struct list_head all; /* on the list of namespaces; rds_tcp_nets_lock */

@@ -226,11 +226,11 @@ static int rds_tcp_open_listener(struct rds_tcp_net *tn)
 static void rds_tcp_listen_later(struct rds_tcp_net *tn, int err)
 {
 	rds_tcp_count(tn, RDS_TCP_S_listen_failed);
-	if (!tn->told)
+	if (!tn->logged)
 		pr_warn_ratelimited(
 			"rds_tcp: port %d of a namespace is not to be had (%d): tried again\n",
 			RDS_TCP_PORT, err);
-	tn->told = true;
+	tn->logged = true;
 	queue_delayed_work(rds_tcp_wq, &tn->listen_work, RDS_TCP_LISTEN_PAUSE);
 }
 

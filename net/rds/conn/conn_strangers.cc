@@ -146,9 +146,9 @@ void ConnTable::rank(const Conn &c, uint64_t now)
 /* Of a prefix, known hosts included. */
 uint32_t ConnTable::share() const
 {
-	const uint32_t part = read_once(net_->tun.max_passive) / kPrefixShare;
+	const uint32_t share = read_once(net_->tun.max_passive) / kPrefixShare;
 
-	return part > kLeastShare ? part : kLeastShare;
+	return share > kLeastShare ? share : kLeastShare;
 }
 
 /* All were looked at.  True: more have to go than are going, and there is another pass, in which so

@@ -30,13 +30,13 @@ public:
 	 * message of the peer's raises. */
 	void begin(uint64_t received) RDS_REQUIRES(kSender)
 	{
-		told_ms_ = 0;
+		sent_ms_ = 0;
 		received_ = static_cast<uint16_t>(received);
 	}
 	/* A further one does. */
-	void told(uint64_t now_ns) RDS_REQUIRES(kSender)
+	void sent(uint64_t now_ns) RDS_REQUIRES(kSender)
 	{
-		told_ms_ = stamp(now_ns);
+		sent_ms_ = stamp(now_ns);
 	}
 	/* So long the change may wait, ns; 0: the peer is to be told now.  @cleared: a port has
 	 * cleared since one filled. */
@@ -49,7 +49,7 @@ public:
 			spoke_ms_.store(now);
 		}
 		const uint64_t pause = cleared ? kMapPauseNs : 2 * kMapPauseNs;
-		const uint64_t age = age_ns(now, told_ms_);
+		const uint64_t age = age_ns(now, sent_ms_);
 
 		return age_ns(now, spoke_ms_.load()) < kSpeaksNs || age >= pause ? 0 : pause - age;
 	}
@@ -75,7 +75,7 @@ private:
 	}
 
 	Atomic<uint16_t> spoke_ms_; /* when the peer was last known to send */
-	uint16_t told_ms_ RDS_GUARDED_BY(kSender) = 0;
+	uint16_t sent_ms_ RDS_GUARDED_BY(kSender) = 0;
 	uint16_t received_ RDS_GUARDED_BY(kSender) = 0; /* low bits of the count, when last asked */
 };
 

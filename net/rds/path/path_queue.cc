@@ -118,7 +118,7 @@ RDS_INLINE bool rds_path::is_done(rds::Message &m, rds::Peer who, uint64_t last,
 		else if (rds::op_spent(m))
 			gone = true;
 		else if (gone)
-			m.part->delivered = true;
+			m.rdma_side->delivered = true;
 	}
 	return gone;
 }
@@ -352,7 +352,7 @@ bool rds_path::is_delivered(rds::Message &m)
 	if (!seq || !received_.generation() || seq > delivered() || RDS_UNLIKELY(rds::op_alone(m)))
 		return false;
 	if (RDS_UNLIKELY(m.rdma() != nullptr))
-		m.part->delivered = true;
+		m.rdma_side->delivered = true;
 	return true;
 }
 

@@ -117,7 +117,7 @@ void rds_path::settle_ports_locked(const rds::MsgList &done)
 		const rds::wire::Refusal r = rds::wire::decode_refusal(m->hdr);
 
 		if (m->flags & rds::kMsgOnce && m->end_off && r.what == rds::wire::Ext::kRefused)
-			refused_.told(r.epoch);
+			refused_.frame_left(r.epoch);
 	}
 	if (refused_.ack_limit() != limit)
 		(void)received_.fall_due();

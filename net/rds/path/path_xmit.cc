@@ -293,7 +293,7 @@ rds_path::Next rds_path::settle(rds::Batch &b, long n, bool last)
 
 void rds_path::note_op(rds::Message &m)
 {
-	rds::MsgRdma &r = *m.part;
+	rds::MsgRdma &r = *m.rdma_side;
 
 	if (!r.has_op || r.begun)
 		return;
@@ -327,7 +327,7 @@ void rds_path::queue_cong_update()
 	if (cong_due_)
 		map_pause_.begin(rds::came_over(conn));
 	else
-		map_pause_.told(rds_now_ns());
+		map_pause_.sent(rds_now_ns());
 	cong_due_ = false;
 	queue_first(m);
 }

@@ -21,7 +21,7 @@ void Refused::count()
 		if (p.gen != gen_)
 			continue;
 		n++;
-		if (!p.told && p.first < ack_limit_)
+		if (!p.left && p.first < ack_limit_)
 			ack_limit_ = p.first;
 	}
 	active_.store(n);
@@ -49,7 +49,7 @@ void Refused::meet(uint32_t gen)
 {
 	gen_ = gen;
 	for (unsigned int i = 0; i < kept_; i++)
-		ports_[i].said = ports_[i].told = false;
+		ports_[i].queued = ports_[i].left = false;
 	count();
 }
 
@@ -95,7 +95,7 @@ bool Refused::has_to_tell() const
 	bool any = false;
 
 	for (unsigned int i = 0; gen_ && i < kept_; i++)
-		any = any || (!ports_[i].said && ports_[i].gen == gen_);
+		any = any || (!ports_[i].queued && ports_[i].gen == gen_);
 	return any;
 }
 
@@ -104,9 +104,9 @@ bool Refused::tell(wire::Refusal &r)
 	for (unsigned int i = 0; gen_ && i < kept_; i++) {
 		Port &p = ports_[i];
 
-		if (p.said || p.gen != gen_)
+		if (p.queued || p.gen != gen_)
 			continue;
-		p.said = true;
+		p.queued = true;
 		r = {.what = wire::Ext::kRefused,
 		     .port = p.port,
 		     .epoch = p.epoch,
@@ -116,11 +116,11 @@ bool Refused::tell(wire::Refusal &r)
 	return false;
 }
 
-void Refused::told(uint32_t epoch)
+void Refused::frame_left(uint32_t epoch)
 {
 	for (unsigned int i = 0; i < kept_; i++)
-		if (ports_[i].epoch == epoch && ports_[i].said)
-			ports_[i].told = true;
+		if (ports_[i].epoch == epoch && ports_[i].queued)
+			ports_[i].left = true;
 	count();
 }
 

@@ -91,14 +91,14 @@ public:
 	/* Of this one, by a frame that goes now.  False: of none. */
 	bool tell(wire::Refusal &r);
 	/* The frame that tells of @epoch is under way. */
-	void told(uint32_t epoch);
+	void frame_left(uint32_t epoch);
 
 private:
 	struct Port {
 		uint64_t first; /* number */
 		uint32_t epoch, gen;
 		uint16_t port;
-		bool said, told; /* its frame is queued; is under way */
+		bool queued, left; /* its frame is; has, or its first bytes */
 	};
 
 	Port *find(uint16_t port) const;

@@ -136,11 +136,11 @@ Status fill_op(rds_socket &s, const Message &m, const struct rds_op_args &a, str
 }
 
 /* @m's part in it, made if there is none. */
-MsgRdma *part_of(Message &m) RDS_SLEEPS
+MsgRdma *rdma_side_of(Message &m) RDS_SLEEPS
 {
 	if (m.has == rds::MsgHas::kNothing) {
-		m.part = rds::create<MsgRdma>(rds::may_sleep());
-		m.has = m.part ? rds::MsgHas::kRdma : rds::MsgHas::kNothing;
+		m.rdma_side = rds::create<MsgRdma>(rds::may_sleep());
+		m.has = m.rdma_side ? rds::MsgHas::kRdma : rds::MsgHas::kNothing;
 	}
 	return m.rdma();
 }
@@ -253,7 +253,7 @@ int rds_msg_set_op(struct rds_socket *s, struct rds_msg *m, const struct rds_op_
 {
 	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
 	RdmaSide *side = RdmaSide::make(s->rdma);
-	MsgRdma *r = side ? part_of(*m) : nullptr;
+	MsgRdma *r = side ? rdma_side_of(*m) : nullptr;
 
 	if (!r)
 		return -err::kEnomem;
@@ -280,7 +280,7 @@ int rds_msg_set_cookie(struct rds_socket *s, struct rds_msg *m, uint64_t cookie)
 	if (!side || !side->announce(static_cast<uint32_t>(cookie)))
 		return -err::kEinval;
 
-	MsgRdma *r = part_of(*m);
+	MsgRdma *r = rdma_side_of(*m);
 
 	if (!r)
 		return -err::kEnomem;

@@ -72,7 +72,7 @@ bool rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, rds::X
 		st = Status::fail(err::kEnobufs);
 	else if (RDS_UNLIKELY(m->flags & rds::kMsgPinned) && !(c.trans.caps & RDS_CAP_ZEROCOPY))
 		st = Status::fail(err::kEopnotsupp);
-	else if (RDS_UNLIKELY(m->rdma()) && m->part->has_op && !(c.trans.caps & RDS_CAP_RDMA))
+	else if (RDS_UNLIKELY(m->rdma()) && m->rdma_side->has_op && !(c.trans.caps & RDS_CAP_RDMA))
 		st = Status::fail(err::kEopnotsupp); /* to an address of this host */
 	else
 		return queue_on(*path, port, m, more, token, st);
