@@ -64,7 +64,7 @@ class Report:
         text = [f"{'FAIL ' if errors else 'ok   '} {one.name:<52} {seconds:6.1f} s"]
         text += [f"      {note}" for note in notes]
         for error in errors:
-            text += [f"      {line}" for line in error.splitlines()[:25]]
+            text += [f"      {line}" for line in error.splitlines()[:50]]
         if errors:
             text.append(f"      log: {log}")
         with self.lock:

@@ -287,7 +287,8 @@ class FileRun:
                 bad = machine.dmesg_problems()
                 if bad:
                     errors.append(f"{machine.name}: the kernel complained "
-                                  f"({machine.klog_path}):\n" + "\n".join(bad[:10]))
+                                  f"({machine.klog_path}):\n"
+                                  + "\n".join([*machine.first_problem(), "of all:", *bad[:10]]))
             except (vm.VMError, OSError) as error:
                 errors.append(f"after {one.name}: {describe(error)}")
         return errors

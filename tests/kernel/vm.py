@@ -18,6 +18,7 @@ As a command (exit status = the command's, the worse one of two; 99 = the kernel
     vm.py run --two --modules ours,mainline --a 'COMMAND' --b 'COMMAND'
 """
 import contextlib
+import itertools
 import os
 import pathlib
 import re
@@ -404,6 +405,13 @@ class VM:
         """Lines since the last mark that no good kernel prints."""
         return [line for line in self.dmesg()
                 if PROBLEM.search(line) and not HARMLESS.search(line)]
+
+    def first_problem(self):
+        """The first of these and the lines behind it, of a stack only what was surely called: the
+        log of a machine of the CI is gone when somebody asks why."""
+        behind = itertools.dropwhile(
+            lambda line: not PROBLEM.search(line) or HARMLESS.search(line), self.dmesg())
+        return list(itertools.islice((line for line in behind if " ? " not in line), 35))
 
     def tree_command(self, tree):
         """Makes modprobe (and request_module) see this lib/modules."""
