@@ -221,7 +221,7 @@ def beside_a_stream(t):
     t.b.check(f"ip route replace 10.8.0.0/16 via {A}")
     ping(t, t.a, A, B)
     before = unavailable(t.b)
-    flows = Flows(t, t.a, A, t.b, B)
+    flows = Flows(t, t.a, A, t.b, B, timeout=400)  # both rushes are in it
     flows.wait_progress()
     fast = rush(t, STORM, 256)
     flows.wait_progress()
