@@ -204,6 +204,9 @@ void sender_done(Socket &s, uint32_t bytes, uint32_t mem, ZcopyNote *note) RDS_R
 bool sender_short_of_room(Socket &s);
 /* It counts its messages by their order (order.h). */
 bool sender_has_flows(const Socket &s);
+/* It has read a message since this was asked last: what it sends may be waited for.  Any context.
+ */
+bool sender_converses(Socket &s);
 /* It was released. */
 bool sender_is_gone(const Socket &s);
 /* Flows are above as well, and define these (order.cc).  @m has left its queue, delivered or

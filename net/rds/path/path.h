@@ -352,7 +352,7 @@ private:
 	void queue_first(rds::Message *m) RDS_EXCLUDES(lock);
 	bool is_delivered(rds::Message &m) RDS_REQUIRES(lock);
 	bool carries_locked(const rds::Message &m, bool away) RDS_REQUIRES(lock);
-	bool hold_locked(bool more) RDS_REQUIRES(lock);
+	bool hold_locked(const rds::Message &m, bool more) RDS_REQUIRES(lock);
 	bool is_done(rds::Message &m, rds::Peer who, uint64_t last, bool taken);
 	void own_left(const rds::Message &m);
 	bool collect_acked(rds::MsgList &done) RDS_REQUIRES(lock);

@@ -42,7 +42,7 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, rds::Batc
 		queue_.append(m);
 		if (open_ && !blocked_ && !sending_) {
 			go = !batch;
-			if (batch && !hold_locked(more)) {
+			if (batch && !hold_locked(*m, more)) {
 				begin_locked(*batch);
 				what = rds::Queued::kTransmit;
 			}
@@ -65,15 +65,16 @@ bool rds_path::count_waiting()
 	return true;
 }
 
-/* Shall the message that was just queued wait for company (coalesce.h)? */
-bool rds_path::hold_locked(bool more)
+/* Shall @m, which was just queued, wait for company (coalesce.h)?  Not where its sender has read
+ * since it was asked last: an answer, or the next question, waits behind nobody's stream. */
+bool rds_path::hold_locked(const rds::Message &m, bool more)
 {
 	if (!(conn.trans.caps & RDS_CAP_COALESCE))
 		return false;
 
 	rds::Hold hold = coalesce_.ask(more, queue_.unsent_bytes(), next_rx_seq());
 
-	if (hold == rds::Hold::kNone)
+	if (hold == rds::Hold::kNone || (!more && m.sock && rds::sender_converses(*m.sock)))
 		return false;
 	if (hold == rds::Hold::kBegin)
 		hold_timer_.arm(coalesce_.window());

@@ -127,6 +127,7 @@ struct rds_socket final : rds::Bound {
 	rds::Mutex<RDS_RANK_READER> reader;
 	rds::List<rds::Message, &rds::Message::recv_link> reading RDS_GUARDED_BY(reader);
 	rds::Atomic<bool> reading_any; /* reading is not empty; written under reader */
+	rds::Atomic<bool> has_read;    /* a message, see sender_converses() */
 	/* Made when first needed; given back under both locks. */
 	rds::RecvFlows *recv_flows RDS_GUARDED_BY(recv_lock) = nullptr;
 	/* Its part of rcv_mem: paid for, but no reading frees it, so it fills no queue.  Raised

@@ -212,6 +212,8 @@ void rds_socket::recv_pop(Message *m)
 	reading.remove(m);
 	if (reading.empty())
 		reading_any.store(false);
+	if (!has_read.load())
+		has_read.store(true);
 	rds::message_put(m);
 	net->count(RDS_S_recv_delivered);
 	net->count(RDS_S_recv_bytes_freed_fromsock, len);

@@ -246,6 +246,11 @@ bool sender_has_flows(const Socket &s)
 	return s.send_flows.load_acquire();
 }
 
+bool sender_converses(Socket &s)
+{
+	return s.has_read.load() && s.has_read.exchange(false);
+}
+
 bool sender_is_gone(const Socket &s)
 {
 	return s.dead.load();
