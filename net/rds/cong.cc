@@ -26,7 +26,50 @@ Status CongMap::ensure_bits(enum rds_ctx ctx)
 	__builtin_memset(p, 0, kCongMapBytes);
 	if (!bits_.compare_exchange(none, static_cast<Atomic<uint64_t> *>(p)))
 		rds_free(p); /* somebody else was faster */
+	else
+		make_log(ctx);
 	return Status();
+}
+
+/* Without memory for it all changes are told by whole maps. */
+void CongMap::make_log(enum rds_ctx ctx)
+{
+	auto *log =
+		static_cast<Atomic<uint32_t> *>(rds_alloc(kMapLog * sizeof(Atomic<uint32_t>), ctx));
+
+	if (!log)
+		return;
+	/* No version that has this place. */
+	for (uint32_t i = 0; i < kMapLog; i++)
+		log[i].store((i + 1) << 16);
+	log_.store_release(log);
+}
+
+/* The bit of @port has changed, which raises the version.  Who sees the new one, and not yet the
+ * entry, takes the change for one that is not known. */
+void CongMap::note_change(uint16_t port)
+{
+	Atomic<uint32_t> *log = log_.load_acquire();
+	const uint32_t version = version_.fetch_add(1) + 1;
+
+	if (log)
+		log[version % kMapLog].store_release(version << 16 | port);
+}
+
+bool CongMap::changes(uint32_t since, uint32_t upto, wire::MapChanges &out) const
+{
+	const Atomic<uint32_t> *log = log_.load_acquire();
+
+	if (!log || upto - since > kMapLog)
+		return false;
+	for (uint32_t v = since + 1; v != upto + 1; v++) {
+		const uint32_t entry = log[v % kMapLog].load_acquire();
+		const auto port = static_cast<uint16_t>(entry);
+
+		if ((entry ^ v << 16) >> 16 || (!out.has(port) && !out.add(port, test(port))))
+			return false;
+	}
+	return true;
 }
 
 /* A word of the map has changed. */
@@ -48,7 +91,7 @@ bool CongMap::set(uint16_t port)
 		return false;
 	note_word(was, was | bit);
 	cleared_.store(false);
-	version_.fetch_add(1);
+	note_change(port);
 	return true;
 }
 
@@ -62,7 +105,7 @@ bool CongMap::clear(uint16_t port)
 		return false;
 	note_word(was, was & ~bit);
 	cleared_.store(true);
-	version_.fetch_add(1);
+	note_change(port);
 	return true;
 }
 
@@ -232,6 +275,36 @@ Status CongTable::received(Net &net, CongMap &map, Message &m)
 	return st;
 }
 
+Status CongTable::heard(Net &net, CongMap &map, const wire::MapChanges &c)
+{
+	wire::MapChanges cleared;
+	uint64_t mask = 0;
+
+	/* First, for what is heard again would find its ports clear. */
+	if (c.full && !map.ensure_bits(RDS_ATOMIC).ok())
+		return Status::fail(err::kEnomem);
+	net.count(RDS_S_cong_update_received);
+	for (uint8_t i = 0; i < c.n; i++) {
+		const bool full = c.is_full(i);
+
+		if (full ? !map.set(c.port[i]) : !map.clear(c.port[i]))
+			continue;
+		rds_trace_cong(&map.addr, c.port[i], full ? RDS_CONG_FULL : RDS_CONG_CLEAR);
+		if (!full && cleared.add(c.port[i], false))
+			mask |= 1ull << (c.port[i] % 64);
+	}
+	if (!cleared.n)
+		return Status();
+	port_cleared(net, map);
+	if (!map.wanted.load())
+		return Status();
+	for (uint8_t i = 0; i < cleared.n; i++)
+		net.cong.wake_port(net, map, cleared.port[i]);
+	net.cong.wake_any(net);
+	net.cong.wake_monitors(mask);
+	return Status();
+}
+
 void CongTable::lost_peer(Net &net, CongMap &map)
 {
 	uint64_t ports = map.clear_all();
@@ -264,6 +337,17 @@ Message *CongTable::make_update(const CongMap &map)
 		message_charge_payload(*m);
 	}
 	rds_free(words);
+	return m;
+}
+
+Message *CongTable::make_changes(const wire::MapChanges &c)
+{
+	Message *m = message_create(0, may_sleep());
+
+	if (m) {
+		wire::encode_changes(m->hdr, c);
+		m->flags = kMsgOnce;
+	}
 	return m;
 }
 

@@ -6,9 +6,10 @@
  * ours on the one and a neighbour's on the other.  Connections and sockets ask with the scope that
  * they have (bind.h), so both mean the same ports.  For an address of ours its bits are set and
  * cleared by the sockets bound there (socket_recv.cc), and every connection from that address
- * carries the whole map to its peer: each change raises the map's version, each path remembers the
- * version it sent last (path.cc).  For a peer's address the bits are what the peer sent.  Over a
- * transport with RDS_CAP_SHARED_CONG both are the same map, and nothing is sent.
+ * carries the map to its peer: each change raises the map's version, each path 0 remembers the
+ * version it sent last (map_news.h), and the map which ports its last changes were of.  For a
+ * peer's address the bits are what the peer sent.  Over a transport with RDS_CAP_SHARED_CONG both
+ * are the same map, and nothing is sent.
  *
  * A sender that meets a set bit becomes a waiter of (map, port); when the bit clears, the waiters
  * of that port are looked up and woken, and nobody else.  A socket that waits for too many ports is
@@ -97,6 +98,7 @@ public:
 	~CongMap()
 	{
 		rds_free(bits_.load());
+		rds_free(log_.load());
 	}
 
 	RDS_INLINE bool test(uint16_t port) const
@@ -117,6 +119,9 @@ public:
 	bool clear(uint16_t port);
 	/* Little-endian copy of all bits, as the wire has them. */
 	void snapshot(uint64_t *words) const;
+	/* Which ports have changed after @since up to version @upto, and what they are now.  False:
+	 * too many, or it is not known any more. */
+	bool changes(uint32_t since, uint32_t upto, wire::MapChanges &out) const;
 	/* Takes over @words (as on the wire) and leaves in them, in our byte order, what was set
 	 * and no longer is.  The same bits once more are no change.  -ENOMEM: nothing changed. */
 	Status replace(uint64_t *words);
@@ -150,8 +155,13 @@ private:
 	Atomic<bool> cleared_; /* the last change of a bit by set() or clear() */
 
 	void note_word(uint64_t was, uint64_t is);
+	void note_change(uint16_t port);
+	void make_log(enum rds_ctx ctx);
 
 	Atomic<Atomic<uint64_t> *> bits_; /* kCongMapWords of them, or nullptr: none set ever */
+	/* Of the changes that made the last kMapLog versions: low 16 bits of the version, and port.
+	 * Version v is in place v % kMapLog; there with the bits, unless there was no memory. */
+	Atomic<Atomic<uint32_t> *> log_;
 	Atomic<uint32_t> version_;
 	Atomic<uint32_t> used_words_; /* that have a bit set */
 };
@@ -183,11 +193,15 @@ public:
 	static void local_changed(Net &net, CongMap &map, uint16_t port, bool set);
 	/* A peer sent its map (@m has kCongMapBytes).  -ENOMEM: call again later. */
 	static Status received(Net &net, CongMap &map, Message &m);
+	/* ... or which of its ports have filled or cleared.  The same. */
+	static Status heard(Net &net, CongMap &map, const wire::MapChanges &c);
 	/* The connection to the peer is gone, and what it said of its ports with it: whoever waits
 	 * for one tries again, and so connects.  The peer sends its map again then. */
 	static void lost_peer(Net &net, CongMap &map);
 	/* A congestion update to send, or nullptr without memory. */
 	static Message *make_update(const CongMap &map) RDS_SLEEPS;
+	/* The same of a few ports. */
+	static Message *make_changes(const wire::MapChanges &c) RDS_SLEEPS;
 
 	/* Makes @s wait for @port: -ENOBUFS, it will be woken; success: the port is clear by now;
 	 * -ENOMEM.  Process. */

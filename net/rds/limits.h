@@ -124,6 +124,10 @@ inline constexpr unsigned int kSweepBatch = 512, kSweepStep = 256;
 inline constexpr uint64_t kMapPauseNs = 10 * 1000 * 1000;
 inline constexpr uint64_t kSpeaksNs = 100 * 1000 * 1000;
 
+/* A map knows of so many changes which ports they were of; a power of two below 2^16 (cong.h).  Of
+ * more a peer is told by the whole map. */
+inline constexpr uint32_t kMapLog = 8;
+
 /* So many buckets of the table of connections are looked through at once when a map has changed. */
 inline constexpr unsigned int kMapStep = 64;
 

@@ -89,7 +89,7 @@ int check_header(Path &p, const wire::Header &h, const wire::Fields &f) RDS_REQU
 	if (f.flags & ~wire::kKnownFlags)
 		net.count(RDS_S_recv_bad_flags);
 	if (wire::is_control(f) || is_bare_ack(p, f)) {
-		if (RDS_UNLIKELY(wire::is_refusal(h)) && p.hear_of_port(h))
+		if (RDS_UNLIKELY(wire::tells_of_ports(h)) && p.hear_of_port(h))
 			return no_memory(p);
 		if (p.peer() == Peer::kAcks)
 			net.count(RDS_S_recv_ack_only);
@@ -279,6 +279,7 @@ void note_extensions(Path &p, const wire::Header &h)
 		case wire::Ext::kCapBits:
 		case wire::Ext::kSportIdx:
 		case wire::Ext::kCsum:
+		case wire::Ext::kChanges:
 		case wire::Ext::kRefused:
 		case wire::Ext::kResume:
 		case wire::Ext::kOrder:

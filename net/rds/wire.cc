@@ -66,6 +66,21 @@ bool ExtWriter::sport_idx(uint8_t index)
 	return p;
 }
 
+bool ExtWriter::changes(const MapChanges &c)
+{
+	uint8_t *p = start(Ext::kChanges);
+
+	if (!p)
+		return false;
+	*p++ = c.n;
+	*p++ = c.full;
+	for (uint16_t port : c.port) {
+		put16(p, port);
+		p += 2;
+	}
+	return true;
+}
+
 bool ExtWriter::order(uint32_t number, uint32_t low)
 {
 	uint8_t *p = start(Ext::kOrder);
@@ -148,6 +163,25 @@ Refusal decode_refusal(const Header &h)
 	if (e.type == Ext::kResume)
 		return {.what = e.type, .port = get16(e.data + 4), .epoch = get32(e.data)};
 	return {};
+}
+
+void encode_changes(Header &h, const MapChanges &c)
+{
+	encode_control(h);
+	(void)ExtWriter(h).changes(c);
+}
+
+MapChanges decode_changes(const Header &h)
+{
+	ExtReader r(h);
+	ExtView e;
+	MapChanges c;
+
+	if (!r.next(e) || e.type != Ext::kChanges || e.data[0] > MapChanges::kMost)
+		return c;
+	for (uint8_t i = 0; i < e.data[0]; i++)
+		(void)c.add(get16(e.data + 2 + 2 * i), e.data[1] >> i & 1);
+	return c;
 }
 
 Hello decode_hello(const Header &h)

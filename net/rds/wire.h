@@ -36,6 +36,7 @@ enum class Ext : uint8_t {
 	kCapBits = 7,	/* be32 */
 	kSportIdx = 8,	/* the path's index; 7.x: 1 dummy byte */
 	kCsum = 9,	/* be32, u8, 3 pad */
+	kChanges = 12,	/* u8 ports, u8 bits: full, 6 times be16 port: see MapChanges */
 	kRefused = 13,	/* be64 number, be32 epoch, be16 port: see Refusal */
 	kResume = 14,	/* be32 epoch, be16 port */
 	kOrder = 15,	/* be32 number, be32 low: of the sender's flow, see order.h */
@@ -52,6 +53,7 @@ enum Cap : uint32_t {
 	kCapDeliveryAck = 1 << 1, /* h_ack tells what RDS has, see path_ack.cc */
 	kCapOrder = 1 << 2,	  /* understands kOrder, see order.h */
 	kCapRefuse = 1 << 3,	  /* understands kRefused and says kResume, see path_refuse.cc */
+	kCapChanges = 1 << 4,	  /* understands kChanges, see map_news.h */
 };
 
 /* As it lies on the wire; go through the accessors. */
@@ -149,8 +151,8 @@ RDS_INLINE void encode(Header &h, uint32_t len, uint16_t sport, uint16_t dport, 
 
 /* Payload bytes of extension headers by type, as the enum has them; 0 of those that nobody defined:
  * an old receiver steps over them byte by byte. */
-constexpr uint8_t kExtPayload[static_cast<uint8_t>(Ext::kLimit)] = {0, 4, 4, 8, 8, 2,  4, 4,
-								    1, 8, 0, 0, 0, 14, 6, 8};
+constexpr uint8_t kExtPayload[static_cast<uint8_t>(Ext::kLimit)] = {0, 4, 4, 8, 8,  2,	4, 4,
+								    1, 8, 0, 0, 14, 14, 6, 8};
 
 /* The same of any byte; -1: it ends the parsing. */
 RDS_INLINE int ext_payload_bytes(uint8_t type)
@@ -242,6 +244,48 @@ RDS_INLINE bool is_refusal(const Header &h) /* perhaps */
 	       h.ext[0] == static_cast<uint8_t>(Ext::kResume);
 }
 
+/* A control frame about ports of its sender's that have filled or cleared: what has changed of the
+ * congestion map that went before it on the same connection. */
+struct MapChanges {
+	static constexpr uint8_t kMost = 6;
+
+	uint8_t n = 0;
+	uint8_t full = 0; /* bit i: port[i] is full, else clear */
+	uint16_t port[kMost] = {};
+
+	bool has(uint16_t which) const
+	{
+		for (uint8_t i = 0; i < n; i++)
+			if (port[i] == which)
+				return true;
+		return false;
+	}
+	bool is_full(uint8_t i) const
+	{
+		return full >> i & 1;
+	}
+	/* False: no room. */
+	bool add(uint16_t which, bool is_full)
+	{
+		if (n == kMost)
+			return false;
+		full |= static_cast<uint8_t>(is_full << n);
+		port[n++] = which;
+		return true;
+	}
+};
+void encode_changes(Header &h, const MapChanges &c);
+/* None where @h is another frame, or says more than there is room for. */
+MapChanges decode_changes(const Header &h);
+RDS_INLINE bool is_changes(const Header &h) /* perhaps */
+{
+	return h.ext[0] == static_cast<uint8_t>(Ext::kChanges);
+}
+RDS_INLINE bool tells_of_ports(const Header &h) /* perhaps */
+{
+	return is_refusal(h) || is_changes(h);
+}
+
 /* Appends extension headers; false (and nothing written) when there is no room. */
 class ExtWriter final
 {
@@ -254,6 +298,7 @@ public:
 	bool rdma_dest(uint32_t rkey, uint32_t offset);
 	bool gen_num(uint32_t gen);
 	bool sport_idx(uint8_t index);
+	bool changes(const MapChanges &c);
 	bool order(uint32_t number, uint32_t low);
 	bool refused(uint64_t number, uint32_t epoch, uint16_t port);
 	bool resume(uint32_t epoch, uint16_t port);

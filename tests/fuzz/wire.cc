@@ -88,6 +88,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		     "what it says comes back");
 	}
 
+	const wire::MapChanges c = wire::decode_changes(*h);
+
+	must(c.n <= wire::MapChanges::kMost && !(c.full >> c.n), "no more ports than have room");
+	if (c.n) {
+		wire::encode_changes(*again, c);
+		must(!memcmp(again->ext + 3, h->ext + 3, 2u * c.n), "the ports come back");
+	}
+
 	auto fresh = std::make_unique<wire::Header>();
 	unsigned int room = 16;
 

@@ -49,7 +49,9 @@ RDS_REACH(path_room_came, &rds_path::room_came_)
 RDS_REACH(path_coalesce, &rds_path::coalesce_)
 RDS_REACH(coalesce_held, &rds::Coalesce::held_)
 RDS_REACH(path_dead, &rds_path::dead_)
-RDS_REACH(path_cong_due, &rds_path::cong_due_)
+RDS_REACH(path_map_news, &rds_path::map_news_)
+RDS_REACH(news_whole_due, &rds::MapNews::whole_due_)
+RDS_REACH(news_changes, &rds::MapNews::takes_changes_)
 
 namespace look
 {
@@ -125,7 +127,8 @@ void add_numbers(Digest &d, rds::Path &p)
 	      p.*reach(path_delivered()).*reach(delivered_asked()), p.*reach(path_open()),
 	      p.*reach(path_sending()), p.*reach(path_blocked()), p.*reach(path_room_came()),
 	      (p.*reach(path_coalesce())).*reach(coalesce_held()), p.*reach(path_dead()),
-	      p.*reach(path_cong_due()));
+	      p.*reach(path_map_news()).*reach(news_whole_due()),
+	      (p.*reach(path_map_news()).*reach(news_changes())).load());
 }
 
 void add_conn(Digest &d, rds::Conn &c)

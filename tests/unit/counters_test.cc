@@ -202,7 +202,8 @@ TEST_F(Counters, OfWhatIsWrong)
 	for (rds::wire::Ext e :
 	     {rds::wire::Ext::kVersion, rds::wire::Ext::kNpaths, rds::wire::Ext::kGenNum,
 	      rds::wire::Ext::kCapBits, rds::wire::Ext::kSportIdx, rds::wire::Ext::kCsum,
-	      rds::wire::Ext::kOrder, rds::wire::Ext::kRefused, rds::wire::Ext::kResume}) {
+	      rds::wire::Ext::kOrder, rds::wire::Ext::kChanges, rds::wire::Ext::kRefused,
+	      rds::wire::Ext::kResume}) {
 		h.ext[0] = static_cast<uint8_t>(e);
 		EXPECT_EQ(fake::arrive(wire().path, h), 0);
 		EXPECT_EQ(news(), (Account{{"recv_queued", 1}}));

@@ -28,7 +28,7 @@ TEST_F(PathAck, HelloIsTheFirstFrameOfEveryConnection)
 		auto h = rds::wire::decode_hello(f[0].header);
 
 		EXPECT_EQ(h.caps, rds::wire::kCapDeliveryAck | rds::wire::kCapOrder |
-					  rds::wire::kCapRefuse);
+					  rds::wire::kCapRefuse | rds::wire::kCapChanges);
 		EXPECT_NE(h.gen, 0u);
 		EXPECT_TRUE(!gen || h.gen == gen);
 		gen = h.gen;

@@ -95,7 +95,7 @@ TEST(WireDecode, ReadsBackWhatWasWritten)
 
 TEST(WireExtPayloadBytes, KnowsEveryType)
 {
-	const int want[18] = {0, 4, 4, 8, 8, 2, 4, 4, 1, 8, 0, 0, 0, 14, 6, 8, -1, -1};
+	const int want[18] = {0, 4, 4, 8, 8, 2, 4, 4, 1, 8, 0, 0, 14, 14, 6, 8, -1, -1};
 
 	for (uint8_t t = 0; t < 18; t++)
 		EXPECT_EQ(ext_payload_bytes(t), want[t]) << int{t};
@@ -122,7 +122,7 @@ TEST(WireExtReader, WalksSeveralInOrder)
 TEST(WireExtReader, StepsOverUndefinedTypesByteByByte)
 {
 	bool bad = true;
-	auto t = types(with_ext({12, 5, 0, 8}), &bad);
+	auto t = types(with_ext({11, 5, 0, 8}), &bad);
 
 	ASSERT_EQ(t.size(), 2u);
 	EXPECT_EQ(t[1], Ext::kNpaths);
@@ -283,6 +283,40 @@ TEST(WireRefusal, LiesOnTheWireLikeThis)
 	EXPECT_EQ(decode_refusal(h).what, Ext::kNone);
 	encode_control(h);
 	EXPECT_EQ(decode_refusal(h).what, Ext::kNone);
+}
+
+TEST(WireChanges, LieOnTheWireLikeThis)
+{
+	const std::vector<uint8_t> ext = {12, 3, 5, 1, 2, 3, 4, 5, 6, 0, 0, 0, 0, 0, 0, 0};
+	MapChanges c;
+	Header h;
+
+	EXPECT_TRUE(c.add(0x0102, true) && c.add(0x0304, false) && c.add(0x0506, true));
+	encode_changes(h, c);
+	EXPECT_TRUE(is_control(decode(h)));
+	EXPECT_TRUE(is_changes(h) && tells_of_ports(h));
+	EXPECT_FALSE(is_refusal(h));
+	for (size_t i = 0; i < ext.size(); i++)
+		EXPECT_EQ(h.ext[i], ext[i]) << i;
+
+	const MapChanges said = decode_changes(h);
+
+	ASSERT_EQ(said.n, 3);
+	EXPECT_TRUE(said.is_full(0) && !said.is_full(1) && said.is_full(2));
+	EXPECT_TRUE(said.has(0x0102) && said.has(0x0304) && said.has(0x0506));
+	EXPECT_FALSE(said.has(0));
+	/* More than there is room for. */
+	h.ext[1] = MapChanges::kMost;
+	EXPECT_EQ(decode_changes(h).n, MapChanges::kMost);
+	h.ext[1] = MapChanges::kMost + 1;
+	EXPECT_EQ(decode_changes(h).n, 0);
+	/* Other frames of the kind. */
+	encode_hello(h, {1, kCapDeliveryAck});
+	EXPECT_FALSE(tells_of_ports(h));
+	EXPECT_EQ(decode_changes(h).n, 0);
+	for (uint16_t port = 7; c.n < MapChanges::kMost; port++)
+		EXPECT_TRUE(c.add(port, true));
+	EXPECT_FALSE(c.add(99, true));
 }
 
 /* Sixteen bytes are filled and read to the last one, and not beyond. */

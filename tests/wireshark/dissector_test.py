@@ -59,15 +59,16 @@ class Golden(Story):
         self.assertEqual(control(ack=7), GOLDEN["ack"])
         self.assertEqual(frames.refused(9, 0xabcd, 4000, ack=8), GOLDEN["refused"])
         self.assertEqual(frames.resume(0xabcd, 4000), GOLDEN["resume"])
+        self.assertEqual(frames.changes({4000: False, 4001: True}), GOLDEN["changes"])
         order = struct.pack(">BII", 15, 100, 99)
         self.assertEqual(message(1, b"hello", flags=2, ext=order), GOLDEN["message"])
 
     def test_hello(self):
         shown = self.frame("hello")
         self.holds(shown, kind="Hello", seq=0, ack=0, len=0, srcport=0, dstport=0, **{
-            "ext.gen": "0x12345678", "ext.npaths": 8, "ext.index": 0, "ext.caps": "0x0000000e",
+            "ext.gen": "0x12345678", "ext.npaths": 8, "ext.index": 0, "ext.caps": "0x0000001e",
             "flags.again": 1, "flags.ack": 0, "caps.heartbeat": 0,
-            "caps.ack": 1, "caps.order": 1, "caps.refuse": 1})
+            "caps.ack": 1, "caps.order": 1, "caps.refuse": 1, "caps.changes": 1})
         self.assertEqual(shown.all("ext"), ["6", "5", "8", "7"])
         self.assertEqual(shown.experts, set())
 
@@ -80,6 +81,12 @@ class Golden(Story):
             "ext.refused": 9, "ext.epoch": "0x0000abcd", "ext.port": 4000})
         self.assertEqual(shown.experts, {"refused"})
         self.assertIn("Port=4000", shown.text)
+
+    def test_changes(self):
+        shown = self.frame("changes")
+        self.holds(shown, kind="Changes", **{"ext.changes": 2, "map.port": 4001, "map.clear": 4000})
+        self.assertEqual(shown.experts, {"full"})
+        self.assertIn("Changes 4000 clear, 4001 full", shown.text)
 
     def test_resume(self):
         shown = self.frame("resume")
@@ -111,6 +118,7 @@ EXTS = {  # type: (payload, what is shown)
     7: ("00000003", {"caps": "0x00000003"}),
     8: ("05", {"index": 5}),
     9: ("deadbeef 01 000000", {"csum": "0xdeadbeef", "csum_on": 1}),
+    12: ("02 01 0005 0006 0000 0000 0000 0000", {"changes": 2}),
     13: ("0000000100000000 00000001 0005", {"refused": 2 ** 32, "epoch": "0x00000001", "port": 5}),
     14: ("00000001 0005", {"epoch": "0x00000001", "port": 5}),
     15: ("ffffffff 00000001", {"order": 2 ** 32 - 1, "order_low": 1}),
@@ -125,7 +133,7 @@ class Extensions(Story):
 
         for number, (payload, _) in EXTS.items():
             ext(number, bytes([number]) + bytes.fromhex(payload))
-        for number in (10, 11, 12):
+        for number in (10, 11):
             ext(number, bytes([number, 5, 0, 8]))
         ext("cut", bytes([8, 0] * 7 + [6, 1]))
         ext("16", bytes([16, 5, 0, 8]))
@@ -141,7 +149,7 @@ class Extensions(Story):
                 self.assertEqual(self.frame(number).experts, bad)
 
     def test_types_of_nobody_are_one_byte(self):
-        for number in (10, 11, 12):
+        for number in (10, 11):
             self.holds(self.frame(number), **{"ext.npaths": 8})
             self.assertEqual(self.frame(number).all("ext"), [str(number), "5"])
 
@@ -218,6 +226,10 @@ class Streams(Story):
         cls.at["two ports"] = s.said(0, frames.cong_map(4000, 65535))
         cls.at["another"] = s.said(0, frames.cong_map(2, 4000))
         cls.at["all"] = s.said(0, frames.cong_map(*range(65536)))
+        cls.at["some clear"] = s.said(0, frames.changes({5: False, 6: False, 7: True}))
+        cls.at["some full"] = s.said(0, frames.changes({6: True, 7: True, 65535: False}))
+        cls.at["no change"] = s.said(0, frames.changes({}))
+        cls.at["too many"] = s.said(0, frames.changes({6: True}, count=7))
         cls.at["short map"] = s.said(0, frames.cong_map(length=100))
         cls.at["flags"] = s.said(0, frames.cong_map(7, flags=frames.CONG | frames.ACK_REQUIRED))
 
@@ -271,6 +283,17 @@ class Streams(Story):
         self.assertEqual(self.frame("another").all("map.port"), ["2", "4000"])
         self.holds(self.frame("all"), **{"map.count": 65536})
         self.assertEqual(len(self.frame("all").all("map.port")), 1024)
+
+    def test_changes_of_a_map(self):
+        some = self.frame("some clear")
+        self.assertEqual(some.all("map.clear"), ["5", "6"])
+        self.assertEqual(some.experts, set(), "7 was full before")
+        more = self.frame("some full")
+        self.assertEqual(more.all("map.port"), ["6", "7"])
+        self.assertEqual(more.experts, {"full"})
+        for name in ("no change", "too many"):
+            self.assertEqual(self.frame(name).experts, {"bad_map"})
+            self.assertEqual(self.frame(name).all("map.port"), [])
         self.assertEqual(self.frame("short map").experts, {"bad_map"})
         self.assertNotEqual(self.frame("flags")["kind"], "Congestion map")
 
@@ -437,7 +460,7 @@ class NoBytesRaiseAnError(unittest.TestCase):
         for _ in range(300):
             data = bytearray(b"".join(rng.choice(good) for _ in range(rng.randint(1, 6))))
             for _ in range(rng.randint(1, 4)):
-                data[rng.randrange(len(data))] = rng.choice((0, 1, 5, 13, 14, 15, 16, 0x80, 0xff))
+                data[rng.randrange(len(data))] = rng.choice((0, 1, 5, 12, 13, 14, 15, 16, 0x80, 0xff))
             yield bytes(data[:rng.randint(1, len(data))])
 
     def test_anything(self):

@@ -20,8 +20,15 @@ def control(ext=b"", ack=0):
     return header(ack=ack, flags=AGAIN, ext=ext)
 
 
-def hello(gen=0x12345678, paths=8, index=0, caps=0x0e, ack=0):
+def hello(gen=0x12345678, paths=8, index=0, caps=0x1e, ack=0):
     return control(struct.pack(">BIBHBBBI", 6, gen, 5, paths, 8, index, 7, caps), ack)
+
+
+def changes(ports, count=None):
+    """{port: is it full}"""
+    full = sum(1 << i for i, is_full in enumerate(ports.values()) if is_full)
+    return control(struct.pack(f">BBB{len(ports)}H", 12, len(ports) if count is None else count, full,
+                               *ports))
 
 
 def refused(number, epoch, port, ack=0):
@@ -51,10 +58,12 @@ ZERO8 = "00000000 00000000 "
 # 48 bytes: sequence, ack; length, ports, flags, credit, padding, checksum; extension headers.
 GOLDEN = {name: bytes.fromhex(text) for name, text in {
     "hello": ZERO8 + ZERO8 + "00000000 0000 0000 04 00 00000000 0000"
-             "06 12345678 05 0008 08 00 07 0000000e 00",
+             "06 12345678 05 0008 08 00 07 0000001e 00",
     "ack": ZERO8 + "00000000 00000007" "00000000 0000 0000 04 00 00000000 0000" + ZERO8 + ZERO8,
     "refused": ZERO8 + "00000000 00000008" "00000000 0000 0000 04 00 00000000 0000"
                "0d 0000000000000009 0000abcd 0fa0 00",
+    "changes": ZERO8 + ZERO8 + "00000000 0000 0000 04 00 00000000 0000"
+               "0c 02 02 0fa0 0fa1 00 00000000 00000000",
     "resume": ZERO8 + ZERO8 + "00000000 0000 0000 04 00 00000000 0000"
               "0e 0000abcd 0fa0 00 00000000 00000000",
     "message": "00000000 00000001" + ZERO8 + "00000005 0309 0fa0 02 00 00000000 0000"

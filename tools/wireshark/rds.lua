@@ -38,6 +38,7 @@ local flag_names = {
 local cap_names = {
 	{ "heartbeat", "Heartbeat", 1 }, { "ack", "Delivery acks", 2 },
 	{ "order", "Understands ORDER", 4 }, { "refuse", "Understands REFUSED", 8 },
+	{ "changes", "Understands CHANGES", 16 },
 }
 -- Extension headers: name, and {field, offset, bytes} of each part. A type that is not here and is
 -- below 16 has no payload: a receiver steps over one byte.
@@ -51,6 +52,7 @@ local ext_types = {
 	[7] = { "CAP_BITS", 4, { { "caps", 0, 4 } } },
 	[8] = { "SPORT_IDX", 1, { { "index", 0, 1 } } },
 	[9] = { "CSUM", 8, { { "csum_value", 0, 4 }, { "csum_on", 4, 1 } } },
+	[12] = { "CHANGES", 14, { { "changes", 0, 1 } } },
 	[13] = { "REFUSED", 14, { { "refused_seq", 0, 8 }, { "epoch", 8, 4 }, { "port", 12, 2 } } },
 	[14] = { "RESUME", 6, { { "epoch", 0, 4 }, { "port", 4, 2 } } },
 	[15] = { "ORDER", 8, { { "order_number", 0, 4 }, { "order_low", 4, 4 } } },
@@ -86,6 +88,7 @@ local f = {
 	index = ProtoField.uint8("rds.ext.index", "Index of the path", base.DEC),
 	csum_value = ProtoField.uint32("rds.ext.csum", "Checksum of the payload", base.HEX),
 	csum_on = ProtoField.uint8("rds.ext.csum_on", "Checksum given", base.DEC),
+	changes = ProtoField.uint8("rds.ext.changes", "Ports that have changed", base.DEC),
 	refused_seq = ProtoField.uint64("rds.ext.refused", "Refused from number", base.DEC),
 	epoch = ProtoField.uint32("rds.ext.epoch", "Epoch", base.HEX),
 	port = ProtoField.uint16("rds.ext.port", "Port", base.DEC),
@@ -93,6 +96,7 @@ local f = {
 	order_low = ProtoField.uint32("rds.ext.order_low", "Lowest not known delivered", base.DEC),
 	payload = ProtoField.bytes("rds.payload", "Payload"),
 	map_port = ProtoField.uint16("rds.map.port", "Full port", base.DEC),
+	map_clear = ProtoField.uint16("rds.map.clear", "Clear port", base.DEC),
 	map_count = ProtoField.uint32("rds.map.count", "Full ports", base.DEC),
 	kind = ProtoField.string("rds.kind", "Kind"),
 	stream = ProtoField.uint32("rds.stream", "Flow", base.DEC),
@@ -132,7 +136,7 @@ local experts = {
 	bad_length = { "Longer than a message may be: the receiver ends the connection",
 		expert.group.MALFORMED, expert.severity.ERROR },
 	bad_csum = { "Wrong checksum", expert.group.CHECKSUM, expert.severity.ERROR },
-	bad_map = { "A congestion map has 8192 bytes: skipped", expert.group.PROTOCOL,
+	bad_map = { "A congestion map has 8192 bytes, changes are of 1 to 6 ports: skipped", expert.group.PROTOCOL,
 		expert.severity.WARN },
 	bad_flags = { "Flags that nobody defined", expert.group.PROTOCOL, expert.severity.WARN },
 	bad_ext = { "Extension header is cut short, or of a type that ends the list",
@@ -230,6 +234,8 @@ local function control_kind(h, list)
 		return "Heartbeat"
 	elseif h.seq ~= 0 or h.len ~= 0 then
 		return "Nothing"
+	elseif first == 12 then
+		return "Changes"
 	elseif first == 13 then
 		return "Refused"
 	elseif first == 14 then
@@ -368,6 +374,30 @@ local function look_at_map(tvb, record, line)
 	record.more_full, record.less_full = more, less
 end
 
+-- {port, is it full} of each that a frame CHANGES names, the first two bytes of which are count and
+-- bits; none: they cannot be meant.
+local function changed_ports(tvb, list)
+	local n, full, ports = ext_value(tvb, list, 12, 0, 1), ext_value(tvb, list, 12, 1, 1), {}
+	for i = 1, n <= 6 and n or 0 do
+		ports[i] = { ext_value(tvb, list, 12, 2 * i, 2), math.floor(full / 2 ^ (i - 1)) % 2 == 1 }
+	end
+	return ports
+end
+
+local function look_at_changes(tvb, list, record, line)
+	local more, less = {}, 0
+	for _, one in ipairs(changed_ports(tvb, list)) do
+		local port, full = one[1], one[2]
+		if full and not line.full[port] then
+			more[#more + 1] = port
+		elseif not full and line.full[port] then
+			less = less + 1
+		end
+		line.full[port] = full or nil
+	end
+	record.more_full, record.less_full = more, less
+end
+
 -- h, list: the frame; where: {from, to, path, over}, the line that it came by.
 local function first_look(tvb, pinfo, h, list, kind, where)
 	local record = { frame = pinfo.number, at = pinfo.rel_ts, seq = h.seq, path = where.path }
@@ -383,6 +413,8 @@ local function first_look(tvb, pinfo, h, list, kind, where)
 		if h.len == MAP_BYTES and tvb:len() >= HEADER + MAP_BYTES then
 			look_at_map(tvb, record, line)
 		end
+	elseif kind == "Changes" then
+		look_at_changes(tvb, list, record, line)
 	elseif h.seq > 0 and not h.later then
 		look_at_number(h, record, line)
 	end
@@ -464,6 +496,26 @@ local function show_header(tree, tvb, h, list)
 	end
 end
 
+local function show_more_full(tree, record)
+	local more = record and record.more_full or {}
+	if #more > 0 then
+		local named = table.concat(more, ", ", 1, math.min(#more, 8))
+		tree:add_proto_expert_info(experts.full, "Full now: " .. named ..
+			(#more > 8 and " and " .. #more - 8 .. " more" or ""))
+	end
+end
+
+local function show_changes(tree, tvb, list, record)
+	local ports, at = changed_ports(tvb, list), list[1][2] + 1
+	for i, one in ipairs(ports) do
+		tree:add(one[2] and f.map_port or f.map_clear, tvb(at + 2 * i, 2))
+	end
+	if #ports == 0 then
+		tree:add_proto_expert_info(experts.bad_map)
+	end
+	show_more_full(tree, record)
+end
+
 local function show_map(tree, tvb, record)
 	local ports = full_ports(tvb(HEADER, MAP_BYTES):raw())
 	tree:add(f.map_count, tvb(HEADER, MAP_BYTES), #ports)
@@ -473,12 +525,7 @@ local function show_map(tree, tvb, record)
 		end
 		tree:add(f.map_port, tvb(HEADER + math.floor(port / 8), 1), port)
 	end
-	local more = record and record.more_full or {}
-	if #more > 0 then
-		local named = table.concat(more, ", ", 1, math.min(#more, 8))
-		tree:add_proto_expert_info(experts.full, "Full now: " .. named ..
-			(#more > 8 and " and " .. #more - 8 .. " more" or ""))
-	end
+	show_more_full(tree, record)
 	return #ports
 end
 
@@ -528,7 +575,11 @@ local function summary(h, kind, tvb, list)
 	if h.len > 0 then
 		text = text .. " Len=" .. h.len
 	end
-	if kind == "Refused" then
+	if kind == "Changes" then
+		for i, one in ipairs(changed_ports(tvb, list)) do
+			text = text .. (i > 1 and ", " or " ") .. one[1] .. (one[2] and " full" or " clear")
+		end
+	elseif kind == "Refused" then
 		text = text .. " Port=" .. ext_value(tvb, list, 13, 12, 2)
 	elseif kind == "Resume" then
 		text = text .. " Port=" .. ext_value(tvb, list, 14, 4, 2)
@@ -587,6 +638,8 @@ local function show_frame(tvb, pinfo, tree, h, where)
 		item:add_proto_expert_info(experts.bad_port)
 	elseif kind == "Refused" or kind == "Resume" then
 		show_refusal(item, tvb, list, kind)
+	elseif kind == "Changes" then
+		show_changes(item, tvb, list, records[key])
 	end
 	local there = math.min(h.len, tvb:len() - HEADER)
 	if kind == "Congestion map" and h.len ~= MAP_BYTES then

@@ -37,7 +37,7 @@
 #include "delivered.h"
 #include "dial.h"
 #include "held.h"
-#include "map_pause.h"
+#include "map_news.h"
 #include "path_due.h"
 #include "path_table.h"
 #include "received.h"
@@ -434,14 +434,12 @@ public:
 private:
 	rds::SendQueue queue_ RDS_GUARDED_BY(lock);
 	rds::Delivered delivered_ RDS_GUARDED_BY(lock);
-	bool open_ RDS_GUARDED_BY(lock) = false;      /* up: the token may be taken */
-	bool sending_ RDS_GUARDED_BY(lock) = false;   /* the token is out */
-	bool blocked_ RDS_GUARDED_BY(lock) = false;   /* the transport has no room */
-	bool room_came_ RDS_GUARDED_BY(lock) = false; /* room or a wish came meanwhile */
-	bool dead_ RDS_GUARDED_BY(lock) = false;      /* takes nothing; the namespace goes */
-	bool cong_due_ RDS_GUARDED_BY(rds::kSender) = true;
-	rds::MapPause map_pause_;	  /* path 0's, of a map that changes again */
-	rds::Atomic<uint32_t> cong_sent_; /* version of the map sent last; token holder writes */
+	bool open_ RDS_GUARDED_BY(lock) = false;	 /* up: the token may be taken */
+	bool sending_ RDS_GUARDED_BY(lock) = false;	 /* the token is out */
+	bool blocked_ RDS_GUARDED_BY(lock) = false;	 /* the transport has no room */
+	bool room_came_ RDS_GUARDED_BY(lock) = false;	 /* room or a wish came meanwhile */
+	bool dead_ RDS_GUARDED_BY(lock) = false;	 /* takes nothing; the namespace goes */
+	rds::MapNews map_news_;				 /* path 0's */
 	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock); /* empty while the path is down */
 	rds::Refused refused_ RDS_GUARDED_BY(lock);
 	rds::Coalesce coalesce_ RDS_GUARDED_BY(lock);

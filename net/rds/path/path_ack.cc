@@ -36,10 +36,11 @@ bool rds_path::say_hello()
 	if (!m)
 		return false;
 	rds::wire::encode_hello(
-		m->hdr, {conn.gen,
-			 rds::wire::kCapDeliveryAck | rds::wire::kCapOrder |
-				 (rds::may_refuse(conn.trans.caps) ? rds::wire::kCapRefuse : 0u),
-			 static_cast<uint16_t>(conn.max_paths), index});
+		m->hdr,
+		{conn.gen,
+		 rds::wire::kCapDeliveryAck | rds::wire::kCapOrder | rds::wire::kCapChanges |
+			 (rds::may_refuse(conn.trans.caps) ? rds::wire::kCapRefuse : 0u),
+		 static_cast<uint16_t>(conn.max_paths), index});
 	m->flags = rds::kMsgOnce;
 	queue_first(m);
 	return true;
@@ -78,6 +79,7 @@ bool rds_path::meet(const rds::wire::Header &h, const rds::wire::Fields &f)
 	if (!conn.on_hello(*this, hello))
 		return false;
 	count_as(hello);
+	map_news_.meet(hello.caps);
 	/* Messages that the transport reported meanwhile go; or those sent meanwhile that the peer
 	 * had acknowledged before they were: nobody will say that again. */
 	let_go();

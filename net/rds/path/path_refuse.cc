@@ -23,6 +23,22 @@
 
 #include "../cong.h"
 
+namespace
+{
+
+/* Ports of the peer's have filled or cleared, says @h.  0; -ENOMEM.  @agreed: it may say so. */
+int hear_changes(rds::Conn &conn, bool agreed, const rds::wire::Header &h)
+{
+	const rds::wire::MapChanges changes = rds::wire::decode_changes(h);
+
+	if (agreed && changes.n)
+		return rds::CongTable::heard(conn.net, *conn.fcong, changes).code();
+	conn.net.count(RDS_S_recv_drop_bad_cong);
+	return 0;
+}
+
+} // namespace
+
 /* ---- the receiver ---- */
 
 bool rds_path::refuse(const rds::wire::Fields &f)
@@ -167,6 +183,9 @@ int rds_path::refused_locked(const rds::wire::Refusal &r)
 
 int rds_path::hear_of_port(const rds::wire::Header &h)
 {
+	if (rds::wire::is_changes(h))
+		return hear_changes(conn, map_news_.takes_changes(), h);
+
 	const rds::wire::Refusal r = rds::wire::decode_refusal(h);
 	int err;
 	{

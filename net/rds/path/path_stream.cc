@@ -47,6 +47,7 @@ void rds_path::fresh_stream()
 	passive_open_ = asking_ = hello_due_ = false;
 	answered_ns_ = 0;
 	arriving.store(0);
+	map_news_.fresh();
 	received_.begin(conn.trans.caps & RDS_CAP_DELIVERY_ACK);
 }
 
@@ -82,7 +83,7 @@ void rds_path::come_up()
 	{
 		rds::Guard sender(rds::kSender); /* nobody has the token yet */
 
-		cong_due_ = true;
+		map_news_.begin();
 	}
 	disarm(); /* the connect's: up, it would mean "no answer" */
 	enter(PathState::kUp, RDS_DROP_NONE);

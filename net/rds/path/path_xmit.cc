@@ -158,7 +158,7 @@ bool rds_path::mark_batch(rds::Batch &b)
 
 bool rds_path::owes_map() const
 {
-	return conn.lcong->version() != cong_sent_.load();
+	return map_news_.owes(*conn.lcong);
 }
 
 /* The peer gets our map before the next message whenever it changed: before a message of ours, and
@@ -167,23 +167,20 @@ RDS_INLINE bool rds_path::map_is_due() const
 {
 	if (conn.trans.caps & RDS_CAP_SHARED_CONG || index || is_silent())
 		return false;
-	return cong_due_ || owes_map();
+	return map_news_.is_due(*conn.lcong);
 }
 
 /* Our map is due and nothing else is to go: the peer may hear of it later, and the timer sees to it
  * that it does. */
 bool rds_path::map_may_wait()
 {
-	if (cong_due_)
-		return false;
 	{
 		rds::Guard g(lock);
 
 		if (queue_.unsent())
 			return false;
 	}
-	const uint64_t left =
-		map_pause_.left(rds_now_ns(), rds::came_over(conn), conn.lcong->has_cleared());
+	const uint64_t left = map_news_.left(*conn.lcong, rds_now_ns(), rds::came_over(conn));
 
 	if (left)
 		memory_timer_.arm(rds::Retry::map(left));
@@ -195,7 +192,7 @@ void rds_path::port_is_full()
 {
 	if (!owes_map())
 		return;
-	map_pause_.speaks(rds_now_ns());
+	map_news_.speaks(rds_now_ns());
 	kick();
 }
 
@@ -314,8 +311,13 @@ RDS_INLINE void rds_path::note_ops(const rds::Batch &b, unsigned int n)
 
 void rds_path::queue_cong_update()
 {
-	uint32_t version = conn.lcong->version();
-	rds::Message *m = rds::CongTable::make_update(*conn.lcong);
+	bool unsent;
+	{
+		rds::Guard g(lock);
+
+		unsent = queue_.has_unsent_news();
+	}
+	rds::Message *m = map_news_.make(*conn.lcong, unsent, rds_now_ns(), rds::came_over(conn));
 
 	if (!m) {
 		conn.net.count(RDS_S_cong_send_error);
@@ -323,11 +325,5 @@ void rds_path::queue_cong_update()
 		return;
 	}
 	conn.net.count(RDS_S_cong_update_queued);
-	cong_sent_.store(version);
-	if (cong_due_)
-		map_pause_.begin(rds::came_over(conn));
-	else
-		map_pause_.sent(rds_now_ns());
-	cong_due_ = false;
 	queue_first(m);
 }

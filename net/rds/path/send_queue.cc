@@ -6,6 +6,16 @@
 
 namespace rds
 {
+namespace
+{
+
+/* It tells of our congestion map. */
+bool is_news(const Message &m)
+{
+	return m.hdr.flags == wire::kCongBitmap || wire::is_changes(m.hdr);
+}
+
+} // namespace
 
 uint64_t SendQueue::skip_number()
 {
@@ -33,13 +43,13 @@ uint64_t SendQueue::last_leaving() const
 
 void SendQueue::put_first(Message *m, MsgList &replaced)
 {
-	bool map = m->hdr.flags == wire::kCongBitmap;
+	const bool map = m->hdr.flags == wire::kCongBitmap;
 	Message *at = cursor_ ? msgs_.next(unsent_) : unsent_, *next;
 
 	bug_on(wire::get64(m->hdr.sequence) != 0, "a frame with a number overtakes");
 	for (; at && !wire::get64(at->hdr.sequence); at = next) {
 		next = msgs_.next(at);
-		if (!map || at->hdr.flags != wire::kCongBitmap)
+		if (!map || !is_news(*at))
 			continue;
 		remove(at);
 		replaced.push_back(at);
@@ -48,6 +58,14 @@ void SendQueue::put_first(Message *m, MsgList &replaced)
 	if (unsent_ == at)
 		unsent_ = m;
 	unsent_bytes_ += wire_bytes(*m);
+}
+
+bool SendQueue::has_unsent_news() const
+{
+	for (const Message *at = unsent_; at && !wire::get64(at->hdr.sequence); at = msgs_.next(at))
+		if (is_news(*at) && !(cursor_ && at == unsent_))
+			return true;
+	return false;
 }
 
 void SendQueue::remove(Message *m)

@@ -158,8 +158,11 @@ public:
 	}
 	/* A frame without number overtakes all that have one, but never into the middle of a
 	 * message and never another of its kind: hello is the first of a connection.  An older map
-	 * must not be the last word: it goes to @replaced.  Token holder or worker. */
+	 * must not be the last word: where @m is a whole one, older news goes to @replaced.  Token
+	 * holder or worker. */
 	void put_first(Message *m, MsgList &replaced);
+	/* News of the map is queued that has not begun to leave. */
+	bool has_unsent_news() const;
 	/* One that is not leaving. */
 	void remove(Message *m);
 	/* Messages at the head that were sent and of which @gone(message, accepted whole) is true

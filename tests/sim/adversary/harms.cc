@@ -83,7 +83,7 @@ void harm_capabilities(World &w)
 	Self self = n.self;
 
 	for (uint64_t i = some(2, 6); i; i--) {
-		self.caps = static_cast<uint32_t>(sim::random_below(16));
+		self.caps = static_cast<uint32_t>(sim::random_below(32));
 		self.paths = static_cast<uint16_t>(some(0, 9));
 		visit(w, n, self);
 	}
@@ -96,7 +96,7 @@ void harm_greets_again(World &w)
 
 	for (uint64_t i = some(1, 20); t && i; i--) {
 		self.generation = static_cast<uint32_t>(sim::random());
-		self.caps = static_cast<uint32_t>(sim::random_below(16));
+		self.caps = static_cast<uint32_t>(sim::random_below(32));
 		t->say(hello(self));
 	}
 }
@@ -132,6 +132,29 @@ void harm_acks_late(World &w)
 	t->acknowledge(t->last_heard);
 }
 
+static host::Bytes bytes_of(const rds::wire::Header &h)
+{
+	const auto *at = reinterpret_cast<const unsigned char *>(&h);
+
+	return {at, at + sizeof(h)};
+}
+
+/* Ports that have filled or cleared, the port that is sent to among them now and then; or no such
+ * number of them. */
+static host::Bytes some_changes()
+{
+	rds::wire::MapChanges c;
+	rds::wire::Header h;
+
+	for (uint64_t n = some(1, rds::wire::MapChanges::kMost); n; n--)
+		(void)c.add(static_cast<uint16_t>(sim::chance(300) ? kSentToPort : some(0, 200)),
+			    sim::chance(500));
+	rds::wire::encode_changes(h, c);
+	if (sim::chance(50))
+		h.ext[1] = static_cast<uint8_t>(sim::random());
+	return bytes_of(h);
+}
+
 void harm_flaps(World &w)
 {
 	Talk *t = w.adv->talk_of(mostly_used(w));
@@ -142,17 +165,10 @@ void harm_flaps(World &w)
 			static_cast<unsigned char>(1 << sim::random_below(8));
 		if (sim::chance(100))
 			bits[6] ^= 4; /* the port that is sent to */
-		t->say(map_frame(bits));
+		t->say(sim::chance(500) ? map_frame(bits) : some_changes());
 		if (sim::chance(300))
 			w.wait(some(0, kMs));
 	}
-}
-
-static host::Bytes bytes_of(const rds::wire::Header &h)
-{
-	const auto *at = reinterpret_cast<const unsigned char *>(&h);
-
-	return {at, at + sizeof(h)};
 }
 
 void harm_refuses(World &w)

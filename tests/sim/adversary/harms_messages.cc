@@ -210,7 +210,7 @@ void harm_orders(World &w)
 
 	if (Talk *old = w.adv->find(n); old && sim::chance(500)) {
 		old->end();
-		n.self.caps = sim::chance(500) ? 2 : 14;
+		n.self.caps = sim::chance(500) ? 2 : 30;
 	}
 	t = w.adv->talk_of(n);
 	for (uint64_t i = some(50, 400); t && i; i--) {

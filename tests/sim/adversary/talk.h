@@ -39,7 +39,7 @@ struct Tally {
 /* Its own words of itself, in its hello. */
 struct Self {
 	uint32_t generation = 1;
-	uint32_t caps = 14; /* delivery acks, ORDER, REFUSED */
+	uint32_t caps = 30; /* delivery acks, ORDER, REFUSED, CHANGES */
 	uint16_t paths = 1;
 	uint8_t index = 0;
 };

@@ -92,7 +92,7 @@ protected:
 		return *fake::wire().path;
 	}
 	/* A connection whose peer is one of ours. */
-	void bring_up()
+	void bring_up(uint32_t caps = rds::wire::kCapDeliveryAck)
 	{
 		rds::wire::Header h;
 
@@ -100,7 +100,7 @@ protected:
 		sim::run_ready();
 		rds_path_connected(fake::wire().path);
 		sim::run_ready();
-		rds::wire::encode_hello(h, {77, rds::wire::kCapDeliveryAck});
+		rds::wire::encode_hello(h, {77, caps});
 		ASSERT_EQ(fake::arrive(fake::wire().path, h), RDS_RECV_SKIP);
 		sim::run_ready();
 	}

@@ -113,6 +113,55 @@ TEST_F(Pairs, APeerIsToldOfAPortThatClearsWhileItConnects)
 	       }});
 }
 
+/* Two ports change, each raises the map's version and then says which it was; the transmitter looks
+ * at the version, and then which they were. */
+TEST_F(Pairs, AChangeIsToldWhileAnotherPortChanges)
+{
+	rds::CongMap *map = nullptr;
+	auto flip = [&](uint16_t port) {
+		EXPECT_TRUE(map->test(port) ? map->clear(port) : map->set(port));
+		rds::CongTable::local_changed(*net->core(), *map, port, map->test(port));
+	};
+	auto peer_knows = [&] {
+		bool knows[3] = {};
+
+		for (const auto &f : fake::frames(fake::wire().sent)) {
+			const rds::wire::MapChanges c = rds::wire::decode_changes(f.header);
+
+			if (f.flags == rds::wire::kCongBitmap)
+				for (uint16_t port = 0; port < 3; port++)
+					knows[port] = f.data[0] >> port & 1;
+			for (uint8_t i = 0; i < c.n; i++)
+				knows[c.port[i]] = c.is_full(i);
+		}
+		for (uint16_t port = 0; port < 3; port++)
+			if (knows[port] != map->test(port))
+				return false;
+		return true;
+	};
+
+	every({[&] {
+		       bring_up(rds::wire::kCapDeliveryAck | rds::wire::kCapChanges);
+		       map = path().conn.lcong;
+		       ASSERT_TRUE(map->ensure_bits(RDS_MAY_SLEEP).ok());
+		       flip(2);
+		       sim::run_for(100 * kMs);
+	       },
+	       [&] {
+		       flip(0);
+		       flip(2);
+	       },
+	       [&] {
+		       linger(60);
+		       flip(1);
+	       },
+	       [&] {
+		       sim::options().preempt_per_1000 = 0;
+		       sim::run_for(100 * kMs);
+		       return peer_knows();
+	       }});
+}
+
 /* The maker of the first connection looks whether the sweep runs; the sweep that found none says
  * that it ends and looks for connections. */
 TEST_F(Pairs, AConnectionIsSweptThatIsMadeWhileTheSweepEnds)
