@@ -44,7 +44,7 @@ void check_fields(const wire::Header &h, const uint8_t *raw)
 }
 
 /* Payload bytes by type, -1: ends the list. */
-constexpr int kBytes[] = {0, 4, 4, 8, 8, 2, 4, 4, 1, 8, 0, 0, 0, 14, 6, 8};
+constexpr int kBytes[] = {0, 4, 4, 8, 8, 2, 4, 4, 1, 8, 0, 0, 14, 14, 6, 8};
 
 void check_extensions(const wire::Header &h, const uint8_t *raw)
 {
