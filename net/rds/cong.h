@@ -112,6 +112,9 @@ public:
 	{
 		return used_words_.load();
 	}
+	/* Calls @fn(port) for each bit that is set: a snapshot. */
+	template <typename F>
+	void for_each_set(F fn) const;
 	/* Makes room for bits; without it set() does nothing.  -ENOMEM. */
 	Status ensure_bits(enum rds_ctx ctx);
 	/* True when the bit changed; the version then did too. */
@@ -165,6 +168,17 @@ private:
 	Atomic<uint32_t> version_;
 	Atomic<uint32_t> used_words_; /* that have a bit set */
 };
+
+template <typename F>
+void CongMap::for_each_set(F fn) const
+{
+	const Atomic<uint64_t> *bits = bits_.load_acquire();
+
+	for (unsigned int i = 0; bits && i < kCongMapWords; i++)
+		for (uint64_t left = bits[i].load(); left; left &= left - 1)
+			fn(static_cast<uint16_t>(64 * i +
+						 static_cast<unsigned int>(__builtin_ctzll(left))));
+}
 
 class CongTable final
 {

@@ -111,6 +111,11 @@ const char *rds_path_event_name(unsigned int event)
 	return event < RDS_EV_COUNT ? kEventNames[event] : nullptr;
 }
 
+const char *rds_drop_reason_name(unsigned int why)
+{
+	return why < sizeof(kReasonNames) / sizeof(kReasonNames[0]) ? kReasonNames[why] : "?";
+}
+
 unsigned int rds_path_state(const struct rds_path *path)
 {
 	return static_cast<unsigned int>(path->state());
@@ -157,6 +162,44 @@ uint64_t rds_info_paths(struct rds_net *net, uint64_t pos,
 			let_others_run();
 		});
 	}));
+}
+
+int rds_info_path_facts(struct rds_net *net, struct rds_path_place *at,
+			int (*fn)(void *arg, const struct rds_path_facts *f), void *arg)
+{
+	Guard sleeps(kMaySleep); /* a program's call */
+	const bool begins = at->pos >= at->end;
+	bool room = true;
+
+	if (at->pos == RDS_INFO_END)
+		return 0;
+	if (begins)
+		at->conn = at->index = 0;
+
+	const uint64_t next = last(net->conns.visit(at->pos, [&](const Conn &c) RDS_SLEEPS {
+		const auto conn = reinterpret_cast<uintptr_t>(&c);
+
+		c.for_each_path([&](Path &p) RDS_NO_TSA {
+			if (!room || conn < at->conn || (conn == at->conn && p.index < at->index))
+				return;
+			struct rds_path_facts f = {};
+
+			f.i = describe(p);
+			p.look(f);
+			room = fn(arg, &f);
+			if (room) {
+				at->conn = conn;
+				at->index = p.index + 1u;
+			}
+			let_others_run();
+		});
+	}));
+
+	if (begins)
+		at->end = next;
+	if (room)
+		at->pos = next;
+	return room && next != RDS_INFO_END;
 }
 
 uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint64_t pos,

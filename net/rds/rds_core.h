@@ -13,6 +13,7 @@
 
 #include "../platform/types.h"
 #include "stats.h"
+#include "transport.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,6 +58,8 @@ void rds_transport_stats(struct rds_os_net *os,
 const char *rds_stat_name(unsigned int id);
 /* The name of an event of a path (enum rds_path_event, path_event.h).  Any context. */
 const char *rds_path_event_name(unsigned int event);
+/* How tables call a reason to drop a connection (enum rds_drop_reason).  Any context. */
+const char *rds_drop_reason_name(unsigned int why);
 /* The state that @path is in (enum rds::PathState, path_table.h): a snapshot.  Any context. */
 unsigned int rds_path_state(const struct rds_path *path);
 
@@ -219,6 +222,9 @@ unsigned int rds_socket_zcopy(struct rds_socket *s, uint32_t *cookies, unsigned 
 void rds_socket_zcopy_done(struct rds_socket *s, unsigned int n);
 /* Is there something for a blocking recvmsg?  Any context. */
 int rds_socket_readable(const struct rds_socket *s);
+/* What fills its queues: payload that no peer has acknowledged, and that nobody has read; 1 if its
+ * port is congested.  A snapshot, any context. */
+int rds_socket_fill(const struct rds_socket *s, uint32_t *unacked, uint64_t *unread);
 
 enum rds_poll {
 	RDS_POLL_IN = 1,   /* data or a notification */
@@ -279,6 +285,36 @@ uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint64_t 
 			   void (*fn)(void *arg, const struct rds_msg_info *i), void *arg);
 uint64_t rds_info_sockets(struct rds_net *net, uint64_t pos,
 			  void (*fn)(void *arg, const struct rds_socket_info *i), void *arg);
+
+/* All that is known of a path without a cost for each message. */
+#define RDS_FACT_PORTS 16
+struct rds_path_facts {
+	struct rds_path_info i;
+	uint64_t state_ns;		/* for which it has been in its state */
+	uint64_t unacked;		/* messages at most, from the oldest that is queued on */
+	uint32_t unsent_bytes;		/* of them, that the transport has not taken yet */
+	uint32_t scope;			/* interface of link-local addresses */
+	uint32_t congested;		/* ports of the peer that its map calls full ... */
+	uint16_t ports[RDS_FACT_PORTS]; /* ... and the first of these */
+	uint32_t refused;		/* ports that the peer has refused messages for */
+	unsigned char holds;		/* messages wait for one of those ports */
+	unsigned char refuses;		/* this end has refused messages for ports of its own */
+	unsigned char state;		/* enum rds::PathState */
+	struct rds_link_facts link;	/* while it is up */
+};
+/* How far a walk is, which may end in the midst of a position: the paths of one are met in the
+ * order of their connections' addresses in memory, which do not change.  All 0: at its beginning.
+ */
+struct rds_path_place {
+	uint64_t pos;	/* RDS_INFO_END: all were met */
+	uint64_t end;	/* of what the position was when it was begun, before the table grew */
+	uint64_t conn;	/* in it, the next path's is this one, or is behind it */
+	uint32_t index; /* ... of this one's paths, the next */
+};
+/* One step of the walk: calls @fn, which does not sleep, for the paths that come next.  0: it has
+ * answered 0, for it has no room, and is called for this path in the next step; or all were met. */
+int rds_info_path_facts(struct rds_net *net, struct rds_path_place *at,
+			int (*fn)(void *arg, const struct rds_path_facts *f), void *arg);
 
 #ifdef __cplusplus
 }

@@ -104,6 +104,16 @@ enum rds_drop_reason {
 #undef RDS_DROP_ENUM
 };
 
+/* What is known of a path's connection without anything having been measured for it; what is not
+ * known stays as it was. */
+struct rds_link_facts {
+	uint64_t tx_bytes, rx_bytes; /* of it: acknowledged by the peer's transport, and received */
+	uint32_t rtt_us;	     /* from a byte to its acknowledgement, smoothed; 0: none yet */
+	uint32_t heard_ms;	     /* since the peer's transport has acknowledged anything */
+	unsigned char known;	     /* 0: these four are not */
+	unsigned char signed_by;     /* enum rds_peers_method of <linux/rds_peers.h> */
+};
+
 struct rds_transport {
 	const char *name;	  /* as RDS_INFO_CONNECTIONS shows it: "tcp", at most 15 bytes */
 	unsigned int type;	  /* RDS_TRANS_* of the UAPI */
@@ -167,6 +177,8 @@ struct rds_transport {
 	 * room for what is here.  NULL: frames come whole.  Any context, from path_alloc to
 	 * path_free. */
 	uint32_t (*wants)(const void *tp);
+	/* For who looks.  NULL: nothing is known.  Process, from path_alloc to path_free. */
+	void (*facts)(const void *tp, struct rds_link_facts *f);
 
 	/* RDS_CAP_RDMA; NULL without.
 	 *

@@ -163,6 +163,7 @@ const struct rds_transport table = {
 	.recv_retry = recv_retry,
 	.midway = nullptr,
 	.wants = nullptr,
+	.facts = nullptr,
 	.mr_get = nullptr,
 	.mr_free = nullptr,
 	.mr_sync = nullptr,

@@ -58,6 +58,7 @@ const struct rds_transport none = {
 	.recv_retry = [](void *) {},
 	.midway = nullptr,
 	.wants = nullptr,
+	.facts = nullptr,
 	.mr_get = nullptr,
 	.mr_free = nullptr,
 	.mr_sync = nullptr,

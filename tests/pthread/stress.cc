@@ -342,6 +342,7 @@ const struct rds_transport local = {
 	.recv_retry = nullptr,
 	.midway = nullptr,
 	.wants = nullptr,
+	.facts = nullptr,
 	.mr_get = nullptr,
 	.mr_free = nullptr,
 	.mr_sync = nullptr,

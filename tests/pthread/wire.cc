@@ -464,6 +464,7 @@ const struct rds_transport ops = {
 	.recv_retry = recv_retry,
 	.midway = midway,
 	.wants = nullptr,
+	.facts = nullptr,
 	.mr_get = nullptr,
 	.mr_free = nullptr,
 	.mr_sync = nullptr,

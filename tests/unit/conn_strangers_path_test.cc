@@ -77,7 +77,7 @@ TEST_F(ConnStrangersPath, IsMuteWhenItWasUpForLongAndSaidNothing)
 	EXPECT_FALSE(path().is_mute(late + 1)) << "it is down";
 	sim::run_for(5);
 	come_up();
-	late = path().up_ns.load() + rds::kMuteNs;
+	late = path().since_ns.load() + rds::kMuteNs;
 	EXPECT_FALSE(path().is_mute(sim::now_ns()));
 	EXPECT_FALSE(path().is_mute(late - 1));
 	EXPECT_TRUE(path().is_mute(late));

@@ -253,6 +253,11 @@ long xmit(void *tp, const struct rds_xmit *x)
 	return static_cast<long>(n);
 }
 
+void facts(const void *tp, struct rds_link_facts *f)
+{
+	*f = static_cast<const Wire *>(tp)->facts;
+}
+
 void recv_retry(void *tp)
 {
 	as_wire(tp)->calls.push_back("recv_retry");
@@ -282,6 +287,7 @@ struct rds_transport table = {
 	.recv_retry = recv_retry,
 	.midway = midway,
 	.wants = wants,
+	.facts = facts,
 	.mr_get = nullptr,
 	.mr_free = mr_free,
 	.mr_sync = mr_sync,

@@ -40,6 +40,7 @@ struct Wire {
 	bool initiates = true;
 	bool midway = false;
 	uint32_t wants = 0;
+	struct rds_link_facts facts = {};
 	bool ended = false;
 	unsigned int takeovers_refused = 0; /* that it was told of */
 	unsigned int xmits = 0;

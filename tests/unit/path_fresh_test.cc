@@ -195,7 +195,7 @@ TEST_F(PathFresh, BeginningsAndEndsAreCounted)
 	bring_up();
 	EXPECT_EQ(path().dial().attempts(), 1u);
 	EXPECT_EQ(path().resets.load(), 0u);
-	EXPECT_EQ(path().up_ns.load(), came_up);
+	EXPECT_EQ(path().since_ns.load(), came_up);
 	EXPECT_EQ(net->stat(RDS_S_conn_reset), 0u);
 
 	uint64_t then = sim::now_ns();
@@ -204,8 +204,8 @@ TEST_F(PathFresh, BeginningsAndEndsAreCounted)
 	EXPECT_EQ(path().dial().attempts(), 2u);
 	EXPECT_EQ(path().resets.load(), 1u);
 	EXPECT_EQ(net->stat(RDS_S_conn_reset), 1u);
-	EXPECT_GT(path().up_ns.load(), then);
-	EXPECT_EQ(path().up_ns.load(), came_up);
+	EXPECT_GT(path().since_ns.load(), then);
+	EXPECT_EQ(path().since_ns.load(), came_up);
 	EXPECT_EQ(path().last_reason.load(), RDS_DROP_ERROR);
 }
 
@@ -223,8 +223,8 @@ TEST_F(PathFresh, CallsAreCountedAnewAfterALongTime)
 		before = path().dial().calls();
 		ASSERT_GT(before, 0u);
 		wire().initiates = true;
-		sim::run_for(path().up_ns.load() + up_for - sim::now_ns());
-		ASSERT_EQ(sim::now_ns() - path().up_ns.load(), up_for);
+		sim::run_for(path().since_ns.load() + up_for - sim::now_ns());
+		ASSERT_EQ(sim::now_ns() - path().since_ns.load(), up_for);
 		rds_path_drop(wire().path, RDS_DROP_ERROR);
 		while (path().state() == PathState::kUp)
 			sim::step();

@@ -129,13 +129,13 @@ TEST_F(PathSteps, OnlyALongConnectionForgivesCalls)
 	sim::run_for(20000 * kMs);
 	used();
 	ASSERT_EQ(path().dial().calls(), 1u);
-	sim::run_for(path().up_ns.load() + rds::kSteadyNs - kMs - sim::now_ns());
+	sim::run_for(path().since_ns.load() + rds::kSteadyNs - kMs - sim::now_ns());
 	drop(RDS_DROP_ERROR);
 	EXPECT_EQ(path().dial().calls(), 1u);
 	sim::run_for(2 * rds::kOwedPauseNs);
 	ASSERT_EQ(path().dial().calls(), 2u) << "one call is owed";
 	bring_up();
-	sim::run_for(path().up_ns.load() + rds::kSteadyNs - sim::now_ns());
+	sim::run_for(path().since_ns.load() + rds::kSteadyNs - sim::now_ns());
 	drop(RDS_DROP_ERROR);
 	EXPECT_EQ(path().dial().calls(), 0u);
 }

@@ -130,6 +130,7 @@ struct rds_transport ops = {
 	.recv_retry = recv_retry,
 	.midway = nullptr,
 	.wants = nullptr,
+	.facts = nullptr,
 	.mr_get = nullptr,
 	.mr_free = nullptr,
 	.mr_sync = nullptr,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tcp_info_linux.c: RDS_INFO_TCP_SOCKETS and its IPv6 form: the TCP connection of every path.
+ * tcp_info_linux.c: RDS_INFO_TCP_SOCKETS and its IPv6 form: the TCP connection of every path; and
+ * what TCP has counted of one.
  */
+#include "tcp_keys_linux.h"
 #include "tcp_linux.h"
 
 /* Where TCP's stream is: what was sent, what there is to send, what the peer has acknowledged. */
@@ -92,6 +94,36 @@ static void rds_tcp_info_socks(struct net *net, struct rds_info_buf *b)
 static void rds_tcp_info_socks6(struct net *net, struct rds_info_buf *b)
 {
 	rds_tcp_info_all(net, b, rds_tcp_info_v6);
+}
+
+/*
+ * Without the socket's lock: numbers may be a moment apart.  TCP's sock may be used for another
+ * connection within the section, its slab says no more than that it is one: then the path has
+ * another socket by now, or none, and nothing is told.
+ */
+void rds_tcp_facts(const void *priv, struct rds_link_facts *f)
+{
+	const struct rds_tcp_path *tp = priv;
+	struct rds_link_facts is = {.known = 1};
+	const struct socket *sock;
+	const struct sock *sk;
+
+	rcu_read_lock();
+	sock = READ_ONCE(tp->sock);
+	sk = sock ? READ_ONCE(sock->sk) : NULL;
+	if (sk) {
+		const struct tcp_sock *tcp = tcp_sk(sk);
+
+		is.tx_bytes = READ_ONCE(tcp->bytes_acked);
+		is.rx_bytes = READ_ONCE(tcp->bytes_received);
+		is.rtt_us = READ_ONCE(tcp->srtt_us) >> 3;
+		is.heard_ms = jiffies_to_msecs(tcp_jiffies32 - READ_ONCE(tcp->rcv_tstamp));
+		is.signed_by = rds_tcp_signed_by(sk);
+		smp_rmb(); /* after them: */
+		if (READ_ONCE(tp->sock) == sock)
+			*f = is;
+	}
+	rcu_read_unlock();
 }
 
 int rds_tcp_info_start(void)

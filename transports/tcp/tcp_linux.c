@@ -77,6 +77,7 @@ struct rds_transport rds_tcp_transport = {
 	.recv_retry = rds_tcp_recv_retry,
 	.midway = rds_tcp_midway,
 	.wants = rds_tcp_wants,
+	.facts = rds_tcp_facts,
 	.n_stats = RDS_TCP_STAT_COUNT,
 	.stat_names = rds_tcp_stat_names,
 	.stats = rds_tcp_stats,

@@ -7,7 +7,7 @@
  *
  *	tcp_linux.c		module, namespaces, counters, the ops table
  *	tcp_sysctl_linux.c	net.rds.tcp.*, and how a socket is set up, also while it is open
- *	tcp_info_linux.c	RDS_INFO_TCP_SOCKETS
+ *	tcp_info_linux.c	RDS_INFO_TCP_SOCKETS, and what TCP knows of one connection
  *	tcp_peers_linux.c	connections by the table of peers: who is accepted, and how signed
  *	tcp_peers_keys_linux.c	its keys on the listener and on open connections
  *	tcp_keys_linux.c	keys of sockets, by TCP's options
@@ -134,7 +134,9 @@ enum rds_tcp_phase {
 struct rds_tcp_path {
 	struct rds_path *path;
 	struct rds_tcp_net *tn;
-	struct socket *sock; /* changed by the path's worker alone */
+	/* Changed by the path's worker alone.  Who only looks is an RCU reader: its memory, and that
+	 * of its sock, goes a grace period after it was taken off. */
+	struct socket *sock;
 
 	/* Guarded by the socket's lock. */
 	struct rds_tcp_frame frame;
@@ -193,6 +195,7 @@ void rds_tcp_tune_established(struct rds_tcp_net *tn, struct sock *sk);
 void rds_tcp_tune_listener(struct rds_tcp_net *tn, struct socket *sock);
 
 /* tcp_info_linux.c */
+void rds_tcp_facts(const void *priv, struct rds_link_facts *f);
 int rds_tcp_info_start(void);
 void rds_tcp_info_stop(void);
 

@@ -77,7 +77,7 @@ static void rds_tcp_hook(struct rds_tcp_path *tp, struct socket *sock, enum rds_
 	struct sock *sk = sock->sk;
 
 	WARN_ON_ONCE(tp->sock);
-	tp->sock = sock;
+	WRITE_ONCE(tp->sock, sock); /* for rds_tcp_facts() */
 	rds_tcp_enter(tp, phase);
 	tp->paused = tp->blocked = false;
 	write_lock_bh(&sk->sk_callback_lock);
@@ -320,7 +320,7 @@ void rds_tcp_close(void *priv)
 	up_read(tp->tn->tuning);
 	cancel_delayed_work_sync(&tp->nudge);
 	rds_tcp_frame_reset(&tp->frame);
-	tp->sock = NULL;
+	WRITE_ONCE(tp->sock, NULL);
 	rds_tcp_release(sock);
 }
 

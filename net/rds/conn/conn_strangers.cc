@@ -298,7 +298,7 @@ bool rds_path::is_resting() const
 bool rds_path::is_mute(uint64_t now) const
 {
 	return state() == rds::PathState::kUp && peer() == rds::Peer::kUnknown &&
-	       now - up_ns.load() >= rds::kMuteNs;
+	       now - since_ns.load() >= rds::kMuteNs;
 }
 
 bool rds_path::is_calling() const

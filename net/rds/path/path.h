@@ -235,11 +235,11 @@ struct rds_path final {
 	bool owes_map() const; /* it has changed since it was sent last; any context */
 	void port_is_full();   /* the peer sends to one of ours; any context */
 
-	/* Snapshots for rds-info (path_walk.h).  Each queued message goes to @fn, under the lock.
-	 * @sent: those that the transport has; or else all others.  Process; the caller has a
-	 * reference on the connection. */
+	/* Snapshots (path_walk.h): each queued message goes to @fn, under the lock; @sent: those
+	 * that the transport has, else all others.  Process, with a reference on the connection. */
 	template <typename F>
 	void for_each_queued(bool sent, F fn) RDS_SLEEPS RDS_EXCLUDES(lock);
+	void look(struct rds_path_facts &f) RDS_EXCLUDES(lock); /* path_facts.cc; process */
 	uint64_t next_tx_seq() const RDS_NO_TSA /* a counter that anybody may read */
 	{
 		return queue_.next_number();
@@ -261,7 +261,7 @@ struct rds_path final {
 	{
 		return dial_;
 	}
-	rds::Atomic<uint64_t> up_ns;	   /* when it came up last */
+	rds::Atomic<uint64_t> since_ns;	   /* when it entered its state; 0: it was made in it */
 	rds::Atomic<uint32_t> resets;	   /* times it went down, or began to, from up */
 	rds::Atomic<uint32_t> last_reason; /* rds_drop_reason of the last end or failed connect */
 	rds::Atomic<uint32_t> pongs;	   /* queued and not sent */

@@ -79,7 +79,6 @@ bool rds_path::adopt()
 void rds_path::come_up()
 {
 	dial_.up();
-	up_ns.store(rds_now_ns());
 	{
 		rds::Guard sender(rds::kSender); /* nobody has the token yet */
 
@@ -171,12 +170,13 @@ void rds_path::go_down(unsigned int why)
 
 void rds_path::enter(PathState to, unsigned int why)
 {
-	PathState from = state();
+	const PathState from = state();
+	const uint64_t now = rds_now_ns(), since = since_ns.exchange(now);
 
 	rds::bug_on(!is_edge(from, to), "illegal change of a path's state");
 	if (from == PathState::kUp) {
 		resets.fetch_add(1);
-		dial_.was_up(rds_now_ns() - up_ns.load());
+		dial_.was_up(now - since);
 	}
 	/* An orderly end keeps the reason that it began with. */
 	if (why != RDS_DROP_NONE && from != PathState::kDisconnecting)

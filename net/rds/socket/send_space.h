@@ -61,11 +61,12 @@ public:
 		mem_.close(s);
 	}
 
-	/* For tests. */
+	/* A snapshot. */
 	uint32_t bytes() const
 	{
 		return bytes_.load();
 	}
+	/* For tests. */
 	MemAccount &mem()
 	{
 		return mem_;

@@ -253,4 +253,11 @@ void rds_socket_recv_counts(struct rds_socket *s, const struct rds_recv_look *lo
 	s->reader.unlock();
 }
 
+int rds_socket_fill(const struct rds_socket *s, uint32_t *unacked, uint64_t *unread)
+{
+	*unacked = s->snd_space.bytes();
+	*unread = s->rcv_bytes.load();
+	return s->congested.load();
+}
+
 } // extern "C"

@@ -250,6 +250,7 @@ struct rds_transport table = {
 	.recv_retry = recv_retry,
 	.midway = nullptr,
 	.wants = wants,
+	.facts = nullptr,
 	.mr_get = mr_get,
 	.mr_free = mr_free,
 	.mr_sync = mr_sync,

@@ -197,6 +197,7 @@ struct rds_transport table = {
 	.recv_retry = recv_retry,
 	.midway = midway,
 	.wants = wants,
+	.facts = nullptr,
 	.mr_get = nullptr,
 	.mr_free = nullptr,
 	.mr_sync = nullptr,

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_facts.cc: what an administrator asks of a path (rds_core.h), out of what it has anyway:
+ * nothing is counted or timed for it.
+ */
+#include "path.h"
+
+#include "../cong.h"
+
+namespace
+{
+
+/* Frames without a number overtake messages, and few of them are there at once. */
+const rds::Message *oldest(const rds::SendQueue &q)
+{
+	const rds::Message *m = q.front();
+
+	for (unsigned int n = 0; m && !rds::wire::get64(m->hdr.sequence); n++)
+		m = n < rds::kLookStep ? q.next(m) : nullptr;
+	return m;
+}
+
+void list_full_ports(const rds::CongMap &map, struct rds_path_facts &f)
+{
+	if (!map.any())
+		return;
+	map.for_each_set([&](uint16_t port) {
+		if (f.congested < RDS_FACT_PORTS)
+			f.ports[f.congested] = port;
+		f.congested++;
+	});
+}
+
+} // namespace
+
+void rds_path::look(struct rds_path_facts &f)
+{
+	const uint64_t since = since_ns.load();
+
+	f.state = static_cast<unsigned char>(state());
+	f.state_ns = since ? rds_now_ns() - since : 0;
+	f.scope = conn.scope;
+	list_full_ports(*conn.fcong, f);
+	f.refuses = refused_any();
+	if (conn.trans.facts && state() == rds::PathState::kUp)
+		conn.trans.facts(priv, &f.link);
+
+	rds::Guard g(lock);
+
+	if (const rds::Message *m = oldest(queue_))
+		f.unacked = queue_.next_number() - rds::wire::get64(m->hdr.sequence);
+	f.unsent_bytes = queue_.unsent_bytes();
+	f.holds = !full_ports_.empty();
+	f.refused = full_ports_.refused();
+}

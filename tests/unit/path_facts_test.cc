@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What an administrator is told of paths (net/rds/path/path_facts.cc, net/rds/info.cc). */
+#include <map>
+
+#include "ack_fixture.h"
+
+namespace
+{
+
+using fake::wire;
+using host::endpoint;
+
+class PathFacts : public AckTest
+{
+protected:
+	using All = std::vector<struct rds_path_facts>;
+
+	/* A message of a dump, with room for so many. */
+	struct Sheet {
+		All *all;
+		unsigned int room;
+	};
+	static int put(void *arg, const struct rds_path_facts *f)
+	{
+		auto *sheet = static_cast<Sheet *>(arg);
+
+		if (!sheet->room)
+			return 0;
+		sheet->room--;
+		sheet->all->push_back(*f);
+		return 1;
+	}
+	All all()
+	{
+		All found;
+		Sheet sheet = {&found, ~0u};
+		struct rds_path_place at = {};
+
+		while (rds_info_path_facts(net->core(), &at, put, &sheet))
+			;
+		EXPECT_EQ(at.pos, RDS_INFO_END);
+		return found;
+	}
+	struct rds_path_facts only()
+	{
+		All found = all();
+
+		EXPECT_EQ(found.size(), 1u);
+		return found.at(0);
+	}
+	void map(const std::vector<uint16_t> &full)
+	{
+		host::Bytes bits(rds::kCongMapBytes);
+
+		for (uint16_t port : full)
+			bits[port / 8] |= static_cast<unsigned char>(1 << port % 8);
+		EXPECT_EQ(fake::arrive(wire().path, 0, 0, 0, bits, rds::wire::kCongBitmap), 0);
+		sim::run_ready();
+	}
+	static bool is_state(const struct rds_path_facts &f, rds::PathState state)
+	{
+		return f.state == static_cast<unsigned int>(state);
+	}
+};
+
+TEST_F(PathFacts, TheStateAndSinceWhen)
+{
+	send();
+	sim::run_ready();
+	sim::run_for(7 * kMs);
+	EXPECT_TRUE(is_state(only(), rds::PathState::kConnecting));
+	EXPECT_EQ(only().state_ns, 7 * kMs);
+	bring_up();
+	EXPECT_TRUE(is_state(only(), rds::PathState::kUp));
+
+	const uint64_t up_for = only().state_ns;
+
+	EXPECT_LT(up_for, kMs) << "it begins anew with each state";
+	sim::run_for(3 * kMs);
+	EXPECT_EQ(only().state_ns, up_for + 3 * kMs);
+	EXPECT_STREQ(only().i.last_reason, "-");
+	wire().initiates = false;
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_ready();
+	EXPECT_FALSE(is_state(only(), rds::PathState::kUp));
+	EXPECT_LT(only().state_ns, kMs);
+	EXPECT_STREQ(only().i.last_reason, "error");
+}
+
+TEST_F(PathFacts, MessagesThatThePeerHasNot)
+{
+	send(3);
+	EXPECT_EQ(only().unacked, 3u);
+	EXPECT_EQ(only().unsent_bytes, 3 * (100 + rds::wire::kHeaderBytes));
+	sim::run_ready();
+	wire().room = 0;
+	bring_up();
+	EXPECT_EQ(only().unacked, 3u) << "hello, which comes first, has no number";
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	hello();
+	EXPECT_EQ(only().unacked, 3u);
+	EXPECT_EQ(only().unsent_bytes, 0u) << "the transport has them, the peer may not";
+	peer_has(2);
+	EXPECT_EQ(only().unacked, 1u);
+	peer_has(3);
+	EXPECT_EQ(only().unacked, 0u);
+}
+
+TEST_F(PathFacts, WhatTheTransportKnowsOfAConnectionThatIsUp)
+{
+	send();
+	sim::run_ready();
+	wire().facts = {.tx_bytes = 10,
+			.rx_bytes = 20,
+			.rtt_us = 30,
+			.heard_ms = 40,
+			.known = 1,
+			.signed_by = 2};
+	EXPECT_EQ(only().link.known, 0) << "there is none";
+	bring_up();
+	EXPECT_EQ(only().link.known, 1);
+	EXPECT_EQ(only().link.rx_bytes, 20u);
+	EXPECT_EQ(only().link.signed_by, 2);
+}
+
+TEST_F(PathFacts, PortsOfThePeerThatAreFull)
+{
+	send();
+	bring_up();
+	EXPECT_EQ(only().congested, 0u);
+	map({0, 63, 64, 65535});
+	EXPECT_EQ(only().congested, 4u);
+	EXPECT_EQ(only().ports[0], 0);
+	EXPECT_EQ(only().ports[1], 63);
+	EXPECT_EQ(only().ports[2], 64);
+	EXPECT_EQ(only().ports[3], 65535);
+
+	std::vector<uint16_t> many;
+
+	for (unsigned int port = 1; port <= RDS_FACT_PORTS + 5; port++)
+		many.push_back(static_cast<uint16_t>(3 * port));
+	map(many);
+	EXPECT_EQ(only().congested, RDS_FACT_PORTS + 5u);
+	EXPECT_EQ(only().ports[RDS_FACT_PORTS - 1], 3 * RDS_FACT_PORTS);
+	map({});
+	EXPECT_EQ(only().congested, 0u);
+}
+
+/* A message that steps aside is told, and a port that is refused counts. */
+TEST_F(PathFacts, WhoRefused)
+{
+	constexpr uint32_t kCaps = rds::wire::kCapDeliveryAck | rds::wire::kCapRefuse;
+	rds::wire::Header h;
+
+	send();
+	bring_up();
+	rds::wire::encode_hello(h, {77, kCaps});
+	ASSERT_EQ(fake::arrive(wire().path, h), RDS_RECV_SKIP);
+	sim::run_ready();
+	EXPECT_EQ(only().refused, 0u);
+	EXPECT_FALSE(only().holds);
+	rds::wire::encode_refusal(
+		h, {.what = rds::wire::Ext::kRefused, .port = to.port, .epoch = 9, .number = 1});
+	ASSERT_EQ(fake::arrive(wire().path, h), RDS_RECV_SKIP);
+	peer_has(1);
+	sim::run_ready();
+	EXPECT_EQ(only().refused, 1u);
+	EXPECT_TRUE(only().holds);
+	EXPECT_FALSE(only().refuses);
+}
+
+TEST_F(PathFacts, ASocketAndWhatFillsIt)
+{
+	uint32_t unacked;
+	uint64_t unread;
+
+	send(2);
+	EXPECT_EQ(rds_socket_fill(s->core(), &unacked, &unread), 0);
+	EXPECT_EQ(unacked, 200u);
+	EXPECT_EQ(unread, 0u);
+	bring_up();
+	hello();
+	peer_has(2);
+	s->sock().rcvbuf = 1;
+	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4000, pattern(30)), 0);
+	EXPECT_EQ(rds_socket_fill(s->core(), &unacked, &unread), 1) << "its port is congested";
+	EXPECT_EQ(unacked, 0u);
+	EXPECT_EQ(unread, 30u);
+}
+
+/* Messages of a dump with little room, and a table that grows between any two of them. */
+TEST_F(PathFacts, EachIsToldOnceThoughTheTableGrows)
+{
+	constexpr unsigned int kThere = 150, kMany = 600;
+	std::map<std::pair<uint64_t, uint64_t>, unsigned int> times;
+	struct rds_path_place at = {};
+	unsigned int met = 0, steps = 0;
+	auto there = [](unsigned int i) { return host::addr4(100 + i); };
+	auto meet = [&] { ASSERT_EQ(s->send(endpoint(there(met++), 5000), pattern(1)), 0); };
+
+	s->sock().sndbuf = 1 << 30;
+	while (met < kThere)
+		meet();
+	while (at.pos != RDS_INFO_END) {
+		All found;
+		Sheet sheet = {&found, 1 + steps++ % 3};
+
+		ASSERT_LT(steps, 10 * kMany) << "it does not get on";
+		while (rds_info_path_facts(net->core(), &at, put, &sheet))
+			;
+		for (const auto &f : found)
+			times[{f.i.faddr.w[0], f.i.faddr.w[1]}]++;
+		for (int n = 0; n < 7 && met < kMany; n++)
+			meet();
+	}
+	EXPECT_EQ(met, kMany);
+	for (unsigned int i = 0; i < kMany; i++) {
+		const struct rds_addr a = there(i);
+		const auto found = times.find({a.w[0], a.w[1]});
+		const unsigned int n = found == times.end() ? 0 : found->second;
+
+		EXPECT_LE(n, 1u) << i;
+		EXPECT_TRUE(n || i >= kThere) << i;
+	}
+}
+
+} // namespace
