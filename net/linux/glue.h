@@ -181,11 +181,15 @@ struct rds_viewer {
 };
 struct rds_viewer rds_viewer_of_call(struct net *net);
 struct rds_viewer rds_viewer_of_file(struct net *net, const struct file *file);
+/* Of a message that came by netlink: whoever has opened the socket, and sends now, too. */
+struct rds_viewer rds_viewer_of_request(struct net *net, struct sk_buff *skb);
 /* The row of @sk; NULL: one of all users. */
 bool rds_viewer_sees(const struct rds_viewer *v, const struct sock *sk);
 
 /* ---- rds_info_core.c ---- */
 int rds_info_core_init(void);
+/* Every counter of @net, the core's before the transports'; @fn does not sleep. */
+void rds_counters(struct net *net, void (*fn)(void *arg, const char *name, u64 value), void *arg);
 void rds_info_core_exit(void);
 
 /* ---- proc.c ---- */

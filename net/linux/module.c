@@ -10,6 +10,7 @@
 #include "linux_net.h"
 #include "pages_linux.h"
 #include "platform_linux.h"
+#include "state.h"
 
 /* The core sees no errno.h: its numbers (result.h) and types (transports.h) must be Linux's. */
 static_assert(ENOENT == 2);
@@ -142,6 +143,9 @@ static int __init rds_init(void)
 	err = rds_peers_genl_start();
 	if (err)
 		goto exit_info;
+	err = rds_state_genl_start();
+	if (err)
+		goto exit_peers_genl;
 	/* Last: from here on there are sockets. */
 	err = rds_family_register();
 	if (err)
@@ -149,6 +153,8 @@ static int __init rds_init(void)
 	return 0;
 
 exit_genl:
+	rds_state_genl_stop();
+exit_peers_genl:
 	rds_peers_genl_stop();
 exit_info:
 	rds_info_core_exit();
@@ -165,6 +171,7 @@ module_init(rds_init);
 static void __exit rds_exit(void)
 {
 	rds_family_unregister();
+	rds_state_genl_stop();
 	rds_peers_genl_stop();
 	rds_info_core_exit();
 	unregister_pernet_subsys(&rds_net_ops);

@@ -14,6 +14,7 @@
 
 #include "glue.h"
 #include "payload_pool.h"
+#include "state.h"
 #include "trace.h"
 
 /* Everything that may sleep and is nobody's system call: connect, shutdown, retries. */
@@ -334,6 +335,7 @@ void rds_bug(const char *what)
 void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int to, unsigned int why)
 {
 	trace_rds_path_state(p, from, to, why);
+	rds_state_event(p, from, to, why);
 }
 
 void rds_trace_event(const struct rds_path *p, unsigned int event, unsigned int from)

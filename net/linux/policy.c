@@ -12,6 +12,7 @@
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
+#include <linux/netlink.h>
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 
@@ -136,5 +137,14 @@ struct rds_viewer rds_viewer_of_file(struct net *net, const struct file *file)
 
 	if (READ_ONCE(policy_of(net)->info_restrict))
 		v.all = v.admin = file_ns_capable(file, net->user_ns, CAP_NET_ADMIN);
+	return v;
+}
+
+struct rds_viewer rds_viewer_of_request(struct net *net, struct sk_buff *skb)
+{
+	struct rds_viewer v = {.uid = READ_ONCE(NETLINK_CB(skb).sk->sk_uid), .all = true};
+
+	if (READ_ONCE(policy_of(net)->info_restrict))
+		v.all = v.admin = netlink_ns_capable(skb, net->user_ns, CAP_NET_ADMIN);
 	return v;
 }

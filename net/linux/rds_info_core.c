@@ -20,7 +20,7 @@ static void add_counter(void *arg, const char *name, u64 value)
 	rds_info_add(arg, &c);
 }
 
-static void counters(struct net *net, struct rds_info_buf *b)
+void rds_counters(struct net *net, void (*fn)(void *arg, const char *name, u64 value), void *arg)
 {
 	struct rds_stats __percpu *stats = rds_linux_net(net)->stats;
 	unsigned int id;
@@ -31,10 +31,15 @@ static void counters(struct net *net, struct rds_info_buf *b)
 
 		for_each_possible_cpu(cpu)
 			sum += READ_ONCE(per_cpu_ptr(stats, cpu)->v[id]);
-		add_counter(b, rds_stat_name(id), sum);
+		fn(arg, rds_stat_name(id), sum);
 		cond_resched();
 	}
-	rds_transport_stats(rds_os_net(net), add_counter, b);
+	rds_transport_stats(rds_os_net(net), fn, arg);
+}
+
+static void counters(struct net *net, struct rds_info_buf *b)
+{
+	rds_counters(net, add_counter, b);
 }
 
 /* ---- connections ---- */

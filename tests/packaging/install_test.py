@@ -25,6 +25,7 @@ WANTED = {
     *(f"usr/local/share/bash-completion/completions/{t}" for t in TOOLS),
     *(f"usr/local/share/man/man{p.suffix[1:]}/{p.name}" for p in (ROOT / "docs/man").glob("*.[0-9]")),
     "usr/local/include/pf_rds/linux/rds.h", "usr/local/include/pf_rds/linux/rds_peers.h",
+    "usr/local/include/pf_rds/linux/rds_state.h",
     *(f"usr/local/share/zsh/site-functions/{p.name}" for p in (ROOT / "packaging/zsh").iterdir()),
     "usr/local/share/pkgconfig/rds.pc",
     *(f"usr/local/share/pf_rds/examples/{p.name}" for p in (ROOT / "examples").glob("*.[cp]*")),
