@@ -4,26 +4,14 @@
 #define RDSCTL_PEERS_H
 
 #include <cstdint>
-#include <functional>
-#include <string>
 #include <vector>
 
-#include "../lib/error.h"
+#include "genl.h"
 #include "key.h"
 #include "prefix.h"
 
-struct mnl_socket;
-struct nlmsghdr;
-
 namespace rdstools
 {
-
-/* The kernel's refusal of a request, in its own words. */
-class Refused : public Error
-{
-public:
-	using Error::Error;
-};
 
 /* An entry as the kernel tells it. */
 struct Peer {
@@ -48,9 +36,6 @@ class Peers
 public:
 	/* Throws Error where rds is not loaded, or has no table of peers. */
 	Peers();
-	~Peers();
-	Peers(const Peers &) = delete;
-	Peers &operator=(const Peers &) = delete;
 
 	/* All throw Refused. */
 	void set(const PeerWords &peer, const Key &key, bool replace);
@@ -68,15 +53,8 @@ public:
 private:
 	/* A request about a prefix, and nothing else. */
 	void ask_about(const Prefix &prefix, std::uint8_t command);
-	/* A request of the family @family_, to be filled with attributes. */
-	nlmsghdr *begin(void *room, std::uint16_t family, std::uint8_t command, int flags);
-	/* Sends it and hears the answers up to the last. Throws Refused. */
-	void talk(nlmsghdr *request, const std::function<void(const nlmsghdr *)> &answer = {});
 
-	mnl_socket *socket_ = nullptr;
-	std::uint16_t family_ = 0;
-	std::uint32_t group_ = 0; /* of its events */
-	std::uint32_t seq_ = 0;
+	Genl genl_;
 };
 
 } // namespace rdstools
