@@ -11,6 +11,7 @@
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <linux/rds_peers.h>
+#include <linux/rds_state.h>
 
 #include <algorithm>
 #include <cstring>
@@ -101,12 +102,12 @@ uint16_t familyIn(const char *at, ssize_t length)
 	return 0;
 }
 
-uint16_t findFamily(int netlink)
+uint16_t findFamily(int netlink, const std::string &name)
 {
 	Request request(GENL_ID_CTRL, NLM_F_REQUEST, CTRL_CMD_GETFAMILY);
 	char answer[4096];
 
-	request.add(CTRL_ATTR_FAMILY_NAME, RDS_PEERS_FAMILY_NAME, sizeof(RDS_PEERS_FAMILY_NAME));
+	request.add(CTRL_ATTR_FAMILY_NAME, name.c_str(), name.size() + 1);
 	if (::send(netlink, request.text().data(), request.text().size(), 0) < 0)
 		return 0;
 	return familyIn(answer, recv(netlink, answer, sizeof(answer), MSG_DONTWAIT));
@@ -173,22 +174,27 @@ long UserProcess::writeSetting(Slot &)
 	return result;
 }
 
-long UserProcess::askPeers(Slot &)
+/* Of the table of peers, or of what there is. */
+long UserProcess::askNetlink(Slot &)
 {
+	const bool peers = below(2);
+	const unsigned commands = peers ? unsigned{RDS_PEERS_CMD_MAX} : unsigned{RDS_STATE_CMD_MAX};
 	unsigned char value[100];
 	char answer[8192];
 	long result = 0;
 
 	if (netlink_ < 0) {
 		netlink_ = Fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC));
-		family_ = netlink_ < 0 ? 0 : findFamily(netlink_);
+		families_[0] = netlink_ < 0 ? 0 : findFamily(netlink_, RDS_STATE_FAMILY_NAME);
+		families_[1] = netlink_ < 0 ? 0 : findFamily(netlink_, RDS_PEERS_FAMILY_NAME);
 	}
 
-	Request request(family_,
+	Request request(families_[peers],
 			NLM_F_REQUEST | (often(5) ? NLM_F_ACK : 0) | (often(2) ? NLM_F_DUMP : 0),
-			static_cast<uint8_t>(often(9) ? below(RDS_PEERS_CMD_MAX + 1) : next()));
+			static_cast<uint8_t>(often(9) ? below(commands + 1) : next()));
 
-	for (size_t n = below(7); n; n--) {
+	/* What there is takes no attribute: few of its requests have some. */
+	for (size_t n = peers || often(2) ? below(7) : 0; n; n--) {
 		constexpr size_t lengths[] = {0, 1, 2, 4, 16, 80, 81};
 		const size_t length = oneOf(lengths);
 
@@ -203,7 +209,7 @@ long UserProcess::askPeers(Slot &)
 	if (::send(netlink_, request.text().data(), request.text().size(), MSG_DONTWAIT) < 0)
 		result = -1;
 	for (ssize_t got; (got = recv(netlink_, answer, sizeof(answer), MSG_DONTWAIT)) > 0;)
-		look("rds_peers", answer, got);
+		look(peers ? "rds_peers" : "rds", answer, got);
 	return result;
 }
 

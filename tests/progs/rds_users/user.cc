@@ -77,7 +77,7 @@ const UserProcess::Kind UserProcess::kinds[] = {
 	{"dup", 2, Any, true, &UserProcess::duplicate},
 	{"a file", 4, Any, true, &UserProcess::readFile},
 	{"a setting", 2, Any, true, &UserProcess::writeSetting},
-	{"rds_peers", 3, Any, true, &UserProcess::askPeers},
+	{"netlink", 3, Any, true, &UserProcess::askNetlink},
 	{"two threads", 6, Bound, false, &UserProcess::race},
 	{"killed in a call", 2, Bound, false, &UserProcess::killed},
 	{"fork", 1, Any, false, &UserProcess::forked},

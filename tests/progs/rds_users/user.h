@@ -80,7 +80,7 @@ private:
 	/* ---- files.cc: what is told and set by files, and by netlink ---- */
 	long readFile(Slot &);
 	long writeSetting(Slot &);
-	long askPeers(Slot &);
+	long askNetlink(Slot &);
 
 	/* ---- tasks.cc: more than one process or thread, and namespaces ---- */
 	long race(Slot &slot);
@@ -96,7 +96,7 @@ private:
 	std::optional<Fault> fault_;
 	Slot slots_[slots];
 	Fd edges_, netlink_;
-	uint16_t family_ = 0; /* of generic netlink */
+	uint16_t families_[2] = {}; /* of generic netlink */
 	uint64_t serial_ = 0;
 	Memory out_, in_;
 	std::string lent_; /* is not written to while the kernel may have it */
