@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* rdsctl: settings of RDS that are more than a number: whom this host speaks to. */
+/* rdsctl: what RDS has and does, and settings that are more than a number: whom this host speaks
+ * to. */
 #include <net/if.h>
 
 #include <iostream>
@@ -7,6 +8,7 @@
 #include "../lib/cli.h"
 #include "../lib/table.h"
 #include "../lib/text.h"
+#include "look.h"
 #include "peers.h"
 
 using namespace rdstools;
@@ -168,15 +170,18 @@ void run(const CLI::App &peer, const CommandLine &line)
 
 int main(int argc, char **argv)
 {
-	CLI::App app("Whom the RDS/TCP of this network namespace speaks to. See rdsctl(8).",
+	CLI::App app("What the RDS of this network namespace does, and whom it speaks to. "
+		     "See rdsctl(8).",
 		     "rdsctl");
 	CommandLine line;
+	Look look(app, line.json);
 	constexpr const char *which = "ADDRESS[/LENGTH] [dev INTERFACE]";
 	const std::string rule = std::string(which) +
 				 " [accept|refuse] [key-file FILE] [algo tcp-md5|tcp-ao]"
 				 " [sndid N] [rcvid N] [alg NAME]";
 
 	app.require_subcommand(1);
+	app.add_flag("-j,--json", line.json, "print JSON");
 	CLI::App *peer = app.add_subcommand("peer", "the table of peers");
 	peer->require_subcommand(1);
 	for (const char *name : {"add", "replace"})
@@ -200,6 +205,8 @@ int main(int argc, char **argv)
 		->check(checked_by([](const std::string &text) { parse_policy(text); }, ""));
 	return run_tool(app, argc, argv, [&]() -> int {
 		try {
+			if (look.was_asked())
+				return look.run();
 			run(*peer, line);
 		} catch (const Refused &error) {
 			std::cerr << "rdsctl: " << error.what() << '\n';

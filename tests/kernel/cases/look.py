@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0
+"""rdsctl's views over netlink: paths, sockets, counters, news and what is wrong. See rdsctl(8)."""
+import json
+
+from netns_pair import IN_X, X, Y, pair, unpair
+from suite import test
+from traffic import A, B, helper, ping
+
+NOBODY = "setpriv --reuid nobody --regid nogroup --clear-groups"
+RESTRICT = "/proc/sys/net/rds/info_restrict"
+FAR, MANY = "10.7.0.1", 300
+
+
+def ctl(t, words, machine=None, prefix="", status=0):
+    rc, said = (machine or t.a).run(f"{prefix} {t.tool('rdsctl')} {words}")
+    assert rc == status, f"{rc}: {said}"
+    return said
+
+
+def rows(t, what, words="", machine=None, prefix=""):
+    found = json.loads(ctl(t, f"-j {what} {words}", machine, prefix))
+    assert found["version"] == 1, found
+    return found[f"{what}s"]
+
+
+def counted(t, words=""):
+    return json.loads(ctl(t, f"-j stats {words}"))["counters"]
+
+
+def hold(t, words, prefix=""):
+    held = t.a.spawn(f"exec {prefix} {t.prog('rds_hold')} {words}", stdin=True)
+    held.wait_output("^ready$")
+    return held
+
+
+def end(*commands):
+    for command in commands:
+        command.kill()
+        command.wait()
+
+
+@test(vms=2, only="ours")
+def a_path(t):
+    """All that is known of a path that is up, on either host; words choose among paths."""
+    ping(t, t.a, A, B)
+    for machine, mine, other in ((t.a, A, B), (t.b, B, A)):
+        path, = rows(t, "path", machine=machine)
+        assert (path["local"], path["remote"], path["state"]) == (mine, other, "up"), path
+        assert path["transport"] == "tcp" and path["index"] == 0 and path["signed"] == "none", path
+        assert path["rtt-us"] > 0 and path["tx-bytes"] > 0 and path["rx-bytes"] > 0, path
+        assert path["state-ms"] < 1000 * t.seconds(600) and path["last-reason"] == "-", path
+        assert path["congested"] == path["refused"] == 0 and path["congested-ports"] is None, path
+    said = ctl(t, "path")
+    assert f"{A} > {B} tos 0 path 0 tcp  up " in said and "\033" not in said, said
+    assert "\033[32mup\033[0m" in ctl(t, "--color always path show state up")
+    assert len(ctl(t, "path --brief").splitlines()) == 2
+    for words, n in (("remote 10.9.0.0/24", 1), ("remote 10.8.0.0/24", 0), ("tx-bytes +1", 1),
+                     ("state down", 0), ("show transport tcp index 0", 1)):
+        assert len(rows(t, "path", words)) == n, words
+    assert "is none of local, remote" in ctl(t, "path colour red", status=2)
+
+
+@test(vms=2, only="ours")
+def a_message_waits(t):
+    """A message that nobody takes: how many wait, why, and whose socket has them."""
+    ctl(t, f"peer add {B} refuse")
+    held = hold(t, f"--bind {A} --to {B} --messages 3 --length 100")
+    path, = rows(t, "path", f"remote {B}")
+    assert path["state"] != "up" and path["unacked"] == 3 and path["rtt-us"] is None, path
+    assert path["unsent-bytes"] == 3 * (100 + 48), path
+    t.a.wait_until(f"{t.tool('rdsctl')} path show last-reason 'refused here' | grep -q {B}")
+    sock, = rows(t, "socket", f"local {A}")
+    assert sock["unacked"] == 300 and sock["unread"] == 0 and not sock["congested"], sock
+    assert sock["transport"] == "tcp" and sock["uid"] == 0, sock
+    summary = json.loads(ctl(t, "-j show"))["summary"]
+    assert summary["longest-without-connection"]["remote"] == B and summary["unacked"] == 3, summary
+    assert f"longest without connection: {A} > {B}" in ctl(t, "show")
+    # doctor says what to look at.
+    said = ctl(t, "doctor", status=1)
+    t.a.wait_until(f"{t.tool('rdsctl')} doctor | grep -q '{B} has not been reached'", t.seconds(40))
+    said = ctl(t, "doctor", status=1)
+    assert "refused here" in said and "rdsctl peer list" in said, said
+    ctl(t, f"peer del {B}")
+    t.a.wait_until(f"{t.tool('rdsctl')} path show state up unacked 0 | grep -q {B}", t.seconds(20))
+    end(held)
+
+
+@test(only="ours")
+def users(t):
+    """Where tables are restricted, a user sees no path, of sockets his own, and all counters; only
+    an administrator hears events."""
+    pair(t)
+    ping(t, t.a, X, Y, prefix=IN_X)
+    own, others = hold(t, f"--bind {X}", f"{IN_X} {NOBODY}"), hold(t, f"--bind {X}", IN_X)
+    user = f"{IN_X} {NOBODY}"
+
+    def owners(prefix):
+        return {s["uid"] for s in rows(t, "socket", prefix=prefix)}
+
+    assert owners(user) == owners(IN_X) == {0, 65534}
+    assert rows(t, "path", prefix=user)
+    t.a.check(f"{IN_X} sh -c 'echo 1 >{RESTRICT}'")
+    assert owners(user) == {65534} and owners(IN_X) == {0, 65534}
+    assert "info_restrict is set" in ctl(t, "path", prefix=user, status=1)
+    assert "info_restrict is set" in ctl(t, "path", prefix=f"{user} unshare -Ur", status=1)
+    assert rows(t, "path", prefix=IN_X)
+    assert "send_queued" in ctl(t, "stats", prefix=user)
+    assert "CAP_NET_ADMIN" in ctl(t, "monitor", prefix=user, status=1)
+    end(own, others)
+    unpair(t)
+
+
+@test(only="ours", timeout=240)
+def many(t):
+    """Hundreds of paths take several messages, each is told once; and a listener that does not read
+    is told that events were lost, and goes on."""
+    pair(t)
+    slow = t.a.spawn(f"exec {IN_X} {t.tool('rdsctl')} monitor show event failed")
+    slow.wait_output("^Time Path Event$")
+    t.a.check("kill -STOP $(pidof rdsctl)")
+    lost = t.a.spawn(f"exec {IN_X} {helper('rds_lost_hosts.py')} {X} {FAR} {MANY}", stdin=True)
+    lost.wait_output(f"^sent {MANY}$")
+    told = [path["remote"] for path in rows(t, "path", prefix=IN_X)]
+    assert len(told) == len(set(told)) == MANY, f"{len(told)}, {len(set(told))}"
+    assert set(told) == {f"10.7.{n // 256}.{n % 256}" for n in range(1, MANY + 1)}
+    # Each is called, in vain, again and again: three events of each are more than fit.
+    t.a.wait_until(f"test $({IN_X} {t.tool('rdsctl')} path show attempts +4 --brief | wc -l)"
+                   f" -gt {MANY}", t.seconds(100))
+    t.a.check("kill -CONT $(pidof rdsctl)")
+    slow.wait_output("events were lost$", t.seconds(20))
+    slow.wait_output(r"failed \(connect failed\)$", t.seconds(20))
+    end(slow, lost)
+    unpair(t)
+
+
+@test(vms=2, only="ours")
+def news(t):
+    """A path that comes up, is ended, is refused, and is back: each is told, with the reason, as a
+    line and as JSON."""
+    heard = t.a.spawn(f"exec {t.tool('rdsctl')} monitor")
+    heard.wait_output("^Time Path Event$")
+    as_json = t.a.spawn(f"exec {t.tool('rdsctl')} -j monitor show event down --count 1")
+    ping(t, t.a, A, B)
+    name = rf"{A} > {B} tos 0 path 0 tcp  "
+    heard.wait_output(name + "up$")
+    # One that hears nothing yet is told by the next end.
+    for _ in range(20):
+        ctl(t, f"peer add {B} refuse")
+        held = hold(t, f"--bind {A} --to {B} --messages 1")
+        heard.wait_output(name + r"down \(admin\)$")
+        heard.wait_output(name + r"refused \(refused here\)$", t.seconds(20))
+        ctl(t, f"peer del {B}")
+        t.a.wait_until(f"{t.tool('rdsctl')} path show state up | grep -q {B}", t.seconds(20))
+        end(held)
+        if as_json.done:
+            break
+    event = json.loads(as_json.check(20))
+    assert event["version"] == 1 and event["event"]["remote"] == B, event
+    assert event["event"]["last-reason"] == "admin" and event["time"] > 0, event
+    end(heard)
+
+
+@test(vms=2, only="ours")
+def counters(t):
+    """Counters by name and by pattern, as they are and as they grow."""
+    ping(t, t.a, A, B)
+    found = {c["name"]: c["value"] for c in counted(t)}
+    assert found["send_queued"] > 0 and 0 not in found.values(), found
+    names = {c["name"] for c in counted(t, "-z")}
+    assert names > set(found) and "tcp_peer_refused" in names, names
+    info = t.a.check(f"{t.tool('rds-info')} -c").split()
+    assert names <= set(info), names - set(info)
+    assert {c["name"] for c in counted(t, "-z 'tcp_*' recv_ping")} == \
+        {n for n in names if n.startswith("tcp_")} | {"recv_ping"}
+    said = ctl(t, "-j stats -z send_queued --watch 0.1 --rates --samples 3").splitlines()
+    assert len(said) == 3, said
+    assert [c["rate"] for c in json.loads(said[2])["counters"]] == [0.0], said
+
+
+@test(vms=2, only="ours")
+def doctor(t):
+    """A host on which all is well; then with each fault that can be made in a guest, one by one."""
+    ping(t, t.a, A, B)
+    mtu = t.a.check("cat /sys/class/net/eth0/mtu").strip()
+    clean = ctl(t, "doctor")
+    faults = (
+        ("echo 0 >/proc/sys/net/rds/tcp/listen", "nobody listens on TCP port 16385",
+         "echo 1 >/proc/sys/net/rds/tcp/listen", 1),
+        ("echo 0 >/proc/sys/net/rds/ping_enable", "ping_enable is 0: pings are not answered",
+         "echo 1 >/proc/sys/net/rds/ping_enable", 0),
+        ("echo 0 >/proc/sys/net/rds/max_passive_connections", "max_passive_connections is 0",
+         "echo 4096 >/proc/sys/net/rds/max_passive_connections", 1),
+        ("ip link set eth0 mtu 1000", "the MTU of eth0 is 1000",
+         f"ip link set eth0 mtu {mtu}", 1))
+    for break_it, what, mend_it, status in faults:
+        assert what not in clean, clean
+        t.a.check(break_it)
+        said = ctl(t, "doctor", status=status)
+        assert what in said, said
+        t.a.check(mend_it)
+        assert ctl(t, "doctor") == clean
+    found = json.loads(ctl(t, "-j doctor"))
+    assert found["version"] == 1 and not any(f["fault"] for f in found["findings"]), found
+    t.a.check("/run/busybox rmmod rds_tcp")
+    assert "rds_tcp" not in ctl(t, "show").splitlines()[0]
+    t.a.check(f"/run/busybox insmod {t.modules_dir.resolve()}/rds_tcp.ko")
+    assert ctl(t, "doctor") == clean or "nothing found" in clean

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "doctor.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "../lib/text.h"
+#include "view.h"
+
+namespace rdstools
+{
+
+namespace
+{
+
+using Findings = std::vector<Finding>;
+namespace fs = std::filesystem;
+
+constexpr const char *transports[] = {"rds_tcp", "rds_loop", "rds_rdma"};
+/* A path that has something to say may take so long to be up before that is told. */
+constexpr std::uint64_t patience_ms = 10000;
+/* RDS's port, 16385, as /proc/net/tcp has it, and the state LISTEN. */
+constexpr const char *port_suffix = ":4001", *listening = "0A";
+constexpr std::uint64_t least_mtu = 1280, longest_pause_ms = 10000;
+
+/* The first line of a file below the root; nothing: it is not there. */
+std::optional<std::string> line_of(const Evidence &e, const std::string &path)
+{
+	std::ifstream in(e.root / path);
+	std::string line;
+
+	if (!std::getline(in, line))
+		return {};
+	return line;
+}
+
+std::optional<std::uint64_t> number_of(const Evidence &e, const std::string &path)
+{
+	auto line = line_of(e, path);
+	std::uint64_t number = 0;
+
+	if (!line || !(std::istringstream(*line) >> number))
+		return {};
+	return number;
+}
+
+bool is_loaded(const Evidence &e, const std::string &module)
+{
+	return fs::exists(e.root / "sys/module" / module);
+}
+
+/* ---- modules ---- */
+
+void look_at_modules(const Evidence &e, Findings &found)
+{
+	if (!is_loaded(e, "rds")) {
+		found.push_back({"modules", true, "rds is not loaded",
+				 "no program of this host can open an RDS socket, and no peer "
+				 "reaches it",
+				 "modprobe rds_tcp"});
+		return;
+	}
+	if (!fs::exists(e.root / "proc/net/rds")) {
+		found.push_back(
+			{"modules", true, "the rds that is loaded is not this project's",
+			 "it has none of the guarantees of rds(7), and this tool cannot look "
+			 "into it",
+			 "modprobe -r rds_tcp rds_rdma rds; modprobe rds_tcp"});
+		return;
+	}
+	const auto version = line_of(e, "sys/module/rds/version");
+	bool any = false;
+
+	for (const char *name : transports) {
+		const auto has = line_of(e, std::string("sys/module/") + name + "/version");
+
+		any = any || is_loaded(e, name);
+		if (is_loaded(e, name) && has != version)
+			found.push_back(
+				{"modules", true,
+				 std::string(name) + " is of another version than rds: " +
+					 has.value_or("none") + ", " + version.value_or("none"),
+				 "modules of one version go together",
+				 std::string("modprobe -r ") + name + " && modprobe " + name});
+	}
+	if (!any)
+		found.push_back({"modules", true, "no transport is loaded",
+				 "sockets cannot be bound, and nobody is reached",
+				 "modprobe rds_tcp"});
+}
+
+/* ---- the port ---- */
+
+bool somebody_listens(const Evidence &e)
+{
+	for (const char *file : {"proc/net/tcp", "proc/net/tcp6"}) {
+		std::ifstream in(e.root / file);
+		std::string slot, local, remote, state, line;
+
+		while (std::getline(in, line))
+			if (std::istringstream(line) >> slot >> local >> remote >> state &&
+			    local.ends_with(port_suffix) && state == listening)
+				return true;
+	}
+	return false;
+}
+
+void look_at_port(const Evidence &e, Findings &found)
+{
+	if (!is_loaded(e, "rds_tcp"))
+		return;
+	if (!somebody_listens(e))
+		found.push_back({"listen", true, "nobody listens on TCP port 16385",
+				 "peers cannot call this host; it can call them, if they listen",
+				 "sysctl -w net.rds.tcp.listen=1"});
+	if (e.counters && counter(*e.counters, "tcp_listen_failed"))
+		found.push_back(
+			{"listen", false, "port 16385 was another program's (tcp_listen_failed)",
+			 "as long as it is, peers that call this host reach that program; a "
+			 "process in the answer of the command is the one",
+			 "ss -ltnp 'sport = :16385'"});
+}
+
+/* ---- settings ---- */
+
+struct Setting {
+	const char *name;
+	bool (*is_odd)(std::uint64_t value);
+	bool fault;
+	const char *what, *why, *command;
+};
+
+constexpr Setting settings[] = {
+	{"ping_enable", [](std::uint64_t v) { return v == 0; }, false, "pings are not answered",
+	 "rds-ping of other hosts takes this one for dead", "sysctl -w net.rds.ping_enable=1"},
+	{"max_passive_connections", [](std::uint64_t v) { return v == 0; }, true,
+	 "peers that no socket here has sent to are refused",
+	 "a server gets no message from a client that speaks first",
+	 "sysctl -w net.rds.max_passive_connections=4096"},
+	{"reconnect_max_delay_ms", [](std::uint64_t v) { return v > longest_pause_ms; }, false,
+	 "the pause between two calls may be longer than 10 s",
+	 "a peer that is back is not reached before that is over",
+	 "sysctl -w net.rds.reconnect_max_delay_ms=1000"},
+	{"idle_timeout_ms", [](std::uint64_t v) { return v == 0; }, false,
+	 "idle connections are never collected",
+	 "each host that was ever spoken to keeps some 20 kB of this one",
+	 "sysctl -w net.rds.idle_timeout_ms=300000"},
+};
+
+void look_at_settings(const Evidence &e, Findings &found)
+{
+	for (const Setting &s : settings) {
+		auto value = number_of(e, std::string("proc/sys/net/rds/") + s.name);
+
+		if (value && s.is_odd(*value))
+			found.push_back({"settings", s.fault,
+					 std::string("net.rds.") + s.name + " is " +
+						 std::to_string(*value) + ": " + s.what,
+					 s.why, s.command});
+	}
+}
+
+/* ---- counters ---- */
+
+struct Drop {
+	const char *name;
+	bool fault;
+	const char *why, *command;
+};
+
+constexpr Drop drops[] = {
+	{"recv_drop_bad_length", true,
+	 "a peer has sent a length that no RDS sends, and was cut off",
+	 "rdsctl path show last-reason protocol"},
+	{"recv_drop_bad_cong", true, "a peer has sent a congestion map that is none",
+	 "rdsctl path show last-reason protocol"},
+	{"recv_drop_bad_port", false, "messages came that name no port", "rdsctl monitor"},
+	{"recv_drop_no_sock", false, "messages came for ports that no socket here has",
+	 "rdsctl socket"},
+	{"recv_drop_bad_checksum", true,
+	 "messages came that are not what was sent: an adapter, or what is between", "ip -s link"},
+	{"recv_no_memory", false, "memory was short when messages came: they came later",
+	 "sysctl vm.min_free_kbytes"},
+	{"send_no_memory", true, "programs were told ENOMEM by sendmsg",
+	 "cat /proc/pressure/memory"},
+	{"recv_sock_full", false, "a program here reads more slowly than its peers send",
+	 "rdsctl socket show congested yes"},
+	{"recv_refused", false,
+	 "messages for a full socket were refused, and kept by their senders",
+	 "rdsctl socket show congested yes"},
+	{"send_refused", false, "a program of a peer reads too slowly: it has refused ports",
+	 "rdsctl path show refused +1"},
+	{"user_refused", true, "a user has as many sockets or connections as it may: EDQUOT",
+	 "sysctl net.rds.max_user_sockets net.rds.max_user_connections"},
+	{"conn_passive_refused", true,
+	 "peers were refused, for too many call that nobody here knows",
+	 "sysctl net.rds.max_passive_connections"},
+	{"conn_call_refused", true, "strangers of one network call very often",
+	 "ss -tn 'sport = :16385'"},
+	{"conn_takeover_refused", true,
+	 "a second connection from a peer's address was refused: a program there, or a second host "
+	 "with its address",
+	 "rdsctl peer monitor"},
+	{"tcp_peer_refused", false, "the table of peers refuses a host that calls, or is called",
+	 "rdsctl peer list"},
+	{"tcp_key_refused", true, "a host called without the key that it has to have",
+	 "rdsctl peer monitor"},
+	{"tcp_too_many_paths", true, "there are as many connections over TCP as there may be",
+	 "rdsctl path --brief"},
+};
+
+void look_at_counters(const Evidence &e, Findings &found)
+{
+	for (const Drop &d : drops) {
+		const std::uint64_t n = e.counters ? counter(*e.counters, d.name) : 0;
+
+		if (n)
+			found.push_back({"counters", d.fault,
+					 std::string(d.name) + " is " + std::to_string(n), d.why,
+					 d.command});
+	}
+}
+
+/* ---- devices ---- */
+
+void look_at_devices(const Evidence &e, Findings &found)
+{
+	std::error_code none;
+
+	for (const auto &entry : fs::directory_iterator(e.root / "sys/class/net", none)) {
+		const std::string name = entry.path().filename();
+		const std::string files = "sys/class/net/" + name + "/";
+		auto mtu = number_of(e, files + "mtu");
+
+		if (name == "lo" || !mtu || line_of(e, files + "operstate") == "down")
+			continue;
+		if (*mtu < least_mtu)
+			found.push_back(
+				{"mtu", true, "the MTU of " + name + " is " + std::to_string(*mtu),
+				 "IPv6 needs 1280, and each segment costs as much as a large "
+				 "one",
+				 "ip link set " + name + " mtu 1500"});
+		else if (*mtu < 9000 && number_of(e, files + "speed").value_or(0) >= 10000)
+			found.push_back(
+				{"mtu", false,
+				 "the MTU of " + name + " is " + std::to_string(*mtu) +
+					 " at 10 Gbit/s or more",
+				 "large messages need fewer segments with 9000, if all hosts and "
+				 "switches have that",
+				 "ip link set " + name + " mtu 9000"});
+	}
+}
+
+/* ---- paths ---- */
+
+struct Reason {
+	const char *word, *why, *command;
+};
+
+/* Why a peer is not reached, by the last reason (transport.h of the modules). */
+constexpr Reason reasons[] = {
+	{"refused here", "the table of peers of this host refuses it", "rdsctl peer list"},
+	{"no answer; key?",
+	 "the call was signed, and nobody answered: another key, none, or it is down",
+	 "rdsctl peer list"},
+	{"connect failed",
+	 "nobody answers on TCP port 16385 there: the host is down, has no rds_tcp, or a filter is "
+	 "between",
+	 "nc -vz -w 3 %s 16385"},
+	{"protocol", "what answers on port 16385 there is no RDS", "nc -vz -w 3 %s 16385"},
+};
+
+void look_at_path(const Json &path, Findings &found)
+{
+	const std::string remote = path["remote"].get<std::string>();
+	const Json last = path["last-reason"];
+	Reason said = {"", "its connection is not there, and messages wait for it", "ping -c 3 %s"};
+
+	for (const Reason &r : reasons)
+		if (last == r.word)
+			said = r;
+	found.push_back({"paths", true,
+			 remote + " has not been reached for " + duration_text(path["state-ms"]) +
+				 " (" + path["state"].get<std::string>() +
+				 ", last: " + last.get<std::string>() + ")",
+			 said.why, format(said.command, remote.c_str())});
+}
+
+void look_at_paths(const Evidence &e, Findings &found)
+{
+	std::map<std::string, bool> told;
+
+	if (!e.paths)
+		return;
+	for (const Json &path : *e.paths) {
+		const bool waits = path["unacked"].is_number() && path["unacked"] > 0;
+		const bool late = path["state-ms"].is_number() && path["state-ms"] >= patience_ms;
+		const bool called = path["attempts"].is_number() && path["attempts"] > 3;
+
+		if (path["state"] == "up") {
+			if (waits && path["heard-ms"].is_number() &&
+			    path["heard-ms"] >= patience_ms)
+				found.push_back({"paths", true,
+						 path["remote"].get<std::string>() +
+							 " has acknowledged nothing for " +
+							 duration_text(path["heard-ms"]),
+						 "messages wait: the host hangs, or the network is "
+						 "cut one way",
+						 "ping -c 3 " + path["remote"].get<std::string>()});
+			continue;
+		}
+		/* One that calls again and again is never in one state for long. */
+		if (waits && (late || called) && !told[path["remote"].get<std::string>()]) {
+			told[path["remote"].get<std::string>()] = true;
+			look_at_path(path, found);
+		}
+	}
+}
+
+} // namespace
+
+std::vector<Finding> examine(const Evidence &evidence)
+{
+	Findings found;
+
+	look_at_modules(evidence, found);
+	look_at_port(evidence, found);
+	look_at_paths(evidence, found);
+	look_at_settings(evidence, found);
+	look_at_counters(evidence, found);
+	look_at_devices(evidence, found);
+	std::ranges::stable_partition(found, &Finding::fault);
+	return found;
+}
+
+Json findings_json(const std::vector<Finding> &findings)
+{
+	Json list = Json::array();
+
+	for (const Finding &f : findings)
+		list.push_back({{"check", f.check},
+				{"fault", f.fault},
+				{"what", f.what},
+				{"why", f.why},
+				{"command", f.command}});
+	return list;
+}
+
+} // namespace rdstools

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "look.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <fstream>
+#include <iostream>
+
+#include "../lib/cli.h"
+#include "../lib/text.h"
+#include "doctor.h"
+#include "filter.h"
+#include "view.h"
+
+namespace rdstools
+{
+
+namespace
+{
+
+std::string filter_help(std::span<const Field> fields)
+{
+	std::string help = "[show]";
+
+	for (const Field &field : fields)
+		help += std::string(" [") + field.name + " VALUE]";
+	return help;
+}
+
+/* One object, with the version first. */
+Json document(const char *member, Json value)
+{
+	return {{"version", json_version}, {member, std::move(value)}};
+}
+
+void print(const Json &root)
+{
+	std::cout << root.dump(1, '\t') << '\n';
+}
+
+std::string clock_text()
+{
+	char text[32];
+	std::time_t now = std::time(nullptr);
+
+	std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", std::localtime(&now));
+	return text;
+}
+
+std::string first_line(const std::string &path)
+{
+	std::ifstream in(path);
+	std::string line;
+
+	std::getline(in, line);
+	return line;
+}
+
+/* ---- stats ---- */
+
+/* Those of a name that one of the patterns fits, with a value unless zeros are wanted. */
+Table counters_table(State &state, const std::vector<std::string> &patterns, bool zeros)
+{
+	Table table;
+
+	table.columns = {{"Counter", "name", 34}, {"Value", "value", 16}};
+	for (const Json &row : state.counters()) {
+		const std::string name = row["name"].get<std::string>();
+		const std::uint64_t value = row["value"].get<std::uint64_t>();
+		const bool fits = patterns.empty() ||
+				  std::ranges::any_of(patterns, [&](const std::string &pattern) {
+					  return !fnmatch(pattern.c_str(), name.c_str(), 0);
+				  });
+
+		if (fits && (value || zeros))
+			table.add_row(name, value);
+	}
+	return table;
+}
+
+/* False when a signal asked us to stop. */
+bool sleep_until(std::uint64_t deadline)
+{
+	timespec ts = {static_cast<std::time_t>(deadline / 1000000000u),
+		       static_cast<long>(deadline % 1000000000u)};
+
+	while (!stopped())
+		if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, nullptr) != EINTR)
+			return true;
+	return false;
+}
+
+/* Of a watch each is an object on a line of its own. */
+void print_counters(const Table &table, bool json, bool watched)
+{
+	if (json) {
+		Json root = document("counters", table.json());
+
+		if (watched)
+			root["time"] = std::time(nullptr);
+		std::cout << root.dump(watched ? -1 : 1, '\t') << '\n';
+	} else {
+		if (watched)
+			std::cout << "=== " << clock_text() << '\n';
+		table.print(std::cout);
+	}
+	std::cout.flush();
+	if (!std::cout)
+		throw Error("cannot write the output");
+}
+
+} // namespace
+
+Look::Look(CLI::App &app, const bool &json) : app_(app), json_(json)
+{
+	app.add_option("-c,--color", colour_, "colours: auto (of a terminal), always or never")
+		->type_name("WHEN")
+		->check(CLI::IsMember({"auto", "always", "never"}));
+	add("show", "a summary of one screen", &Look::show);
+
+	CLI::App *path =
+		add("path", "paths: their state, and all that is known of it", &Look::path);
+	path->add_option("words", words_,
+			 filter_help(path_fields().first(path_fields().size() - 1)));
+	path->add_flag("-b,--brief", brief_, "a line for each");
+	path->alias("paths");
+
+	CLI::App *socket = add("socket", "sockets: of other users for administrators only, perhaps",
+			       &Look::socket);
+	socket->add_option("words", words_, filter_help(socket_fields()));
+	socket->alias("sockets");
+
+	CLI::App *stats = add("stats", "counters, by name", &Look::stats);
+	stats->add_option("patterns", words_, "names; * stands for any letters");
+	CLI::Option *watch = stats->add_option("-w,--watch", interval_, "again every SECONDS")
+				     ->type_name("SECONDS")
+				     ->check(checked_by(
+					     [](const std::string &text) {
+						     if (parse_duration(text) < 1000000)
+							     throw Error("at least 1ms");
+					     },
+					     ""));
+	stats->add_option("--samples", samples_, "with --watch: end after N")
+		->type_name("N")
+		->needs(watch);
+	stats->add_flag("-r,--rates", rates_, "with --watch: growth a second, too")->needs(watch);
+	stats->add_flag("-z,--zeros", zeros_, "those that are 0, too");
+
+	CLI::App *monitor =
+		add("monitor", "paths that come up, end, or cannot, as it happens", &Look::monitor);
+	monitor->add_option("words", words_, filter_help(path_fields()));
+	monitor->add_option("--count", samples_, "end after so many")->check(CLI::PositiveNumber);
+	add("doctor", "what is wrong, why it matters, and the command that mends it",
+	    &Look::doctor);
+}
+
+CLI::App *Look::add(const char *name, const char *help, int (Look::*body)())
+{
+	CLI::App *command = app_.add_subcommand(name, help);
+
+	/* Options of all commands may stand behind the command, too. */
+	command->fallthrough();
+	command->callback([this, body] { body_ = body; });
+	return command;
+}
+
+bool Look::was_asked() const
+{
+	return body_;
+}
+
+int Look::run()
+{
+	return (this->*body_)();
+}
+
+int Look::show()
+{
+	State state;
+	Summary s = {first_line("/sys/module/rds/version"),
+		     {},
+		     state.paths(),
+		     state.sockets(),
+		     state.counters()};
+
+	for (const char *name : {"rds_tcp", "rds_loop", "rds_rdma"})
+		if (!first_line(std::string("/sys/module/") + name + "/version").empty())
+			s.transports.emplace_back(name);
+	if (json_)
+		print(document("summary", summary_json(s)));
+	else
+		print_summary(std::cout, s, Paint(wants_colour(colour_)));
+	return exit_ok;
+}
+
+int Look::path()
+{
+	const Filter filter(words_, path_fields());
+	const Json paths = filter.of(State().paths());
+
+	if (json_)
+		print(document("paths", paths));
+	else if (brief_)
+		print_paths_brief(std::cout, paths);
+	else
+		print_paths(std::cout, paths, Paint(wants_colour(colour_)));
+	return exit_ok;
+}
+
+int Look::socket()
+{
+	const Filter filter(words_, socket_fields());
+	const Json sockets = filter.of(State().sockets());
+
+	if (json_)
+		print(document("sockets", sockets));
+	else
+		print_sockets(std::cout, sockets);
+	return exit_ok;
+}
+
+int Look::stats()
+{
+	State state;
+	Table before = counters_table(state, words_, zeros_);
+
+	if (interval_.empty()) {
+		print_counters(before, json_, false);
+		return exit_ok;
+	}
+	const std::uint64_t each = parse_duration(interval_);
+	std::uint64_t then = now_ns(), next = then;
+
+	catch_stop_signals();
+	print_counters(before, json_, true);
+	for (std::uint64_t done = 1; !samples_ || done < samples_; done++) {
+		next += each;
+		if (!sleep_until(next))
+			break;
+		Table now = counters_table(state, words_, zeros_), shown = now;
+		const std::uint64_t when = now_ns();
+
+		if (rates_)
+			add_rates(shown, before, static_cast<double>(when - then) / 1e9, {0},
+				  {{1, {"PerSecond", "rate", 12}}});
+		print_counters(shown, json_, true);
+		before = std::move(now);
+		then = when;
+		next = std::max(next, when); /* after a suspend, go on from here */
+	}
+	return exit_ok;
+}
+
+/* A first line tells that it has begun. One that was too slow for some is told so, and goes on. */
+int Look::monitor()
+{
+	const Filter filter(words_, path_fields());
+	const Paint paint(wants_colour(colour_));
+	State state;
+	std::uint64_t seen = 0;
+
+	state.subscribe();
+	if (!json_)
+		std::cout << "Time Path Event" << std::endl;
+	while (!samples_ || seen < samples_) {
+		const bool whole = state.events([&](const Json &event) {
+			if (!filter.shows(event) || (samples_ && seen++ >= samples_))
+				return;
+			if (json_) {
+				Json root = document("event", event);
+
+				root["time"] = std::time(nullptr);
+				std::cout << root.dump() << '\n';
+			} else {
+				std::cout << clock_text() << ' ' << event_text(event, paint)
+					  << '\n';
+			}
+		});
+
+		if (!whole && json_)
+			std::cout << document("lost", true).dump() << '\n';
+		else if (!whole)
+			std::cout << clock_text() << " events were lost\n";
+		std::cout.flush();
+	}
+	return exit_ok;
+}
+
+int Look::doctor()
+{
+	Evidence evidence;
+
+	/* Without them there is something to find all the more. */
+	try {
+		State state;
+
+		evidence.counters = state.counters();
+		evidence.paths = state.paths();
+	} catch (const Error &) {
+	}
+	const std::vector<Finding> found = examine(evidence);
+	const Paint paint(wants_colour(colour_));
+
+	if (json_)
+		print(document("findings", findings_json(found)));
+	for (const Finding &f : found)
+		if (!json_)
+			std::cout << (f.fault ? paint.bad("fault") : paint.poor("note")) << ": "
+				  << f.what << "\n    why it matters: " << f.why
+				  << "\n    to mend it, or see more: " << f.command << '\n';
+	if (found.empty() && !json_)
+		std::cout << "nothing found\n";
+	return std::ranges::any_of(found, &Finding::fault) ? exit_failed : exit_ok;
+}
+
+} // namespace rdstools
