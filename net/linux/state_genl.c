@@ -68,7 +68,7 @@ static void *begin_row(struct state_rows *r, u8 cmd)
 			   &rds_state_family, NLM_F_MULTI, cmd);
 }
 
-/* What a message of a dump returns. */
+/* A message of a dump returns this. */
 static int rows_end(const struct state_rows *r)
 {
 	if (r->skb->len || !r->full)

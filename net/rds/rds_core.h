@@ -222,8 +222,8 @@ unsigned int rds_socket_zcopy(struct rds_socket *s, uint32_t *cookies, unsigned 
 void rds_socket_zcopy_done(struct rds_socket *s, unsigned int n);
 /* Is there something for a blocking recvmsg?  Any context. */
 int rds_socket_readable(const struct rds_socket *s);
-/* What fills its queues: payload that no peer has acknowledged, and that nobody has read; 1 if its
- * port is congested.  A snapshot, any context. */
+/* How full its queues are: payload that no peer has acknowledged, and that nobody has read; 1 if
+ * its port is congested.  A snapshot, any context. */
 int rds_socket_fill(const struct rds_socket *s, uint32_t *unacked, uint64_t *unread);
 
 enum rds_poll {

@@ -104,8 +104,8 @@ enum rds_drop_reason {
 #undef RDS_DROP_ENUM
 };
 
-/* What is known of a path's connection without anything having been measured for it; what is not
- * known stays as it was. */
+/* Facts of a path's connection that are known without having been measured for this; any that is
+ * not known stays as it was. */
 struct rds_link_facts {
 	uint64_t tx_bytes, rx_bytes; /* of it: acknowledged by the peer's transport, and received */
 	uint32_t rtt_us;	     /* from a byte to its acknowledgement, smoothed; 0: none yet */

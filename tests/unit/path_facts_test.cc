@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What an administrator is told of paths (net/rds/path/path_facts.cc, net/rds/info.cc). */
+/* Facts of paths, as an administrator is told them (net/rds/path/path_facts.cc, net/rds/info.cc).
+ */
 #include <map>
 
 #include "ack_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is wrong with the RDS of this host, why that matters, and the command that mends it.
+ * Faults of this host's RDS: what, why it matters, and the command that mends it.
  *
  * It looks at files of /proc and /sys below a root that tests can make themselves, and at what the
  * kernel tells by netlink; it changes nothing and sends nothing.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What RDS has and does: the family "rds" (docs/netlink/rds.yaml), as JSON.
+ * State and news of RDS: the family "rds" (docs/netlink/rds.yaml), as JSON.
  *
  * A row is an object with every field that the specification has for its kind, by the name that it
  * has there and in its order; one that the kernel has left out is null, a flag false.

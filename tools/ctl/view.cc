@@ -15,7 +15,7 @@ namespace rdstools
 namespace
 {
 
-/* What is not known is "-". */
+/* An unknown value is "-". */
 std::string word(const Json &value)
 {
 	if (value.is_null())

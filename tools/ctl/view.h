@@ -55,7 +55,7 @@ void print_sockets(std::ostream &out, const Json &sockets);
 /* One event. */
 std::string event_text(const Json &event, const Paint &paint);
 
-/* What a screen has room for. */
+/* As much as a screen has room for. */
 struct Summary {
 	std::string version; /* of rds.ko; empty: not known */
 	std::vector<std::string> transports;

@@ -134,8 +134,8 @@ enum rds_tcp_phase {
 struct rds_tcp_path {
 	struct rds_path *path;
 	struct rds_tcp_net *tn;
-	/* Changed by the path's worker alone.  Who only looks is an RCU reader: its memory, and that
-	 * of its sock, goes a grace period after it was taken off. */
+	/* Changed by the path's worker alone.  A task that only looks is an RCU reader: its memory,
+	 * and that of its sock, goes a grace period after it was taken off. */
 	struct socket *sock;
 
 	/* Guarded by the socket's lock. */

@@ -193,7 +193,7 @@ long UserProcess::askNetlink(Slot &)
 			NLM_F_REQUEST | (often(5) ? NLM_F_ACK : 0) | (often(2) ? NLM_F_DUMP : 0),
 			static_cast<uint8_t>(often(9) ? below(commands + 1) : next()));
 
-	/* What there is takes no attribute: few of its requests have some. */
+	/* Its operations take no attribute: few of its requests have some. */
 	for (size_t n = peers || often(2) ? below(7) : 0; n; n--) {
 		constexpr size_t lengths[] = {0, 1, 2, 4, 16, 80, 81};
 		const size_t length = oneOf(lengths);

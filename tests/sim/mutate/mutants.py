@@ -726,7 +726,7 @@ MUTANTS = [
     Mutant("pongs", "pongs are queued without a bound", RECV,
            "if (p.pongs.load() >= kMaxPongs) {", "if (p.pongs.load() >= ~0u) {"),
     Mutant("mute", "who says nothing is not hung up on", STRANGERS,
-           "now - up_ns.load() >= rds::kMuteNs;", "now - up_ns.load() >= ~0ull;"),
+           "now - since_ns.load() >= rds::kMuteNs;", "now - since_ns.load() >= ~0ull;"),
     Mutant("passive-room", "strangers are let in without a bound", STRANGERS,
            "if (others < most * kPassiveRoom ||", "if (others < ~0u ||"),
     Mutant("assembly", "strangers' half messages have no bound", ASSEMBLY_H,
