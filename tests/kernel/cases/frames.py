@@ -270,7 +270,7 @@ def calls_back(t, is_ours):
     if is_ours:
         hello = frames.pop(0)
         # delivery acks, ORDER, REFUSED (docs/wire.md)
-        assert hello["exthdr"]["CAP_BITS"] == 2 + 4 + 8 and hello["exthdr"]["GEN_NUM"], hello
+        assert hello["exthdr"]["CAP_BITS"] == 2 + 4 + 8 + 16 and hello["exthdr"]["GEN_NUM"], hello
     assert frames[0]["flags"] == 1 and frames[0]["congested_ports"] == 0, frames[0]
     assert frames[-1]["state"] == "open", frames[-1]
 
