@@ -153,6 +153,7 @@ public:
 	Atomic<uint32_t> reporters; /* connections that are up, whose peer says what is set */
 	Atomic<uint32_t> held; /* ports that messages wait for, over all paths (path_hold.cc) */
 	Atomic<bool> wanted;   /* a socket here has sent there, or waits: never taken back */
+	Atomic<uint16_t> cuts; /* connections from here that did not end in order (map_news.h) */
 
 private:
 	Atomic<bool> cleared_; /* the last change of a bit by set() or clear() */

@@ -27,11 +27,11 @@ struct Knowledge {
 	unsigned int maps = 0, changes = 0, ports = 0;
 };
 
-Knowledge known()
+Knowledge known(const fake::Wire &w = *fake::wires().front())
 {
 	Knowledge k;
 
-	for (const auto &f : fake::frames(wire().sent)) {
+	for (const auto &f : fake::frames(w.sent)) {
 		if (f.flags == rds::wire::kCongBitmap) {
 			k.maps++;
 			for (size_t p = 0; p < k.full.size(); p++)
@@ -71,7 +71,7 @@ protected:
 	}
 	rds::CongMap &ours()
 	{
-		return *path().conn.lcong;
+		return *fake::wires().front()->path->conn.lcong;
 	}
 	rds::CongMap &theirs()
 	{
@@ -205,6 +205,38 @@ TEST_F(MapNews, ANewConnectionBeginsWithTheWholeMap)
 	EXPECT_TRUE(knows_all(known()));
 }
 
+/* Another host has a connection to our address, which is cut, or ends in order: what went over it
+ * may have come after what goes over this one. */
+TEST_F(MapNews, AfterACutTheNextNewsIsWhole)
+{
+	up();
+	flip(5);
+	settle();
+	ASSERT_EQ(known().changes, 1u);
+	ASSERT_EQ(s->send(host::endpoint(host::addr4(98), 5000), pattern(10)), 0);
+	sim::run_ready();
+
+	fake::Wire &other = *fake::wires().back();
+
+	rds_path_connected(other.path);
+	sim::run_ready();
+	ASSERT_EQ(known(other).maps, 1u);
+	flip(6);
+	settle();
+	EXPECT_EQ(known().changes, 2u);
+	rds_path_drop(other.path, RDS_DROP_ERROR);
+	sim::run_ready();
+	settle();
+	EXPECT_EQ(known().maps, 1u) << "that alone is no news";
+	flip(7);
+	settle();
+	EXPECT_EQ(known().maps, 2u);
+	EXPECT_EQ(known().changes, 2u);
+	flip(8);
+	settle();
+	EXPECT_EQ(known().changes, 3u);
+}
+
 /* Without memory for the log of changes, none of them is known. */
 TEST_F(MapNews, WithoutALogNoChangeIsKnown)
 {
@@ -266,7 +298,7 @@ TEST_F(MapNews, TheVersionsOfTheLogWrap)
 	up();
 	for (uint32_t version : {0xfffdu, 0x1fffcu, ~0u - 2}) {
 		ours().version_.store(version);
-		path().map_news_.told_.store(version);
+		path().map_news_.sent_.store(version);
 		for (unsigned int i = 0; i < 8; i++) {
 			const unsigned int before = known().changes;
 

@@ -195,7 +195,7 @@ TEST_F(Wraps, VersionsOfAMap)
 
 	ASSERT_TRUE(map.ensure_bits(RDS_MAY_SLEEP).ok());
 	map.version_.store(~0u - 3);
-	path().map_news_.told_.store(~0u - 3);
+	path().map_news_.sent_.store(~0u - 3);
 	told = maps();
 	for (uint16_t port : {1, 2, 3, 4, 5, 6, 7, 8}) {
 		ASSERT_TRUE(map.set(port));

@@ -81,18 +81,6 @@ Table counters_table(State &state, const std::vector<std::string> &patterns, boo
 	return table;
 }
 
-/* False when a signal asked us to stop. */
-bool sleep_until(std::uint64_t deadline)
-{
-	timespec ts = {static_cast<std::time_t>(deadline / 1000000000u),
-		       static_cast<long>(deadline % 1000000000u)};
-
-	while (!stopped())
-		if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, nullptr) != EINTR)
-			return true;
-	return false;
-}
-
 /* Of a watch each is an object on a line of its own. */
 void print_counters(const Table &table, bool json, bool watched)
 {

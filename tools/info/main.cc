@@ -113,18 +113,6 @@ void print_sample(const Sample &sample, const Options &options)
 		throw Error("cannot write the output");
 }
 
-/* False when a signal asked us to stop. */
-bool sleep_until(std::uint64_t deadline)
-{
-	timespec ts = {static_cast<std::time_t>(deadline / 1000000000u),
-		       static_cast<long>(deadline % 1000000000u)};
-
-	while (!stopped())
-		if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, nullptr) != EINTR)
-			return true;
-	return false;
-}
-
 int watch(const RdsSocket &socket, const Options &options)
 {
 	catch_stop_signals();

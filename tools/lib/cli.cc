@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "cli.h"
 
+#include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <iostream>
 
 #include "error.h"
@@ -55,6 +57,17 @@ void catch_stop_signals()
 bool stopped()
 {
 	return stop_flag;
+}
+
+bool sleep_until(std::uint64_t deadline)
+{
+	const timespec ts = {static_cast<std::time_t>(deadline / 1000000000u),
+			     static_cast<long>(deadline % 1000000000u)};
+
+	while (!stopped())
+		if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, nullptr) != EINTR)
+			return true;
+	return false;
 }
 
 } // namespace rdstools

@@ -3,6 +3,7 @@
 #ifndef RDSTOOLS_CLI_H
 #define RDSTOOLS_CLI_H
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <string>
@@ -39,6 +40,8 @@ int run_tool(CLI::App &app, int argc, char **argv, const std::function<int()> &b
 /* SIGINT and SIGTERM set stopped() and interrupt poll(); further calls do nothing. */
 void catch_stop_signals();
 bool stopped();
+/* Until @deadline of CLOCK_MONOTONIC, in nanoseconds.  False: a signal asked us to stop. */
+bool sleep_until(std::uint64_t deadline);
 
 } // namespace rdstools
 

@@ -9,6 +9,10 @@
  * the last of it knows the map as it was when that was made.  What is made while older news has not
  * begun to leave is a whole map, too: it takes the place of the older (SendQueue::put_first()).
  *
+ * A host may have several connections to our address, and one map of it for all.  News that comes
+ * late over one of them undoes newer news of another, until more comes over the late one.  Where
+ * that was cut instead, the next news over each connection from our address is a whole map.
+ *
  * It belongs to path 0 and knows neither it nor the connection.  The holder of the transmit token
  * calls, but for owes(), speaks() (anybody), meet() (the receiver) and fresh() (the worker, while
  * there is no connection).
@@ -47,7 +51,7 @@ public:
 	/* The map has changed since the peer was told of it. */
 	bool owes(const CongMap &map) const
 	{
-		return map.version() != told_.load();
+		return map.version() != sent_.load();
 	}
 	/* ... or it has not been told anything. */
 	RDS_INLINE bool is_due(const CongMap &map) const RDS_REQUIRES(kSender)
@@ -71,14 +75,16 @@ public:
 	{
 		/* Before the bits are read: what changes meanwhile is told once more. */
 		const uint32_t version = map.version();
+		const uint16_t cuts = map.cuts.load();
 		wire::MapChanges changes;
-		const bool few = !whole_due_ && !unsent && takes_changes_.load() &&
-				 map.changes(told_.load(), version, changes);
+		const bool few = !whole_due_ && !unsent && takes_changes_.load() && cuts == cuts_ &&
+				 map.changes(sent_.load(), version, changes);
 		Message *m = few ? CongTable::make_changes(changes) : CongTable::make_update(map);
 
 		if (!m)
 			return nullptr;
-		told_.store(version);
+		sent_.store(version);
+		cuts_ = cuts;
 		if (whole_due_)
 			pause_.begin(received);
 		else
@@ -89,9 +95,10 @@ public:
 
 private:
 	MapPause pause_;
-	Atomic<uint32_t> told_;	     /* version of the map; the token's holder writes */
+	Atomic<uint32_t> sent_;	     /* version of the map; the token's holder writes */
 	Atomic<bool> takes_changes_; /* of the peer of this connection */
 	bool whole_due_ RDS_GUARDED_BY(kSender) = true;
+	uint16_t cuts_ RDS_GUARDED_BY(kSender) = 0; /* of the map, when it was told */
 };
 
 } // namespace rds

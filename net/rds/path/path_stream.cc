@@ -193,6 +193,8 @@ void rds_path::forget_connection()
 	if (reports_)
 		rds::count_down(conn.fcong->reporters,
 				"a map loses a connection that was not counted");
+	if (reports_ && !drained.load())
+		conn.lcong->cuts.fetch_add(1);
 	reports_ = false;
 	if (!index && !(conn.trans.caps & RDS_CAP_SHARED_CONG) && !conn.fcong->reporters.load_seq())
 		rds::CongTable::lost_peer(conn.net, *conn.fcong);
