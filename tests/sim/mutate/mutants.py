@@ -169,8 +169,6 @@ MUTANTS = [
            "return whole_due_;"),
     Mutant("changes-told", "changes that are not known are told as if they were", CONG,
            "if ((entry ^ v << 16) >> 16 || (!", "if ((!"),
-    Mutant("changes-many", "more changes than are known are told as if they were all", CONG,
-           "if (!log || upto - since > kMapLog) return false;", "if (!log) return false;"),
     Mutant("changes-first", "a connection begins with changes", NEWS,
            "!whole_due_ && !unsent &&", "!unsent &&"),
     Mutant("changes-lost", "a whole map that did not leave is followed by changes alone", NEWS,
