@@ -91,7 +91,8 @@ test: deps ## what every change must pass; last line: N passed, N failed, N skip
 	@$(again) modules tests 2>&1 | tee $(logs)/build.log
 	@! grep -E 'warning:|WARNING:' $(logs)/build.log || { \
 	echo "warnings in the build, see $(logs)/build.log" >&2; exit 1; }
-	@$(again) test-user; $(again) test-vm; $(again) test-uml; \
+	@$(again) test-user; \
+	$(again) GUESTS=3 test-uml 2>&1 | sed -u 's/^/uml: /' & $(again) test-vm; wait; \
 	tests/docs/threats.py $(addprefix $(logs)/test-,user.log vm.log uml.log) | tee $(logs)/test-threats.log; \
 	scripts/summary.py $(addprefix $(logs)/test-,user.log vm.log uml.log threats.log)
 
@@ -159,7 +160,7 @@ kcsan_cases := races
 debug_run = rm -f $(logs)/test-$1.log; scripts/debug-kernel.sh $1 >/dev/null && \
 	$(MAKE) --no-print-directory KERNEL=$1 modules 2>&1 | tee $(logs)/build-$1.log && \
 	! grep -E 'warning:|WARNING:' $(logs)/build-$1.log && \
-	tests/kernel/run.py --kernel $1 $($1_cases) 2>&1 | tee $(logs)/test-$1.log
+	tests/kernel/run.py --kernel $1 $(if $(GUESTS),--jobs $(GUESTS)) $($1_cases) 2>&1 | tee $(logs)/test-$1.log
 
 test-uml: deps tests ## User-Mode Linux with KASAN, lockdep, kmemleak; KUnit; no memory (ROUNDS=15)
 	@export ROUNDS=$(or $(ROUNDS),$(uml_rounds)); $(call debug_run,uml)

@@ -11,8 +11,19 @@ import signal
 import socket
 import subprocess
 
+TICKS = os.sysconf("SC_CLK_TCK")
 COMMON = ("quiet loglevel=5 panic=-1 oops=panic log_buf_len=4M slab_nomerge printk.devkmsg=on"
           " random.trust_cpu=on rdinit=/init kasan_multi_shot")
+
+
+def processor(pid):
+    """Seconds of the host's processors that process @pid has used, with its children that are gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+    except OSError:  # it has ended
+        return 0
+    return sum(map(int, fields[11:15])) / TICKS
 
 
 class Qemu:
@@ -56,6 +67,9 @@ class Qemu:
             return ["-accel", "tcg,thread=multi"]
         return ["-accel", "tcg,thread=single", "-icount", f"shift={self.vm.icount},sleep=off"]
 
+    def used(self):
+        return processor(self.proc.pid) if self.proc else 0
+
     def provoke(self):
         """Makes the kernel panic with a backtrace of every CPU on the console."""
         with contextlib.suppress(OSError):
@@ -97,6 +111,14 @@ class Uml:
         shm = os.statvfs("/dev/shm")
         fits = shm.f_bavail * shm.f_frsize > self.vm.mem << 20
         return {} if fits and not shm.f_flag & os.ST_NOEXEC else {"TMPDIR": self.vm.workdir}
+
+    def used(self):
+        if not self.proc:
+            return 0
+        pid = self.proc.pid
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children") as children:
+            return processor(pid) + sum(map(processor, children.read().split()))
+        return 0
 
     def provoke(self):
         pass

@@ -10,9 +10,9 @@
     run.py --without 'tcp load.*'   all but these
     run.py --list
 
-Files run side by side, two guests for each CPU: of two that talk one often waits. The last line is
-`N passed, N failed, N skipped`; the exit status is 0 only if nothing failed and something ran. A
-case wanted and left out (not for this kernel, too long for every day, not for these modules) is
+Files run side by side, two guests for each CPU and more while CPUs are idle (places.py). The last
+line is `N passed, N failed, N skipped`; the exit status is 0 only if nothing failed and something
+ran. A case wanted and left out (not for this kernel, too long for every day, not for these modules) is
 skipped, with its name in the log. A guest that dies while it boots is booted again and told; more
 than MAX_BOOT_RETRIES in a run are a failure.
 """
@@ -20,6 +20,7 @@ import argparse
 import fnmatch
 import os
 import pathlib
+import resource
 import signal
 import sys
 import threading
@@ -30,9 +31,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import guest  # noqa: E402
 import suite  # noqa: E402
 import vm  # noqa: E402
+from places import Places  # noqa: E402
 
 # The emulator's fault, which nothing of ours can cause; but a kernel that dies often is a finding.
 MAX_BOOT_RETRIES = 3  # of some 60 boots; one in a hundred is the emulator's
+
+
+MOST = 3  # times --jobs guests run while processors are idle
 
 
 class Report:
@@ -60,8 +65,10 @@ class Report:
                       f" {MAX_BOOT_RETRIES} may")
             self.failed += 1
 
-    def result(self, one, seconds, errors, notes, log):
-        text = [f"{'FAIL ' if errors else 'ok   '} {one.name:<52} {seconds:6.1f} s"]
+    def result(self, one, seconds, errors, notes, log, used=0):
+        """@used: seconds of the host's processors."""
+        text = [f"{'FAIL ' if errors else 'ok   '} {one.name:<52} {seconds:6.1f} s, "
+                f"cpu {used:5.1f} s"]
         text += [f"      {note}" for note in notes]
         for error in errors:
             text += [f"      {line}" for line in error.splitlines()[:50]]
@@ -76,23 +83,6 @@ class Report:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
-class Slots:
-    """Guests' places to share out. A file waits until all it needs is free."""
-
-    def __init__(self, count):
-        self.free, self.cond = count, threading.Condition()
-
-    def take(self, count):
-        with self.cond:
-            self.cond.wait_for(lambda: self.free >= count)
-            self.free -= count
-
-    def give(self, count):
-        with self.cond:
-            self.free += count
-            self.cond.notify_all()
-
-
 def parse(argv):
     ap = argparse.ArgumentParser(description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -102,8 +92,8 @@ def parse(argv):
     ap.add_argument("--modules", choices=["ours", "mainline"], help="in place of ours")
     ap.add_argument("--modules-dir", help="where our .ko are (default build/modules-<version>)")
     ap.add_argument("--jobs", "-j", type=int,
-                    help="guests at a time (default: two for each CPU; three of User-Mode Linux,"
-                    " which have one processor and wait more)")
+                    help="guests at a time, more while processors are idle (default: two for each"
+                    " CPU; three of User-Mode Linux, which have one processor and wait more)")
     ap.add_argument("--all", action="store_true", default=bool(os.environ.get("ALL")),
                     help="those of files with EXTRA, too, which otherwise must be named")
     ap.add_argument("--without", default="", metavar="NAMES",
@@ -163,29 +153,38 @@ def why_not(options, module, one, named):
     return None
 
 
-def run_files(options, chosen, report):
-    slots = Slots(options.jobs)
+def places_of(options, module, tests):
+    """How many guests' places a file takes: one for each processor of each guest."""
+    smp = max(getattr(module, "SMP", 1), *(guest.kernel(k).least_smp for k in options.kernels))
+    return min(options.jobs, max(t.vms for t in tests) * smp)
 
-    def work(module, tests):
-        smp = max(getattr(module, "SMP", 1),
-                  *(guest.kernel(k).least_smp for k in options.kernels))
-        need = min(options.jobs, max(t.vms for t in tests) * smp)
-        slots.take(need)
-        try:
-            if not options.stop:
-                suite.FileRun(options, module, tests, report).run()
-        except Exception as error:  # whatever it was, it is not to be missed in the count
-            if not isinstance(error, guest.SetupError):
-                traceback.print_exc()
-            report.line(f"FAIL  {tests[0].file}: {error}")
-            report.failed += 1
-        finally:
-            slots.give(need)
 
-    threads = [threading.Thread(target=work, args=c) for c in chosen]
-    for thread in threads:
-        thread.start()
+def run_file(options, module, tests, report):
     try:
+        if not options.stop:
+            suite.FileRun(options, module, tests, report).run()
+    except Exception as error:  # whatever it was, it is not to be missed in the count
+        if not isinstance(error, guest.SetupError):
+            traceback.print_exc()
+        report.line(f"FAIL  {tests[0].file}: {error}")
+        report.failed += 1
+
+
+def run_files(options, chosen, report):
+    places, left, threads = Places(options.jobs, MOST * options.jobs), list(chosen), []
+
+    def work(count, module, tests):
+        try:
+            run_file(options, module, tests, report)
+        finally:
+            places.give(count)
+
+    try:
+        while left:
+            counts = [places_of(options, *one) for one in left]
+            at = places.first_that_fits(counts)
+            threads.append(threading.Thread(target=work, args=(counts[at], *left.pop(at))))
+            threads[-1].start()
         for thread in threads:
             thread.join()
     except (KeyboardInterrupt, SystemExit):
@@ -227,7 +226,8 @@ def main(argv=None):
         report.line("interrupted")
         report.failed += 1
     report.boots(vm.boot_retries)
-    report.line(f"{time.monotonic() - began:.0f} s in all, logs: {options.logs}")
+    used = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    report.line(f"{time.monotonic() - began:.0f} s in all, cpu {used:.0f} s, logs: {options.logs}")
     print(report.summary())
     return 1 if report.failed or not report.passed else 0
 

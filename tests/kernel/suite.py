@@ -237,6 +237,7 @@ class FileRun:
         log = self.logdir / f"{one.function.__name__}.log"
         self.logdir.mkdir(parents=True, exist_ok=True)
         began, ctx, errors = time.monotonic(), None, []
+        used = self.used()
         with open(log, "w", buffering=1) as transcript:
             try:
                 if not self.fresh:
@@ -255,7 +256,12 @@ class FileRun:
         self.fresh = not errors
         if self.options.stop:
             return  # interrupted: that the guests were switched off is no finding
-        self.report.result(one, time.monotonic() - began, errors, ctx.notes if ctx else [], log)
+        self.report.result(one, time.monotonic() - began, errors, ctx.notes if ctx else [], log,
+                           self.used() - used)
+
+    def used(self):
+        """Seconds of the host's processors that all guests have taken."""
+        return sum(machine.used() for machine in self.vms)
 
     def play(self, one, ctx):
         loading = []

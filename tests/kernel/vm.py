@@ -143,7 +143,7 @@ class VM:
         self.cond = threading.Condition()
         self.machine = self.workdir = self.port = self.klog_file = None
         self.modules = self.transcript = self.dead = None
-        self.boots = 0
+        self.boots, self.before = 0, 0  # how often, and what used() was when it was switched off
 
     # ---- power ----
 
@@ -208,6 +208,7 @@ class VM:
         machine, self.machine = self.machine, None
         port, self.port = self.port, None
         if machine:
+            self.before += machine.used()
             machine.close()
         if port:
             with contextlib.suppress(OSError):
@@ -219,6 +220,11 @@ class VM:
                 self.klog_file.close()
         if self.workdir:
             shutil.rmtree(self.workdir, ignore_errors=True)
+
+    def used(self):
+        """Seconds of the host's processors that this guest has taken, over all its boots."""
+        machine = self.machine
+        return self.before + (machine.used() if machine else 0)
 
     def power_cycle(self, wait=True):
         """The plug is pulled and the guest boots anew, with no modules of ours loaded."""

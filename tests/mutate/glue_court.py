@@ -52,7 +52,13 @@ CASES = ["kunit.*", "sockets.errnos", "sockets.behave", "sockets.copies", "inter
          "ib_rdma.by_who_was_called", "ib_regions.*", "ib.last_word_is_lost", "ib_peer.*",
          "ib_netns.among_themselves", "ib_stress.regions_are_shown", "ib_stress.nowhere_else",
          "iwarp.*", "observe.*", "detectors.broken*", "facts.*", "faults.resets_are_injected",
-         "netns.exit_under_load"]
+         "netns.exit_under_load", "netns.port_is*", "netns.a_listener_comes_late",
+         "netns.rmmod_under_load", "batch.rules", "batch.between_two_hosts", "policy.*", "look.*",
+         "peers.*", "peers_ib.*", "refuse.*", "congestion.a_change_is_no_map",
+         "frames.claims_cost_nothing", "frames.bytes_cost_what_they_are", "frames.half_a*",
+         "frames.answered_badly", "examples.*", "python.package", "strangers.mute",
+         "strangers.own_users", "order.the_example", "contact.first_message*",
+         "users.with_memory"]
 CASES = os.environ.get("CASES", "").split() or CASES
 # They load modules themselves, so what those of a failed attempt reached is not known.
 LOADERS = ["load.*", "shortage.modules", "shortage.adapter", "*.modules_go_under_load"]

@@ -143,8 +143,8 @@ def idle(runs):
     return (f"An idle connection in the kernel: connection {linux['conn']} + path {linux['path']} = "
             f"{core} bytes ({slab(linux['conn']) + slab(linux['path'])} of two slab caches), goal "
             f"{IDLE_GOAL}. Beside it, once for each remote address whatever the number of "
-            f"connections: congestion map {linux['map']} bytes (8 KiB more once a bit of it was "
-            "set).")
+            f"connections: congestion map {linux['map']} bytes (8 KiB and 32 bytes more once a bit "
+            "of it was set).")
 
 
 def uneven(runs):
