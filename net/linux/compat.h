@@ -11,6 +11,7 @@
 #include <linux/sysctl.h>
 #include <linux/tcp.h>
 #include <linux/version.h>
+#include <net/genetlink.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
@@ -39,6 +40,12 @@ static inline struct ctl_table_header *rds_register_sysctl(struct net *net, cons
 typedef const struct ctl_table rds_ctl_table;
 #else
 typedef struct ctl_table rds_ctl_table;
+#endif
+
+/* 6.8, and what was taken into older ones: groups have flags of their own names.  Before, they had
+ * those of operations, of which this one asked for the same capability. */
+#ifndef GENL_MCAST_CAP_NET_ADMIN
+#define GENL_MCAST_CAP_NET_ADMIN GENL_UNS_ADMIN_PERM
 #endif
 
 /* 6.10: __assign_str() takes the string from the entry's declaration. */

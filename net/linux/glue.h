@@ -84,6 +84,8 @@ int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
  * rds_socket_send(); then there is no message, and it may be tried again. */
 struct rds_send_call;
 int rds_send_once(struct sock *sk, struct rds_send_call *call);
+/* Is @err of a kind that passes, and told by a wakeup when it does? */
+bool rds_send_may_wait(const struct rds_send_call *call, int err);
 int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags);
 
 /* ---- recv_batch.c ---- */

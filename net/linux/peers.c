@@ -77,9 +77,21 @@ const struct rds_peer *rds_peers_find(struct rds_peers *p, const struct rds_addr
 	return rds_peers_find_but(p, addr, scope, NULL);
 }
 
+/* Is the change about this host?  To find its rule the table is walked. */
+static bool rds_peers_may_differ(const struct rds_peers_change *c, const struct rds_addr *addr,
+				 u32 scope)
+{
+	if (!c->was && !c->now) /* the default */
+		return true;
+	return (c->was && rds_peer_holds(c->was, addr, scope)) ||
+	       (c->now && rds_peer_holds(c->now, addr, scope));
+}
+
 bool rds_peers_differ(const struct rds_peers_change *c, const struct rds_addr *addr, u32 scope,
 		      const struct rds_peer **before, const struct rds_peer **after)
 {
+	if (!rds_peers_may_differ(c, addr, scope))
+		return false;
 	*before = rds_peers_find_but(c->peers, addr, scope, c->now);
 	if (c->was && rds_peer_holds(c->was, addr, scope) &&
 	    rds_peer_rank(c->was) >= rds_peer_rank(*before))

@@ -11,6 +11,7 @@
  */
 #include <linux/gfp.h>
 #include <linux/list.h>
+#include <linux/nospec.h>
 #include <linux/rwsem.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -195,7 +196,8 @@ static int take(const struct info_source *src, struct net *net, const struct rds
 static int snapshot(int optname, struct net *net, const struct rds_viewer *viewer, char __user *to,
 		    size_t len, struct snapshot *s)
 {
-	const struct info_source *src = &sources[optname - RDS_INFO_FIRST];
+	const struct info_source *src =
+		&sources[array_index_nospec(optname - RDS_INFO_FIRST, ARRAY_SIZE(sources))];
 	int err = -ENOPROTOOPT;
 
 	INIT_LIST_HEAD(&s->pages);

@@ -19,12 +19,13 @@ static int recv_cong_notice(struct rds_socket *s, struct msghdr *msg, u64 mask)
 	return err;
 }
 
-/* How operations ended: as many as there is room for, but one always. */
+/* How operations ended: as many as there is room for, but one always.  What was told of some is
+ * returned even if the control buffer ends in a fault: those are done, the next stays queued. */
 static int recv_notices(struct rds_socket *s, struct msghdr *msg)
 {
 	unsigned int room = msg->msg_controllen / CMSG_SPACE(sizeof(struct rds_rdma_notify));
 	struct rds_notice n;
-	int err;
+	int err, told = 0;
 
 	do {
 		struct rds_rdma_notify out;
@@ -36,7 +37,8 @@ static int recv_notices(struct rds_socket *s, struct msghdr *msg)
 		out.status = n.status;
 		err = put_cmsg(msg, SOL_RDS, RDS_CMSG_RDMA_STATUS, sizeof(out), &out);
 		if (err)
-			return err;
+			return told ? 0 : err;
+		told++;
 		rds_socket_notices_done(s, 1);
 	} while (room && --room);
 	return 0;

@@ -59,7 +59,8 @@ struct rds_send_call {
 	struct msghdr *msg;
 	size_t len; /* of the datagram */
 	bool zcopy;
-	bool more; /* the caller sends again at once */
+	bool more;  /* the caller sends again at once */
+	bool final; /* the errno is of a control message, which no wakeup follows */
 	struct rds_send_cmsgs cmsgs;
 };
 
@@ -69,9 +70,16 @@ static int queue_message(struct sock *sk, struct rds_send_call *c, struct rds_ms
 
 	if (!err && unlikely(c->msg->msg_controllen))
 		err = rds_cmsg_apply(rds_core(sk), m, &c->cmsgs);
-	if (!err)
-		err = rds_socket_send(rds_core(sk), &c->to, m, c->more);
-	return err;
+	if (unlikely(err)) {
+		c->final = true;
+		return err;
+	}
+	return rds_socket_send(rds_core(sk), &c->to, m, c->more);
+}
+
+bool rds_send_may_wait(const struct rds_send_call *c, int err)
+{
+	return (err == -EAGAIN || err == -ENOBUFS) && !c->final;
 }
 
 int rds_send_once(struct sock *sk, struct rds_send_call *c)
@@ -135,7 +143,7 @@ static long send_segments(struct sock *sk, struct rds_send_call *c)
 		c->len = segment_len(&c->cmsgs, i, len - sent);
 		c->more = more || sent + c->len < len;
 		err = rds_send_once(sk, c);
-		if ((err == -EAGAIN || err == -ENOBUFS) && timeo)
+		if (rds_send_may_wait(c, err) && timeo)
 			err = rds_wait_and_send(sk, c, &timeo);
 		if (!err)
 			sent += c->len;
@@ -162,6 +170,7 @@ int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	c.msg = msg;
 	c.len = len;
 	c.more = msg->msg_flags & (MSG_MORE | MSG_BATCH);
+	c.final = false;
 	c.cmsgs = (struct rds_send_cmsgs){};
 	if (msg->msg_flags & ~RDS_SEND_FLAGS)
 		return -EOPNOTSUPP;
@@ -182,7 +191,7 @@ int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	if (unlikely(c.cmsgs.n_segments))
 		return send_segments(sk, &c);
 	err = rds_send_once(sk, &c);
-	if (unlikely(err == -EAGAIN || err == -ENOBUFS)) {
+	if (unlikely(err) && rds_send_may_wait(&c, err)) {
 		timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
 		if (timeo)
 			err = rds_wait_and_send(sk, &c, &timeo);

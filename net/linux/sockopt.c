@@ -264,6 +264,8 @@ int rds_getsockopt(struct socket *sock, int level, int optname, char __user *opt
 		break;
 	case RDS_RECV_BATCH:
 		value = rds_batch_get(sock->sk);
+		if (value < 0)
+			return value;
 		break;
 	case RDS_RECV_QUERY:
 		return recv_query(s, optval, optlen, len);

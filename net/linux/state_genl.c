@@ -4,7 +4,8 @@
  * (include/uapi/linux/rds_state.h, docs/netlink/rds.yaml).
  *
  * A message of a dump takes rows up to the first for which it has no room, and notes where that is:
- * what is there all the time is told once, however tables grow between two messages.
+ * what is there all the time is told once, however tables grow between two messages.  Only of
+ * counters a dump may say that it has to be asked for again (NLM_F_DUMP_INTR).
  */
 #include <linux/sched/signal.h>
 
@@ -260,6 +261,8 @@ static int rds_state_sockets(struct sk_buff *skb, struct netlink_callback *cb)
 
 /* ---- counters ---- */
 
+/* Their places are not the same once a transport has come or gone: then the dump says that it was
+ * interrupted. */
 static void add_counter(void *arg, const char *name, u64 value)
 {
 	struct state_rows *r = arg;
@@ -268,6 +271,8 @@ static void add_counter(void *arg, const char *name, u64 value)
 	if (r->full || r->seen++ < r->d->pos)
 		return;
 	hdr = begin_row(r, RDS_STATE_CMD_COUNTER_GET);
+	if (hdr)
+		genl_dump_check_consistent(r->cb, hdr);
 	if (end_row(r, hdr,
 		    !hdr || nla_put_string(r->skb, RDS_COUNTER_A_NAME, name) ||
 			    nla_put_u64_64bit(r->skb, RDS_COUNTER_A_VALUE, value,
@@ -279,7 +284,9 @@ static int rds_state_counters(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct state_rows r = {.skb = skb, .cb = cb, .d = dump_of(cb)};
 
+	cb->seq = rds_transports_stamp();
 	rds_counters(net_of(cb), add_counter, &r);
+	cb->seq = rds_transports_stamp();
 	return rows_end(&r);
 }
 

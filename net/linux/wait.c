@@ -48,10 +48,10 @@ int rds_wait_and_send(struct sock *sk, struct rds_send_call *call, long *timeo)
 	begin_wait(sk, &wait);
 	for (;;) {
 		err = rds_send_once(sk, call);
+		if (!rds_send_may_wait(call, err))
+			break;
 		if (err == -ENOBUFS)
 			rds_socket_note_blocked(rds_core(sk));
-		else if (err != -EAGAIN)
-			break;
 		err = sleep_once(&wait, timeo);
 		if (err)
 			break;
@@ -118,7 +118,5 @@ void rds_wake_sleepers(struct sock *sk, unsigned int what)
 		wake_up_interruptible_poll(&wq->wait, events);
 	if (what & (RDS_WAKE_READ | RDS_WAKE_CONG))
 		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
-	if (what & RDS_WAKE_WRITE)
-		sk_wake_async(sk, SOCK_WAKE_SPACE, POLL_OUT);
 	rcu_read_unlock();
 }

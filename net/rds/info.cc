@@ -168,15 +168,15 @@ int rds_info_path_facts(struct rds_net *net, struct rds_path_place *at,
 			int (*fn)(void *arg, const struct rds_path_facts *f), void *arg)
 {
 	Guard sleeps(kMaySleep); /* a program's call */
-	const bool begins = at->pos >= at->end;
 	bool room = true;
 
 	if (at->pos == RDS_INFO_END)
 		return 0;
-	if (begins)
+	if (at->pos >= at->end) {
+		at->end = net->conns.end_of(at->pos);
 		at->conn = at->index = 0;
-
-	const uint64_t next = last(net->conns.visit(at->pos, [&](const Conn &c) RDS_SLEEPS {
+	}
+	net->conns.visit(at->pos, at->end, [&](const Conn &c) RDS_SLEEPS {
 		const auto conn = reinterpret_cast<uintptr_t>(&c);
 
 		c.for_each_path([&](Path &p) RDS_NO_TSA {
@@ -193,13 +193,10 @@ int rds_info_path_facts(struct rds_net *net, struct rds_path_place *at,
 			}
 			let_others_run();
 		});
-	}));
-
-	if (begins)
-		at->end = next;
+	});
 	if (room)
-		at->pos = next;
-	return room && next != RDS_INFO_END;
+		at->pos = last(at->end);
+	return room && at->pos != RDS_INFO_END;
 }
 
 uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint64_t pos,

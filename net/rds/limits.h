@@ -40,6 +40,10 @@ inline constexpr uint32_t kMostRcvbuf = 64u << 20;
  * TCP has under way, of one fast peer or of some slow ones. */
 inline constexpr uint32_t kRecvSpillBytes = 16u << 20;
 
+/* Full ports of one peer for which messages wait apart, of one path; those for further ones go, and
+ * are what the peer refuses.  Who has queued them may take them back, and the port is held. */
+inline constexpr unsigned int kMaxHeldPorts = 256;
+
 /* Ports of one path that are refused at a time, and that a peer may refuse (refused.h): for one
  * more the path pauses, or the peer's word is ignored. */
 inline constexpr unsigned int kMaxRefusedPorts = 64;
@@ -152,7 +156,8 @@ inline constexpr uint64_t kKnockAgainNs = 2ull * 1000 * 1000 * 1000;
  * makes it start over, or all that a knock allows would come twice. */
 inline constexpr uint64_t kFaultPauseNs = 2ull * 1000 * 1000 * 1000;
 inline constexpr uint64_t kMaxFaultPauseNs = 60ull * 1000 * 1000 * 1000;
-/* A peer that nobody here has sent to, and says no first frame for so long, is hung up on, ns. */
+/* A peer that says no first frame for so long is hung up on, ns, if nobody here has sent to it, or if
+ * what was sent waits for that frame. */
 inline constexpr uint64_t kMuteNs = 10ull * 1000 * 1000 * 1000;
 /* Beyond max_passive_connections a stranger may be silent for so long before it goes sooner than
  * those that are not, one that has delivered something for so long, ns; and there may be so many

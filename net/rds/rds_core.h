@@ -54,6 +54,9 @@ struct rds_tunables *rds_net_tunables(struct rds_net *net);
 /* Counters of every registered transport, in order of type: calls @fn for each. */
 void rds_transport_stats(struct rds_os_net *os,
 			 void (*fn)(void *arg, const char *name, uint64_t value), void *arg);
+/* Another number when a transport has been registered or unregistered since; never 0.  Any context.
+ */
+unsigned int rds_transports_stamp(void);
 /* Name of core counter @id, NULL beyond the last. */
 const char *rds_stat_name(unsigned int id);
 /* The name of an event of a path (enum rds_path_event, path_event.h).  Any context. */

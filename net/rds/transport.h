@@ -114,6 +114,9 @@ struct rds_link_facts {
 	unsigned char signed_by;     /* enum rds_peers_method of <linux/rds_peers.h> */
 };
 
+/* An answer of laddr_check. */
+#define RDS_LADDR_IF_ASKED 1
+
 struct rds_transport {
 	const char *name;	  /* as RDS_INFO_CONNECTIONS shows it: "tcp", at most 15 bytes */
 	unsigned int type;	  /* RDS_TRANS_* of the UAPI */
@@ -126,7 +129,11 @@ struct rds_transport {
 	void (*use)(struct rds_os_net *net);
 	void (*unuse)(struct rds_os_net *net);
 
-	/* Is @addr (with interface @scope) a local address that this transport serves?  Process. */
+	/* Does this transport serve the local address @addr (with interface @scope)?  0: yes;
+	 * RDS_LADDR_IF_ASKED: for who asks for it (SO_RDS_TRANSPORT), others' sockets take the next
+	 * transport, as mainline has it; -EADDRNOTAVAIL: no.  Another error, -ENOMEM or -EADDRINUSE
+	 * (it has no port of its own left): that cannot be told now, so bind(2) fails with it, and
+	 * no other transport is taken in its place.  Process. */
 	int (*laddr_check)(struct rds_os_net *net, const struct rds_addr *addr, uint32_t scope);
 
 	/* The transport's part of a new path, or NULL without memory.  Process. */

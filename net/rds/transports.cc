@@ -16,6 +16,7 @@ namespace
 /* The transports that are registered, by type. */
 struct Registry {
 	Mutex<RDS_RANK_REGISTRY> lock;
+	Atomic<unsigned int> stamp{1};
 	const struct rds_transport *types[kTransCount] RDS_GUARDED_BY(lock) = {};
 };
 
@@ -60,10 +61,12 @@ bool is_loopback(const struct rds_addr &addr)
 	return zeros && !b[10] && !b[11] && !b[12] && !b[13] && !b[14] && b[15] == 1;
 }
 
-bool transport_serves(struct rds_os_net *os, const struct rds_transport &t,
-		      const struct rds_addr &addr, uint32_t scope)
+Status transport_serves(struct rds_os_net *os, const struct rds_transport &t,
+			const struct rds_addr &addr, uint32_t scope)
 {
-	return t.laddr_check(os, &addr, scope) == 0;
+	int answer = t.laddr_check(os, &addr, scope);
+
+	return answer < 0 ? Status(answer) : Status();
 }
 
 Result<const struct rds_transport *>
@@ -81,9 +84,14 @@ transport_for_laddr(struct rds_os_net *os, const struct rds_addr &addr, uint32_t
 
 		if (!t)
 			continue;
-		if (transport_serves(os, *t, addr, scope))
+
+		int answer = t->laddr_check(os, &addr, scope);
+
+		if (!answer)
 			return t;
 		rds_module_put(t->owner);
+		if (answer < 0 && answer != -err::kEaddrnotavail)
+			return Status(answer);
 	}
 	return Status::fail(err::kEaddrnotavail);
 }
@@ -102,16 +110,20 @@ Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
 						   const struct rds_addr &laddr,
 						   const struct rds_addr &faddr, uint32_t scope)
 {
-	bool local = false;
+	Status local = Status::fail(err::kEaddrnotavail);
 
+	/* Its own address is local also while its device is away: nobody would answer. */
 	if (t.caps & RDS_CAP_PREFER_LOOP)
-		/* Its own address is local also while its device is away: nobody would answer. */
-		local = is_loopback(faddr) || same_addr(laddr, faddr) ||
-			transport_serves(os, t, faddr, scope);
-	if (!local)
+		local = is_loopback(faddr) || same_addr(laddr, faddr)
+				? Status()
+				: transport_serves(os, t, faddr, scope);
+	if (local.is(err::kEaddrnotavail))
 		return rds_module_get(t.owner)
 			       ? Result<const struct rds_transport *>(Status::fail(err::kEnetdown))
 			       : &t;
+
+	if (!local.ok())
+		return local;
 
 	const struct rds_transport *loop = lookup_or_load(kTransLoop);
 
@@ -150,6 +162,7 @@ void transport_forget(const struct rds_transport &t)
 	Guard g(registry->lock);
 
 	registry->types[t.type] = nullptr;
+	registry->stamp.fetch_add(2);
 }
 
 } // namespace rds
@@ -165,7 +178,13 @@ int rds_transport_register(const struct rds_transport *t)
 	if (t->type >= kTransCount || registry->types[t->type])
 		return -err::kEexist;
 	registry->types[t->type] = t;
+	registry->stamp.fetch_add(2);
 	return 0;
+}
+
+unsigned int rds_transports_stamp(void)
+{
+	return registry->stamp.load(); /* odd */
 }
 
 void rds_transport_stats(struct rds_os_net *os,

@@ -23,8 +23,8 @@ Status transports_begin() RDS_SLEEPS;
 void transports_end();
 /* @t is nobody's any more who asks from now on. */
 void transport_forget(const struct rds_transport &t);
-/* The one that serves the local address @addr: loopback addresses loop, others in order of type.
- * -EADDRNOTAVAIL. */
+/* The one that serves the local address @addr without being asked for: loopback addresses loop,
+ * others in order of type.  -EADDRNOTAVAIL; or the error of one that cannot tell (laddr_check). */
 Result<const struct rds_transport *>
 transport_for_laddr(struct rds_os_net *os, const struct rds_addr &addr, uint32_t scope);
 /* The one of @type, loaded if need be and if the caller may have it loaded.  -ENOPROTOOPT. */
@@ -35,14 +35,15 @@ Status transport_reaches(struct rds_os_net *os, const struct rds_transport &t,
 			 const struct rds_addr &laddr, const struct rds_addr &faddr,
 			 uint32_t scope);
 /* The transport that carries from @t's sockets at @laddr to @faddr: @t, or loopback.  Takes a
- * module reference that the caller drops.  -ENETDOWN, -ENETUNREACH.  Process. */
+ * module reference that the caller drops.  -ENETDOWN, -ENETUNREACH, or that of laddr_check.  Process. */
 Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
 						   const struct rds_transport &t,
 						   const struct rds_addr &laddr,
 						   const struct rds_addr &faddr, uint32_t scope);
-/* Does @t serve the local address?  Takes no reference. */
-bool transport_serves(struct rds_os_net *os, const struct rds_transport &t,
-		      const struct rds_addr &addr, uint32_t scope);
+/* Does @t serve the local address, for who asks for @t?  -EADDRNOTAVAIL: no; or that of
+ * laddr_check.  Takes no reference. */
+Status transport_serves(struct rds_os_net *os, const struct rds_transport &t,
+			const struct rds_addr &addr, uint32_t scope);
 /* 127.0.0.0/8 or ::1 */
 bool is_loopback(const struct rds_addr &addr);
 

@@ -12,10 +12,12 @@ of JSON: {"do": "counters"} is answered with {"ok": ...} or {"error": ...}. Ends
     set NAME VALUE                a file of /proc/sys/net/rds; answers what it held before
     send TO PORT COUNT BYTES TOS  messages of pattern(n, BYTES), n from 0 on, without waiting; the
                                   number that were taken, then (fewer) the errno of the next one
+    region BYTES                  registers memory, which it keeps; the cookie
     next FAMILY MILLISECONDS      what can be read: {length, from, port, hex}, or null
 """
 import ctypes
 import json
+import mmap
 import os
 import select
 import socket
@@ -26,6 +28,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rds_talk  # noqa: E402
 
 CONTROL, SOL_RDS, INFO_COUNTERS, SETTOS = 7000, 276, 10000, 0x89E0
+GET_MR, READWRITE = 2, 1
 COUNTER = struct.Struct("=32sQ")
 
 
@@ -98,6 +101,13 @@ class Host:
                                     len(packed)) < 0:
                 return n, ctypes.get_errno()
         return count, 0
+
+    def do_region(self, length):
+        self.region, cookie = mmap.mmap(-1, length), ctypes.c_uint64()
+        at = ctypes.addressof(ctypes.c_char.from_buffer(self.region))
+        self.socks[0].setsockopt(SOL_RDS, GET_MR, struct.pack(
+            "=4Q", at, length, ctypes.addressof(cookie), READWRITE))
+        return cookie.value
 
     def do_next(self, family, patience):
         sock, packed = self.socks[family], ctypes.create_string_buffer(128)

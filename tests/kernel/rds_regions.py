@@ -6,6 +6,7 @@
 Prints "ready", and answers the N'th line of input with "N ok", or "N error ERRNO".
 
     get COUNT BYTES     registers so many pieces of memory, each of so many bytes
+    map PEER BYTES      the same of one, for a message to PEER, as long as that has to wait
     free [FLAGS]        all of them, in the order in which they were made
     flush               has what was freed cleared away
     stale               frees the last one a second time
@@ -19,7 +20,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rds_talk  # noqa: E402
 
-SOL_RDS, GET_MR, FREE_MR, READWRITE = 276, 2, 3, 1
+SOL_RDS, GET_MR, FREE_MR, READWRITE, CMSG_MAP = 276, 2, 3, 1, 3
 
 
 class Owner:
@@ -36,6 +37,10 @@ class Owner:
             assert cookie.value and cookie.value not in self.seen, hex(cookie.value)
             self.held.append(cookie.value)
             self.seen.add(cookie.value)
+
+    def map(self, peer, size):
+        args = struct.pack("=4Q", self.at, int(size), 0, READWRITE)
+        self.sock.sendmsg([b"for you"], [(SOL_RDS, CMSG_MAP, args)], 0, (peer, rds_talk.PORT))
 
     def let_go(self, cookie, flags=0):
         self.sock.setsockopt(SOL_RDS, FREE_MR, struct.pack("=2Q", cookie, int(flags)))

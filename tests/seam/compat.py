@@ -52,6 +52,9 @@ PARTS = {
         (ALWAYS, (6, 15), "void hrtimer_init(struct hrtimer *, int, int);"),
         ((6, 13), EVER, "void hrtimer_setup(struct hrtimer *,"
          " enum hrtimer_restart (*)(struct hrtimer *), int, int);")],
+    "net/genetlink.h": [
+        (ALWAYS, EVER, "#define GENL_UNS_ADMIN_PERM 0x10"),
+        ((6, 8), EVER, "#define GENL_MCAST_CAP_NET_ADMIN 1")],
     "net/sock.h": [
         (ALWAYS, EVER, "struct sock { int first;"),
         ((6, 2), EVER, "_Bool sk_use_task_frag;"),
@@ -74,7 +77,7 @@ struct ctl_table table = {.proc_handler = handler};
 static int bind(struct socket *sock, rds_sockaddr_arg *name, int len) { return !sock + !name + len; }
 struct proto_ops ops = {.bind = bind, RDS_NO_SENDPAGE};
 struct tcp_ao_add add; struct tcp_ao_del del; struct tcp_ao_info_opt info;
-int option = TCP_AO_ADD_KEY;
+int option = TCP_AO_ADD_KEY, group = GENL_MCAST_CAP_NET_ADMIN;
 int __assign_str(int field, ...);
 static enum hrtimer_restart over(struct hrtimer *t) { (void)t; return HRTIMER_NORESTART; }
 void use(struct net *net, struct hrtimer *t, struct sock *sk, int field, int from);

@@ -265,11 +265,26 @@ TEST_F(ConnStrangers, TheMuteAreHungUpOn)
 	EXPECT_EQ(find(51), nullptr);
 	EXPECT_EQ(wire_of(52).path->state(), rds::PathState::kUp);
 	EXPECT_EQ(stat(RDS_S_conn_evicted), 1u);
-	/* Not those that a socket sends to. */
-	(void)calls(53);
+}
+
+/* The peer's own RDS is called then, past whoever holds the connection. */
+TEST_F(ConnStrangers, TheMuteDoNotKeepMessagesWaiting)
+{
+	Wire &w = calls(53);
+
 	ASSERT_EQ(s->send(endpoint(host::addr4(53), 5000), pattern(10)), 0);
+	sim::run_for(9 * 1000 * kMs);
+	ASSERT_EQ(w.path->state(), rds::PathState::kUp);
+	sim::run_for(20 * 1000 * kMs);
+	EXPECT_NE(w.path->state(), rds::PathState::kUp);
+	EXPECT_GE(w.path->dial().attempts(), 1u);
+	EXPECT_EQ(stat(RDS_S_conn_evicted), 1u);
+	/* It is heard, or it has nothing to wait for, or we called it: it stays. */
+	ASSERT_EQ(ping(calls(54)), RDS_RECV_SKIP);
+	ASSERT_EQ(s->send(endpoint(host::addr4(54), 5000), pattern(10)), 0);
 	sim::run_for(30 * 1000 * kMs);
-	EXPECT_EQ(wire_of(53).path->state(), rds::PathState::kUp);
+	EXPECT_EQ(wire_of(54).path->state(), rds::PathState::kUp);
+	EXPECT_EQ(stat(RDS_S_conn_evicted), 1u);
 }
 
 /* ---- tombstones ---- */

@@ -283,6 +283,8 @@ int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx)
 
 	if (e.offer_error)
 		return e.offer_error;
+	if (e.buffers.size() >= e.most_buffers)
+		return -ENOMEM;
 	must(!e.rx[slot].offered);
 	e.rx[slot].offered = true;
 	e.buffers.push_back(slot);

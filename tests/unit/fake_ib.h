@@ -82,6 +82,7 @@ struct End {
 	int send_error = 0, op_error = 0, offer_error = 0; /* what posting says; -ENOMEM of a frame:
 							    * of one with payload */
 	unsigned int sends_before = 0;			   /* frames that pass before send_error */
+	size_t most_buffers = SIZE_MAX;			   /* there is memory for */
 	std::vector<enum rds_drop_reason> drops;
 	unsigned int writable = 0, later = 0;
 };

@@ -475,6 +475,24 @@ TEST_F(IbLink, OfASmallRingHalfIsGivenBack)
 	EXPECT_EQ(end.sent.back().credit(), 2u);
 }
 
+class IbLinkFew : public IbLink, public testing::WithParamInterface<unsigned int>
+{
+};
+INSTANTIATE_TEST_SUITE_P(Buffers, IbLinkFew, testing::Values(3u, 4u, 8u, 15u, 31u));
+
+/* A peer that was told of few, for memory was short, and keeps one back: it is told of more. */
+TEST_P(IbLinkFew, OfThoseThatArePostedHalfIsGivenBack)
+{
+	end.most_buffers = GetParam();
+	end.up(8, 64, 50);
+	ASSERT_EQ(end.link.offered, GetParam());
+	greet();
+	for (unsigned int i = 0; i + 1 < GetParam(); i++)
+		end.arrive(Head{0, 3}.str());
+	EXPECT_GT(end.sent.size(), 1u) << "it waits for a keepalive";
+	EXPECT_GE(end.sent.back().credit(), 2u);
+}
+
 TEST_F(IbLink, WithoutCountingNothingIsSaidAndNothingHeard)
 {
 	end.up(8, 8, 0);

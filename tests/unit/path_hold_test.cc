@@ -233,6 +233,26 @@ TEST_F(PathHold, WithoutMemoryNothingStepsAside)
 }
 
 /* The port that clears gives its messages back; the other waits on. */
+/* A port stays held when its messages were taken back, and its memory is nobody's. */
+TEST_F(PathHold, NoMorePortsThanThereMayBe)
+{
+	constexpr uint16_t kPorts = rds::kMaxHeldPorts + 40;
+	std::vector<uint16_t> full;
+
+	fill_up();
+	for (uint16_t port = 5000; port < 5000 + kPorts; port++) {
+		ASSERT_EQ(send(*s, port), 0);
+		full.push_back(port);
+	}
+	peer_map(full);
+	open_up();
+	EXPECT_EQ(wire().path->conn.fcong->held.load(), rds::kMaxHeldPorts);
+	EXPECT_EQ(queued(RDS_QUEUE_SEND), rds::kMaxHeldPorts);
+	peer_map({});
+	EXPECT_EQ(queued(RDS_QUEUE_SEND), 0u);
+	EXPECT_EQ(wire().path->conn.fcong->held.load(), 0u);
+}
+
 TEST_F(PathHold, EachPortForItself)
 {
 	fill_up();

@@ -380,6 +380,62 @@ TEST_F(Transports, TheFirstThatServesTheAddressIsTaken)
 	EXPECT_EQ(fake::module().refs.load(), before);
 }
 
+int serves_if_asked(struct rds_os_net *, const struct rds_addr *, uint32_t)
+{
+	return RDS_LADDR_IF_ASKED;
+}
+
+int cannot_tell(struct rds_os_net *, const struct rds_addr *, uint32_t)
+{
+	return -12;
+}
+
+/* As an iWARP adapter, which mainline leaves to TCP. */
+TEST_F(Transports, OneThatWantsToBeAskedForIsNotTakenUnasked)
+{
+	struct rds_transport shy = like_fake(0, serves_if_asked);
+
+	ASSERT_EQ(rds_transport_register(&shy), 0);
+	{
+		Socket unasked(*net), asks(*net);
+
+		ASSERT_EQ(unasked.bind(endpoint(a1, 4000)), 0);
+		EXPECT_EQ(unasked.core()->trans, fake::ops());
+		ASSERT_EQ(rds_socket_set_transport(asks.core(), 0), 0);
+		ASSERT_EQ(asks.bind(endpoint(a1, 4001)), 0);
+		EXPECT_EQ(asks.core()->trans, &shy);
+	}
+	auto found = rds::transport_for(net->os(), shy, a2, a1, 0);
+
+	ASSERT_TRUE(found.ok());
+	EXPECT_EQ(found.value(), loop) << "the address is this host's";
+	rds_module_put(found.value()->owner);
+	rds_transport_unregister(&shy);
+}
+
+/* A socket would stay with the next one for its life, and a host of its own be taken for another. */
+TEST_F(Transports, NoOtherIsTakenForOneThatCannotTell)
+{
+	struct rds_transport ill = like_fake(0, cannot_tell);
+	int before = fake::module().refs.load();
+
+	ASSERT_EQ(rds_transport_register(&ill), 0);
+	{
+		Socket unasked(*net), asks(*net);
+
+		EXPECT_EQ(unasked.bind(endpoint(a1, 4000)), -12);
+		ASSERT_EQ(rds_socket_set_transport(asks.core(), 0), 0);
+		EXPECT_EQ(asks.bind(endpoint(a1, 4001)), -12);
+	}
+	EXPECT_TRUE(rds::transport_for(net->os(), ill, a1, a2, 0).status().is(12));
+	auto own = rds::transport_for(net->os(), ill, a1, a1, 0);
+
+	ASSERT_TRUE(own.ok()) << "nobody is asked";
+	rds_module_put(own.value()->owner);
+	rds_transport_unregister(&ill);
+	EXPECT_EQ(fake::module().refs.load(), before);
+}
+
 /* Loopback is for its own addresses: nothing else is bound over it, whatever it says. */
 TEST_F(Transports, LoopbackIsNotAskedForOtherAddresses)
 {

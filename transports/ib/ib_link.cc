@@ -51,11 +51,14 @@ void unstamp(Link &l, const wire::Header &h)
 /* By itself, when nothing else has carried them. */
 void return_credits(Link &l)
 {
-	uint32_t half = l.p.recv_wr / 2;
+	if (!l.p.flow || !l.credits)
+		return;
 
-	/* Two at least: the frame itself takes one, which comes back, too. */
-	if (l.p.flow && l.credits > 0 && l.to_return >= (half < kUpdateAt ? half : kUpdateAt) &&
-	    post_own(l))
+	/* Of what is posted, which is little where memory for buffers is: the peer has no more, and
+	 * keeps one back.  Two at least: the frame itself takes one, which comes back, too. */
+	const uint32_t half = (l.offered - l.taken) / 2, few = half < kUpdateAt ? half : kUpdateAt;
+
+	if (l.to_return >= (few > 2 ? few : 2) && post_own(l))
 		rds_ib_hw_count(l.hw, RDS_IB_LINK_tx_credit_updates);
 }
 

@@ -139,8 +139,8 @@ void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits);
  * what rds_ib_hw_offer() said.  rds_ib_link_settle() does it too; who lacks memory tries again. */
 int rds_ib_link_offer(struct rds_ib_link *l, enum rds_ctx ctx);
 /* With fewer posted no connection begins: a host that counts them keeps one back for telling of
- * more, and two that know of one each would never say a first word. */
-#define RDS_IB_FEWEST_BUFFERS 2
+ * more, and is told of two at a time; two that know of fewer each would never go on. */
+#define RDS_IB_FEWEST_BUFFERS 3
 /* ops->xmit.  Before the link is open there is no room. */
 long rds_ib_link_xmit(struct rds_ib_link *l, const struct rds_xmit *x);
 /* The completion of send slot @slot: it and all before it are done.  _settle() follows. */

@@ -63,6 +63,11 @@
 #define RDS_IB_PORT_V4 18634
 #define RDS_IB_PORT_V6 16385
 
+static inline u16 rds_ib_port(const struct rds_addr *addr)
+{
+	return rds_addr_is_v4(addr) ? RDS_IB_PORT_V4 : RDS_IB_PORT_V6;
+}
+
 /* The time that address and route resolution may take, each. */
 #define RDS_IB_RESOLVE_MS 5000
 
@@ -251,8 +256,8 @@ struct rds_ib_path {
 	struct sk_buff_head spare; /* receive buffers that nobody posted yet */
 	struct sk_buff_head lent;  /* those that messages keep a clone of */
 	struct ib_wc wc[RDS_IB_BATCH];
-	u32 done_seen; /* link.done at the last keepalive ... */
-	u32 still;     /* ... and how often it was the same while frames were out */
+	u32 done_seen, arrived_seen; /* of the link, at the last keepalive ... */
+	u32 still; /* ... and how often they were the same while frames were out */
 
 	struct tasklet_struct tasklet;
 	struct delayed_work refill; /* buffers that there was no memory for, and mappings */

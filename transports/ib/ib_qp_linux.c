@@ -11,10 +11,24 @@
 
 /* ---- completions ---- */
 
+/* A frame fills a slot.  A write with immediate data completes a receive as well, and with the
+ * length of what it wrote elsewhere: nothing has come into the slot, in whose header and page lies
+ * what was there before. */
+static bool rds_ib_is_frame(const struct ib_wc *wc)
+{
+	return wc->opcode == IB_WC_RECV && !(wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
+	       wc->byte_len <= RDS_HEADER_BYTES + RDS_IB_FRAME;
+}
+
 static void rds_ib_received(struct rds_ib_path *tp, const struct ib_wc *wc)
 {
 	struct rds_ib_link *l = &tp->link;
 
+	if (!rds_ib_is_frame(wc)) {
+		rds_ib_hw_count(tp, RDS_IB_LINK_rx_bad_frame);
+		rds_ib_link_broken(l, RDS_DROP_PROTOCOL);
+		return;
+	}
 	if (l->state == RDS_IB_LINK_IDLE)
 		queue_work(rds_ib_wq, &tp->begun);
 	rds_ib_filled(tp, (u32)wc->wr_id, wc->byte_len);
@@ -309,13 +323,16 @@ void rds_ib_recv_retry(void *priv)
 /*
  * Has the adapter had frames, the keepalive's at least, and done nothing for a while?  It is to
  * send them again, and to say so when that is in vain.  But soft-RoCE whose interface goes down
- * with a full queue may do neither, ever; and a peer that posts no buffer so long is no better.
+ * with a full queue may do neither, ever; and a peer that posts no buffer so long and says nothing
+ * is no better.  One that speaks has no room for now: it is waited for.
  */
 static bool rds_ib_stuck(struct rds_ib_path *tp)
 {
-	bool moves = !rds_ib_link_owed(&tp->link) || tp->link.done != tp->done_seen;
+	bool moves = !rds_ib_link_owed(&tp->link) || tp->link.done != tp->done_seen ||
+		     tp->link.arrived != tp->arrived_seen;
 
 	tp->done_seen = tp->link.done;
+	tp->arrived_seen = tp->link.arrived;
 	tp->still = moves ? 0 : tp->still + 1;
 	return tp->still == RDS_IB_STUCK;
 }

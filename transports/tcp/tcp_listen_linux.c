@@ -92,6 +92,9 @@ static bool rds_tcp_receive_call(struct rds_tcp_net *tn, struct socket *sock)
 	bool placed, named;
 	int err;
 
+	/* By Fast Open it is here before its host has shown that it has the address. */
+	if (inet_sk_state_load(sock->sk) == TCP_SYN_RECV)
+		return false;
 	sport = rds_tcp_ends(sock->sk, &laddr, &faddr, &scope);
 	meaning = rds_tcp_accepted_is(&laddr, &faddr);
 	if (meaning == RDS_TCP_REFUSE || !rds_tcp_laddr_check(rds_os_net(tn->net), &faddr, scope))

@@ -185,6 +185,9 @@ static int rds_tcp_bind(struct rds_tcp_path *tp, struct socket *sock)
 	do {
 		port = rds_tcp_port_for(rds_tcp_transport.max_paths, rds_path_index(tp->path), low,
 					high, tp->attempt++);
+		err = -EADDRINUSE;
+		if (port && inet_is_local_reserved_port(tp->tn->net, port))
+			continue;
 		if (port)
 			sock_set_reuseaddr(sock->sk);
 		else if (rds_path_index(tp->path))

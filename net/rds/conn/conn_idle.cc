@@ -71,6 +71,18 @@ void end_stalled(Conn &c, uint64_t now)
 	});
 }
 
+/* Messages wait for the first frame of a peer that has called, and while it is up nobody calls it:
+ * so whoever reaches our port from the peer's host could stop them. */
+void end_silent(Conn &c, uint64_t now)
+{
+	c.for_each_path([&](Path &p) {
+		if (!p.holds_up(now))
+			return;
+		c.net.count(RDS_S_conn_evicted);
+		p.drop(RDS_DROP_EVICTED);
+	});
+}
+
 /* The care that @c needs; notes when it was used last. */
 Care care_for(Conn &c, uint64_t now)
 {
@@ -186,6 +198,7 @@ void ConnTable::look_at(Conn &c, uint64_t now)
 	const bool in_use = c.life.is_in_use(), passive = c.passive.load();
 
 	end_stalled(c, now);
+	end_silent(c, now);
 	const Care care = in_use ? care_for(c, now) : Care::kNone;
 
 	if (care != Care::kNone)

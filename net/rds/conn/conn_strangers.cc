@@ -301,6 +301,11 @@ bool rds_path::is_mute(uint64_t now) const
 	       now - since_ns.load() >= rds::kMuteNs;
 }
 
+bool rds_path::holds_up(uint64_t now)
+{
+	return is_mute(now) && is_silent() && has_messages();
+}
+
 bool rds_path::is_calling() const
 {
 	return !dial_.is_idle() && !received_.generation();

@@ -132,18 +132,31 @@ public:
 		visit_each([&](auto look) RDS_READS(kRcu) { for_each_of(laddr, faddr, key, look); },
 			   fn);
 	}
-	/* Those at @pos, of which others' positions may come in between while the table grows. */
-	template <typename F>
-	uint64_t visit(uint64_t pos, F fn) const RDS_SLEEPS
+	/* Position behind the bucket at @pos, as large as the table is now. */
+	uint64_t end_of(uint64_t pos) const
 	{
-		const uint64_t end = end_of(pos);
+		RcuReader rcu;
 
+		return table_.walk(pos, [](const Conn &) {});
+	}
+	/* Those from @pos to @end, of which others' positions may come in between while the table
+	 * grows.  Who comes again says the same @end: one bucket may have become several. */
+	template <typename F>
+	void visit(uint64_t pos, uint64_t end, F fn) const RDS_SLEEPS
+	{
 		visit_each(
 			[&](auto look) RDS_READS(kRcu) {
 				for (uint64_t at = pos; at < end;)
 					at = walk(at, look);
 			},
 			fn);
+	}
+	template <typename F>
+	uint64_t visit(uint64_t pos, F fn) const RDS_SLEEPS
+	{
+		const uint64_t end = end_of(pos);
+
+		visit(pos, end, fn);
 		return end;
 	}
 
@@ -198,13 +211,6 @@ private:
 		uint32_t what = 0;	   /* MapChange */
 	};
 
-	/* Position behind the bucket at @pos, as large as the table is now. */
-	uint64_t end_of(uint64_t pos) const
-	{
-		RcuReader rcu;
-
-		return table_.walk(pos, [](const Conn &) {});
-	}
 	/* Of those that @each gives the one behind @last (nullptr: the first), with a reference. */
 	template <typename Each>
 	static Conn *next_of(Each each, const Conn *last)

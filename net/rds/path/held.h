@@ -104,6 +104,10 @@ public:
 	{
 		return !count_;
 	}
+	bool is_full() const
+	{
+		return count_ >= kMaxHeldPorts;
+	}
 	RDS_INLINE bool holds(uint16_t port) const
 	{
 		return count_ && table_->is_held[port / 64] >> (port % 64) & 1;

@@ -223,6 +223,7 @@ struct rds_path final {
 	/* Down, nobody calls but for company: it was called as often as it may ask for. */
 	bool is_resting() const;
 	bool is_mute(uint64_t now) const; /* up, and the peer has not said one frame */
+	bool holds_up(uint64_t now); /* the same, and messages wait for that: it had called */
 	/* No peer is called that cannot tell whose numbers it has kept, and waits to be called. */
 	bool is_calling() const;
 	bool has_messages() RDS_EXCLUDES(lock);
@@ -328,7 +329,7 @@ private:
 	/* Accepted, and the peer has not spoken: nothing but hello goes out. */
 	RDS_INLINE bool is_silent() const
 	{
-		return passive_open_ && !spoken_.load();
+		return passive_open_.load() && !spoken_.load();
 	}
 
 	/* path_ack.cc */
@@ -420,7 +421,7 @@ private:
 	rds::Deadline<rds::owner> name##_timer_{name##_timer_fn};
 	RDS_PATH_TIMERS(RDS_X)
 #undef RDS_X
-	bool passive_open_ = false; /* the peer opened this one; worker, before it is open_ */
+	rds::Atomic<bool> passive_open_; /* the peer opened this one; worker, before it is open_ */
 	bool hello_due_ RDS_GUARDED_BY(rds::kWorker) = false; /* up, not open_: no memory for it */
 	bool reports_ RDS_GUARDED_BY(rds::kWorker) = false;   /* counted in fcong's reporters */
 	bool asking_ RDS_GUARDED_BY(rds::kWorker) = false;    /* another one waits for the answer */

@@ -59,7 +59,7 @@ rds::HeldPort *rds_path::hold_port_locked(const rds::Message &m)
 	const uint16_t port = port_of(m);
 
 	if (!may_hold_locked(m) || full_ports_.holds(port) || !conn.fcong->test(port) ||
-	    (!index && conn.fan.is_gated()))
+	    full_ports_.is_full() || (!index && conn.fan.is_gated()))
 		return nullptr;
 
 	rds::HeldPort *h = full_ports_.hold(port);

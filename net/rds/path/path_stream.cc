@@ -44,7 +44,8 @@ void rds_path::fresh_stream()
 	heard.store(false);
 	spoken_.store(false);
 	dial_.owe_nothing();
-	passive_open_ = asking_ = hello_due_ = false;
+	passive_open_.store(false);
+	asking_ = hello_due_ = false;
 	answered_ns_ = 0;
 	arriving.store(0);
 	map_news_.fresh();
@@ -72,7 +73,7 @@ bool rds_path::adopt()
 	if (!handle)
 		return false;
 	fresh_stream();
-	passive_open_ = true;
+	passive_open_.store(true);
 	return conn.trans.adopt(priv, handle) == 0;
 }
 

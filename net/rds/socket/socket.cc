@@ -48,8 +48,11 @@ Status rds_socket::attach(const struct rds_endpoint &want)
 	const bool chosen = t;
 
 	if (chosen) {
-		if (!rds::transport_serves(net->os, *t, want.addr, want.scope))
-			return Status::fail(err::kEnoprotoopt);
+		Status serves = rds::transport_serves(net->os, *t, want.addr, want.scope);
+
+		if (!serves.ok())
+			return serves.is(err::kEaddrnotavail) ? Status::fail(err::kEnoprotoopt)
+							      : serves;
 	} else {
 		auto found = rds::transport_for_laddr(net->os, want.addr, want.scope);
 

@@ -5,7 +5,7 @@ import re
 import filters
 from ib_traffic import LOAD, STEADY, broken_streams, flows, pings, queue_pairs
 from suite import test
-from traffic import (A, A6, B, B6, Flows, counters, exact, mebibytes, modules_go, ping,
+from traffic import (A, A6, B, B6, Flows, counters, exact, helper, mebibytes, modules_go, ping,
                      slow_reader, stress)
 
 SMP = 2  # completions, worker and process of one host at the same time
@@ -13,6 +13,7 @@ IB = True
 KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]  # kcsan has no InfiniBand
 
 ROUNDS = 4
+NOBODY = "setpriv --reuid nobody --regid nogroup --clear-groups"
 
 
 @test(vms=2, timeout=180)
@@ -49,6 +50,22 @@ def tcp_beside_it(t):
     ping(t, t.a, A, B)
     assert counters(t, t.a)["ib_tx_frames"] > before
     assert not t.a.run("ss -Htn 'dport = :16385' | grep .")[1], "a TCP connection was made"
+
+
+@test(vms=2, only="ours")
+def no_port_is_left(t):
+    """A socket that cannot be told which transport has its address is not bound over another."""
+    t.a.check(f"/run/busybox insmod {t.modules_dir.resolve()}/rds_tcp.ko")
+    taken = f"{helper('rds_policy.py')} taken {A}"
+    ports = "/proc/sys/net/ipv4/ip_local_port_range"
+    before = t.a.check(f"cat {ports}").strip()
+    t.a.check(f"echo 45000 45000 >{ports}")
+    assert t.a.check(taken).strip() == "0"
+    # rdma_cm gives no port twice running. Who may have any port finds out nevertheless.
+    assert t.a.check(f"{NOBODY} {taken}").strip() == "EADDRINUSE"
+    assert t.a.check(taken).strip() == "0"
+    t.a.check(f"echo {before} >{ports}")
+    assert t.a.check(f"{NOBODY} {taken}").strip() == "0"
 
 
 @test(vms=2, extra=True)

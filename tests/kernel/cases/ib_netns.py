@@ -8,7 +8,7 @@ from netns_pair import IN_X, X, X6, Y, Y6
 from suite import test
 from traffic import A, B, Flows, counters, exact, goes_on, helper, load_again, ping
 
-IB = True
+IB = "rds_ib_everywhere=Y"
 EXTRA = True
 KERNELS = ["6.1", "uml", "x86"]
 ROUNDS = 3

@@ -5,7 +5,7 @@ import re
 import suite
 from ib_rdma_traffic import nothing_pinned, pins, regions_used
 from suite import test
-from traffic import A, counters, helper
+from traffic import A, B, counters, helper
 
 IB = True
 KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]  # kcsan has no InfiniBand
@@ -85,6 +85,8 @@ def as_many_as_are_allowed(t):
         owner.do(f"get {most} {size}")
         owner.do(f"get 1 {size}", "error 11")
         assert counters(t, t.a)[f"ib_rdma_mr_{kind}_pool_depleted"] == 1
+        # A message that waits for one would be woken by nobody: it does not wait.
+        owner.do(f"map {B} {size}", "error 11")
         assert regions(t, kind) == (most, 0, most, 0), regions(t, kind)
         owner.do("free")
         owner.do("flush")

@@ -2,9 +2,9 @@
 """Two hosts of ours over iWARP (soft-iWARP, which our debug kernel has)."""
 from ib_traffic import LOAD, STEADY, broken_streams, flows, pings
 from suite import test
-from traffic import A, B, Flows, counters, exact
+from traffic import A, B, Flows, counters, exact, helper
 
-IB = True
+IB = "rds_ib_everywhere=Y"
 ADAPTER = "siw"
 KERNELS = ["uml"]
 
@@ -46,3 +46,18 @@ def adapter_goes(t):
         machine.plug()
     flow.wait_progress()
     t.note(exact(flow.stop()))
+
+
+@test(vms=2, only="ours")
+def who_does_not_ask_gets_tcp(t):
+    """Mainline serves such an address by TCP; so do we, unless a socket or the parameter wants it
+    otherwise, and no matter which module was there first."""
+    asks, by_tcp = f"{helper('rds_policy.py')} taken {A}", f"{t.modules_dir.resolve()}/rds_tcp.ko"
+    adapter = f"{t.modules_dir.resolve()}/rds_rdma.ko"
+    t.a.check(f"/run/busybox insmod {by_tcp}")
+    assert t.a.check(asks).strip() == "0", "the parameter is set"
+    t.a.check(f"/run/busybox rmmod rds_rdma && /run/busybox insmod {adapter}")
+    for _ in range(2):
+        assert t.a.check(asks).strip() == "2" and t.a.check(f"{asks} 0").strip() == "0"
+        t.a.check(f"/run/busybox rmmod rds_tcp && ! {asks} | grep -qv EADDRNOTAVAIL &&"
+                  f" /run/busybox insmod {by_tcp}")

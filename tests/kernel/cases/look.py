@@ -204,3 +204,26 @@ def doctor(t):
     assert "rds_tcp" not in ctl(t, "show").splitlines()[0]
     t.a.check(f"/run/busybox insmod {t.modules_dir.resolve()}/rds_tcp.ko")
     assert ctl(t, "doctor") == clean
+
+
+@test(vms=2, only="ours")
+def a_transport_goes_meanwhile(t):
+    """A dump of counters in whose midst a transport goes or comes says that it was interrupted."""
+    ping(t, t.a, A, B)
+
+    def dump(*commands):
+        asked = t.a.spawn(helper("rds_dump.py"), stdin=True)
+        asked.wait_output("^asked$")
+        for command in commands:
+            t.a.check(f"/run/busybox {command}")
+        asked.write("\n")
+        found = json.loads(asked.check().splitlines()[-1])
+        assert found["messages"] > 1, found
+        assert found["interrupted"] or len(found["names"]) == len(set(found["names"])), found
+        return found
+
+    before = dump()
+    assert not before["interrupted"] and "tcp_peer_refused" in before["names"], before
+    assert dump("rmmod rds_tcp")["interrupted"]
+    assert dump(f"insmod {t.modules_dir.resolve()}/rds_tcp.ko")["interrupted"]
+    assert dump() == before

@@ -522,6 +522,21 @@ TEST_F(Messages, FillThePort)
 	goesOn();
 }
 
+/* It is as long as a frame, and completes a buffer in which the header of an earlier one lies. */
+TEST_F(Messages, NotByAWriteWithImmediateData)
+{
+	const Setting small(host, "ib/max_recv_wr", "16");
+	const std::string payload = pattern(1, kFrame);
+	const uint64_t cookie = host.region(2 * kFrame);
+
+	connect();
+	for (int i = 0; i < 40; i++)
+		deliver(payload);
+	peer.queue().writeAndTell(cookie >> 32, static_cast<uint32_t>(cookie), headerSize + kFrame);
+	endsFor("ib_rx_bad_frame");
+	EXPECT_FALSE(host.next(v6, std::chrono::milliseconds(500)));
+}
+
 /* Memory of the host that nobody has given a key for. */
 TEST_F(Messages, NotIntoItsMemory)
 {

@@ -122,6 +122,11 @@ Host::Sent Host::send(const Address &to, size_t count, size_t length, uint8_t to
 	return {said[0].get<size_t>(), said[1].get<int>()};
 }
 
+uint64_t Host::region(size_t length)
+{
+	return ask({{"do", "region"}, {"length", length}}).get<uint64_t>();
+}
+
 std::optional<Host::Message> Host::next(bool v6, Patience patience)
 {
 	const auto end = Clock::now() + patience;

@@ -60,6 +60,9 @@ public:
 	/* Messages of pattern(0, length), pattern(1, length) ... without waiting. */
 	Sent send(const Address &to, size_t count, size_t length, uint8_t tos = 0);
 
+	/* Registers memory that peers may write; the cookie. */
+	uint64_t region(size_t length);
+
 	/* The next message that the application reads, if one comes. */
 	std::optional<Message> next(bool v6 = false, Patience patience = kSoon);
 

@@ -174,6 +174,20 @@ void QueuePair::access(uint64_t address, uint32_t rkey, bool read)
 	succeed(ibv_post_send(qp_->qp, &wr, &bad), "ibv_post_send");
 }
 
+void QueuePair::writeAndTell(uint64_t address, uint32_t rkey, size_t length)
+{
+	ibv_sge sge = slot(0, length);
+	ibv_send_wr wr = {}, *bad;
+
+	wr.wr_id = kAccess;
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+	wr.wr.rdma.remote_addr = address;
+	wr.wr.rdma.rkey = rkey;
+	succeed(ibv_post_send(qp_->qp, &wr, &bad), "ibv_post_send");
+}
+
 void QueuePair::buffers(unsigned count)
 {
 	while (count--) {

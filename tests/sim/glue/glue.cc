@@ -61,6 +61,11 @@ int rds_send_once(struct sock *, struct rds_send_call *call)
 	return call->s.send(call->to, call->data);
 }
 
+bool rds_send_may_wait(const struct rds_send_call *, int err)
+{
+	return err == -EAGAIN || err == -ENOBUFS;
+}
+
 struct wait_queue_head *sk_sleep(struct sock *sk)
 {
 	return &queue_of(glue_core(sk));

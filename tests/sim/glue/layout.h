@@ -17,6 +17,7 @@ struct rds_socket *glue_core(const struct sock *sk);
 /* net/linux/wait.c */
 struct rds_send_call;
 int rds_send_once(struct sock *sk, struct rds_send_call *call);
+bool rds_send_may_wait(const struct rds_send_call *call, int err);
 int rds_wait_and_send(struct sock *sk, struct rds_send_call *call, long *timeo);
 int rds_wait_to_recv(struct sock *sk, long *timeo);
 __poll_t rds_poll_socket(struct file *file, struct socket *sock, struct poll_table_struct *wait);
