@@ -434,8 +434,8 @@ TEST_F(Messages, ComeAfterHelloAndMap)
 	ASSERT_TRUE(first);
 	EXPECT_TRUE(isHello(first->header)) << first->header.text();
 	EXPECT_NE(first->header.find(extGenNum).value_or(0), 0u);
-	/* It acknowledges by number, and knows ORDER. */
-	EXPECT_EQ(first->header.find(extCapBits).value_or(0), 2u | 4u);
+	/* It acknowledges by number, and knows ORDER and CHANGES. */
+	EXPECT_EQ(first->header.find(extCapBits).value_or(0), 2u | 4u | 16u);
 	EXPECT_EQ(first->header.flags, flagRetransmitted);
 	speak();
 	EXPECT_TRUE(saysFull(false));
