@@ -39,6 +39,13 @@ inline constexpr uint32_t kMostRcvbuf = 64u << 20;
 /* ... but what other hosts sent before they could know is taken up to so much, in all, bytes: what
  * TCP has under way, of one fast peer or of some slow ones. */
 inline constexpr uint32_t kRecvSpillBytes = 16u << 20;
+/* ... and, where the hard limit is near that or beyond, no less than such a part of it more: also a
+ * socket with a large buffer has room for a peer's first message when another has filled it. */
+inline constexpr uint32_t kLeastSpillPart = 8;
+/* Of that room one peer may have half, and each of several the less the more others have: a factor
+ * of the threshold in spill.h.  Those that have some are found in so many lists, 2 KiB that only a
+ * socket has whose spill is in use; 48 bytes each. */
+inline constexpr uint32_t kSpillShare = 4, kSpillBuckets = 256;
 
 /* Full ports of one peer for which messages wait apart, of one path; those for further ones go, and
  * are what the peer refuses.  Who has queued them may take them back, and the port is held. */
@@ -186,13 +193,15 @@ inline constexpr uint64_t kLogPauseNs = 60ull * 1000 * 1000 * 1000;
  * whatever takes longer over TCP is an outage, after which the message is sent again. */
 inline constexpr uint64_t kStallNs = 30ull * 1000 * 1000 * 1000;
 
-/* Tombstones of a namespace (tombs.h), some 180 bytes each: more than twice as many as there can be
+/* Tombstones of a namespace (tombs.h), some 210 bytes each: more than twice as many as there can be
  * connections that leave one. */
 inline constexpr uint32_t kMaxTombstones = 16384;
 inline constexpr uint32_t kTombBuckets = 2048;
-/* Ports that the paths of one connection had refused, which its tombstone keeps: as many as one
- * path refuses, in 1 KiB that only such a tombstone has. */
+/* Ports that the paths of one connection had refused, 8 bytes each: every tombstone may keep as
+ * many as one path refuses, and beyond that all of them have so many bytes.  With 512 for each that
+ * is 15 MiB in all. */
 inline constexpr unsigned int kTombPorts = kMaxRefusedPorts;
+inline constexpr uint32_t kTombSpare = 7u << 20;
 /* Generations of a path's peer whose numbers are remembered, the current one included. */
 inline constexpr unsigned int kGenerations = 4;
 

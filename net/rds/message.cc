@@ -71,6 +71,8 @@ static void free_more(Message &m)
 		message_forget_pages(m);
 	else if (m.has == MsgHas::kAssembly)
 		assembly_left(m);
+	else if (m.has == MsgHas::kSpilled)
+		spill_left(m);
 	else
 		msg_rdma_free(m.rdma_side);
 }

@@ -57,8 +57,9 @@ using Conn = ::rds_conn;
 using Socket = ::rds_socket;
 
 /* A part that few messages have.  One of them at most: the one is for transports with zerocopy,
- * the other for those with RDMA, and one is for those that are not whole yet. */
-enum class MsgHas : uint8_t { kNothing, kZcopy, kRdma, kAssembly };
+ * the other for those with RDMA, one is for those that are not whole yet, and the last for those
+ * that are and wait in a full socket. */
+enum class MsgHas : uint8_t { kNothing, kZcopy, kRdma, kAssembly, kSpilled };
 
 /* "The pages of this send are yours again": goes to the socket's completion list, and holds
  * kZcopyNoteBytes of the send queue's room until it is read. */
@@ -124,6 +125,7 @@ struct alignas(8) rds_msg final {
 		rds::MsgRdma *rdma_side = nullptr; /* of what there is to do with RDMA (rdma.h) */
 		rds::PinnedPages lent;
 		rds::Assembly *assembly; /* of the namespace in which it arrives */
+		rds::Socket *spilled_at; /* its spill has it counted (socket/spill.h) */
 	};
 	rds::wire::Header hdr;
 
@@ -196,6 +198,8 @@ private:
 void msg_rdma_free(MsgRdma *r);
 /* The budget of what arrives is above as well (assembly.h): @m is whole, or thrown away. */
 void assembly_left(Message &m);
+/* And the socket that took it beyond its hard limit (socket_recv.cc): @m has left it.  No lock. */
+void spill_left(Message &m);
 /* Sockets are above the queues that have their messages, and define these (socket_send.cc).
  * @bytes of payload and @mem of memory have left the queue; @note (may be nullptr) is to be
  * reported.  Any context, RCU reader, no lock. */

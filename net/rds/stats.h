@@ -84,7 +84,9 @@
 	X(recv_refused)		 /* for a full socket: its sender is to send it again */           \
 	X(recv_bad_refusal)	 /* says of a port what cannot be: ignored */                      \
 	X(send_refused)		 /* ports of peers that have refused a message of ours */          \
-	X(user_refused)		 /* a user had its share of sockets or connections: EDQUOT */
+	X(user_refused)		 /* a user had its share of sockets or connections: EDQUOT */      \
+	X(recv_spill_share)	 /* its peer had its share of a full socket's spill: waits */      \
+	X(conn_tomb_full)	 /* more refused ports than tombstones have room for: kept */
 
 enum rds_stat {
 #define RDS_STAT_ENUM(name) RDS_S_##name,

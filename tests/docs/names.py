@@ -32,7 +32,8 @@ def words(rooms):
 
 
 def tests():
-    """file.test of the virtual machines, Suite.Name of the unit tests, sim.name of seeds."""
+    """file.test of the virtual machines, Suite.Name of the unit tests, sim.name of seeds;
+    sim.Suite.Name of scenarios, contract.Suite.Name."""
     found = set()
     for path in (TOP / "tests/kernel/cases").glob("*.py"):
         found |= {f"{path.stem}.{name}" for name in
@@ -42,6 +43,10 @@ def tests():
     for path in (TOP / "tests/unit").glob("*.cc"):
         found |= {f"{suite}.{name}" for suite, name in
                   re.findall(r"^TEST(?:_[FP])?\((\w+), (\w+)\)", path.read_text(), re.M)}
+    for layer, room in (("sim", "sim/scenario"), ("contract", "contract")):
+        for path in (TOP / "tests" / room).glob("*.cc"):
+            found |= {f"{layer}.{suite}.{name}" for suite, name in
+                      re.findall(r"^TEST(?:_[FP])?\((\w+), (\w+)\)", path.read_text(), re.M)}
     return found
 
 

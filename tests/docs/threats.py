@@ -9,7 +9,8 @@
 
 A row is `| deed | cost | limit | counter | test |`. In `code`, a limit is a name that the sources
 have, a counter one of net/rds/stats.h, of rds_tcp (tcp_...) or of rds_rdma (ib_...), a test a unit
-test (unit.Suite.Name), seeds of the simulator (sim.name) or a case of the VM suite (file.name).
+test (unit.Suite.Name), seeds or a scenario of the simulator (sim.name, sim.Suite.Name), one of the
+contract (contract.Suite.Name), or a case of the VM suite (file.name).
 """
 import pathlib
 import re
@@ -21,8 +22,10 @@ import names  # noqa: E402
 TOP = names.TOP
 PAGE = TOP / "docs/threat-model.md"
 CODE = re.compile(r"`([^`]+)`")
+# A scenario is played with several seeds, and the contract over several transports.
+PLAYED = re.compile(r"^(sim|contract)\.\w+/(\w+\.\w+)/\w+$")
 VM = re.compile(r"^(ok|FAIL|skip) +(\w+\.\w+)", re.M)
-UNIT = re.compile(r"^ *\d+/\d+ Test +#\d+: ((?:unit|sim)\.\S+) \.+\**(.*)$", re.M)
+UNIT = re.compile(r"^ *\d+/\d+ Test +#\d+: ((?:unit|sim|contract)\.\S+) \.+\**(.*)$", re.M)
 
 
 def rows():
@@ -75,6 +78,7 @@ def played(logs):
             if how != "skip":
                 came[name] = came.get(name, True) and how == "ok"
         for name, how in UNIT.findall(text):
+            name = PLAYED.sub(r"\1.\2", name)
             came[name] = came.get(name, True) and "Passed" in how
     return came
 

@@ -135,17 +135,30 @@ TEST_F(RecvBounds, TheSpill)
 
 	uint64_t one = mem();
 
+	const uint64_t hard = 100 * rds::kHardMemFactor;
+
 	ASSERT_TRUE(s->recv());
 	s->sock().rcvbuf = 100;
-	for (uint64_t room : {50 * one - 1, 50 * one}) {
+	for (uint64_t room : {0, 3000, 50 * 1000, 50 * 1001, 200 * 1000}) {
 		rds_net_tunables(net->core())->recv_spill_bytes = static_cast<uint32_t>(room);
 
+		const uint64_t least = hard + room / rds::kLeastSpillPart;
+		const uint64_t end = room > least ? room : least;
+		uint64_t spilled = 0;
 		unsigned int n = 0;
 
-		while (n < 1000 && !arrive(100))
-			n++;
-		EXPECT_EQ(n, room / one);
-		EXPECT_LE(mem(), room);
+		/* One charge of some is refused: then it is tried again. */
+		for (; n < 1000 && (!arrive(100) || !arrive(100)); n++)
+			if (n * one / rds::kHardMemFactor > 100)
+				spilled += one;
+		EXPECT_EQ(mem(), n * one);
+		EXPECT_GT(n * one / rds::kHardMemFactor, 100u) << "room " << room;
+		EXPECT_TRUE(!spilled ||
+			    rds::Spill::allows({end - mem() + one, end - hard}, spilled - one,
+					       static_cast<uint32_t>(one)));
+		EXPECT_FALSE(end > mem() && rds::Spill::allows({end - mem(), end - hard}, spilled,
+							       static_cast<uint32_t>(one)))
+			<< "room " << room << ", held " << mem();
 		while (s->recv())
 			;
 	}
@@ -172,7 +185,10 @@ TEST_F(RecvBounds, AHugeBufferHasABound)
 	ASSERT_LT(mem(), kBound);
 	EXPECT_EQ(arrive(100), 0);
 	EXPECT_TRUE(congested()) << "at an eighth of that";
+	/* And a spill beyond that, if there is to be one. */
 	account.add(rds::kHardMemFactor);
+	EXPECT_EQ(arrive(100), 0);
+	rds_net_tunables(net->core())->recv_spill_bytes = 0;
 	EXPECT_EQ(arrive(100), -11);
 	account.sub(rds::kHardMemFactor);
 	account.sub(1u << 30);

@@ -20,6 +20,7 @@ rds_socket::~rds_socket()
 	rds::bug_on(trans || congested.load() || recv_flows || !arrived.empty() ||
 			    !reading.empty() || !zcopy_done.empty(),
 		    "a socket is destroyed that was not released");
+	rds::destroy(spill); /* an empty one, if a delivery found no memory for what came next */
 }
 
 /* Pinned, until we are released, or a bind that chose it fails. */

@@ -28,6 +28,7 @@
 #include "../rds_core.h"
 #include "send_space.h"
 #include "sent_to.h"
+#include "spill.h"
 #include "../transport.h"
 
 namespace rds
@@ -72,9 +73,11 @@ struct rds_socket final : rds::Bound {
 	void cancel(const struct rds_endpoint *to) RDS_SLEEPS;
 
 	/* -- receiving (socket_recv.cc) -- */
+	/* A message that was taken beyond the hard limit is gone (message.h). */
+	void unspill(const rds::Message &m) RDS_EXCLUDES(recv_lock);
 	/* From a path, any context, RCU reader, no lock held.  @arriving: the path's, done with
-	 * when the message is taken.  @spill: its sender may not have known that we are full. */
-	rds::Deliver deliver(rds::Message *m, rds::Atomic<uint64_t> &arriving, bool spill)
+	 * when the message is taken.  @spills: its sender may not have known that we are full. */
+	rds::Deliver deliver(rds::Message *m, rds::Atomic<uint64_t> &arriving, bool spills)
 		RDS_READS(rds::kRcu);
 	rds::Message *recv_head() RDS_REQUIRES(reader);
 	rds::Message *recv_next(rds::Message &m) RDS_REQUIRES(reader);
@@ -128,11 +131,13 @@ struct rds_socket final : rds::Bound {
 	rds::List<rds::Message, &rds::Message::recv_link> reading RDS_GUARDED_BY(reader);
 	rds::Atomic<bool> reading_any; /* reading is not empty; written under reader */
 	rds::Atomic<bool> has_read;    /* a message, see sender_converses() */
+	/* The part of rcv_mem that recv_flows has: paid for, but no reading frees it, so it fills
+	 * no queue.  Raised after that, lowered before. */
+	rds::Atomic<uint32_t> flow_bytes;
 	/* Made when first needed; given back under both locks. */
 	rds::RecvFlows *recv_flows RDS_GUARDED_BY(recv_lock) = nullptr;
-	/* Its part of rcv_mem: paid for, but no reading frees it, so it fills no queue.  Raised
-	 * after that, lowered before. */
-	rds::Atomic<uint32_t> flow_bytes;
+	/* Made with the first message that spills; it goes with the last, or with us. */
+	rds::Spill *spill RDS_GUARDED_BY(recv_lock) = nullptr;
 
 	/* Map of our own address, with a reference from bind to release. */
 	rds::CongMap *lcong = nullptr;
@@ -159,7 +164,8 @@ private:
 	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more) RDS_SLEEPS;
 	void take_arrived() RDS_REQUIRES(reader, recv_lock);
 	void note_place(const rds::Message &m) RDS_REQUIRES(recv_lock);
-	bool may_spill(const rds::Message &m);
+	bool may_spill(rds::Message &m, uint32_t limit) RDS_EXCLUDES(recv_lock);
+	bool take_share(rds::Message &m, const rds::Spill::Room &room) RDS_EXCLUDES(recv_lock);
 	bool pays_debt();
 	uint32_t recv_limit() const;
 	/* Memory of the messages not read. */
@@ -169,7 +175,7 @@ private:
 
 		return rcv_mem.used_seq() - flows;
 	}
-	bool has_room_for(const rds::Message &m, uint32_t limit, bool spill);
+	bool has_room_for(rds::Message &m, uint32_t limit, bool spill);
 	rds::Deliver refuse() RDS_EXCLUDES(recv_lock);
 	bool congest() RDS_REQUIRES(recv_lock);
 	bool below_low_water() const;

@@ -8,6 +8,7 @@
 using rds::Deliver;
 using rds::Guard;
 using rds::Message;
+using rds::Status;
 
 namespace
 {
@@ -30,15 +31,67 @@ RDS_INLINE void describe(const rds::Socket &s, const Message &m, struct rds_recv
 
 /*
  * Beyond the hard limit there is room for what was sent before its sender can have known that we
- * are full, so that nobody else's messages have to wait behind it; but that has to be paid for.
+ * are full, so that nobody else's messages have to wait behind it; but that has to be paid for, and
+ * each peer has a share of it.  True: @m is counted, until it is freed.
  */
-bool rds_socket::may_spill(const Message &m)
+bool rds_socket::may_spill(Message &m, uint32_t limit)
 {
-	if (rcv_mem.used() + m.charge > rds::read_once(net->tun.recv_spill_bytes))
+	const uint64_t most = rds::read_once(net->tun.recv_spill_bytes);
+	const uint64_t hard = uint64_t{limit} * rds::kHardMemFactor;
+	const uint64_t least = hard + most / rds::kLeastSpillPart;
+	const uint64_t end = most > least ? most : least;
+	const uint64_t unread = unread_mem(), used = unread > hard ? unread : hard;
+
+	if (used + m.charge > end)
 		return false;
 	if (!rcv_mem.covers(m.charge))
 		(void)rcv_mem.pay(this, m.charge, RDS_ATOMIC);
-	return rcv_mem.covers(m.charge);
+	return rcv_mem.covers(m.charge) && take_share(m, {end - used, end - hard});
+}
+
+bool rds_socket::take_share(Message &m, const rds::Spill::Room &room)
+{
+	Status st;
+	{
+		Guard g(recv_lock);
+
+		if (!spill)
+			spill = rds::create<rds::Spill>(RDS_ATOMIC, net->key);
+		st = spill ? spill->take(m.saddr, m.scope, m.charge, room)
+			   : Status::fail(rds::err::kEnomem);
+	}
+	if (!st.ok()) {
+		net->count(st.is(rds::err::kEnomem) ? RDS_S_recv_no_memory
+						    : RDS_S_recv_spill_share);
+		return false;
+	}
+	m.has = rds::MsgHas::kSpilled;
+	m.spilled_at = this;
+	return true;
+}
+
+/* A spilled message is freed by its socket, or by a delivery that finds that closed, and whose RCU
+ * section keeps its memory. */
+void rds::spill_left(Message &m)
+{
+	m.spilled_at->unspill(m);
+}
+
+void rds_socket::unspill(const Message &m)
+{
+	rds::Spill *no_more = nullptr;
+	rds::Spill::Share *share;
+	{
+		Guard g(recv_lock);
+
+		share = spill->give(m.saddr, m.scope, m.charge);
+		if (spill->is_empty()) {
+			no_more = spill;
+			spill = nullptr;
+		}
+	}
+	rds::destroy(share);
+	rds::destroy(no_more);
 }
 
 RDS_INLINE uint32_t rds_socket::recv_limit() const
@@ -56,10 +109,11 @@ bool rds_socket::pays_debt()
 	return rcv_mem.unpaid() <= rds::kMostDebt;
 }
 
-RDS_INLINE bool rds_socket::has_room_for(const Message &m, uint32_t limit, bool spill)
+/* A message that spills is paid for, and counted in: no more is asked of it. */
+RDS_INLINE bool rds_socket::has_room_for(Message &m, uint32_t limit, bool spills)
 {
-	if (RDS_UNLIKELY(unread_mem() / rds::kHardMemFactor > limit) && !(spill && may_spill(m)))
-		return false;
+	if (RDS_UNLIKELY(unread_mem() / rds::kHardMemFactor > limit))
+		return spills && may_spill(m, limit);
 	return RDS_LIKELY(rcv_mem.unpaid() <= rds::kMostDebt) || pays_debt();
 }
 
@@ -79,12 +133,12 @@ Deliver rds_socket::refuse()
 	return Deliver::kFull;
 }
 
-Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool spill)
+Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool spills)
 {
 	uint32_t limit = recv_limit();
 	bool first, congested_now = false;
 
-	if (RDS_UNLIKELY(!has_room_for(*m, limit, spill)))
+	if (RDS_UNLIKELY(!has_room_for(*m, limit, spills)))
 		return refuse();
 	m->stamp_ns = rds_socket_stamp(this);
 	if (RDS_UNLIKELY(net->trace_users.load()))

@@ -18,6 +18,8 @@ constexpr size_t kRecvFactor = 32;
 constexpr size_t kMessage = 1024;
 /* A full receiver takes so much more of what was sent before it was known to be full. */
 constexpr size_t kSpill = host::kSpillBytes;
+/* And has a table of the peers that sent it. */
+constexpr size_t kShares = 3 * 1024;
 /* The memory that waits for a grace period. */
 constexpr size_t kGrace = 32 * 1024;
 /* A host's tables. */
@@ -41,7 +43,7 @@ void Memory::Limit::add_host()
 
 void Memory::Limit::add_socket(size_t sndbuf, size_t rcvbuf)
 {
-	bytes_ += kSendFactor * sndbuf + kRecvFactor * rcvbuf + kSpill +
+	bytes_ += kSendFactor * sndbuf + kRecvFactor * rcvbuf + kSpill + kShares +
 		  2 * (2 * message_ + kMessage);
 }
 
