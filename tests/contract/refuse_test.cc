@@ -3,7 +3,7 @@
  * Sockets that do not read, between two of ours over byte streams: their messages are refused, come
  * once and in order when they read, and nobody else's wait (net/rds/path/path_refuse.cc).
  */
-#include "world.h"
+#include "refuse_fixture.h"
 
 namespace contract
 {
@@ -31,103 +31,6 @@ const Over kStreams[] = {
 	{"called", Kind::kStream, 2, 1, {}, 100},
 	{"narrow", Kind::kStream, 1, 2, narrow(1), 100},
 	{"narrow_paths", Kind::kStream, 2, 1, narrow(4), 100},
-};
-
-class Refusal : public Contract
-{
-protected:
-	struct Reader {
-		std::unique_ptr<host::Socket> at;
-		bool reads = false;
-	};
-
-	void SetUp() override
-	{
-		Contract::SetUp();
-		for (auto &n : nets)
-			rds_net_tunables(n->core())->recv_spill_bytes = 0;
-	}
-	void TearDown() override
-	{
-		stop = true;
-		sim::run_ready();
-		senders.clear();
-		froms.clear();
-		readers.clear();
-		Contract::TearDown();
-	}
-	/* Another history for each @seed. */
-	static void stir(unsigned int seed)
-	{
-		while (seed--)
-			(void)sim::random();
-	}
-	/* A socket whose hard limit is some messages. */
-	void make_reader(std::unique_ptr<host::Socket> at)
-	{
-		auto r = std::make_unique<Reader>();
-
-		r->at = std::move(at);
-		r->at->sock().rcvbuf = 40;
-		readers.push_back(std::move(r));
-
-		Reader *p = readers.back().get();
-
-		sim::spawn("receive", [this, p] {
-			while (!stop) {
-				sim::wait_until(
-					[&] { return stop || (p->reads && p->at->readable()); });
-				if (!stop)
-					read_one(*p->at);
-			}
-		});
-	}
-	void read_one(host::Socket &at)
-	{
-		if (auto m = at.recv()) {
-			auto name = traffic::read(m->data);
-
-			if (name)
-				order.received(name->flow, name->number);
-			else
-				order.complain("corrupt message");
-		}
-	}
-	void flow(std::unique_ptr<host::Socket> from, const struct rds_endpoint &to, uint32_t count)
-	{
-		froms.push_back(std::move(from));
-		senders.push_back(std::make_unique<Sender>(
-			Sender{froms.back().get(), to, flows++, &order, &stop}));
-
-		Sender *s = senders.back().get();
-
-		sim::spawn("send", [s, count] { s->send(count, 16, 300); });
-		all_ += count;
-	}
-	void all_read()
-	{
-		for (auto &r : readers)
-			r->reads = true;
-	}
-	bool all_arrives()
-	{
-		return sim::run_until(
-			[&] { return order.received_count() == all_ && order.complete(); },
-			120 * kSecond);
-	}
-	uint64_t stat(enum rds_stat which)
-	{
-		return net_a().stat(which) + net_b().stat(which);
-	}
-
-	check::Order order;
-	std::vector<std::unique_ptr<Reader>> readers;
-	std::vector<std::unique_ptr<host::Socket>> froms;
-	std::vector<std::unique_ptr<Sender>> senders;
-	uint32_t flows = 0;
-
-private:
-	uint64_t all_ = 0;
 };
 
 INSTANTIATE_TEST_SUITE_P(Over, Refusal, ::testing::ValuesIn(kStreams),

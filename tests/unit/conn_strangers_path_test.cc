@@ -165,7 +165,7 @@ TEST_F(ConnStrangersPath, CountsOnWhereItEnded)
 
 	EXPECT_FALSE(next->has_reached());
 	EXPECT_TRUE(p.unheard());
-	EXPECT_TRUE(p.begin_with(count, nullptr));
+	EXPECT_TRUE(p.begin_with(count, {}));
 	EXPECT_TRUE(next->has_reached());
 	EXPECT_TRUE(p.unheard()) << "in this life";
 	EXPECT_EQ(p.count().next_rx_seq, 8u);

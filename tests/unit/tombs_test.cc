@@ -4,13 +4,16 @@
 
 #include "fixture.h"
 #include "net/rds/conn/tombs.h"
+#include "rng.h"
 
 namespace
 {
 
 using rds::TombCount;
 using rds::TombKey;
+using rds::TombPorts;
 using rds::Tombs;
+using rds::TombsFull;
 
 class TombsTest : public SimTest
 {
@@ -29,7 +32,7 @@ protected:
 		TombCount counts[rds::kMaxPaths] = {};
 
 		counts[index] = {seq, gen, 0};
-		return tombs.remember(k, 1u << index, counts, nullptr, kSecret).ok();
+		return tombs.remember(k, 1u << index, counts, {}, TombsFull::kFails, kSecret).ok();
 	}
 	/* 0: nothing is known. */
 	uint64_t recall(const TombKey &k, unsigned int index = 0)
@@ -70,78 +73,245 @@ TEST_F(TombsTest, KeepsTheNumbersOfEachPath)
 	EXPECT_EQ(recall(key(9)), 20u) << "the last word counts";
 }
 
-/* A path that drains says nothing of one that its connection never had. */
+/* Ports of each path, with the first number that was refused. */
 using Ports = std::map<uint16_t, uint64_t>;
+using PortsOf = std::map<unsigned int, Ports>;
 
-/* Ports that path @index had refused. */
-Ports refused(Tombs &tombs, const TombKey &k, unsigned int index, const rds::HashKey &secret)
+/* The paths go on behind this number. */
+constexpr uint64_t kNext = 100000;
+
+class TombPortsTest : public TombsTest
 {
-	auto at = std::make_unique<rds::TombPorts>();
-	TombCount c = {};
-	Ports found;
+protected:
+	/* Said by the paths that have ports now, or are in @which. */
+	rds::Status bury(const TombKey &k, const PortsOf &of, uint32_t which = 0,
+			 TombsFull full = TombsFull::kFails)
+	{
+		TombCount counts[rds::kMaxPaths] = {};
+		TombPorts ports;
+		uint32_t n = 0;
 
-	EXPECT_TRUE(tombs.recall(k, index, c, at.get(), secret));
-	EXPECT_TRUE(at->each_of(index, [&](uint16_t port, uint64_t first) {
-		found[port] = first;
-		return true;
-	}));
-	EXPECT_EQ(c.refused, found.size());
-	return found;
-}
+		for (const auto &[path, all] : of) {
+			which |= 1u << path;
+			n += static_cast<uint32_t>(all.size());
+		}
+		EXPECT_TRUE(ports.make_room(n));
+		for (const auto &[path, all] : of)
+			for (auto [port, first] : all)
+				ports.add(path, port, kNext - first);
+		for (TombCount &c : counts)
+			c = {kNext, 7, 0};
+		return tombs.remember(k, which, counts, ports, full, kSecret);
+	}
+	Ports dig_up(const TombKey &k, unsigned int path)
+	{
+		TombPorts at;
+		TombCount c = {};
+		Ports found;
+
+		EXPECT_TRUE(tombs.recall(k, path, c, nullptr, kSecret));
+		EXPECT_TRUE(at.make_room(c.refused));
+		EXPECT_TRUE(tombs.recall(k, path, c, &at, kSecret));
+		EXPECT_EQ(at.size(), c.refused);
+		EXPECT_TRUE(at.each_of(path, [&](uint16_t port, uint64_t below) {
+			found[port] = c.next_rx_seq - below;
+			return true;
+		}));
+		EXPECT_EQ(c.refused, found.size());
+		return found;
+	}
+	/* So many of each path in @paths. */
+	static PortsOf many(unsigned int paths, unsigned int n, unsigned int from = 1000)
+	{
+		PortsOf of;
+
+		for (unsigned int path = 0; path < paths; path++)
+			for (unsigned int i = 0; i < n; i++)
+				of[path][static_cast<uint16_t>(from + i)] = 1 + 10 * path + i;
+		return of;
+	}
+	static const PortsOf &all()
+	{
+		static const PortsOf of = many(rds::kMaxPaths, rds::kMaxRefusedPorts);
+
+		return of;
+	}
+	/* Tombstones 1000 and on that have all of that, until there is no spare memory. */
+	unsigned int fill()
+	{
+		unsigned int n = 0;
+
+		while (bury(key(1000 + n), all()).ok())
+			n++;
+		return n;
+	}
+};
 
 /* Ports go with the numbers of their path, and what is known of other paths stays. */
-TEST_F(TombsTest, KeepsWhatWasRefused)
+TEST_F(TombPortsTest, KeepsWhatWasRefused)
 {
-	auto remember_ports = [&](unsigned int index, const Ports &of) {
-		TombCount counts[rds::kMaxPaths] = {};
-		rds::TombPorts *ports = nullptr;
-
-		for (auto [port, first] : of) {
-			if (!ports)
-				ports = rds::create<rds::TombPorts>(RDS_ATOMIC);
-			ports->add(index, port, first);
-		}
-		counts[index] = {100, 7, 0};
-		return tombs.remember(key(9), 1u << index, counts, ports, kSecret).ok();
-	};
-
-	ASSERT_TRUE(remember_ports(0, {{4000, 17}, {4001, 20}}));
-	EXPECT_EQ(refused(tombs, key(9), 0, kSecret), (Ports{{4000, 17}, {4001, 20}}));
-	ASSERT_TRUE(remember_ports(3, {{4000, 5}}));
-	EXPECT_EQ(refused(tombs, key(9), 0, kSecret), (Ports{{4000, 17}, {4001, 20}}));
-	EXPECT_EQ(refused(tombs, key(9), 3, kSecret), (Ports{{4000, 5}}));
-	ASSERT_TRUE(remember_ports(0, {{4002, 30}}));
-	EXPECT_EQ(refused(tombs, key(9), 0, kSecret), (Ports{{4002, 30}})) << "the newer word";
-	ASSERT_TRUE(remember_ports(0, {}));
-	EXPECT_EQ(refused(tombs, key(9), 0, kSecret), Ports());
-	EXPECT_EQ(refused(tombs, key(9), 3, kSecret), (Ports{{4000, 5}}));
-	ASSERT_TRUE(remember_ports(3, {}));
-	EXPECT_EQ(refused(tombs, key(9), 3, kSecret), Ports());
-	ASSERT_TRUE(remember_ports(3, {{4000, 5}}));
+	ASSERT_TRUE(bury(key(9), {{0, {{4000, 17}, {4001, 20}}}}).ok());
+	EXPECT_EQ(dig_up(key(9), 0), (Ports{{4000, 17}, {4001, 20}}));
+	ASSERT_TRUE(bury(key(9), {{3, {{4000, 5}}}}).ok());
+	EXPECT_EQ(dig_up(key(9), 0), (Ports{{4000, 17}, {4001, 20}}));
+	EXPECT_EQ(dig_up(key(9), 3), (Ports{{4000, 5}}));
+	ASSERT_TRUE(bury(key(9), {{0, {{4002, 30}}}}).ok());
+	EXPECT_EQ(dig_up(key(9), 0), (Ports{{4002, 30}})) << "the newer word";
+	ASSERT_TRUE(bury(key(9), {}, 1).ok());
+	EXPECT_EQ(dig_up(key(9), 0), Ports());
+	EXPECT_EQ(dig_up(key(9), 3), (Ports{{4000, 5}}));
+	ASSERT_TRUE(bury(key(9), {}, 1u << 3).ok());
+	EXPECT_EQ(dig_up(key(9), 3), Ports());
+	ASSERT_TRUE(bury(key(9), {{3, {{4000, 5}}}}).ok());
 	tombs.forget(key(9), 1u << 3, kSecret);
-	EXPECT_EQ(refused(tombs, key(9), 0, kSecret), Ports());
+	EXPECT_EQ(dig_up(key(9), 0), Ports());
 	EXPECT_EQ(recall(key(9), 3), 0u);
 	tombs.forget(key(9), 1u << 0, kSecret);
+	EXPECT_EQ(tombs.count(), 0u);
 }
 
-/* As many as there is room for, and no byte more; all of it comes back, without memory too. */
-TEST_F(TombsTest, RefusedPortsHaveABound)
+/* Every port and number that there may be comes back; a number that lies further back than any
+ * peer's queue is long counts as the oldest of it. */
+TEST_F(TombPortsTest, EachPortComesBackAsItWas)
 {
-	TombCount counts[rds::kMaxPaths] = {};
-	auto *ports = rds::create<rds::TombPorts>(RDS_ATOMIC);
+	const uint64_t most = (1ull << 45) - 1;
+	TombPorts ports;
 
-	for (unsigned int n = 0; n < 2 * rds::kTombPorts; n++)
-		ports->add(n % 2, static_cast<uint16_t>(1000 + n), n + 1);
-	EXPECT_EQ(ports->count(0) + ports->count(1), rds::kTombPorts);
-	EXPECT_LE(sizeof(*ports), 1024u);
-	ASSERT_TRUE(tombs.remember(key(9), 3, counts, ports, kSecret).ok());
-	EXPECT_EQ(refused(tombs, key(9), 0, kSecret).size(), rds::kTombPorts / 2);
-	ports = rds::create<rds::TombPorts>(RDS_ATOMIC);
-	ports->add(0, 5, 5);
-	sim::options().fail_per_1000 = 1000;
-	EXPECT_FALSE(tombs.remember(key(9), 3, counts, ports, kSecret).ok());
-	sim::options().fail_per_1000 = 0;
-	EXPECT_EQ(refused(tombs, key(9), 0, kSecret).size(), rds::kTombPorts / 2);
+	ASSERT_TRUE(ports.make_room(5));
+	ports.add(0, 0xffff, 1);
+	ports.add(7, 2, most);
+	ports.add(7, 0xffff, most + 1);
+	ports.add(1, 0x8001, ~0ull);
+	ports.add(7, 0x8000, most - 1);
+	for (auto [path, n] : {std::pair{0u, 1u}, {1u, 1u}, {2u, 0u}, {7u, 3u}})
+		EXPECT_EQ(ports.count(path), n) << path;
+	std::map<uint16_t, uint64_t> of7;
+
+	EXPECT_TRUE(ports.each_of(7, [&](uint16_t port, uint64_t below) {
+		of7[port] = below;
+		return true;
+	}));
+	EXPECT_EQ(of7,
+		  (std::map<uint16_t, uint64_t>{{2, most}, {0xffff, most}, {0x8000, most - 1}}));
+	EXPECT_FALSE(ports.each_of(7, [](uint16_t port, uint64_t) { return port != 0xffff; }));
+	EXPECT_EQ(ports.count_others(1u << 7), 2u);
+	ports.remove(1u << 7);
+	EXPECT_EQ(ports.size(), 2u);
+}
+
+TEST_F(TombPortsTest, AllPortsOfAllPathsAreKept)
+{
+	ASSERT_TRUE(bury(key(9), all()).ok());
+	for (unsigned int path = 0; path < rds::kMaxPaths; path++)
+		EXPECT_EQ(dig_up(key(9), path), all().at(path)) << path;
+	EXPECT_EQ(tombs.spare(), 4096u - 512u);
+	ASSERT_TRUE(bury(key(9), all()).ok()) << "in place of the old ones";
+	EXPECT_EQ(tombs.spare(), 4096u - 512u);
+	/* One path's are left. */
+	tombs.forget(key(9), 0xff & ~(1u << 5), kSecret);
+	EXPECT_EQ(dig_up(key(9), 5), all().at(5));
+	ASSERT_TRUE(bury(key(9), {{0, {{4000, 17}}}}).ok());
+	EXPECT_EQ(tombs.spare(), 1024u - 512u) << "65 of them";
+	tombs.forget(key(9), 1u << 5, kSecret);
+	ASSERT_TRUE(bury(key(9), {{0, {{4000, 17}}}}).ok());
+	EXPECT_EQ(tombs.spare(), 0u);
+	tombs.forget(key(9), 1, kSecret);
+	EXPECT_EQ(tombs.count(), 0u);
+}
+
+/* 64 are every tombstone's own; beyond that all have one budget, and whoever finds none left is not
+ * remembered in part. */
+TEST_F(TombPortsTest, SpareMemoryHasABound)
+{
+	const unsigned int n = fill();
+
+	EXPECT_EQ(n, rds::kTombSpare / (4096 - 512));
+	EXPECT_LE(tombs.spare(), rds::kTombSpare);
+	EXPECT_TRUE(bury(key(9), all()).is(rds::err::kEnobufs));
+	EXPECT_FALSE(tombs.knows(key(9), kSecret));
+	EXPECT_EQ(tombs.count(), n);
+	/* As before, where it was known. */
+	ASSERT_TRUE(bury(key(9), many(1, rds::kTombPorts)).ok()) << "its own";
+	EXPECT_TRUE(bury(key(9), all()).is(rds::err::kEnobufs));
+	EXPECT_EQ(dig_up(key(9), 0), many(1, rds::kTombPorts).at(0));
+	EXPECT_EQ(recall(key(9), 1), 0u);
+	ASSERT_TRUE(bury(key(1000), all()).ok()) << "in the place of its own";
+	tombs.forget(key(1003), ~0u, kSecret);
+	EXPECT_TRUE(bury(key(9), all()).ok());
+	EXPECT_EQ(dig_up(key(9), 7), all().at(7));
+	for (unsigned int i = 0; i < n; i++)
+		tombs.forget(key(1000 + i), ~0u, kSecret);
+	tombs.forget(key(9), ~0u, kSecret);
+	EXPECT_EQ(tombs.spare(), 0u);
+	EXPECT_EQ(tombs.count(), 0u);
+}
+
+/* One that must go is remembered: of those with many ports the oldest makes room, and no other. */
+TEST_F(TombPortsTest, WhoMustGoIsRemembered)
+{
+	ASSERT_TRUE(bury(key(5), many(1, rds::kTombPorts)).ok());
+
+	const unsigned int n = fill();
+
+	EXPECT_EQ(recall(key(1000)), kNext) << "it is young";
+	ASSERT_TRUE(bury(key(9), all(), 0, TombsFull::kForgets).ok());
+	EXPECT_EQ(dig_up(key(9), 7), all().at(7));
+	EXPECT_EQ(tombs.count(), n + 1);
+	EXPECT_LE(tombs.spare(), rds::kTombSpare);
+	EXPECT_TRUE(tombs.knows(key(5), kSecret)) << "older, but it has nothing of that";
+	EXPECT_TRUE(tombs.knows(key(1000), kSecret));
+	EXPECT_FALSE(tombs.knows(key(1001), kSecret));
+	EXPECT_TRUE(tombs.knows(key(1002), kSecret));
+	/* Not itself, though it is the oldest now. */
+	for (unsigned int i = 0; i < n; i++)
+		(void)tombs.knows(key(1000 + i), kSecret);
+	ASSERT_TRUE(bury(key(9), all(), 0, TombsFull::kForgets).ok());
+	EXPECT_EQ(tombs.count(), n + 1);
+}
+
+/* Without memory nothing is remembered, and what was stays: whichever allocation it is. */
+TEST_F(TombPortsTest, WithoutMemoryAllIsAsBefore)
+{
+	ASSERT_TRUE(bury(key(9), many(2, 40)).ok());
+	for (unsigned int nth = 2; nth <= 3; nth++) { /* the first is the caller's list */
+		sim::fail_nth(nth);
+		EXPECT_TRUE(bury(key(9), {{0, {{5, 5}}}}).is(rds::err::kEnomem)) << nth;
+		sim::fail_nth(0);
+		EXPECT_EQ(dig_up(key(9), 0), many(2, 40).at(0));
+		EXPECT_EQ(dig_up(key(9), 1), many(2, 40).at(1));
+		EXPECT_EQ(tombs.spare(), 1024u - 512u);
+	}
+}
+
+/* In any order of remembering, asking and forgetting each tombstone has all ports that it was told
+ * of, or is not there; and the budget is what they have of it. */
+TEST_F(TombPortsTest, WhateverIsRemembered)
+{
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		sim::Rng r(seed);
+		std::map<unsigned int, PortsOf> told;
+
+		for (int i = 0; i < 3000; i++) {
+			const auto who = static_cast<unsigned int>(r.below(40));
+			const auto path = static_cast<unsigned int>(r.below(rds::kMaxPaths));
+			const auto n = static_cast<unsigned int>(r.below(65));
+			const PortsOf one = {{path, many(1, n, static_cast<unsigned int>(i))[0]}};
+
+			if (r.chance(200)) {
+				tombs.forget(key(who), 1u << path, kSecret);
+				told[who].erase(path);
+			} else if (bury(key(who), one).ok()) {
+				told[who][path] = one.at(path);
+			}
+			ASSERT_LE(tombs.spare(), rds::kTombSpare);
+			for (const auto &[p, ports] : told[who])
+				ASSERT_EQ(dig_up(key(who), p), ports);
+		}
+		for (unsigned int who = 0; who < 40; who++)
+			tombs.forget(key(who), ~0u, kSecret);
+		ASSERT_EQ(tombs.spare(), 0u);
+		ASSERT_EQ(tombs.count(), 0u);
+	}
 }
 
 TEST_F(TombsTest, ForgetsPathByPath)
@@ -299,8 +469,9 @@ TEST_F(TombsTest, TheFirstTwoMakeOneTable)
 				TombCount counts[rds::kMaxPaths] = {};
 
 				counts[0] = {n, 0, 0};
-				EXPECT_TRUE(
-					made->remember(key(n), 1, counts, nullptr, kSecret).ok());
+				EXPECT_TRUE(made->remember(key(n), 1, counts, {}, TombsFull::kFails,
+							   kSecret)
+						    .ok());
 			});
 		sim::run_ready();
 		EXPECT_TRUE(made->knows(key(1), kSecret) && made->knows(key(2), kSecret)) << seed;

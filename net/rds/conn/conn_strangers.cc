@@ -188,23 +188,20 @@ void ConnTable::evict(Conn &c, uint64_t now)
 	hand_over(c, Care::kRoom);
 }
 
-/* Ports that @c's paths have refused to peers that may send again; nullptr: there are none. */
-Result<TombPorts *> ConnTable::refused_of(Conn &c)
+/* Ports that @c's paths have refused to peers that may send again.  False: no memory. */
+bool ConnTable::gather_refused(Conn &c, TombPorts &ports)
 {
-	TombPorts *ports = nullptr;
-	bool any = false;
+	uint32_t n = 0;
 
-	c.for_each_path([&](Path &p) { any = any || (!p.drained.load() && p.count().refused); });
-	if (RDS_LIKELY(!any))
-		return ports;
-	ports = create<TombPorts>(may_sleep());
-	if (!ports)
-		return Status::fail(err::kEnomem);
-	c.for_each_path([&](Path &p) {
-		if (!p.drained.load())
-			(void)p.count(ports);
-	});
-	return ports;
+	c.for_each_path([&](Path &p) { n += p.drained.load() ? 0 : p.count().refused; });
+	if (!ports.make_room(n))
+		return false;
+	if (RDS_UNLIKELY(n))
+		c.for_each_path([&](Path &p) {
+			if (!p.drained.load())
+				(void)p.count(&ports);
+		});
+	return true;
 }
 
 Status ConnTable::leave_tomb(Conn &c, bool &owed)
@@ -232,15 +229,22 @@ Status ConnTable::leave_tomb(Conn &c, bool &owed)
 		while (next > first && !net_->first_seq.compare_exchange(first, next))
 			;
 	}
-	if (owed) {
-		auto ports = refused_of(c);
-
-		return ports.ok() ? tombs.remember(c.tomb_key(), which, counts, ports.value(),
-						   net_->key)
-				  : ports.status();
+	if (!owed) {
+		tombs.forget(c.tomb_key(), which, net_->key);
+		return Status();
 	}
-	tombs.forget(c.tomb_key(), which, net_->key);
-	return Status();
+
+	/* When there are too many it has to go, whatever becomes of others' tombstones. */
+	const TombsFull full = excess() ? TombsFull::kForgets : TombsFull::kFails;
+	TombPorts ports;
+
+	if (!gather_refused(c, ports))
+		return Status::fail(err::kEnomem);
+
+	const Status st = tombs.remember(c.tomb_key(), which, counts, ports, full, net_->key);
+
+	net_->count(RDS_S_conn_tomb_full, st.is(err::kEnobufs));
+	return st;
 }
 
 } // namespace rds
@@ -260,14 +264,14 @@ bool rds_conn::has_reached() const
 
 /* ---- what it takes of a path ---- */
 
-bool rds_path::begin_with(const rds::TombCount &count, const rds::TombPorts *ports)
+bool rds_path::begin_with(const rds::TombCount &count, const rds::TombPorts &ports)
 {
 	rds::Guard g(lock);
 
 	received_.resume(count.next_rx_seq, count.gen);
 	reached.store(true);
-	return !ports || ports->each_of(index, [&](uint16_t port, uint64_t first) RDS_NO_TSA {
-		return refused_.go_on(port, first, count.gen);
+	return ports.each_of(index, [&](uint16_t port, uint64_t below) RDS_NO_TSA {
+		return refused_.go_on(port, count.next_rx_seq - below, count.gen);
 	});
 }
 
@@ -280,7 +284,7 @@ rds::TombCount rds_path::count(rds::TombPorts *ports)
 	refused_.each_of(gen, [&](uint16_t port, uint64_t first) {
 		n++;
 		if (ports)
-			ports->add(index, port, first);
+			ports->add(index, port, received_.next() - first);
 	});
 	return {received_.next(), gen, n};
 }

@@ -31,28 +31,22 @@ void destroy_path(Path *p)
 	destroy(p);
 }
 
-/* It goes on where one of the same pair ended.  False: no memory. */
+/* It goes on where one of the same pair ended.  False: no memory, or what was known is just being
+ * forgotten. */
 bool go_on(Path &p) RDS_SLEEPS
 {
 	const TombKey key = p.conn.tomb_key();
 	const HashKey &secret = p.conn.net.key;
 	Tombs &tombs = p.conn.net.conns.tombs;
-	TombPorts *ports = nullptr;
+	TombPorts ports;
 	TombCount count;
 
 	if (!tombs.recall(key, p.index, count, nullptr, secret))
 		return true;
-	if (RDS_UNLIKELY(count.refused)) {
-		ports = create<TombPorts>(may_sleep());
-		if (!ports)
-			return false;
-		(void)tombs.recall(key, p.index, count, ports, secret);
-	}
-
-	const bool done = p.begin_with(count, ports);
-
-	destroy(ports);
-	return done;
+	if (RDS_UNLIKELY(count.refused) &&
+	    (!ports.make_room(count.refused) || !tombs.recall(key, p.index, count, &ports, secret)))
+		return false;
+	return ports.size() == count.refused && p.begin_with(count, ports);
 }
 
 Path *create_path(Conn &c, unsigned int index) RDS_SLEEPS

@@ -81,10 +81,10 @@ public:
 		gen_.fetch_add(1);
 	}
 	/* -- of a connection's worker -- */
-	/* @c's paths count no further.  -ENOMEM: it cannot be forgotten now.  @owed: a tombstone is
-	 * left. */
+	/* @c's paths count no further.  -ENOMEM, -ENOBUFS: it cannot be forgotten now.  @owed: a
+	 * tombstone is left. */
 	Status leave_tomb(Conn &c, bool &owed) RDS_TURN;
-	static Result<TombPorts *> refused_of(Conn &c) RDS_TURN;
+	static bool gather_refused(Conn &c, TombPorts &ports) RDS_TURN;
 	/* All its paths are dead. */
 	void reap_later(Conn &c);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "tombs.h"
 
+#include "../bug.h"
+
 namespace rds
 {
 namespace
@@ -15,53 +17,64 @@ uint32_t hash_key(const TombKey &key, const HashKey &secret)
 	return hash_words(words, 4, secret);
 }
 
-/* Of the paths in @which @t has @ports from now on.  The other ones of @t stay, and what is to be
- * freed is in @ports then. */
-void replace_ports(Tomb &t, uint32_t which, TombPorts *&ports)
+/* Memory of @n notes, as the allocator has it: a power of two. */
+uint32_t memory_of(uint32_t n)
 {
-	TombPorts *old = t.ports;
+	uint32_t bytes = sizeof(uint64_t);
 
-	if (old)
-		old->remove(which);
-	if (!ports && old && !old->is_empty())
-		return;
-	if (ports && old)
-		ports->add_all(*old);
-	t.ports = ports;
-	ports = old;
+	while (bytes < n * sizeof(uint64_t))
+		bytes *= 2;
+	return n ? bytes : 0;
 }
+
+constexpr uint64_t kMostBelow = (1ull << 45) - 1;
 
 } // namespace
 
-void TombPorts::add(unsigned int path, uint16_t port, uint64_t first)
+bool TombPorts::make_room(uint32_t n)
 {
-	if (n_ == kTombPorts)
+	if (n)
+		notes_ = static_cast<uint64_t *>(rds_alloc(n * sizeof(*notes_), may_sleep()));
+	room_ = notes_ ? n : 0;
+	return room_ == n;
+}
+
+void TombPorts::add(unsigned int path, uint16_t port, uint64_t below)
+{
+	if (bug_on(n_ == room_, "more ports were refused than were counted"))
 		return;
-	first_[n_] = first;
-	port_[n_] = port;
-	path_[n_] = static_cast<uint8_t>(path);
-	n_++;
+	notes_[n_++] = (below < kMostBelow ? below : kMostBelow) << 19 | path << 16 | port;
+}
+
+void TombPorts::add_others(const TombPorts &from, uint32_t which)
+{
+	for (uint32_t i = 0; i < from.n_; i++)
+		if (!(which >> path_of(from.notes_[i]) & 1))
+			add(path_of(from.notes_[i]), static_cast<uint16_t>(from.notes_[i]),
+			    below_of(from.notes_[i]));
 }
 
 void TombPorts::remove(uint32_t which)
 {
 	uint32_t left = 0;
 
-	for (uint32_t i = 0; i < n_; i++) {
-		if (which >> path_[i] & 1)
-			continue;
-		first_[left] = first_[i];
-		port_[left] = port_[i];
-		path_[left] = path_[i];
-		left++;
-	}
+	for (uint32_t i = 0; i < n_; i++)
+		if (!(which >> path_of(notes_[i]) & 1))
+			notes_[left++] = notes_[i];
 	n_ = left;
 }
 
-void TombPorts::add_all(const TombPorts &other)
+void TombPorts::swap(TombPorts &other)
 {
-	for (uint32_t i = 0; i < other.n_; i++)
-		add(other.path_[i], other.port_[i], other.first_[i]);
+	uint64_t *notes = notes_;
+	const uint32_t n = n_, room = room_;
+
+	notes_ = other.notes_;
+	n_ = other.n_;
+	room_ = other.room_;
+	other.notes_ = notes;
+	other.n_ = n;
+	other.room_ = room;
 }
 
 uint32_t TombPorts::count(unsigned int path) const
@@ -70,6 +83,20 @@ uint32_t TombPorts::count(unsigned int path) const
 
 	each_of(path, [&](uint16_t, uint64_t) { return ++n; });
 	return n;
+}
+
+uint32_t TombPorts::count_others(uint32_t which) const
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < n_; i++)
+		n += !(which >> path_of(notes_[i]) & 1);
+	return n;
+}
+
+uint32_t TombPorts::spare() const
+{
+	return room_ > kTombPorts ? memory_of(room_) - memory_of(kTombPorts) : 0;
 }
 
 bool TombKey::operator==(const TombKey &o) const
@@ -82,10 +109,12 @@ bool TombKey::operator==(const TombKey &o) const
 /* The namespace ends: nobody asks any more. */
 Tombs::~Tombs()
 {
-	List<Tomb, &Tomb::age> all;
+	TombList all;
 	{
 		Guard g(lock_);
 
+		while (spares_.pop_front())
+			;
 		all.splice_back(ages_);
 	}
 	while (Tomb *t = all.pop_front())
@@ -122,6 +151,10 @@ Tomb *Tombs::touch(const TombKey &key, uint32_t hash)
 		ages_.remove(t);
 		ages_.push_back(t);
 	}
+	if (t && t->ports.spare()) {
+		spares_.remove(t);
+		spares_.push_back(t);
+	}
 	return t;
 }
 
@@ -142,44 +175,109 @@ void Tombs::take_out(Tomb *t)
 	while (*at != t)
 		at = &(*at)->next;
 	*at = t->next;
+	give_spare(*t);
 	ages_.remove(t);
 	count_.store(count_.load() - 1);
 }
 
-Status Tombs::remember(const TombKey &key, uint32_t which, const TombCount (&counts)[kMaxPaths],
-		       TombPorts *ports, const HashKey &secret)
+/* Its ports are to go, and the spare memory that they have. */
+void Tombs::give_spare(Tomb &t)
 {
-	uint32_t hash = hash_key(key, secret);
-	Tomb *made = make_buckets() ? create<Tomb>(may_sleep(), key, hash) : nullptr;
-	Tomb *spare = made;
+	const uint32_t spare = t.ports.spare();
 
-	if (!made) {
-		destroy(ports);
-		return Status::fail(err::kEnomem);
-	}
+	if (!spare)
+		return;
+	spares_.remove(&t);
+	spare_.store(spare_.load() - spare);
+}
+
+/* All that the tombstone is to have: @ports, and those of paths that are not in @which.  Only the
+ * connection that is its own adds to it, and that is ours.  False: no memory. */
+bool Tombs::gather(const TombKey &key, uint32_t hash, uint32_t which, const TombPorts &ports,
+		   TombPorts &all)
+{
+	uint32_t others = 0;
 	{
+		Guard g(lock_);
+		const Tomb *t = touch(key, hash);
+
+		if (t)
+			others = t->ports.count_others(which);
+	}
+	if (!all.make_room(ports.size() + others))
+		return false;
+	all.add_others(ports, 0);
+	return true;
+}
+
+/* A tombstone, or @t, which has one already, is to have @spare bytes.  Those that make room join
+ * @gone.  -ENOBUFS. */
+Status Tombs::make_place(Tomb *t, uint32_t spare, TombsFull full, TombList &gone)
+{
+	const uint32_t had = t ? t->ports.spare() : 0;
+
+	if (spare_.load() - had + spare > kTombSpare && full == TombsFull::kFails)
+		return Status::fail(err::kEnobufs);
+	if (t)
+		give_spare(*t);
+	while (spare_.load() + spare > kTombSpare) {
+		Tomb *oldest = spares_.front();
+
+		take_out(oldest);
+		gone.push_back(oldest);
+	}
+	spare_.store(spare_.load() + spare);
+	if (!t && count_.load() >= kMaxTombstones) {
+		Tomb *oldest = ages_.front();
+
+		take_out(oldest);
+		gone.push_back(oldest);
+	}
+	return Status();
+}
+
+Status Tombs::remember(const TombKey &key, uint32_t which, const TombCount (&counts)[kMaxPaths],
+		       const TombPorts &ports, TombsFull full, const HashKey &secret)
+{
+	const uint32_t hash = hash_key(key, secret);
+	Tomb *made = make_buckets() ? create<Tomb>(may_sleep(), key, hash) : nullptr;
+	TombPorts all;
+	TombList gone;
+	Status st = Status::fail(err::kEnomem);
+
+	if (made && gather(key, hash, which, ports, all)) {
 		Guard g(lock_);
 		Tomb *t = touch(key, hash);
 
-		if (!t) {
-			spare = count_.load() >= kMaxTombstones ? ages_.front() : nullptr;
-			if (spare)
-				take_out(spare);
+		st = make_place(t, all.spare(), full, gone);
+		if (st.ok() && !t) {
 			t = made;
+			made = nullptr;
 			enter(t);
 		}
-		t->which |= which;
-		for (unsigned int i = 0; i < kMaxPaths; i++) {
-			if (!(which >> i & 1))
-				continue;
-			t->gen[i] = counts[i].gen;
-			t->next_rx_seq[i] = counts[i].next_rx_seq;
-		}
-		replace_ports(*t, which, ports);
+		if (st.ok())
+			engrave(*t, which, counts, all);
 	}
-	destroy(spare);
-	destroy(ports);
-	return Status();
+	destroy(made);
+	while (Tomb *t = gone.pop_front())
+		destroy(t);
+	return st;
+}
+
+/* @t's spare memory is counted; what is to be freed is in @all then. */
+void Tombs::engrave(Tomb &t, uint32_t which, const TombCount (&counts)[kMaxPaths], TombPorts &all)
+{
+	t.which |= which;
+	for (unsigned int i = 0; i < kMaxPaths; i++) {
+		if (!(which >> i & 1))
+			continue;
+		t.gen[i] = counts[i].gen;
+		t.next_rx_seq[i] = counts[i].next_rx_seq;
+	}
+	all.add_others(t.ports, which);
+	t.ports.swap(all);
+	if (t.ports.spare())
+		spares_.push_back(&t);
 }
 
 bool Tombs::recall(const TombKey &key, unsigned int index, TombCount &count, TombPorts *ports,
@@ -193,12 +291,9 @@ bool Tombs::recall(const TombKey &key, unsigned int index, TombCount &count, Tom
 
 	if (!t || !(t->which >> index & 1))
 		return false;
-	count = {t->next_rx_seq[index], t->gen[index], t->ports ? t->ports->count(index) : 0};
-	if (t->ports && ports)
-		t->ports->each_of(index, [&](uint16_t port, uint64_t first) {
-			ports->add(index, port, first);
-			return true;
-		});
+	count = {t->next_rx_seq[index], t->gen[index], t->ports.count(index)};
+	if (ports && count.refused <= ports->room())
+		ports->add_others(t->ports, ~(1u << index));
 	return true;
 }
 
@@ -214,7 +309,7 @@ bool Tombs::knows(const TombKey &key, const HashKey &secret)
 
 void Tombs::forget(const TombKey &key, uint32_t which, const HashKey &secret)
 {
-	TombPorts *ports = nullptr;
+	TombPorts ports;
 	Tomb *t;
 
 	if (!count_.load())
@@ -225,14 +320,17 @@ void Tombs::forget(const TombKey &key, uint32_t which, const HashKey &secret)
 		t = touch(key, hash_key(key, secret));
 		if (t) {
 			t->which &= ~which;
-			replace_ports(*t, which, ports);
+			t->ports.remove(which);
+		}
+		if (t && !t->ports.size()) {
+			give_spare(*t);
+			t->ports.swap(ports);
 		}
 		if (t && !t->which)
 			take_out(t);
 		else
 			t = nullptr;
 	}
-	destroy(ports);
 	destroy(t);
 }
 

@@ -9,7 +9,10 @@
  * conn_table.cc), and knows a duplicate when it sees one.
  *
  * Ports that were refused (refused.h) are remembered as well: the peer may not have heard of it,
- * and then sends again what counts as dealt with and reached no socket.
+ * and then sends again what counts as dealt with and reached no socket.  Each tombstone may have
+ * kTombPorts of them, and more as long as all together have kTombSpare bytes for that: else nothing
+ * is remembered, and the connection has to stay.  If it cannot, for there are too many connections,
+ * those tombstones make room that have more than kTombPorts, the oldest first.
  *
  * There are kMaxTombstones at most in a namespace; the one that was written or asked for least
  * recently makes room.  A tombstone stays in its place while its successor lives, for paths of that
@@ -41,46 +44,78 @@ struct TombCount {
 	uint32_t refused; /* ports that it had refused to that generation */
 };
 
-/* Ports that paths of one connection had refused, as many as there is room for. */
+/* There is no spare memory for ports: ... */
+enum class TombsFull : uint8_t {
+	kFails,	  /* ... nothing is remembered, or ... */
+	kForgets, /* ... others are forgotten */
+};
+
+/*
+ * Ports that paths of one connection had refused: as many as there are.  A word for each: the port,
+ * the path, and how far below the path's next number the first was that was refused.  That is less
+ * than what the peer keeps unacknowledged, or the peer has heard of it; so 45 bits are enough.
+ */
 class TombPorts final
 {
 public:
-	void add(unsigned int path, uint16_t port, uint64_t first);
+	TombPorts() = default;
+	TombPorts(const TombPorts &) = delete;
+	TombPorts &operator=(const TombPorts &) = delete;
+	~TombPorts()
+	{
+		rds_free(notes_);
+	}
+	/* For @n of them; there are none yet.  False: no memory. */
+	bool make_room(uint32_t n) RDS_SLEEPS;
+	void add(unsigned int path, uint16_t port, uint64_t below);
+	/* Those of the paths that are not in @which. */
+	void add_others(const TombPorts &from, uint32_t which);
 	/* Those of the paths in @which go. */
 	void remove(uint32_t which);
-	void add_all(const TombPorts &other);
+	void swap(TombPorts &other);
 	uint32_t count(unsigned int path) const;
-	bool is_empty() const
+	uint32_t count_others(uint32_t which) const;
+	uint32_t size() const
 	{
-		return !n_;
+		return n_;
 	}
-	/* Calls @fn(port, first number) for each of @path; false: one of them did not succeed. */
+	uint32_t room() const
+	{
+		return room_;
+	}
+	/* Bytes of memory beyond those that each tombstone may have. */
+	uint32_t spare() const;
+	/* Calls @fn(port, below) for each of @path; false: one of them did not succeed. */
 	template <typename F>
 	bool each_of(unsigned int path, F fn) const
 	{
 		bool all = true;
 
 		for (uint32_t i = 0; i < n_; i++)
-			if (path_[i] == path)
-				all = fn(port_[i], first_[i]) && all;
+			if (path_of(notes_[i]) == path)
+				all = fn(static_cast<uint16_t>(notes_[i]), below_of(notes_[i])) &&
+				      all;
 		return all;
 	}
 
 private:
-	uint64_t first_[kTombPorts];
-	uint16_t port_[kTombPorts];
-	uint8_t path_[kTombPorts];
-	uint32_t n_ = 0;
+	static unsigned int path_of(uint64_t note)
+	{
+		return note >> 16 & (kMaxPaths - 1);
+	}
+	static uint64_t below_of(uint64_t note)
+	{
+		return note >> 19;
+	}
+
+	uint64_t *notes_ = nullptr;
+	uint32_t n_ = 0, room_ = 0;
 };
-static_assert(sizeof(TombPorts) <= 1024);
+static_assert(kMaxPaths == 1 << (19 - 16));
 
 struct Tomb {
 	Tomb(const TombKey &key, uint32_t hash) : key(key), hash(hash)
 	{
-	}
-	~Tomb()
-	{
-		destroy(ports);
 	}
 	Tomb(const Tomb &) = delete;
 	Tomb &operator=(const Tomb &) = delete;
@@ -90,10 +125,12 @@ struct Tomb {
 	uint32_t which = 0; /* a bit for each path that is known */
 	uint32_t gen[kMaxPaths] = {};
 	uint64_t next_rx_seq[kMaxPaths] = {};
-	TombPorts *ports = nullptr; /* mostly there are none */
-	Tomb *next = nullptr;	    /* in the same bucket */
+	TombPorts ports;
+	Tomb *next = nullptr; /* in the same bucket */
 	ListNode age;
+	ListNode spare; /* of those whose ports take spare memory, by age */
 };
+static_assert(sizeof(Tomb) <= 256);
 
 class Tombs final
 {
@@ -103,13 +140,14 @@ public:
 	Tombs &operator=(const Tombs &) = delete;
 	~Tombs();
 
-	/* Counts of those paths whose bit is in @which, and @ports of them, which is taken;
-	 * nullptr: they had refused none.  What is known of the others stays.  -ENOMEM: nothing is
-	 * remembered.  Process. */
+	/* Counts of those paths whose bit is in @which, and the ports that they had refused.  What
+	 * is known of the others stays.  -ENOMEM; -ENOBUFS: no spare memory for so many ports. Then
+	 * all is as before.  Process. */
 	Status remember(const TombKey &key, uint32_t which, const TombCount (&counts)[kMaxPaths],
-			TombPorts *ports, const HashKey &secret) RDS_SLEEPS RDS_EXCLUDES(lock_);
+			const TombPorts &ports, TombsFull full, const HashKey &secret) RDS_SLEEPS
+		RDS_EXCLUDES(lock_);
 	/* True: @count is where path @index went on.  Its ports are added to @ports, if the caller
-	 * gives any. */
+	 * gives any, with room for them. */
 	bool recall(const TombKey &key, unsigned int index, TombCount &count, TombPorts *ports,
 		    const HashKey &secret) RDS_EXCLUDES(lock_);
 	bool knows(const TombKey &key, const HashKey &secret) RDS_EXCLUDES(lock_);
@@ -120,17 +158,32 @@ public:
 	{
 		return count_.load();
 	}
+	/* Bytes of spare memory in use. */
+	uint32_t spare() const
+	{
+		return spare_.load();
+	}
 
 private:
+	using TombList = List<Tomb, &Tomb::age>;
+
 	bool make_buckets() RDS_SLEEPS RDS_EXCLUDES(lock_);
+	bool gather(const TombKey &key, uint32_t hash, uint32_t which, const TombPorts &ports,
+		    TombPorts &all) RDS_SLEEPS RDS_EXCLUDES(lock_);
+	Status make_place(Tomb *t, uint32_t spare, TombsFull full, TombList &gone)
+		RDS_REQUIRES(lock_);
+	void engrave(Tomb &t, uint32_t which, const TombCount (&counts)[kMaxPaths], TombPorts &all)
+		RDS_REQUIRES(lock_);
+	void give_spare(Tomb &t) RDS_REQUIRES(lock_);
 	Tomb *touch(const TombKey &key, uint32_t hash) RDS_REQUIRES(lock_);
 	void enter(Tomb *t) RDS_REQUIRES(lock_);
 	void take_out(Tomb *t) RDS_REQUIRES(lock_);
 
 	Spinlock<RDS_RANK_TOMBS> lock_;
 	Atomic<Tomb **> buckets_; /* kTombBuckets of them, made with the first tombstone */
-	List<Tomb, &Tomb::age> ages_ RDS_GUARDED_BY(lock_); /* the oldest first */
-	Atomic<uint32_t> count_;			    /* written under lock_ */
+	TombList ages_ RDS_GUARDED_BY(lock_);			/* the oldest first */
+	List<Tomb, &Tomb::spare> spares_ RDS_GUARDED_BY(lock_); /* the same, of those with spare */
+	Atomic<uint32_t> count_, spare_;			/* written under lock_ */
 };
 
 } // namespace rds

@@ -218,7 +218,7 @@ struct rds_path final {
 	bool has_drained(rds::Care care) const;
 	/* -- conn_strangers.cc -- */
 	/* It goes on where a connection before it ended.  False: no memory for @ports. */
-	bool begin_with(const rds::TombCount &count, const rds::TombPorts *ports);
+	bool begin_with(const rds::TombCount &count, const rds::TombPorts &ports);
 	rds::TombCount count(rds::TombPorts *ports = nullptr); /* what it refused goes there, too */
 	/* Down, nobody calls but for company: it was called as often as it may ask for. */
 	bool is_resting() const;
