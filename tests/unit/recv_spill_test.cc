@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a full socket takes of several peers beyond its hard limit, and that it is given back
- * however a message leaves (net/rds/socket/spill.h).
+ * Of several peers a full socket takes messages beyond its hard limit, and each is given back
+ * however it leaves (net/rds/socket/spill.h).
  */
 #include "fixture.h"
 #include "net/rds/net.h"

@@ -141,7 +141,7 @@ protected:
 	{
 		unsigned int n = 0;
 
-		while (bury(key(1000 + n), all()).ok())
+		while (n < 5000 && bury(key(1000 + n), all()).ok())
 			n++;
 		return n;
 	}
