@@ -12,6 +12,7 @@
 #                                    the next one, and in their backports
 #   scripts/deps.sh --plot           also what draws plots
 #   scripts/deps.sh --wireshark      only what tests the dissector
+#   scripts/deps.sh --report         only what shows the pages of rdsctl report
 #   scripts/deps.sh --packages SUITE only what makes and tries Debian's packages: a root of SUITE
 #                                    (bookworm, trixie) to build in, and one to install in
 #   scripts/deps.sh --source VER DIR unpack Debian's kernel source (for debug-kernel.sh)
@@ -287,6 +288,7 @@ main() {
 		--versions) list=1; shift ;;
 		--plot) packages+=(gnuplot-nox); shift ;;
 		--wireshark) packages=(python3 tshark) kernel=none; shift ;;
+		--report) packages=(python3 chromium fonts-dejavu-core) kernel=none; shift ;;
 		--packages)
 			suite=${2:?--packages needs a suite} kernel=none
 			packages=(mmdebstrap uidmap)

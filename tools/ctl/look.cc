@@ -6,19 +6,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
-#include <fstream>
 #include <iostream>
 
 #include "../lib/cli.h"
 #include "../lib/text.h"
 #include "doctor.h"
+#include "evidence.h"
 #include "filter.h"
+#include "host.h"
 #include "view.h"
 
 namespace rdstools
-{
-
-namespace
 {
 
 std::string filter_help(std::span<const Field> fields)
@@ -30,15 +28,9 @@ std::string filter_help(std::span<const Field> fields)
 	return help;
 }
 
-/* One object, with the version first. */
 Json document(const char *member, Json value)
 {
 	return {{"version", json_version}, {member, std::move(value)}};
-}
-
-void print(const Json &root)
-{
-	std::cout << root.dump(1, '\t') << '\n';
 }
 
 std::string clock_text()
@@ -50,13 +42,22 @@ std::string clock_text()
 	return text;
 }
 
-std::string first_line(const std::string &path)
+CLI::Validator duration_of_a_look()
 {
-	std::ifstream in(path);
-	std::string line;
+	return checked_by(
+		[](const std::string &text) {
+			if (parse_duration(text) < 1000000)
+				throw Error("at least 1ms");
+		},
+		"");
+}
 
-	std::getline(in, line);
-	return line;
+namespace
+{
+
+void print(const Json &root)
+{
+	std::cout << root.dump(1, '\t') << '\n';
 }
 
 /* ---- stats ---- */
@@ -125,22 +126,19 @@ Look::Look(CLI::App &app, const bool &json) : app_(app), json_(json)
 	stats->add_option("patterns", words_, "names; * stands for any letters");
 	CLI::Option *watch = stats->add_option("-w,--watch", interval_, "again every SECONDS")
 				     ->type_name("SECONDS")
-				     ->check(checked_by(
-					     [](const std::string &text) {
-						     if (parse_duration(text) < 1000000)
-							     throw Error("at least 1ms");
-					     },
-					     ""));
+				     ->check(duration_of_a_look());
 	stats->add_option("--samples", samples_, "with --watch: end after N")
 		->type_name("N")
 		->needs(watch);
 	stats->add_flag("-r,--rates", rates_, "with --watch: growth a second, too")->needs(watch);
 	stats->add_flag("-z,--zeros", zeros_, "those that are 0, too");
 
+	add_top();
 	CLI::App *monitor =
 		add("monitor", "paths that come up, end, or cannot, as it happens", &Look::monitor);
 	monitor->add_option("words", words_, filter_help(path_fields()));
 	monitor->add_option("--count", samples_, "end after so many")->check(CLI::PositiveNumber);
+	add_report();
 	add("doctor", "what is wrong, why it matters, and the command that mends it",
 	    &Look::doctor);
 }
@@ -168,15 +166,14 @@ int Look::run()
 int Look::show()
 {
 	State state;
-	Summary s = {first_line("/sys/module/rds/version"),
-		     {},
-		     state.paths(),
-		     state.sockets(),
-		     state.counters()};
+	const Json modules = module_rows("/");
+	Summary s = {"", {}, state.paths(), state.sockets(), state.counters()};
 
-	for (const char *name : {"rds_tcp", "rds_loop", "rds_rdma"})
-		if (!first_line(std::string("/sys/module/") + name + "/version").empty())
-			s.transports.emplace_back(name);
+	for (const Json &m : modules)
+		if (m["name"] == "rds" && m["version"] != "?")
+			s.version = m["version"].get<std::string>();
+		else if (m["name"] != "rds")
+			s.transports.push_back(m["name"].get<std::string>());
 	if (json_)
 		print(document("summary", summary_json(s)));
 	else
@@ -279,17 +276,7 @@ int Look::monitor()
 
 int Look::doctor()
 {
-	Evidence evidence;
-
-	/* Without them there is something to find all the more. */
-	try {
-		State state;
-
-		evidence.counters = state.counters();
-		evidence.paths = state.paths();
-	} catch (const Error &) {
-	}
-	const std::vector<Finding> found = examine(evidence);
+	const std::vector<Finding> found = examine(gather());
 	const Paint paint(wants_colour(colour_));
 
 	if (json_)

@@ -128,16 +128,6 @@ const Json *longest_without(const Json &paths)
 	return worst;
 }
 
-/* Counters that say that something was thrown away, refused, or could not be had. */
-bool is_trouble(const std::string &name)
-{
-	for (const char *part : {"drop", "refused", "bad", "no_memory", "full", "failed", "stalled",
-				 "evicted", "too_many", "timeout", "error"})
-		if (name.find(part) != std::string::npos)
-			return true;
-	return false;
-}
-
 bool is_counted_trouble(const Json &row)
 {
 	return number(row["value"]) && is_trouble(word(row["name"]));
@@ -162,6 +152,15 @@ bool wants_colour(const std::string &how)
 	if (how != "auto")
 		return how == "always";
 	return isatty(STDOUT_FILENO) && !(no && *no);
+}
+
+bool is_trouble(const std::string &name)
+{
+	for (const char *part : {"drop", "refused", "bad", "no_memory", "full", "failed", "stalled",
+				 "evicted", "too_many", "timeout", "error"})
+		if (name.find(part) != std::string::npos)
+			return true;
+	return false;
 }
 
 std::string Paint::paint(const char *code, const std::string &text) const

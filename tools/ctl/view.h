@@ -64,6 +64,9 @@ struct Summary {
 void print_summary(std::ostream &out, const Summary &s, const Paint &paint);
 Json summary_json(const Summary &s);
 
+/* Whether a counter of this name says that something was thrown away, refused, or could not be had.
+ */
+bool is_trouble(const std::string &counter);
 /* The value of a counter; 0: there is none of this name. */
 std::uint64_t counter(const Json &counters, const std::string &name);
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """rdsctl's views over netlink: paths, sockets, counters, news and what is wrong. See rdsctl(8)."""
 import json
+import re
+from xml.etree import ElementTree
 
+from judges import exact
 from netns_pair import IN_X, X, Y, pair, unpair
 from suite import test
-from traffic import A, B, helper, ping
+from traffic import A, A6, B, B6, Flows, helper, ping
 
 NOBODY = "setpriv --reuid nobody --regid nogroup --clear-groups"
 RESTRICT = "/proc/sys/net/rds/info_restrict"
@@ -157,6 +160,69 @@ def news(t):
     assert event["version"] == 1 and event["event"]["remote"] == B, event
     assert event["event"]["last-reason"] == "admin" and event["time"] > 0, event
     end(heard)
+
+
+@test(vms=2, only="ours")
+def top(t):
+    """Of two paths the one with a flow is the first, with what it sends; of two with messages the
+    one that is not reached waits longest, and its sender is told by name."""
+    ping(t, t.a, A6, B6)
+    flow = Flows(t, t.a, A, t.b, B)
+    flow.wait_progress()
+    said = ctl(t, "top --interval 0.5 --count 2")
+    first, second = [block.splitlines() for block in said.split("\n\n")
+                     if block.startswith("20")]
+    for lines in (first, second):
+        idle, = (line.split() for line in lines if line.split()[:2] == [B6, A6])
+        assert " paths, " in lines[0] and lines[2].split()[:2] == ["Remote", "Local"], said
+        assert lines[3].split()[:2] == [B, A] and lines[3].split()[6] not in ("-", "0"), said
+        assert idle[6:8] == ["0", "0"], said
+    assert "\033" not in said, said
+    looks = [json.loads(line) for line in
+             ctl(t, "-j top --interval 0.2 --count 3 remote 10.0.0.0/8 index 0").splitlines()]
+    assert len(looks) == 3 and all(look["version"] == 1 for look in looks), looks
+    for look in looks:
+        path, = look["top"]["paths"]
+        assert path["remote"] == B and path["tx-messages-rate"] > 0 < path["tx-bytes-rate"], path
+    t.note(exact(flow.stop()))
+    ctl(t, f"peer add {B6} refuse")
+    held = hold(t, f"--bind {A6} --to {B6} --messages 3 --length 100")
+    look = json.loads(ctl(t, "-j top --interval 0.5 --count 2 --sort waits").splitlines()[1])["top"]
+    assert look["paths"][0]["remote"] == B6 and look["paths"][0]["waits-ms"] >= 500, look
+    sock = next(s for s in look["sockets"] if s["unacked"] == 300)
+    assert sock["program"].startswith("rds_hold("), sock
+    # A terminal is drawn anew, in colours, and keeps its cursor.
+    drawn = t.a.check(f"script -qec '{t.tool('rdsctl')} top --count 2 --interval 0.2' /dev/null")
+    assert drawn.count("\033[H") == 3 and "\033[31m" in drawn and "\033[?25h" in drawn, drawn
+    ctl(t, f"peer del {B6}")
+    t.a.wait_until(f"{t.tool('rdsctl')} path show state up unacked 0 | grep -q {B6}", t.seconds(20))
+    end(held)
+
+
+@test(vms=2, only="ours")
+def report(t):
+    """One page of a live host, well-formed, with its paths, rates, sockets and settings, and without
+    the key that it has; of a host without rds it says so."""
+    name, key = "/run/rds-report.html", "no-page-may-have-this"
+    t.a.check(f"umask 077 && echo {key} >/run/key")
+    ctl(t, f"peer add {B6} key-file /run/key")
+    flow = Flows(t, t.a, A, t.b, B)
+    flow.wait_progress()
+    assert ctl(t, f"report --interval 0.5 {name}").strip() == name
+    assert t.a.check(f"stat -c %a {name}").strip() == "600"
+    page = t.a.check(f"cat {name}")
+    words = " ".join(ElementTree.fromstring(page.partition("\n")[2]).itertext())
+    for part in (f"RDS of {t.a.check('hostname').strip()}", B, "rds_tcp", "rds_flows(", "B/s",
+                 "net.rds.ping_enable", "send_queued", "Topology"):
+        assert part in words, f"{part} is not in {words}"
+    for bad in (key, "<script", "http:", "https:"):
+        assert bad not in re.sub(r'xmlns="[^"]*"', "", page), bad
+    found = json.loads(ctl(t, "-j report --interval 0.5"))
+    assert found["version"] == 1 and key not in json.dumps(found), found
+    assert any(p["remote"] == B and p["tx-bytes-rate"] > 0 for p in found["report"]["paths"]), found
+    t.note(exact(flow.stop()))
+    ctl(t, f"peer del {B6}")
+    assert "cannot write /no/such" in ctl(t, "report --interval 0.1 /no/such/file", status=2)
 
 
 @test(vms=2, only="ours")

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+/* rdsctl report: all that can be seen of this host, twice, into one file. */
+#include "look.h"
+
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "../lib/cli.h"
+#include "../lib/text.h"
+#include "evidence.h"
+#include "owners.h"
+#include "rates.h"
+#include "report.h"
+
+namespace rdstools
+{
+
+namespace
+{
+
+/* Paths, sockets and counters, and what grew within @interval. */
+void look_twice(Report &report, std::uint64_t interval)
+{
+	try {
+		State state;
+		PathRates rates;
+		const Json before = state.counters();
+		const std::uint64_t then = now_ns();
+
+		rates.of(state.paths(), then);
+		catch_stop_signals();
+		sleep_until(then + interval);
+
+		const std::uint64_t now = now_ns();
+
+		report.seconds = static_cast<double>(now - then) / 1e9;
+		report.counters = counter_rates(before, state.counters(), report.seconds);
+		report.sockets = Owners().of(state.sockets());
+		report.paths = rates.of(state.paths(), now);
+	} catch (const Error &error) {
+		report.unknown = error.what();
+	}
+}
+
+/* The default name: rds-HOST-TIME.html. */
+std::string file_name(const Facts &host)
+{
+	std::string name = "rds-";
+	char text[32];
+	const std::time_t now = std::time(nullptr);
+
+	for (const char c : host.front().second)
+		name += std::isalnum(static_cast<unsigned char>(c)) || c == '.' ? c : '-';
+	std::strftime(text, sizeof(text), "-%Y%m%d-%H%M%S.html", std::localtime(&now));
+	return name + text;
+}
+
+/* Whole or not at all. Others than its owner need not read it. */
+void write_file(const std::string &name, const std::string &page)
+{
+	const mode_t before = umask(077);
+	std::ofstream out(name, std::ios::trunc);
+
+	umask(before);
+	if (!out)
+		throw Error(format("cannot write %s: %m", name.c_str()));
+	out << page;
+	out.close();
+	if (!out) {
+		std::remove(name.c_str());
+		throw Error("cannot write " + name + ": no room?");
+	}
+}
+
+} // namespace
+
+void Look::add_report()
+{
+	CLI::App *report = add("report", "all of this as one HTML file, to be sent to somebody",
+			       &Look::report);
+
+	report->add_option("file", file_, "its name (rds-HOST-TIME.html); -: standard output");
+	report->add_option("-i,--interval", interval_,
+			   "between the two looks that rates are of (1)")
+		->type_name("SECONDS")
+		->check(duration_of_a_look());
+}
+
+int Look::report()
+{
+	Report report;
+
+	report.time = clock_text();
+	report.host = host_facts("/");
+	report.modules = module_rows("/");
+	report.devices = device_rows("/");
+	report.settings = settings("/");
+	look_twice(report, parse_duration(interval_.empty() ? "1" : interval_));
+	report.findings = examine(gather());
+	if (json_) {
+		std::cout << document("report", report_json(report))
+				     .dump(1, '\t', false, Json::error_handler_t::replace)
+			  << std::endl;
+		return exit_ok;
+	}
+
+	std::ostringstream page;
+
+	write_report(page, report);
+	if (file_ == "-") {
+		std::cout << page.str() << std::flush;
+		return exit_ok;
+	}
+	const std::string name = file_.empty() ? file_name(report.host) : file_;
+
+	write_file(name, page.str());
+	std::cout << name << std::endl;
+	return exit_ok;
+}
+
+} // namespace rdstools

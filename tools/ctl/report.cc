@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "report.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "../lib/text.h"
+#include "html.h"
+#include "rates.h"
+#include "report_style.h"
+#include "top.h"
+#include "topology.h"
+
+namespace rdstools
+{
+
+namespace
+{
+
+using Inside = Html::Inside;
+
+/* So many rows of a table are seen at once, the rest when they are asked for. */
+constexpr std::size_t rows_shown = 12;
+/* So many bars of a chart. */
+constexpr std::size_t bars_shown = 8;
+
+std::uint64_t number(const Json &value)
+{
+	return value.is_number() ? value.get<std::uint64_t>() : 0;
+}
+
+double real(const Json &value)
+{
+	return value.is_number() ? value.get<double>() : 0;
+}
+
+std::string word(const Json &value)
+{
+	if (value.is_null())
+		return "-";
+	return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string round_trip_text(const Json &us)
+{
+	return us.is_null() ? "-" : format("%.3f ms", us.get<double>() / 1000);
+}
+
+double sum_of(const Json &rows, const char *field)
+{
+	double all = 0;
+
+	for (const Json &row : rows)
+		all += real(row[field]);
+	return all;
+}
+
+/* ---- tables ---- */
+
+struct Head {
+	const char *name;
+	const char *kind; /* "number", "address" or "" */
+};
+
+struct TextCell {
+	std::string text;
+	const char *tag = nullptr; /* health, for a state */
+};
+
+using Row = std::vector<TextCell>;
+
+void write_row(Html &html, const std::vector<Head> &heads, const Row &row)
+{
+	Inside tr(html, "tr");
+
+	for (std::size_t at = 0; at < heads.size(); at++) {
+		std::string kind = heads[at].kind;
+
+		if (row[at].text == "-" || row[at].text.empty())
+			kind += " unknown";
+		Inside td(html, "td", {{"class", kind}, {"data-name", heads[at].name}});
+		if (row[at].tag)
+			html.element("span", {{"class", std::string("tag ") + row[at].tag}},
+				     row[at].text);
+		else
+			html.element("span", {}, row[at].text);
+	}
+}
+
+void write_rows(Html &html, const std::vector<Head> &heads, const std::vector<Row> &rows,
+		std::size_t first, std::size_t end)
+{
+	Inside table(html, "table", {{"class", heads.size() > 3 ? "wide" : "narrow"}});
+	{
+		Inside head(html, "thead"), tr(html, "tr");
+
+		for (const Head &h : heads)
+			html.element("th", {{"class", h.kind}, {"scope", "col"}}, h.name);
+	}
+	Inside body(html, "tbody");
+	for (std::size_t at = first; at < end; at++)
+		write_row(html, heads, rows[at]);
+}
+
+void write_table(Html &html, const std::vector<Head> &heads, const std::vector<Row> &rows,
+		 const char *nothing, std::size_t shown = rows_shown)
+{
+	const std::size_t open = std::min(rows.size(), shown);
+	Inside card(html, "div", {{"class", "card"}});
+
+	if (rows.empty())
+		html.element("p", {{"class", "muted"}}, nothing);
+	if (open)
+		write_rows(html, heads, rows, 0, open);
+	if (open == rows.size())
+		return;
+	Inside details(html, "details");
+	html.element("summary", {},
+		     open ? format("%zu more", rows.size() - open)
+			  : format("show all %zu", rows.size()));
+	write_rows(html, heads, rows, open, rows.size());
+}
+
+void write_facts(Html &html, const Facts &facts, const char *name, std::size_t shown)
+{
+	std::vector<Row> rows;
+
+	for (const auto &[key, value] : facts)
+		rows.push_back({{key}, {value}});
+	write_table(html, {{name, "address"}, {"Value", ""}}, rows, "None can be read.", shown);
+}
+
+/* ---- charts ---- */
+
+struct Bar {
+	std::string name;
+	double value;
+	std::string text;
+};
+
+void write_bars(Html &html, const std::vector<Bar> &bars)
+{
+	double most = 0;
+
+	for (const Bar &bar : bars)
+		most = std::max(most, bar.value);
+	Inside all(html, "div", {{"class", "bars"}});
+	for (const Bar &bar : bars) {
+		html.element("span", {{"class", "mono"}}, bar.name);
+		{
+			Inside ground(html, "i");
+
+			html.element("i",
+				     {{"style", format("width:%.1f%%",
+						       most > 0 ? 100 * bar.value / most : 0.0)}});
+		}
+		html.element("span", {}, bar.text);
+	}
+}
+
+/* The hosts with most of a rate. */
+std::vector<Bar> rate_bars(const std::vector<Host> &hosts, double Host::*rate)
+{
+	std::vector<Bar> bars;
+
+	for (const Host &host : hosts)
+		if (host.*rate > 0)
+			bars.push_back({shortened(host.address, 21), host.*rate,
+					rate_text(host.*rate) + "B/s"});
+	std::ranges::stable_sort(bars, std::greater(), &Bar::value);
+	bars.resize(std::min(bars.size(), bars_shown));
+	return bars;
+}
+
+void write_chart(Html &html, const char *title, const std::vector<Bar> &bars, const char *nothing)
+{
+	Inside card(html, "div", {{"class", "card"}});
+
+	html.element("p", {}, title);
+	if (bars.empty())
+		html.element("p", {{"class", "muted"}}, nothing);
+	else
+		write_bars(html, bars);
+}
+
+/* ---- sections ---- */
+
+void write_tile(Html &html, const std::string &value, const std::string &what, const char *health)
+{
+	Inside card(html, "div", {{"class", "card"}});
+	Inside text(html, "span", {{"class", "muted"}});
+
+	html.element("b", {{"style", format("color:var(--%s)", health)}}, value);
+	html.text(what);
+}
+
+void write_tiles(Html &html, const Report &r)
+{
+	const auto up = std::ranges::count(r.paths, "up", [](const Json &p) {
+		return p["state"].is_string() ? p["state"].get<std::string>() : "";
+	});
+	const auto faults = std::ranges::count(r.findings, true, &Finding::fault);
+	const double waiting = sum_of(r.paths, "unacked");
+	std::uint64_t longest = 0;
+
+	for (const Json &path : r.paths)
+		longest = std::max(longest, number(path["waits-ms"]));
+	Inside tiles(html, "div", {{"class", "tiles"}});
+	write_tile(html, std::to_string(faults), faults == 1 ? "fault found" : "faults found",
+		   faults ? "bad" : "good");
+	write_tile(html, format("%td / %zu", up, r.paths.size()), "paths are up", "text");
+	write_tile(html, format("%.0f", waiting),
+		   longest ? "messages wait, one for " + duration_text(longest) + " or more"
+			   : "messages wait",
+		   longest ? "poor" : "text");
+	write_tile(html, rate_text(sum_of(r.paths, "tx-bytes-rate")) + "B/s", "sent", "text");
+	write_tile(html, rate_text(sum_of(r.paths, "rx-bytes-rate")) + "B/s", "received", "text");
+	write_tile(html, std::to_string(r.sockets.size()), "sockets", "text");
+}
+
+void write_findings(Html &html, const Report &r)
+{
+	html.element("h2", {{"id", "findings"}}, "Findings");
+	if (r.findings.empty()) {
+		Inside card(html, "div", {{"class", "card"}});
+
+		html.element("span", {{"class", "tag good"}}, "nothing found");
+		html.text(" The doctor has looked, and has nothing to say.");
+	}
+	for (const Finding &f : r.findings) {
+		Inside card(html, "div",
+			    {{"class", std::string("card finding") + (f.fault ? " bad" : "")}});
+		{
+			Inside head(html, "h3");
+
+			html.element("span", {{"class", f.fault ? "tag bad" : "tag poor"}},
+				     f.fault ? "fault" : "note");
+			html.text(" " + f.what);
+		}
+		html.element("p", {{"class", "muted"}}, f.why);
+		html.element("pre", {}, f.command);
+	}
+}
+
+void write_topology(Html &html, const std::vector<Host> &hosts)
+{
+	html.element("h2", {{"id", "topology"}}, "Topology");
+	Inside card(html, "div", {{"class", "card"}});
+
+	if (hosts.empty())
+		html.element("p", {{"class", "muted"}}, "This host speaks to no other.");
+	else
+		draw_topology(html, hosts);
+}
+
+void write_traffic(Html &html, const Report &r, const std::vector<Host> &hosts)
+{
+	std::vector<Bar> steps;
+
+	for (const RoundTrips &step : round_trips(r.paths))
+		steps.push_back(
+			{step.up_to_us < 1000
+				 ? format("up to %u us", static_cast<unsigned>(step.up_to_us))
+				 : format("up to %u ms",
+					  static_cast<unsigned>(step.up_to_us / 1000)),
+			 static_cast<double>(step.paths), std::to_string(step.paths)});
+	html.element("h2", {{"id", "traffic"}}, "Traffic and latency");
+	html.element("p", {{"class", "muted"}},
+		     format("Rates are of the %.1f seconds before this page was made.", r.seconds));
+	Inside two(html, "div", {{"class", "two"}});
+	write_chart(html, "Sent, by host", rate_bars(hosts, &Host::tx), "Nothing was sent.");
+	write_chart(html, "Received, by host", rate_bars(hosts, &Host::rx), "Nothing came.");
+	write_chart(html, "Paths by the round trip of their TCP, smoothed", steps,
+		    "No path is up whose transport tells its round trip.");
+}
+
+/* Bytes of the connection so far, and messages a second. */
+std::string traffic_text(const Json &bytes, const Json &rate)
+{
+	if (rate.is_null())
+		return bytes_text(bytes);
+	return (bytes.is_null() ? "" : bytes_text(bytes) + ", ") + rate_text(rate) + "/s";
+}
+
+void write_paths(Html &html, Json paths)
+{
+	std::vector<Row> rows;
+
+	/* Those with trouble first, and of equals those that send most. */
+	sort_paths(paths, "tx");
+	std::stable_sort(paths.begin(), paths.end(),
+			 [](const Json &a, const Json &b) { return health_of(a) < health_of(b); });
+	for (const Json &p : paths)
+		rows.push_back(
+			{{word(p["remote"])},
+			 {word(p["local"])},
+			 {word(p["transport"]) + " " + word(p["tos"]) + "/" + word(p["index"])},
+			 {word(p["state"]), health_class(health_of(p))},
+			 {duration_text(p["state-ms"])},
+			 {word(p["unacked"])},
+			 {duration_text(p["waits-ms"])},
+			 {traffic_text(p["tx-bytes"], p["tx-messages-rate"])},
+			 {traffic_text(p["rx-bytes"], p["rx-messages-rate"])},
+			 {round_trip_text(p["rtt-us"])},
+			 {word(p["attempts"]) + "/" + word(p["resets"])},
+			 {word(p["last-reason"])},
+			 {word(p["signed"])}});
+	html.element("h2", {{"id", "paths"}}, "Paths");
+	write_table(html,
+		    {{"Remote", "address"},
+		     {"Local", "address"},
+		     {"Path", "short"},
+		     {"State", ""},
+		     {"For", "number"},
+		     {"Unacked", "number"},
+		     {"Waits", "number"},
+		     {"Sent", "number"},
+		     {"Received", "number"},
+		     {"Round trip", "number"},
+		     {"Calls/ends", "number"},
+		     {"Last reason", ""},
+		     {"Signed", "short"}},
+		    rows, "There is none.");
+}
+
+void write_sockets(Html &html, const Json &sockets)
+{
+	std::vector<Row> rows;
+	auto end = [](const Json &address, const Json &port) {
+		return address.is_null() ? "-" : word(address) + " : " + word(port);
+	};
+
+	for (const Json &s : sockets)
+		rows.push_back(
+			{{end(s["local"], s["local-port"])},
+			 {end(s["remote"], s["remote-port"])},
+			 {word(s["transport"])},
+			 {bytes_text(s["unacked"]) + " of " + bytes_text(s["sndbuf"])},
+			 {bytes_text(s["unread"]) + " of " + bytes_text(s["rcvbuf"])},
+			 s["congested"].get<bool>() ? TextCell{"full", "poor"} : TextCell{"-"},
+			 {word(s["uid"])},
+			 {word(s["program"])}});
+	html.element("h2", {{"id", "sockets"}}, "Sockets");
+	write_table(html,
+		    {{"Local", "address"},
+		     {"Remote", "address"},
+		     {"Transport", ""},
+		     {"Not acknowledged", "number"},
+		     {"Not read", "number"},
+		     {"Port", ""},
+		     {"User", "number"},
+		     {"Program", ""}},
+		    rows, "There is none.");
+}
+
+void write_counters(Html &html, const Json &counters)
+{
+	std::vector<Row> troubles, all;
+
+	for (const Json &row : counters) {
+		const std::string name = word(row["name"]);
+
+		if (!number(row["value"]))
+			continue;
+		Row cells = {{name}, {word(row["value"])}, {rate_text(row["rate"])}};
+
+		(is_trouble(name) ? troubles : all).push_back(std::move(cells));
+	}
+	const std::vector<Head> heads = {
+		{"Counter", "address"}, {"Value", "number"}, {"A second", "number"}};
+
+	html.element("h2", {{"id", "drops"}}, "Drops and refusals");
+	write_table(html, heads, troubles,
+		    "Nothing was thrown away, refused, or could not be had.");
+	html.element("h2", {{"id", "counters"}}, "Other counters");
+	write_table(html, heads, all, "All are 0.", 0);
+}
+
+void write_machine(Html &html, const Report &r)
+{
+	std::vector<Row> modules, devices;
+
+	for (const Json &m : r.modules)
+		modules.push_back(
+			{{word(m["name"])}, {word(m["version"])}, {word(m["parameters"])}});
+	for (const Json &d : r.devices)
+		devices.push_back({{word(d["name"])},
+				   {word(d["kind"]) + ", " + word(d["state"])},
+				   {word(d["details"])}});
+	html.element("h2", {{"id", "host"}}, "Host");
+	write_facts(html, r.host, "Fact", r.host.size());
+	html.element("h2", {{"id", "modules"}}, "Modules");
+	write_table(html, {{"Module", "address"}, {"Version", ""}, {"Parameters", "mono"}}, modules,
+		    "No module of RDS is loaded.");
+	html.element("h2", {{"id", "devices"}}, "Devices");
+	write_table(html, {{"Device", "address"}, {"State", ""}, {"Details", ""}}, devices,
+		    "There is none but loopback.");
+	html.element("h2", {{"id", "settings"}}, "Settings");
+	write_facts(html, r.settings, "Setting", 0);
+}
+
+void write_head(Html &html, const std::string &name)
+{
+	Inside head(html, "head");
+
+	html.element("meta", {{"charset", "utf-8"}});
+	html.element("meta",
+		     {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}});
+	html.element("meta", {{"http-equiv", "Content-Security-Policy"},
+			      {"content", "default-src 'none'; style-src 'unsafe-inline'"}});
+	html.element("title", {}, "RDS of " + name);
+	html.style(report_style);
+}
+
+void write_header(Html &html, const Report &r, const std::string &name)
+{
+	Inside header(html, "header"), div(html, "div");
+	std::string loaded;
+
+	for (const Json &m : r.modules)
+		loaded += (loaded.empty() ? "" : ", ") + word(m["name"]) + " " + word(m["version"]);
+	html.element("h1", {}, "RDS of " + name);
+	html.element("p", {{"class", "muted"}},
+		     r.time + ". " + (loaded.empty() ? "No module of RDS is loaded." : loaded));
+	Inside nav(html, "nav");
+	for (const char *id : {"findings", "topology", "traffic", "paths", "sockets", "drops",
+			       "counters", "host", "settings"})
+		html.element("a", {{"href", std::string("#") + id}}, id);
+}
+
+} // namespace
+
+std::vector<RoundTrips> round_trips(const Json &paths)
+{
+	std::vector<RoundTrips> steps;
+	std::uint64_t most = 0;
+
+	for (const Json &p : paths)
+		most = std::max(most, number(p["rtt-us"]));
+	for (std::uint64_t top = 1, next = 2;
+	     most && (steps.empty() || steps.back().up_to_us < most);
+	     top = next, next = std::to_string(top)[0] == '2' ? top / 2 * 5 : top * 2)
+		steps.push_back({top, 0});
+	for (const Json &p : paths)
+		for (std::size_t at = 0; at < steps.size(); at++)
+			if (!p["rtt-us"].is_null() && number(p["rtt-us"]) <= steps[at].up_to_us) {
+				steps[at].paths++;
+				break;
+			}
+	/* Steps below the fastest path say nothing. */
+	while (!steps.empty() && !steps.front().paths)
+		steps.erase(steps.begin());
+	return steps;
+}
+
+void write_report(std::ostream &out, const Report &r)
+{
+	const std::string name = r.host.empty() ? "an unknown host" : r.host.front().second;
+	const std::vector<Host> hosts = hosts_of(r.paths);
+	Html html(out);
+
+	write_head(html, name);
+	Inside body(html, "body");
+	write_header(html, r, name);
+	Inside main(html, "main");
+	write_tiles(html, r);
+	if (!r.unknown.empty())
+		html.element("p", {{"class", "card finding"}}, r.unknown);
+	write_findings(html, r);
+	write_topology(html, hosts);
+	write_traffic(html, r, hosts);
+	write_paths(html, r.paths);
+	write_sockets(html, r.sockets);
+	write_counters(html, r.counters);
+	write_machine(html, r);
+	html.element("footer", {},
+		     std::string("Made by rdsctl report (pf_rds ") + version +
+			     "). It has addresses, program names and settings of this host, no "
+			     "message and no key.");
+}
+
+Json report_json(const Report &r)
+{
+	auto object = [](const Facts &facts) {
+		Json json = Json::object();
+
+		for (const auto &[key, value] : facts)
+			json[key] = value;
+		return json;
+	};
+
+	return {{"seconds", r.seconds},
+		{"host", object(r.host)},
+		{"modules", r.modules},
+		{"devices", r.devices},
+		{"findings", findings_json(r.findings)},
+		{"paths", r.paths},
+		{"sockets", r.sockets},
+		{"counters", r.counters},
+		{"settings", object(r.settings)},
+		{"unknown", r.unknown.empty() ? Json(nullptr) : Json(r.unknown)}};
+}
+
+} // namespace rdstools

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* rdsctl report: what is known of this host's RDS, as one page that needs nothing else. */
+#ifndef RDSCTL_REPORT_H
+#define RDSCTL_REPORT_H
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "doctor.h"
+#include "host.h"
+
+namespace rdstools
+{
+
+struct Report {
+	std::string time;
+	double seconds = 0; /* between the two dumps that rates are of */
+	Facts host;
+	Json modules = Json::array(), devices = Json::array();
+	std::vector<Finding> findings;
+	Json paths = Json::array();    /* of PathRates */
+	Json sockets = Json::array();  /* of Owners */
+	Json counters = Json::array(); /* of counter_rates() */
+	Facts settings;
+	std::string unknown; /* why paths or sockets are not known; empty: they are */
+};
+
+void write_report(std::ostream &out, const Report &report);
+Json report_json(const Report &report);
+
+/* Paths by their round trip: a row for each step of 1, 2, 5, 10, ... microseconds. */
+struct RoundTrips {
+	std::uint64_t up_to_us = 0;
+	unsigned paths = 0;
+};
+std::vector<RoundTrips> round_trips(const Json &paths);
+
+} // namespace rdstools
+
+#endif
