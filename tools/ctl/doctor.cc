@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <map>
 #include <sstream>
 
 #include "../lib/text.h"
+#include "doctor_checks.h"
+#include "host.h"
 #include "view.h"
 
 namespace rdstools
@@ -15,40 +16,16 @@ namespace rdstools
 namespace
 {
 
-using Findings = std::vector<Finding>;
 namespace fs = std::filesystem;
 
 constexpr const char *transports[] = {"rds_tcp", "rds_loop", "rds_rdma"};
-/* A path that has something to say may take so long to be up before that is told. */
-constexpr std::uint64_t patience_ms = 10000;
 /* RDS's port, 16385, as /proc/net/tcp has it, and the state LISTEN. */
 constexpr const char *port_suffix = ":4001", *listening = "0A";
 constexpr std::uint64_t least_mtu = 1280, longest_pause_ms = 10000;
 
-/* The first line of a file below the root; nothing: it is not there. */
-std::optional<std::string> line_of(const Evidence &e, const std::string &path)
+std::optional<std::string> line_of(const Evidence &e, const std::string &file)
 {
-	std::ifstream in(e.root / path);
-	std::string line;
-
-	if (!std::getline(in, line))
-		return {};
-	return line;
-}
-
-std::optional<std::uint64_t> number_of(const Evidence &e, const std::string &path)
-{
-	auto line = line_of(e, path);
-	std::uint64_t number = 0;
-
-	if (!line || !(std::istringstream(*line) >> number))
-		return {};
-	return number;
-}
-
-bool is_loaded(const Evidence &e, const std::string &module)
-{
-	return fs::exists(e.root / "sys/module" / module);
+	return first_line(e.root / file);
 }
 
 /* ---- modules ---- */
@@ -272,7 +249,34 @@ constexpr Reason reasons[] = {
 	{"protocol", "what answers on port 16385 there is no RDS", "nc -vz -w 3 %s 16385"},
 };
 
-void look_at_path(const Json &path, Findings &found)
+/* The same by what a call of the port has shown just now. */
+Reason reason_of_call(Called called)
+{
+	switch (called) {
+	case Called::answered:
+		return {"",
+			"its port 16385 is open, so it is not the network: its table of peers "
+			"refuses this host, the keys are not the same, or it is no RDS",
+			"rdsctl peer list"};
+	case Called::refused:
+		return {"",
+			"the host is up, and refuses TCP port 16385: rds_tcp is not loaded "
+			"there, does not listen, or a filter rejects calls",
+			"ssh %s 'modprobe rds_tcp; sysctl -w net.rds.tcp.listen=1'"};
+	case Called::silent:
+		return {"",
+			"a call of TCP port 16385 is not answered: the host is down, or a "
+			"filter between drops calls",
+			"ping -c 3 %s"};
+	case Called::unreachable:
+		return {"",
+			"there is no way to it: no route, or nobody on the link has its address",
+			"ip route get %s"};
+	}
+	return {};
+}
+
+void look_at_path(const Evidence &e, const Json &path, Findings &found)
 {
 	const std::string remote = path["remote"].get<std::string>();
 	const Json last = path["last-reason"];
@@ -281,56 +285,94 @@ void look_at_path(const Json &path, Findings &found)
 	for (const Reason &r : reasons)
 		if (last == r.word)
 			said = r;
+	if (auto call = e.calls.find(remote); call != e.calls.end())
+		said = reason_of_call(call->second);
 	found.push_back({"paths", true,
 			 remote + " has not been reached for " + duration_text(path["state-ms"]) +
-				 " (" + path["state"].get<std::string>() +
-				 ", last: " + last.get<std::string>() + ")",
+				 " (" + path["state"].get<std::string>() + ", last: " +
+				 (last.is_string() ? last.get<std::string>() : "-") + ")",
 			 said.why, format(said.command, remote.c_str())});
+}
+
+/* It takes what is sent, or it seems so, and nothing comes back. */
+void look_at_one_way(const Json &path, Findings &found)
+{
+	const std::string remote = path["remote"].get<std::string>();
+	auto more_than = [&](const char *field, std::uint64_t least) {
+		return path.contains(field) && path[field].is_number() && path[field] >= least;
+	};
+
+	if (more_than("unacked", 1) && more_than("heard-ms", patience_ms))
+		found.push_back({"paths", true,
+				 remote + " has acknowledged nothing for " +
+					 duration_text(path["heard-ms"]),
+				 "messages wait: the host hangs, or the network is cut one way",
+				 "ping -c 3 " + remote});
+	else if (more_than("state-ms", patience_ms) && more_than("tx-bytes", 1) &&
+		 more_than("rx-bytes", 0) && path["rx-bytes"] == 0)
+		found.push_back({"paths", true,
+				 "nothing has ever come back from " + remote + " in " +
+					 duration_text(path["state-ms"]),
+				 "its TCP takes what is sent, and an RDS would have answered: what "
+				 "listens on port 16385 there is none, or hangs",
+				 "rds-ping -c 3 " + remote});
 }
 
 void look_at_paths(const Evidence &e, Findings &found)
 {
-	std::map<std::string, bool> told;
+	std::set<std::string> told;
 
 	if (!e.paths)
 		return;
-	for (const Json &path : *e.paths) {
-		const bool waits = path["unacked"].is_number() && path["unacked"] > 0;
-		const bool late = path["state-ms"].is_number() && path["state-ms"] >= patience_ms;
-		const bool called = path["attempts"].is_number() && path["attempts"] > 3;
-
-		if (path["state"] == "up") {
-			if (waits && path["heard-ms"].is_number() &&
-			    path["heard-ms"] >= patience_ms)
-				found.push_back({"paths", true,
-						 path["remote"].get<std::string>() +
-							 " has acknowledged nothing for " +
-							 duration_text(path["heard-ms"]),
-						 "messages wait: the host hangs, or the network is "
-						 "cut one way",
-						 "ping -c 3 " + path["remote"].get<std::string>()});
-			continue;
-		}
-		/* One that calls again and again is never in one state for long. */
-		if (waits && (late || called) && !told[path["remote"].get<std::string>()]) {
-			told[path["remote"].get<std::string>()] = true;
-			look_at_path(path, found);
-		}
-	}
+	for (const Json &path : *e.paths)
+		if (path["state"] == "up")
+			look_at_one_way(path, found);
+		else if (is_not_reached(path) &&
+			 told.insert(path["remote"].get<std::string>()).second)
+			look_at_path(e, path, found);
 }
 
 } // namespace
+
+bool is_loaded(const Evidence &e, const std::string &module)
+{
+	return fs::exists(e.root / "sys/module" / module);
+}
+
+std::optional<std::uint64_t> number_of(const Evidence &e, const std::string &file)
+{
+	auto line = line_of(e, file);
+	std::uint64_t number = 0;
+
+	if (!line || !(std::istringstream(*line) >> number))
+		return {};
+	return number;
+}
+
+bool is_not_reached(const Json &path)
+{
+	const bool waits = path["unacked"].is_number() && path["unacked"] > 0;
+	const bool late = path["state-ms"].is_number() && path["state-ms"] >= patience_ms;
+	/* One that calls again and again is never in one state for long. */
+	const bool called = path["attempts"].is_number() && path["attempts"] > 3;
+
+	return path["state"] != "up" && waits && (late || called);
+}
 
 std::vector<Finding> examine(const Evidence &evidence)
 {
 	Findings found;
 
 	look_at_modules(evidence, found);
+	look_at_kernel(evidence, found);
 	look_at_port(evidence, found);
+	look_at_firewall(evidence, found);
 	look_at_paths(evidence, found);
 	look_at_settings(evidence, found);
 	look_at_counters(evidence, found);
 	look_at_devices(evidence, found);
+	look_at_routes(evidence, found);
+	look_at_rdma(evidence, found);
 	std::ranges::stable_partition(found, &Finding::fault);
 	return found;
 }

@@ -2,14 +2,16 @@
 /*
  * Faults of this host's RDS: what, why it matters, and the command that mends it.
  *
- * It looks at files of /proc and /sys below a root that tests can make themselves, and at what the
- * kernel tells by netlink; it changes nothing and sends nothing.
+ * It looks at files of /proc, /sys and /boot below a root that tests can make themselves, and at
+ * what gather() (evidence.h) has asked before; it changes nothing.
  */
 #ifndef RDSCTL_DOCTOR_H
 #define RDSCTL_DOCTOR_H
 
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,17 +20,40 @@
 namespace rdstools
 {
 
+/* The way to a host, by the kernel's table of routes and what its routers have said. */
+struct Route {
+	std::string device;
+	std::uint64_t mtu = 0;
+};
+
+/* How a host takes a call of its TCP port 16385. */
+enum class Called { answered, refused, silent, unreachable };
+
 struct Evidence {
 	std::filesystem::path root = "/";
 	/* Rows of State; nothing: they cannot be read. */
 	std::optional<Json> paths, counters;
+	/* Of hosts that there are paths to, by address. */
+	std::map<std::string, Route> routes;
+	/* Of hosts only that messages wait for and that have no connection. */
+	std::map<std::string, Called> calls;
+	/* nft -j list ruleset; nothing: there is no nft, or this user may not. */
+	std::optional<Json> rules;
+	/* The kernel's configuration, if it is in the kernel; else /boot has it perhaps. */
+	std::optional<std::string> config;
+	std::set<std::string> addressed; /* network devices that have an address */
 };
 
 struct Finding {
-	std::string check; /* what was looked at: "modules", "listen", "settings", ... */
-	bool fault;	   /* or else something that may be meant so */
+	/* The name of a group of checks: "modules", "kernel", "listen", "firewall", "paths",
+	 * "settings", "counters", "mtu", "rdma". */
+	std::string check;
+	bool fault; /* or else something that may be meant so */
 	std::string what, why, command;
 };
+
+/* A path that has messages, and no connection, for so long that it is told. */
+bool is_not_reached(const Json &path);
 
 /* Faults first; nothing: all is well as far as can be seen. */
 std::vector<Finding> examine(const Evidence &evidence);

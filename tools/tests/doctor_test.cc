@@ -61,6 +61,22 @@ protected:
 			{"unacked", unacked},	{"attempts", 1},  {"last-reason", reason},
 			{"heard-ms", 5}};
 	}
+	/* A rule of nft's JSON in the chain "input", which has no policy. */
+	void rule(const std::string &expressions)
+	{
+		e.rules = Json::parse(R"({"nftables": [{"metainfo": {"version": "1.0.6"}},
+			{"set": {"family": "inet", "table": "f", "name": "ports",
+				"elem": [22, {"range": [16000, 17000]}]}},
+			{"rule": {"family": "inet", "table": "f", "chain": "input", "expr": )" +
+				      expressions + "}}]}");
+	}
+	void port(const std::string &device, const char *state, const char *netdev)
+	{
+		const std::string files = "sys/class/infiniband/" + device + "/ports/1/";
+
+		put(files + "state", state);
+		put(files + "gid_attrs/ndevs/0", netdev);
+	}
 	/* The one finding that there is. */
 	Finding only()
 	{
@@ -218,4 +234,181 @@ TEST_F(Doctor, faults_come_first)
 
 	EXPECT_EQ(json[0]["fault"], true);
 	EXPECT_EQ(json[1]["command"], "sysctl -w net.rds.ping_enable=1");
+}
+
+TEST_F(Doctor, what_the_port_of_a_host_that_is_not_reached_answers)
+{
+	e.paths = Json::array({path("connecting", 4, "connect failed")});
+	for (const auto &[called, why, command] :
+	     {std::tuple(Called::refused, "refuses TCP port 16385",
+			 "ssh 10.9.0.2 'modprobe rds_tcp"),
+	      std::tuple(Called::silent, "is not answered", "ping -c 3 10.9.0.2"),
+	      std::tuple(Called::unreachable, "no way to it", "ip route get 10.9.0.2"),
+	      std::tuple(Called::answered, "is open", "rdsctl peer list")}) {
+		e.calls["10.9.0.2"] = called;
+		expect("paths", true, "10.9.0.2 has not been reached", command);
+		EXPECT_NE(only().why.find(why), std::string::npos) << only().why;
+	}
+}
+
+TEST_F(Doctor, nothing_ever_comes_back)
+{
+	Json &one = (*e.paths)[0];
+
+	one.update(Json{{"unacked", 0}, {"tx-bytes", 5000}, {"rx-bytes", 0}});
+	expect("paths", true, "nothing has ever come back from 10.9.0.2", "rds-ping -c 3 10.9.0.2");
+	one["state-ms"] = 500;
+	EXPECT_TRUE(examine(e).empty()) << "it is up just now";
+	one.update(Json{{"state-ms", 60000}, {"rx-bytes", 48}});
+	EXPECT_TRUE(examine(e).empty());
+	one["rx-bytes"] = nullptr;
+	EXPECT_TRUE(examine(e).empty()) << "its transport does not tell";
+}
+
+TEST_F(Doctor, a_kernel_for_tests)
+{
+	for (const char *option : {"CONFIG_KASAN", "CONFIG_KCSAN", "CONFIG_PROVE_LOCKING",
+				   "CONFIG_DEBUG_KMEMLEAK", "CONFIG_SLUB_DEBUG_ON"}) {
+		e.config = std::string("CONFIG_TCP_MD5SIG=y\n") + option + "=y\n";
+		expect("kernel", false, option, "linux-image-amd64");
+		e.config = std::string("CONFIG_TCP_MD5SIG=y\n# ") + option + " is not set\n" +
+			   option + "_X=y\n";
+		EXPECT_TRUE(examine(e).empty()) << option;
+	}
+}
+
+TEST_F(Doctor, a_kernel_without_what_rds_needs)
+{
+	put("proc/sys/kernel/osrelease", "6.1.0-x");
+	put("boot/config-6.1.0-x", "CONFIG_NET=y\n# CONFIG_TCP_MD5SIG is not set");
+	expect("kernel", false, "no CONFIG_TCP_MD5SIG", "rdsctl peer list");
+	e.config = "CONFIG_TCP_MD5SIG=y\n";
+	EXPECT_TRUE(examine(e).empty()) << "the kernel's own word is before that of a file";
+	fs::create_directories(e.root / "sys/class/infiniband");
+	EXPECT_TRUE(examine(e).empty()) << "there is no device";
+	port("mlx5_0", "1: DOWN", "eth0");
+	expect("kernel", false, "no CONFIG_INFINIBAND_ADDR_TRANS", "infiniband");
+}
+
+TEST_F(Doctor, modules_that_cannot_be_loaded)
+{
+	take_away("sys/module");
+	take_away("proc/net/rds");
+	auto second = [&](const char *what, bool fault) {
+		const std::vector<Finding> found = examine(e);
+
+		ASSERT_EQ(found.size(), 2u);
+		EXPECT_EQ(found[1].check, "kernel");
+		EXPECT_EQ(found[1].fault, fault);
+		EXPECT_NE(found[1].what.find(what), std::string::npos) << found[1].what;
+	};
+
+	e.config = "CONFIG_TCP_MD5SIG=y\nCONFIG_RDS=y\n";
+	second("built in", true);
+	e.config = "CONFIG_TCP_MD5SIG=y\nCONFIG_RDS=m\nCONFIG_MODULE_SIG_FORCE=y\n";
+	second("signed modules only", false);
+	e.config.reset();
+	put("proc/sys/kernel/modules_disabled", "1");
+	second("modules_disabled", true);
+}
+
+TEST_F(Doctor, a_rule_that_keeps_peers_away)
+{
+	const std::string tcp = R"({"match": {"op": "==", "left": {"payload": {"protocol": "tcp",
+		"field": "dport"}}, "right": )";
+
+	for (const char *ports :
+	     {"16385", R"({"set": [22, 16385]})", R"({"range": [16000, 17000]})", R"("@ports")"}) {
+		rule("[" + tcp + ports + R"(}}, {"counter": {"packets": 1}}, {"drop": null}])");
+		expect("firewall", true, "inet f input drops port 16385",
+		       "nft -a list chain inet f input");
+	}
+	rule("[" + tcp + R"(18634}}, {"reject": {"type": "tcp reset"}}])");
+	expect("firewall", true, "rejects port 18634", "nft");
+	rule("[" + tcp + R"(16385}}, {"match": {"op": "==", "left": {"payload": {"protocol": "ip",
+		"field": "saddr"}}, "right": "10.0.0.1"}}, {"drop": null}])");
+	expect("firewall", false, "for some packets", "nft");
+}
+
+TEST_F(Doctor, rules_that_are_well)
+{
+	const std::string tcp = R"({"match": {"op": "==", "left": {"payload": {"protocol": "tcp",
+		"field": "dport"}}, "right": )";
+
+	for (const std::string &well :
+	     {tcp + R"(22}}, {"drop": null})", tcp + R"(16385}}, {"accept": null})",
+	      tcp + R"({"range": [1, 16384]}}}, {"drop": null})",
+	      tcp + R"(16385}}, {"match": {"op": "!=", "left": {"meta": {"key": "skuid"}},
+		"right": 4294967295}}, {"reject": null})",
+	      std::string(R"({"drop": null})")}) {
+		rule("[" + well + "]");
+		EXPECT_TRUE(examine(e).empty()) << well;
+	}
+	e.rules = Json::parse(R"({"nftables": [{"rule": 5}, {"chain": []}, {}, 7,
+		{"rule": {"expr": [1, {"match": 3}, {"match": {"left": [], "right": {}}}]}}]})");
+	EXPECT_TRUE(examine(e).empty()) << "what is not understood is passed over";
+	e.rules = Json("text");
+	EXPECT_TRUE(examine(e).empty());
+}
+
+TEST_F(Doctor, a_chain_that_lets_nobody_in)
+{
+	rule(R"([{"accept": null}])");
+	e.rules->at("nftables").push_back(Json::parse(R"({"chain": {"family": "inet", "table": "f",
+		"name": "input", "hook": "input", "prio": 0, "policy": "drop"}})"));
+	expect("firewall", false, "none names port 16385",
+	       "nft add rule inet f input tcp dport 16385");
+	e.rules->at("nftables")[2]["rule"]["expr"] = Json::parse(R"([{"match": {"op": "==",
+		"left": {"payload": {"protocol": "tcp", "field": "dport"}}, "right": 16385}},
+		{"accept": null}])");
+	EXPECT_TRUE(examine(e).empty());
+}
+
+TEST_F(Doctor, rules_of_iptables)
+{
+	put("proc/net/ip_tables_names", "filter");
+	expect("firewall", false, "iptables", "iptables-save");
+	e.rules = Json::parse(R"({"nftables": []})");
+	EXPECT_TRUE(examine(e).empty());
+}
+
+TEST_F(Doctor, the_way_is_narrower_than_the_device)
+{
+	e.routes["10.9.0.2"] = {"eth0", 1400};
+	expect("mtu", false, "the way to 10.9.0.2 has an MTU of 1400", "tracepath -n 10.9.0.2");
+	e.routes["10.9.0.2"] = {"eth0", 600};
+	expect("mtu", true, "600", "tracepath");
+	e.routes["10.9.0.2"] = {"eth0", 1500};
+	EXPECT_TRUE(examine(e).empty());
+	e.routes["10.9.0.2"] = {"gone0", 1400};
+	EXPECT_TRUE(examine(e).empty()) << "of no device that is there";
+}
+
+TEST_F(Doctor, large_packets_are_lost_on_the_way)
+{
+	e.routes["10.9.0.2"] = {"eth0", 9000};
+	put("sys/class/net/eth0/mtu", "9000");
+	EXPECT_TRUE(examine(e).empty());
+	(*e.paths)[0]["heard-ms"] = 45000;
+
+	const std::vector<Finding> found = examine(e);
+
+	ASSERT_EQ(found.size(), 2u);
+	EXPECT_EQ(found[1].check, "mtu");
+	EXPECT_EQ(found[1].command, "ping -c 3 -M do -s 8972 10.9.0.2");
+}
+
+TEST_F(Doctor, rdma_devices)
+{
+	port("mlx5_0", "4: ACTIVE", "eth0");
+	expect("rdma", false, "mlx5_0 port 1 is active, and rds_rdma is not loaded",
+	       "modprobe rds_rdma");
+	put("sys/module/rds_rdma/version", "5.0");
+	expect("rdma", true, "eth0 of the RDMA device mlx5_0 port 1 has no address", "dev eth0");
+	e.addressed = {"eth0"};
+	EXPECT_TRUE(examine(e).empty());
+	port("mlx5_0", "1: DOWN", "eth0");
+	expect("rdma", true, "mlx5_0 port 1 is not active", "ip link set eth0 up");
+	take_away("sys/class/infiniband");
+	expect("rdma", false, "there is no RDMA device", "rdma link");
 }

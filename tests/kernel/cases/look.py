@@ -2,8 +2,10 @@
 """rdsctl's views over netlink: paths, sockets, counters, news and what is wrong. See rdsctl(8)."""
 import json
 import re
+import time
 from xml.etree import ElementTree
 
+import guest
 from judges import exact
 from netns_pair import IN_X, X, Y, pair, unpair
 from suite import test
@@ -293,3 +295,58 @@ def a_transport_goes_meanwhile(t):
     assert dump("rmmod rds_tcp")["interrupted"]
     assert dump(f"insmod {t.modules_dir.resolve()}/rds_tcp.ko")["interrupted"]
     assert dump() == before
+
+
+@test(vms=2, only="ours", timeout=240)
+def doctor_network(t):
+    """Faults between two hosts, one by one: a narrow way, filters, a port that is refused, a host that
+    is not there, a port behind which nobody speaks RDS, an RDMA device that is not used."""
+    def finding(check, what, fault):
+        found = [f for f in json.loads(t.a.run(f"{t.tool('rdsctl')} -j doctor")[1])["findings"]
+                 if f["check"] == check and what in f["what"] + f["why"] and f["fault"] is fault]
+        return found and found[0]
+
+    def wait_finding(check, what, fault=True):
+        end_of_wait = time.monotonic() + t.seconds(60)
+        while not (found := finding(check, what, fault)):
+            assert time.monotonic() < end_of_wait, ctl(t, "doctor", status=1)
+        return found
+
+    ping(t, t.a, A, B)
+    clean = ctl(t, "doctor")
+    for break_it, mend_it, check, what, fault in (
+            (f"ip route add {B} dev eth0 mtu 1300", f"ip route del {B}",
+             "mtu", f"the way to {B} has an MTU of 1300", False),
+            ("modprobe nf_tables && nft 'add table inet f; add chain inet f i { type filter hook input"
+             " priority 0; }; add rule inet f i tcp dport { 22, 16385 } drop'",
+             "nft delete table inet f", "firewall", "inet f i drops port 16385", True),
+            ("nft 'add table ip f; add chain ip f i { type filter hook input priority 0; policy drop;"
+             " }; add rule ip f i ip saddr 10.9.0.0/24 accept'",
+             "nft delete table ip f", "firewall", "none names port 16385", False),
+            ("modprobe -a rdma_rxe && rdma link add rxe0 type rxe netdev eth0",
+             "rdma link delete rxe0", "rdma", "rxe0 port 1 is active, and rds_rdma is not", False)):
+        t.a.check(break_it)
+        found = finding(check, what, fault)
+        t.a.check(mend_it)
+        assert found, f"not found: {what}"
+        assert ctl(t, "doctor") == clean, what
+    # Rules for programs only are those that the project ships, and do not make peers unreachable.
+    t.a.check(f"nft -f {guest.TOP}/packaging/pf_rds.nft")
+    assert ctl(t, "doctor") == clean
+    t.a.check("nft delete table inet pf_rds")
+    t.b.check("echo 0 >/proc/sys/net/rds/tcp/listen")
+    ctl(t, f"peer add {B} refuse")
+    ctl(t, f"peer del {B}")
+    held = hold(t, f"--bind {A} --to {B} --messages 3")
+    assert B in wait_finding("paths", "refuses TCP port 16385")["what"]
+    # A program that takes calls there, and whatever is said, and never says a thing.
+    silent = t.b.spawn(f"exec {helper('rds_silent.py')} {B}", stdin=True)
+    silent.wait_output("^called$", t.seconds(40))
+    assert B in wait_finding("paths", "nothing has ever come back")["what"]
+    end(silent, held)
+    t.b.check("echo 1 >/proc/sys/net/rds/tcp/listen")
+    nobody = "10.9.0.77"
+    held = hold(t, f"--bind {A} --to {nobody} --messages 1")
+    found = wait_finding("paths", f"{nobody} has not been reached")
+    assert "not answered" in found["why"] or "no way to it" in found["why"], found
+    end(held)

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "doctor_checks.h"
+
+#include <algorithm>
+
+#include "host.h"
+
+namespace rdstools
+{
+
+namespace
+{
+
+struct Port {
+	std::uint64_t number;
+	const char *protocol;
+};
+
+/* RDS over TCP; over iWARP; RoCE v2, which has all of RDMA. */
+constexpr Port our_ports[] = {{16385, "tcp"}, {18634, "tcp"}, {4791, "udp"}};
+
+using Strings = std::vector<std::string>;
+
+/* A rule as far as it matters here. */
+struct Rule {
+	std::string family, table, chain, verdict;
+	std::uint64_t port = 0;	  /* of ours, that it names; 0: none */
+	bool narrow = false;	  /* it is about some packets of the port only */
+	bool of_programs = false; /* it asks whose packet it is: the kernel's own pass */
+};
+
+struct Filter {
+	std::vector<Rule> rules;
+	std::vector<Rule> closed; /* chains of hook input that drop what no rule takes */
+};
+
+Json member(const Json &object, const char *name)
+{
+	return object.is_object() && object.contains(name) ? object[name] : Json();
+}
+
+std::string text(const Json &object, const char *name)
+{
+	const Json value = member(object, name);
+
+	return value.is_string() ? value.get<std::string>() : "";
+}
+
+/* Whether a value of nft's JSON has the port: a number, a range, a set, "@name". */
+bool has_port(const Json &value, std::uint64_t port, const Json &sets)
+{
+	if (value.is_string() && value.get<std::string>().starts_with('@'))
+		return has_port(member(sets, value.get<std::string>().c_str() + 1), port, Json());
+	if (value.is_number_unsigned())
+		return value == port;
+	const Json range = member(value, "range");
+
+	if (range.is_array() && range.size() == 2 && range[0].is_number() && range[1].is_number())
+		return range[0] <= port && range[1] >= port;
+	const Json &list = value.is_array() ? value : member(value, "set");
+
+	return list.is_array() && std::ranges::any_of(list, [&](const Json &one) {
+		       return has_port(one, port, sets);
+	       });
+}
+
+void add_match(const Json &match, const Json &sets, Rule &rule)
+{
+	const Json left = member(match, "left"), right = member(match, "right");
+	const std::string field = text(member(left, "payload"), "field");
+	const std::string key = text(member(left, "meta"), "key");
+
+	const std::string protocol = text(member(left, "payload"), "protocol");
+
+	if (field == "dport" && text(match, "op") != "!=") {
+		for (const Port &port : our_ports)
+			if (!rule.port && (protocol == port.protocol || protocol == "th") &&
+			    has_port(right, port.number, sets))
+				rule.port = port.number;
+	} else if (key == "skuid" || key == "skgid") {
+		rule.of_programs = true;
+	} else if (key != "l4proto" && field != "protocol" && field != "flags") {
+		rule.narrow = true;
+	}
+}
+
+Rule rule_of(const Json &row, const Json &sets)
+{
+	Rule rule = {
+		text(row, "family"), text(row, "table"), text(row, "chain"), "", 0, false, false};
+
+	for (const Json &part : row.contains("expr") ? row["expr"] : Json::array()) {
+		if (const Json match = member(part, "match"); !match.is_null())
+			add_match(match, sets, rule);
+		for (const char *verdict : {"accept", "drop", "reject"})
+			if (part.is_object() && part.contains(verdict))
+				rule.verdict = verdict;
+	}
+	return rule;
+}
+
+/* Elements of named sets, by name. */
+Json named_sets(const Json &list)
+{
+	Json sets = Json::object();
+
+	for (const Json &row : list)
+		if (const Json set = member(row, "set"); set.is_object())
+			sets[text(set, "name")] = member(set, "elem");
+	return sets;
+}
+
+Filter filter_of(const Json &ruleset)
+{
+	const Json list = member(ruleset, "nftables");
+	Filter filter;
+
+	if (!list.is_array())
+		return filter;
+	const Json sets = named_sets(list);
+
+	for (const Json &row : list) {
+		if (const Json rule = member(row, "rule"); rule.is_object())
+			filter.rules.push_back(rule_of(rule, sets));
+		const Json chain = member(row, "chain");
+
+		if (text(chain, "hook") == "input" && text(chain, "policy") == "drop")
+			filter.closed.push_back({text(chain, "family"), text(chain, "table"),
+						 text(chain, "name"), "", 0, false, false});
+	}
+	return filter;
+}
+
+std::string chain_name(const Rule &rule)
+{
+	return rule.family + " " + rule.table + " " + rule.chain;
+}
+
+void look_at_rule(const Rule &rule, Findings &found)
+{
+	const std::string does = rule.verdict == "drop" ? "drops" : "rejects";
+
+	/* packaging/pf_rds.nft is meant so. */
+	if (!rule.port || rule.of_programs || (rule.verdict != "drop" && rule.verdict != "reject"))
+		return;
+	found.push_back(
+		{"firewall", !rule.narrow,
+		 "a rule of the chain " + chain_name(rule) + " " + does + " port " +
+			 std::to_string(rule.port) + (rule.narrow ? " for some packets" : ""),
+		 rule.verdict == "drop" ? "calls are not answered: peers time out, again and again"
+					: "peers, or this host, are refused the port of RDS",
+		 "nft -a list chain " + chain_name(rule)});
+}
+
+} // namespace
+
+void look_at_firewall(const Evidence &e, Findings &found)
+{
+	if (!e.rules) {
+		if (first_line(e.root / "proc/net/ip_tables_names"))
+			found.push_back({"firewall", false,
+					 "there are rules of iptables, which were not looked at",
+					 "one that drops TCP port 16385 keeps peers away",
+					 "iptables-save | grep -e 16385 -e 18634 -e ' DROP'"});
+		return;
+	}
+	const Filter filter = filter_of(*e.rules);
+
+	for (const Rule &rule : filter.rules)
+		look_at_rule(rule, found);
+	for (const Rule &chain : filter.closed)
+		if (is_loaded(e, "rds_tcp") &&
+		    std::ranges::none_of(filter.rules, [&](const Rule &r) {
+			    return r.family == chain.family && r.table == chain.table &&
+				   r.verdict == "accept" && r.port == our_ports[0].number;
+		    }))
+			found.push_back(
+				{"firewall", false,
+				 "the chain " + chain_name(chain) +
+					 " drops what no rule accepts, and none names port "
+					 "16385",
+				 "peers cannot call this host, unless a rule lets them in "
+				 "by address or device",
+				 "nft add rule " + chain_name(chain) + " tcp dport 16385 accept"});
+}
+
+} // namespace rdstools
