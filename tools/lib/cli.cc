@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "cli.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <ctime>
@@ -40,6 +42,28 @@ int run_tool(CLI::App &app, int argc, char **argv, const std::function<int()> &b
 		std::cerr << app.get_name() << ": " << error.what() << '\n';
 		return exit_usage;
 	}
+}
+
+Progress::Progress(bool silent) : on_(silent && isatty(STDERR_FILENO))
+{
+}
+
+Progress::~Progress()
+{
+	if (said_)
+		std::cerr << "\r\033[K" << std::flush;
+}
+
+void Progress::say(const std::function<std::string()> &text)
+{
+	constexpr std::uint64_t second = 1000000000;
+	const std::uint64_t now = on_ ? now_ns() : 0;
+
+	if (!on_ || now < next_)
+		return;
+	next_ = now + second;
+	said_ = true;
+	std::cerr << '\r' << text() << "\033[K" << std::flush;
 }
 
 void catch_stop_signals()

@@ -37,6 +37,27 @@ inline CLI::Validator checked_by(std::function<void(const std::string &)> parse,
  */
 int run_tool(CLI::App &app, int argc, char **argv, const std::function<int()> &body);
 
+/*
+ * How far a long run is, on a line of standard error that each report writes over: only where that
+ * is a terminal, and nothing else is written to one meanwhile.
+ */
+class Progress
+{
+public:
+	/* @silent: the tool prints nothing while it runs. */
+	explicit Progress(bool silent);
+	~Progress();
+	Progress(const Progress &) = delete;
+	Progress &operator=(const Progress &) = delete;
+
+	/* A second after the last one at the earliest. */
+	void say(const std::function<std::string()> &text);
+
+private:
+	bool on_, said_ = false;
+	std::uint64_t next_ = 0;
+};
+
 /* SIGINT and SIGTERM set stopped() and interrupt poll(); further calls do nothing. */
 void catch_stop_signals();
 bool stopped();

@@ -9,7 +9,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <ostream>
 #include <type_traits>
+#include <vector>
 
 namespace rdstools
 {
@@ -23,6 +25,11 @@ public:
 	static constexpr std::size_t buckets = ((value_bits - step_bits) + 1) << step_bits;
 
 	void add(std::uint64_t value);
+	/*
+	 * @first, @first - @step, and so on, @times values or those above 0: what others would have
+	 * waited that were due each @step, and were not sent, because @first was waited for.
+	 */
+	void add_run(std::uint64_t first, std::uint64_t step, std::uint64_t times);
 	void merge(const Histogram &other);
 	std::uint64_t count() const
 	{
@@ -43,17 +50,35 @@ public:
 	 */
 	std::uint64_t percentile(double percent) const;
 
+	/*
+	 * Corrected for coordinated omission: whoever sends the next one when the last is answered
+	 * leaves out, of a pause, all that would have waited in it. As if one had been sent each
+	 * @step, as HdrHistogram does it; 0: no correction.
+	 */
+	Histogram corrected(std::uint64_t step) const;
+
+	struct Band {
+		std::uint64_t up_to, count;
+	};
+	/* Steps with values, by their largest. */
+	std::vector<Band> steps() const;
+	/* The same by 1, 2, 5, 10, ..., from the first with values to the last. */
+	std::vector<Band> bands() const;
+
 	/* Exposed for the tests: the step a value falls into and the largest value of a step. */
 	static std::size_t index_of(std::uint64_t value);
 	static std::uint64_t top_of(std::size_t index);
 
 private:
 	std::uint64_t count_ = 0;
-	std::uint64_t sum_ = 0;
+	double sum_ = 0;
 	std::uint64_t min_ = 0;
 	std::uint64_t max_ = 0;
 	std::array<std::uint64_t, buckets> steps_ = {};
 };
+
+/* A line with a bar for each band of nanoseconds, and how many percent are no longer than it. */
+void print_bands(std::ostream &out, const Histogram &histogram);
 
 static_assert(std::is_trivially_copyable_v<Histogram>);
 

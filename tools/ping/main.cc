@@ -13,7 +13,15 @@ using namespace rdstools;
 namespace
 {
 
-constexpr double percents[] = {50, 90, 95, 99};
+/* The names of JSON members: p99.9 is p999. */
+struct Percent {
+	double value;
+	const char *name, *key;
+};
+
+constexpr Percent percents[] = {{50, "p50", "p50"},	 {90, "p90", "p90"},
+				{95, "p95", "p95"},	 {99, "p99", "p99"},
+				{99.9, "p99.9", "p999"}, {99.99, "p99.99", "p9999"}};
 
 double usec(double ns)
 {
@@ -35,7 +43,17 @@ double loss_percent(const PingSummary &s)
 	return s.sent ? 100.0 * static_cast<double>(s.lost) / static_cast<double>(s.sent) : 0;
 }
 
-void print_text(const PingOptions &options, const PingSummary &s)
+std::string percents_text(const Histogram &rtt)
+{
+	std::string text;
+
+	for (const Percent &p : percents)
+		text += format(" %s %.1f", p.name,
+			       usec(static_cast<double>(rtt.percentile(p.value))));
+	return text;
+}
+
+void print_text(const PingOptions &options, const PingSummary &s, bool histogram)
 {
 	std::cout << format("--- %s rds-ping statistics ---\n", options.dest.host().c_str());
 	std::cout << format("%llu sent, %llu answered, %llu lost (%.1f%%), time %.0f ms\n",
@@ -47,11 +65,26 @@ void print_text(const PingOptions &options, const PingSummary &s)
 		return;
 	std::cout << format("rtt min/avg/max = %.1f/%.1f/%.1f usec;",
 			    usec(static_cast<double>(s.rtt.min())), usec(s.rtt.mean()),
-			    usec(static_cast<double>(s.rtt.max())));
-	for (double percent : percents)
-		std::cout << format(" p%.0f %.1f", percent,
-				    usec(static_cast<double>(s.rtt.percentile(percent))));
-	std::cout << '\n';
+			    usec(static_cast<double>(s.rtt.max())))
+		  << percents_text(s.rtt) << '\n';
+	/* Where none came late it says the same. */
+	if (s.corrected.count() > s.received ||
+	    s.corrected.percentile(99) > 2 * s.rtt.percentile(99))
+		std::cout << "since each was due, also those not sent:"
+			  << percents_text(s.corrected) << '\n';
+	if (histogram)
+		print_bands(std::cout, s.rtt);
+}
+
+Json percents_json(const Histogram &rtt)
+{
+	Json json = {{"min", usec(static_cast<double>(rtt.min()))},
+		     {"avg", usec(rtt.mean())},
+		     {"max", usec(static_cast<double>(rtt.max()))}};
+
+	for (const Percent &p : percents)
+		json[p.key] = usec(static_cast<double>(rtt.percentile(p.value)));
+	return json;
 }
 
 void print_json(const PingOptions &options, const PingSummary &s)
@@ -65,16 +98,15 @@ void print_json(const PingOptions &options, const PingSummary &s)
 		     {"loss_percent", loss_percent(s)},
 		     {"elapsed_ms", static_cast<double>(s.elapsed_ns) / 1e6}};
 
-	root["rtt_usec"] = nullptr;
+	root["rtt_usec"] = root["corrected_usec"] = nullptr;
 	if (s.received) {
-		Json rtt = {{"min", usec(static_cast<double>(s.rtt.min()))},
-			    {"avg", usec(s.rtt.mean())},
-			    {"max", usec(static_cast<double>(s.rtt.max()))}};
-		for (double percent : percents)
-			rtt[format("p%.0f", percent)] =
-				usec(static_cast<double>(s.rtt.percentile(percent)));
-		root["rtt_usec"] = rtt;
+		root["rtt_usec"] = percents_json(s.rtt);
+		root["corrected_usec"] = percents_json(s.corrected);
 	}
+	root["histogram"] = Json::array();
+	for (const Histogram::Band &step : s.rtt.steps())
+		root["histogram"].push_back({{"to_usec", usec(static_cast<double>(step.up_to))},
+					     {"count", step.count}});
 	std::cout << root.dump(1, '\t') << '\n';
 }
 
@@ -86,6 +118,7 @@ struct CommandLine {
 	unsigned tos = 0;
 	bool json = false;
 	bool quiet = false;
+	bool histogram = false;
 	PingOptions options;
 };
 
@@ -120,7 +153,20 @@ void declare(CLI::App &app, CommandLine &line)
 		->check(duration)
 		->capture_default_str();
 	app.add_flag("-q,--quiet", line.quiet, "no line per ping");
+	app.add_flag("--histogram", line.histogram, "at the end, round trip times as bars");
 	app.add_flag("--json", line.json, "print only a summary, as JSON");
+}
+
+std::string so_far(const PingOptions &options, const PingSummary &s)
+{
+	std::string text = format("%llu", static_cast<unsigned long long>(s.sent));
+
+	if (options.count)
+		text += format(" of %llu", static_cast<unsigned long long>(options.count));
+	return text + format(" sent, %llu answered, %llu lost, p50 %.1f usec",
+			     static_cast<unsigned long long>(s.received),
+			     static_cast<unsigned long long>(s.lost),
+			     usec(static_cast<double>(s.rtt.percentile(50))));
 }
 
 int run(CommandLine &line)
@@ -140,15 +186,21 @@ int run(CommandLine &line)
 	if (!options.timeout_ns)
 		throw Error("the timeout must not be zero");
 	catch_stop_signals();
-	Pinger pinger(options, [&](std::uint64_t number, std::optional<std::uint64_t> rtt_ns) {
-		if (!line.json && !line.quiet)
-			print_reply(number, rtt_ns);
-	});
+
+	std::optional<Progress> progress(line.json || line.quiet);
+	Pinger pinger(
+		options,
+		[&](std::uint64_t number, std::optional<std::uint64_t> rtt_ns) {
+			if (!line.json && !line.quiet)
+				print_reply(number, rtt_ns);
+		},
+		[&](const PingSummary &s) { progress->say([&] { return so_far(options, s); }); });
 	PingSummary summary = pinger.run();
+	progress.reset();
 	if (line.json)
 		print_json(options, summary);
 	else
-		print_text(options, summary);
+		print_text(options, summary, line.histogram);
 	return summary.received ? exit_ok : exit_failed;
 }
 

@@ -13,8 +13,8 @@
 namespace rdstools
 {
 
-Pinger::Pinger(const PingOptions &options, Report report)
-	: options_(options), report_(std::move(report))
+Pinger::Pinger(const PingOptions &options, Report report, Tick tick)
+	: options_(options), report_(std::move(report)), tick_(std::move(tick))
 {
 	options_.dest.set_port(0);
 	options_.source.set_port(0);
@@ -55,6 +55,11 @@ Pinger::Slot *Pinger::free_slot()
 	return nullptr;
 }
 
+std::uint64_t missed(std::uint64_t interval_ns, std::uint64_t due, std::uint64_t now)
+{
+	return interval_ns && now > due + interval_ns ? (now - due) / interval_ns - 1 : 0;
+}
+
 void Pinger::send_due(std::uint64_t now)
 {
 	while (more_to_send() && now >= next_send_) {
@@ -73,11 +78,13 @@ void Pinger::send_due(std::uint64_t now)
 		slot->waiting = true;
 		slot->sent_at = started;
 		slot->number = ++summary_.sent;
-		next_send_ += options_.interval_ns;
+		slot->due = options_.interval_ns ? due_ : started;
 		/* All slots were busy for a while: do not send the missed ones in a burst. */
-		next_send_ = std::max(next_send_, now);
+		slot->missed = missed(options_.interval_ns, due_, now);
+		due_ += (slot->missed + 1) * options_.interval_ns;
+		next_send_ = due_;
 		if (!options_.interval_ns)
-			now = now_ns();
+			now = due_ = next_send_ = now_ns();
 	}
 }
 
@@ -98,6 +105,7 @@ void Pinger::answered(Slot &slot)
 		slot.waiting = false;
 		summary_.received++;
 		summary_.rtt.add(now - slot.sent_at);
+		summary_.corrected.add_run(now - slot.due, options_.interval_ns, slot.missed + 1);
 		report_(slot.number, now - slot.sent_at);
 	}
 }
@@ -146,11 +154,13 @@ PingSummary Pinger::run()
 {
 	std::uint64_t start = now_ns();
 
-	next_send_ = start;
+	due_ = next_send_ = start;
 	while (!finished()) {
 		std::uint64_t now = now_ns();
 		expire(now);
 		send_due(now);
+		if (tick_)
+			tick_(summary_);
 		if (!finished())
 			wait(now_ns());
 	}

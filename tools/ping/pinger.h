@@ -35,7 +35,14 @@ struct PingSummary {
 	std::uint64_t lost = 0; /* timed out, or still unanswered when stopped */
 	std::uint64_t elapsed_ns = 0;
 	Histogram rtt; /* ns */
+	/* From the time at which each was due, and those that were due and not sent, because eight
+	 * others were under way. */
+	Histogram corrected;
 };
+
+/* Pings that were due each @interval_ns after the one that was due at @due and is sent @now; the
+ * last of them is not missed, for it is sent next. */
+std::uint64_t missed(std::uint64_t interval_ns, std::uint64_t due, std::uint64_t now);
 
 class Pinger
 {
@@ -44,7 +51,10 @@ public:
 	using Report =
 		std::function<void(std::uint64_t number, std::optional<std::uint64_t> rtt_ns)>;
 
-	Pinger(const PingOptions &options, Report report);
+	using Tick = std::function<void(const PingSummary &so_far)>;
+
+	/* @tick is called now and then. */
+	Pinger(const PingOptions &options, Report report, Tick tick = {});
 	PingSummary run();
 
 private:
@@ -53,6 +63,8 @@ private:
 		bool waiting = false;
 		std::uint64_t number = 0;
 		std::uint64_t sent_at = 0;
+		std::uint64_t due = 0;	  /* sent_at, or before */
+		std::uint64_t missed = 0; /* pings that were due after it, and were not sent */
 	};
 
 	void open(Slot &slot);
@@ -66,10 +78,12 @@ private:
 
 	PingOptions options_;
 	Report report_;
+	Tick tick_;
 	PingSummary summary_;
 	std::array<Slot, 8> slots_;
 	std::size_t next_slot_ = 0;
-	std::uint64_t next_send_ = 0;
+	std::uint64_t due_ = 0;	      /* when the next one ought to be sent */
+	std::uint64_t next_send_ = 0; /* when that is tried */
 };
 
 } // namespace rdstools

@@ -43,6 +43,7 @@ void declare_sides(CLI::App &app, CommandLine &line)
 		->check(CLI::Range(1, 65534))
 		->capture_default_str();
 	app.add_flag("-z,--summary", line.local.summary_only, "no line per second");
+	app.add_flag("--histogram", line.local.histogram, "at the end, round trip times as bars");
 	app.add_flag("--json", line.local.json, "print JSON, one object per line");
 	app.add_flag("-c,--report-cpu", line.cpu, "accepted: CPU use is always reported");
 	app.add_flag("-R,--rt", line.local.realtime, "run the tasks with round robin scheduling");

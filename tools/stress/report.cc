@@ -13,7 +13,7 @@ namespace rdstools
 namespace
 {
 
-constexpr double percents[] = {50, 90, 99, 99.9};
+constexpr double percents[] = {50, 90, 99, 99.9, 99.99};
 
 double ratio(double value, double by)
 {
@@ -36,6 +36,15 @@ Totals sum_of(SharedMemory &shared)
 
 	for (unsigned i = 0; i < shared.tasks(); i++)
 		all += Totals::of(shared.task(i));
+	return all;
+}
+
+Histogram round_trips(SharedMemory &shared)
+{
+	Histogram all;
+
+	for (unsigned i = 0; i < shared.tasks(); i++)
+		all.merge(shared.task(i).rtt);
 	return all;
 }
 
@@ -183,8 +192,9 @@ double CpuMeter::percent()
 	return 100 * share;
 }
 
-Reporter::Reporter(const Plan &plan, const Ends &ends, bool json, bool quiet)
-	: plan_(plan), ends_(ends), json_(json), quiet_(quiet)
+Reporter::Reporter(const Plan &plan, const Ends &ends, bool json, bool quiet, bool histogram)
+	: plan_(plan), ends_(ends), json_(json), quiet_(quiet), histogram_(histogram),
+	  progress_(quiet)
 {
 }
 
@@ -202,6 +212,12 @@ void Reporter::interval(SharedMemory &shared, std::uint64_t now)
 
 	if (!quiet_)
 		print_line(all - last_, seconds, interval_cpu_.percent());
+	progress_.say([&] {
+		return format("%.0f s, %.0f messages/s sent, %.0f received",
+			      static_cast<double>(now - started_) / 1e9,
+			      rate((all - last_).sent, seconds),
+			      rate((all - last_).received, seconds));
+	});
 	last_ = all;
 	last_time_ = now;
 }
@@ -284,14 +300,21 @@ Json Reporter::totals_json() const
 Table Reporter::table(SharedMemory &shared, const std::optional<Json> &peer) const
 {
 	Table table;
-	Histogram all;
+	const Histogram all = round_trips(shared);
 
-	table.columns = {{"task", "task", 5},	       {"tx/s", "tx_rate", 9, 0},
-			 {"rx/s", "rx_rate", 9, 0},    {"MB/s", "mbytes_rate", 9, 2},
-			 {"tx us/c", "tx_usec", 8, 2}, {"rtt us", "rtt_usec", 9},
-			 {"p50", "rtt_p50_usec", 9},   {"p90", "rtt_p90_usec", 9},
-			 {"p99", "rtt_p99_usec", 9},   {"p99.9", "rtt_p999_usec", 9},
-			 {"max", "rtt_max_usec", 9},   {"cpu %", "cpu_percent", 6}};
+	table.columns = {{"task", "task", 5},
+			 {"tx/s", "tx_rate", 9, 0},
+			 {"rx/s", "rx_rate", 9, 0},
+			 {"MB/s", "mbytes_rate", 9, 2},
+			 {"tx us/c", "tx_usec", 8, 2},
+			 {"rtt us", "rtt_usec", 9},
+			 {"p50", "rtt_p50_usec", 9},
+			 {"p90", "rtt_p90_usec", 9},
+			 {"p99", "rtt_p99_usec", 9},
+			 {"p99.9", "rtt_p999_usec", 9},
+			 {"p99.99", "rtt_p9999_usec", 9},
+			 {"max", "rtt_max_usec", 9},
+			 {"cpu %", "cpu_percent", 6}};
 	auto add_row = [&](std::string name, const Totals &totals, double seconds) -> auto &
 	{
 		std::vector<Cell> &row = table.rows.emplace_back();
@@ -303,7 +326,6 @@ Table Reporter::table(SharedMemory &shared, const std::optional<Json> &peer) con
 		auto &row = add_row(std::to_string(i), frozen_[i], seconds_);
 		append_rtt(row, shared.task(i).rtt);
 		row.emplace_back();
-		all.merge(shared.task(i).rtt);
 	}
 	auto &total = add_row("total", sum(), seconds_);
 	append_rtt(total, all);
@@ -320,6 +342,12 @@ Table Reporter::table(SharedMemory &shared, const std::optional<Json> &peer) con
 		append_rtt(row, Histogram());
 		row.emplace_back(peer->value("cpu_percent", 0.0));
 	}
+	/* As if each place of the depth had gone on at the pace of the median. */
+	auto &corrected = table.rows.emplace_back();
+	corrected.emplace_back(std::string("corrected"));
+	corrected.resize(5);
+	append_rtt(corrected, all.corrected(all.percentile(50)));
+	corrected.emplace_back();
 	return table;
 }
 
@@ -338,6 +366,11 @@ void Reporter::print_final_json(const Table &table, SharedMemory &shared,
 	for (unsigned i = 0; i < shared.tasks(); i++)
 		result["tasks"].push_back(rows[i]);
 	result["total"] = rows[shared.tasks()];
+	result["total_corrected"] = rows.back();
+	result["rtt_histogram"] = Json::array();
+	for (const Histogram::Band &step : round_trips(shared).steps())
+		result["rtt_histogram"].push_back(
+			{{"to_usec", usec(step.up_to)}, {"count", step.count}});
 	result["peer_total"] = peer ? rows[shared.tasks() + 1] : Json(nullptr);
 	/* Everything including the drain, so that both sides' counts can be compared. */
 	result["counts"] = {{"sent", all.sent},
@@ -374,6 +407,8 @@ void Reporter::print_final_text(const Table &table, SharedMemory &shared,
 		std::cout << format("acks %llu bytes\n",
 				    static_cast<unsigned long long>(plan_.ack_bytes));
 	table.print(std::cout);
+	if (histogram_)
+		print_bands(std::cout, round_trips(shared));
 	std::cout << format("queue full %llu, congested %llu, congestion updates %llu, "
 			    "late wakeups %llu, foreign messages %llu\n",
 			    static_cast<unsigned long long>(all.queue_full),

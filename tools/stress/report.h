@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "../lib/cli.h"
 #include "../lib/table.h"
 #include "plan.h"
 #include "shared.h"
@@ -69,7 +70,7 @@ private:
 class Reporter
 {
 public:
-	Reporter(const Plan &plan, const Ends &ends, bool json, bool quiet);
+	Reporter(const Plan &plan, const Ends &ends, bool json, bool quiet, bool histogram = false);
 	/* The test starts now. */
 	void start(std::uint64_t now);
 	/* Once a second while it runs. */
@@ -94,6 +95,8 @@ private:
 	Ends ends_;
 	bool json_;
 	bool quiet_;
+	bool histogram_;
+	Progress progress_;
 	bool heading_done_ = false;
 	std::uint64_t started_ = 0;
 	double seconds_ = 0;

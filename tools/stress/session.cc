@@ -437,7 +437,8 @@ int Session::verdict() const
 
 int Session::run()
 {
-	reporter_ = std::make_unique<Reporter>(plan_, ends_, options_.json, options_.summary_only);
+	reporter_ = std::make_unique<Reporter>(plan_, ends_, options_.json, options_.summary_only,
+					       options_.histogram);
 	started_ = now_ns();
 	next_tick_ = started_ + second;
 	reporter_->start(started_);

@@ -38,6 +38,7 @@ struct LocalOptions {
 	std::uint64_t duration_ns = 0; /* 0: until interrupted; the active side's counts */
 	bool json = false;
 	bool summary_only = false;
+	bool histogram = false;
 	bool realtime = false;
 	bool trace = false;
 };

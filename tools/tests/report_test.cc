@@ -130,3 +130,35 @@ TEST(Reporter, tells_what_rdma_moved)
 		  std::string::npos)
 		<< line;
 }
+
+TEST(Reporter, a_pause_is_in_the_corrected_row)
+{
+	SharedMemory shared(1);
+	Reporter reporter(Plan(), some_ends(), true, false);
+	Reporter words(Plan(), some_ends(), false, false, true);
+
+	reporter.start(0);
+	words.start(0);
+	for (int i = 0; i < 9999; i++)
+		shared.task(0).rtt.add(1000);
+	shared.task(0).rtt.add(10000000);
+	reporter.freeze(shared, second);
+	words.freeze(shared, second);
+
+	const Json result = Json::parse(printed([&] {
+		reporter.final(shared, Json{{"seconds", 1.0}}, {});
+	}));
+
+	EXPECT_LT(result.at("total").at("rtt_p999_usec"), 1.1);
+	EXPECT_LT(result.at("total").at("rtt_p9999_usec"), 1.1);
+	EXPECT_GT(result.at("total_corrected").at("rtt_p99_usec"), 9000.0);
+	EXPECT_EQ(result.at("total_corrected").at("task"), "corrected");
+	EXPECT_EQ(result.at("peer_total").at("task"), "peer");
+	EXPECT_EQ(result.at("rtt_histogram").size(), 2u);
+	EXPECT_EQ(result.at("rtt_histogram")[0].at("count"), 9999);
+
+	const std::string text = printed([&] { words.final(shared, {}, {}); });
+
+	EXPECT_NE(text.find("p99.99"), std::string::npos) << text;
+	EXPECT_NE(text.find("to  10 ms          1 100.0000% #\n"), std::string::npos) << text;
+}

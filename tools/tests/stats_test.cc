@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <algorithm>
+#include <sstream>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -90,4 +91,113 @@ TEST(Histogram, caps_what_is_beyond_an_hour)
 	h.add(UINT64_MAX);
 	EXPECT_EQ(h.max(), (std::uint64_t{1} << Histogram::value_bits) - 1);
 	EXPECT_EQ(h.percentile(50), h.max());
+}
+
+namespace
+{
+
+/* The same value by value. */
+Histogram one_by_one(std::uint64_t first, std::uint64_t step, std::uint64_t times)
+{
+	Histogram h;
+
+	for (std::uint64_t i = 0; i < times && first > i * step; i++)
+		h.add(first - i * step);
+	return h;
+}
+
+void expect_same(const Histogram &a, const Histogram &b)
+{
+	EXPECT_EQ(a.count(), b.count());
+	EXPECT_EQ(a.min(), b.min());
+	EXPECT_EQ(a.max(), b.max());
+	EXPECT_NEAR(a.mean(), b.mean(), 1e-6 * b.mean());
+	for (const double percent : {0.0, 10.0, 50.0, 90.0, 99.0, 99.99, 100.0})
+		EXPECT_EQ(a.percentile(percent), b.percentile(percent)) << percent;
+}
+
+} // namespace
+
+TEST(Histogram, a_run_is_what_its_values_are)
+{
+	for (const auto &[first, step, times] :
+	     {std::tuple(10u, 3u, 2u), std::tuple(10u, 3u, 99u), std::tuple(1u, 1u, 5u),
+	      std::tuple(100000u, 7u, 5000u), std::tuple(5000000u, 1000u, 100000u),
+	      std::tuple(64u, 64u, 3u), std::tuple(77u, 100u, 4u),
+	      std::tuple(12345u, 1u, 12345u)}) {
+		Histogram run;
+
+		run.add_run(first, step, times);
+		expect_same(run, one_by_one(first, step, times));
+	}
+	Histogram none;
+
+	none.add_run(0, 1, 5);
+	none.add_run(5, 1, 0);
+	EXPECT_EQ(none.count(), 0u);
+	none.add_run(5, 0, 9);
+	EXPECT_EQ(none.count(), 1u) << "without a step there is one";
+	none.add_run(UINT64_MAX, 1, UINT64_MAX);
+	EXPECT_EQ(none.count(), 2u) << "longer than any that is counted";
+}
+
+TEST(Histogram, a_run_of_an_hour_by_nanoseconds_takes_no_time)
+{
+	Histogram h;
+
+	h.add_run(std::uint64_t{3600} * 1000000000, 1, UINT64_MAX);
+	EXPECT_EQ(h.count(), std::uint64_t{3600} * 1000000000);
+	EXPECT_NEAR(h.mean(), 1.8e12, 1e10);
+}
+
+TEST(Histogram, what_was_left_out_of_a_pause_is_put_back)
+{
+	Histogram h;
+
+	/* 10000 of 10, and one of 100000 in which 9999 more would have begun. */
+	for (int i = 0; i < 10000; i++)
+		h.add(10);
+	h.add(100000);
+	EXPECT_EQ(h.percentile(99.99), 10u);
+
+	const Histogram c = h.corrected(10);
+
+	EXPECT_EQ(c.count(), 10000u + 10000u) << "100000, 99990, ..., 10";
+	EXPECT_NEAR(static_cast<double>(c.percentile(75)), 50000, 1000);
+	EXPECT_EQ(c.max(), 100000u);
+	EXPECT_EQ(c.min(), 10u);
+	expect_same(h.corrected(0), h);
+	expect_same(h.corrected(50001), h);
+	EXPECT_EQ(h.corrected(50000).count(), h.count() + 1);
+	EXPECT_EQ(Histogram().corrected(5).count(), 0u);
+}
+
+TEST(Histogram, bands)
+{
+	Histogram h;
+	auto text = [&] {
+		std::string all;
+
+		for (const Histogram::Band &b : h.bands())
+			all += std::to_string(b.up_to) + ":" + std::to_string(b.count) + " ";
+		return all;
+	};
+
+	EXPECT_EQ(text(), "");
+	h.add(150);
+	EXPECT_EQ(text(), "200:1 ");
+	h.add(900);
+	h.add(4000);
+	h.add(4000);
+	EXPECT_EQ(text(), "200:1 500:0 1000:1 2000:0 5000:2 ");
+	EXPECT_EQ(h.steps().size(), 3u);
+	EXPECT_EQ(h.steps()[2].count, 2u);
+
+	std::ostringstream out;
+
+	print_bands(out, h);
+	EXPECT_NE(out.str().find("to   1 us          1  50.0000% ####################\n"),
+		  std::string::npos)
+		<< out.str();
+	EXPECT_NE(out.str().find("to   5 us          2 100.0000%"), std::string::npos) << out.str();
 }

@@ -10,6 +10,7 @@ from judges import exact
 from netns_pair import IN_X, X, Y, pair, unpair
 from suite import test
 from traffic import A, A6, B, B6, Flows, helper, ping
+from traffic import counters as counters_of
 
 NOBODY = "setpriv --reuid nobody --regid nogroup --clear-groups"
 RESTRICT = "/proc/sys/net/rds/info_restrict"
@@ -225,6 +226,35 @@ def report(t):
     t.note(exact(flow.stop()))
     ctl(t, f"peer del {B6}")
     assert "cannot write /no/such" in ctl(t, "report --interval 0.1 /no/such/file", status=2)
+
+
+@test(vms=2, only="ours")
+def a_pause(t):
+    """Pings that were due in a pause of the network, and were not sent because eight others were under
+    way, are in the corrected percentiles; the others say little of it."""
+    ping(t, t.a, A, B)
+    asked = t.a.spawn(f"exec {t.tool('rds-ping')} -i 2ms -c 2000 -w 60 --json -I {A} {B}")
+    before = counters_of(t, t.b)["recv_ping"]
+    deadline = time.monotonic() + t.seconds(40)
+    while counters_of(t, t.b)["recv_ping"] < before + 50 and time.monotonic() < deadline:
+        pass
+    t.b.check("modprobe nf_tables && nft 'add table ip cut; add chain ip cut i { type filter hook input"
+              " priority 0; }; add rule ip cut i tcp dport 16385 drop; add rule ip cut i tcp sport 16385"
+              " drop'")
+    waits = 0
+    while waits < 500:
+        assert time.monotonic() < deadline, f"nothing waits: {waits}"
+        look = json.loads(ctl(t, f"-j top --interval 0.6 --count 2 remote {B}").splitlines()[1])["top"]
+        waits = max(path["waits-ms"] or 0 for path in look["paths"])
+    t.b.check("nft delete table ip cut")
+    said = json.loads(asked.check(t.seconds(60)))
+    assert said["answered"] == 2000 and said["lost"] == 0, said
+    assert sum(step["count"] for step in said["histogram"]) == 2000, said
+    plain, corrected = said["rtt_usec"], said["corrected_usec"]
+    assert plain["max"] > 500000 and plain["p99"] < 400000 < corrected["p9999"], said
+    # 250 pings and more were due meanwhile, and waited for a half of it on average.
+    assert corrected["avg"] > 2 * plain["avg"] and corrected["p95"] > plain["p95"], said
+    t.note(f"p95 {plain['p95'] / 1000:.1f} ms, corrected {corrected['p95'] / 1000:.1f} ms")
 
 
 @test(vms=2, only="ours")
