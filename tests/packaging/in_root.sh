@@ -87,12 +87,16 @@ check_files() {
 	holds "completion of rdsctl socket" completes "rdsctl so" socket
 	holds "completion of rdsctl path" completes "rdsctl path show last-re" last-reason
 	holds "completion of rdsctl stats" completes "rdsctl stats --wa" --watch
+	holds "completion of rdsctl top" completes "rdsctl top --sort wa" waits
+	holds "completion of a path's field for top" completes "rdsctl top last-re" last-reason
+	holds "completion of rdsctl report" completes "rdsctl report /etc/host" /etc/hostname
 	holds "completion of rdsctl peer" completes "rdsctl peer mon" monitor
 	holds "completion of rdsctl peer list" completes "rdsctl peer list --j" --json
 	holds "completion of rdsctl peer add" completes "rdsctl peer add 192.0.2.1 key-f" key-file
 	holds "zsh completes rds-ping" timeout 60 ./completes.zsh "rds-ping --cou" "rds-ping --count"
 	holds "zsh completes rds-info" timeout 60 ./completes.zsh "rds-info --js" "rds-info --json"
 	holds "zsh completes rdsctl doctor" timeout 60 ./completes.zsh "rdsctl doc" "rdsctl doctor"
+	holds "zsh completes rdsctl top" timeout 60 ./completes.zsh "rdsctl top --sort wa" "rdsctl top --sort waits"
 	holds "zsh completes rdsctl peer" timeout 60 ./completes.zsh "rdsctl peer mon" "rdsctl peer monitor"
 	holds "zsh completes rdsctl peer list" timeout 60 ./completes.zsh "rdsctl peer list --js" "rdsctl peer list --json"
 	for page in /usr/share/doc/librds-dev/examples/*.c; do
