@@ -67,6 +67,9 @@ std::optional<std::string> output_of(const std::vector<const char *> &command)
 
 std::optional<Json> firewall_rules()
 {
+	/* Where it is not loaded there is no rule, and to ask would load it. */
+	if (access("/sys/module/nf_tables", F_OK))
+		return {};
 	const auto text = output_of({"nft", "-j", "list", "ruleset"});
 	Json rules = text ? Json::parse(*text, nullptr, false) : Json();
 

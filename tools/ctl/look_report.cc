@@ -8,9 +8,11 @@
 #include <ctime>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <sstream>
 
 #include "../lib/cli.h"
+#include "../ping/pinger.h"
 #include "../lib/text.h"
 #include "evidence.h"
 #include "owners.h"
@@ -44,6 +46,42 @@ void look_twice(Report &report, std::uint64_t interval)
 		report.paths = rates.of(state.paths(), now);
 	} catch (const Error &error) {
 		report.unknown = error.what();
+	}
+}
+
+/* Hosts that are pinged at most: one that does not answer takes as long as the limit. */
+constexpr std::size_t most_pinged = 32;
+constexpr std::uint64_t ping_interval_ns = 10000000, ping_limit_ns = 5000000000;
+
+/* Hosts that a path to is up, one after the other, each @count times. */
+void ping_hosts(Report &report, std::uint64_t count)
+{
+	std::set<std::string> done;
+
+	for (const Json &path : report.paths) {
+		const std::string remote = path["remote"].get<std::string>();
+		PingOptions options = {numeric_address(remote),
+				       numeric_address(path["local"].get<std::string>()),
+				       count,
+				       ping_interval_ns,
+				       ping_limit_ns,
+				       path["tos"].get<std::uint8_t>()};
+
+		if (path["scope"].is_number()) {
+			options.dest.set_scope(path["scope"].get<std::uint32_t>());
+			options.source.set_scope(path["scope"].get<std::uint32_t>());
+		}
+		if (path["state"] != "up" || done.size() >= most_pinged || stopped() ||
+		    !done.insert(remote).second)
+			continue;
+		try {
+			const PingSummary s = Pinger(options, [](std::uint64_t, auto) {}).run();
+
+			report.pings.push_back({remote, s.sent, s.received, s.rtt});
+		} catch (const Error &) {
+			/* Its address has gone from here: the path's rows tell. */
+			report.pings.push_back({remote, 0, 0, {}});
+		}
 	}
 }
 
@@ -89,6 +127,10 @@ void Look::add_report()
 			   "between the two looks that rates are of (1)")
 		->type_name("SECONDS")
 		->check(duration_of_a_look());
+	report->add_option("--ping", samples_,
+			   "also ping each host N times, and show how long it took")
+		->type_name("N")
+		->check(CLI::Range(1, 10000));
 }
 
 int Look::report()
@@ -101,6 +143,8 @@ int Look::report()
 	report.devices = device_rows("/");
 	report.settings = settings("/");
 	look_twice(report, parse_duration(interval_.empty() ? "1" : interval_));
+	if (samples_)
+		ping_hosts(report, samples_);
 	report.findings = examine(gather());
 	if (json_) {
 		std::cout << document("report", report_json(report))

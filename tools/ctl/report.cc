@@ -253,25 +253,74 @@ void write_topology(Html &html, const std::vector<Host> &hosts)
 		draw_topology(html, hosts);
 }
 
+std::string microseconds_text(std::uint64_t us)
+{
+	return us < 1000      ? format("%u us", static_cast<unsigned>(us))
+	       : us < 1000000 ? format("%u ms", static_cast<unsigned>(us / 1000))
+			      : format("%u s", static_cast<unsigned>(us / 1000000));
+}
+
+std::string nanoseconds_text(std::uint64_t ns)
+{
+	return format("%.3f ms", static_cast<double>(ns) / 1e6);
+}
+
+/* All of them as bars, and each host's as a row. */
+void write_pings(Html &html, const std::vector<Pinged> &pings)
+{
+	Histogram all;
+	std::vector<Bar> bars;
+	std::vector<Row> rows;
+
+	if (pings.empty())
+		return;
+	for (const Pinged &p : pings) {
+		Row row = {{p.host},
+			   {format("%llu of %llu", static_cast<unsigned long long>(p.answered),
+				   static_cast<unsigned long long>(p.sent))}};
+
+		all.merge(p.rtt);
+		for (const double percent : {50.0, 90.0, 99.0, 100.0})
+			row.push_back(
+				{p.answered ? nanoseconds_text(p.rtt.percentile(percent)) : "-"});
+		rows.push_back(std::move(row));
+	}
+	for (const Histogram::Band &band : all.bands())
+		bars.push_back({"up to " + microseconds_text(
+						   std::max<std::uint64_t>(1, band.up_to / 1000)),
+				static_cast<double>(band.count), std::to_string(band.count)});
+	write_chart(html, "Pings of RDS by their round trip, of all hosts", bars,
+		    "Nobody has answered.");
+	write_table(html,
+		    {{"Host", "address"},
+		     {"Answered", "number"},
+		     {"Median", "number"},
+		     {"90 %", "number"},
+		     {"99 %", "number"},
+		     {"Longest", "number"}},
+		    rows, "");
+}
+
 void write_traffic(Html &html, const Report &r, const std::vector<Host> &hosts)
 {
 	std::vector<Bar> steps;
 
 	for (const RoundTrips &step : round_trips(r.paths))
-		steps.push_back(
-			{step.up_to_us < 1000
-				 ? format("up to %u us", static_cast<unsigned>(step.up_to_us))
-				 : format("up to %u ms",
-					  static_cast<unsigned>(step.up_to_us / 1000)),
-			 static_cast<double>(step.paths), std::to_string(step.paths)});
+		steps.push_back({"up to " + microseconds_text(step.up_to_us),
+				 static_cast<double>(step.paths), std::to_string(step.paths)});
 	html.element("h2", {{"id", "traffic"}}, "Traffic and latency");
 	html.element("p", {{"class", "muted"}},
 		     format("Rates are of the %.1f seconds before this page was made.", r.seconds));
-	Inside two(html, "div", {{"class", "two"}});
-	write_chart(html, "Sent, by host", rate_bars(hosts, &Host::tx), "Nothing was sent.");
-	write_chart(html, "Received, by host", rate_bars(hosts, &Host::rx), "Nothing came.");
-	write_chart(html, "Paths by the round trip of their TCP, smoothed", steps,
-		    "No path is up whose transport tells its round trip.");
+	{
+		Inside two(html, "div", {{"class", "two"}});
+		write_chart(html, "Sent, by host", rate_bars(hosts, &Host::tx),
+			    "Nothing was sent.");
+		write_chart(html, "Received, by host", rate_bars(hosts, &Host::rx),
+			    "Nothing came.");
+		write_chart(html, "Paths by the round trip of their TCP, smoothed", steps,
+			    "No path is up whose transport tells its round trip.");
+	}
+	write_pings(html, r.pings);
 }
 
 /* Bytes of the connection so far, and messages a second. */
@@ -479,6 +528,28 @@ void write_report(std::ostream &out, const Report &r)
 			     "message and no key.");
 }
 
+namespace
+{
+
+Json pings_json(const std::vector<Pinged> &pings)
+{
+	Json rows = Json::array();
+
+	for (const Pinged &p : pings) {
+		Json row = {{"remote", p.host}, {"sent", p.sent}, {"answered", p.answered}};
+
+		row["histogram"] = Json::array();
+		for (const Histogram::Band &step : p.rtt.steps())
+			row["histogram"].push_back(
+				{{"to_usec", static_cast<double>(step.up_to) / 1000},
+				 {"count", step.count}});
+		rows.push_back(std::move(row));
+	}
+	return rows;
+}
+
+} // namespace
+
 Json report_json(const Report &r)
 {
 	auto object = [](const Facts &facts) {
@@ -498,6 +569,7 @@ Json report_json(const Report &r)
 		{"sockets", r.sockets},
 		{"counters", r.counters},
 		{"settings", object(r.settings)},
+		{"pings", pings_json(r.pings)},
 		{"unknown", r.unknown.empty() ? Json(nullptr) : Json(r.unknown)}};
 }
 

@@ -7,11 +7,19 @@
 #include <string>
 #include <vector>
 
+#include "../lib/stats.h"
 #include "doctor.h"
 #include "host.h"
 
 namespace rdstools
 {
+
+/* A host that was pinged, if that was asked for. */
+struct Pinged {
+	std::string host;
+	std::uint64_t sent = 0, answered = 0;
+	Histogram rtt; /* ns */
+};
 
 struct Report {
 	std::string time;
@@ -23,6 +31,7 @@ struct Report {
 	Json sockets = Json::array();  /* of Owners */
 	Json counters = Json::array(); /* of counter_rates() */
 	Facts settings;
+	std::vector<Pinged> pings;
 	std::string unknown; /* why paths or sockets are not known; empty: they are */
 };
 

@@ -39,7 +39,7 @@ std::string up_or_not(const Json &paths)
 	const auto up =
 		std::ranges::count_if(paths, [](const Json &p) { return p["state"] == "up"; });
 
-	return format("%zu paths, %td up", paths.size(), up);
+	return format("%zu path%s, %td up", paths.size(), paths.size() == 1 ? "" : "s", up);
 }
 
 std::string longest_wait(const Json &paths)

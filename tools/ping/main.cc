@@ -98,7 +98,8 @@ void print_json(const PingOptions &options, const PingSummary &s)
 		     {"loss_percent", loss_percent(s)},
 		     {"elapsed_ms", static_cast<double>(s.elapsed_ns) / 1e6}};
 
-	root["rtt_usec"] = root["corrected_usec"] = nullptr;
+	root["rtt_usec"] = nullptr;
+	root["corrected_usec"] = nullptr;
 	if (s.received) {
 		root["rtt_usec"] = percents_json(s.rtt);
 		root["corrected_usec"] = percents_json(s.corrected);

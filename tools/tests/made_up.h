@@ -121,6 +121,16 @@ inline Report one()
 	return r;
 }
 
+/* Pings of a host, the @n-th times as far away as the first. */
+inline Pinged pinged(const std::string &host, unsigned n)
+{
+	Pinged p = {host, 100, 99, {}};
+
+	for (std::uint64_t i = 0; i < 99; i++)
+		p.rtt.add((120000 + i * i * 800) * (n + 1));
+	return p;
+}
+
 /* @n paths of many kinds, to IPv4 and IPv6. */
 inline Report many(unsigned n)
 {
@@ -156,6 +166,9 @@ inline Report many(unsigned n)
 				      {"rtt-us", nullptr}});
 		r.paths.push_back(std::move(p));
 	}
+	for (unsigned at = 0; at < 5; at++)
+		r.pings.push_back(pinged(r.paths[at]["remote"].get<std::string>(), at));
+	r.pings.push_back({"10.7.0.8", 100, 0, {}});
 	for (unsigned at = 0; at < 30; at++)
 		r.sockets.push_back(socket(at * 1000, at % 3 ? 0 : 500000));
 	r.findings = {
@@ -199,6 +212,7 @@ inline Report hostile()
 	r.modules.push_back({{"name", nasty}, {"version", nasty}, {"parameters", nasty}});
 	r.devices.push_back(
 		{{"name", nasty}, {"kind", nasty}, {"state", nasty}, {"details", nasty}});
+	r.pings = {pinged(nasty, 1)};
 	r.findings = {{nasty, true, nasty, nasty, nasty}};
 	return r;
 }

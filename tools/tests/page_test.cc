@@ -147,6 +147,23 @@ TEST(Page, two_hundred_paths_are_all_there)
 	EXPECT_LT(text.size(), 300000u);
 }
 
+TEST(Page, pings_of_hosts)
+{
+	const std::string text = page(made_up::many(10));
+
+	for (const char *part :
+	     {"Pings of RDS", "99 of 100", "0 of 100", "up to 200 us", "7.803 ms"})
+		EXPECT_TRUE(has(text, part)) << part;
+	EXPECT_FALSE(has(page(made_up::one()), "Pings of RDS")) << "nobody has asked for them";
+
+	const Json pings = report_json(made_up::many(10))["pings"];
+
+	EXPECT_EQ(pings.size(), 6u);
+	EXPECT_EQ(pings[0]["answered"], 99);
+	EXPECT_GT(pings[0]["histogram"].size(), 20u);
+	EXPECT_TRUE(pings[5]["histogram"].empty());
+}
+
 TEST(Page, hostile_names_are_text)
 {
 	const std::string text = page(made_up::hostile());

@@ -94,6 +94,11 @@ TEST(Top, a_summary_then_paths_in_the_order_given)
 	EXPECT_TRUE(has(lines[4], "10.9.0.8"));
 }
 
+TEST(Top, one_is_no_plural)
+{
+	EXPECT_TRUE(has(top_lines(many(1, 0), Paint(false), 0, 0)[0], " 1 path, 1 up"));
+}
+
 TEST(Top, nothing_at_all_is_no_error)
 {
 	const auto lines = top_lines(many(0, 0), Paint(true), 80, 24);

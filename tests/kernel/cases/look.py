@@ -224,6 +224,9 @@ def report(t):
     assert found["version"] == 1 and key not in json.dumps(found), found
     assert any(p["remote"] == B and p["tx-bytes-rate"] > 0 for p in found["report"]["paths"]), found
     t.note(exact(flow.stop()))
+    found = json.loads(ctl(t, "-j report --interval 0.1 --ping 5"))["report"]["pings"]
+    assert [(p["remote"], p["answered"]) for p in found] == [(B, 5)], found
+    assert sum(step["count"] for step in found[0]["histogram"]) == 5, found
     ctl(t, f"peer del {B6}")
     assert "cannot write /no/such" in ctl(t, "report --interval 0.1 /no/such/file", status=2)
 
