@@ -154,6 +154,7 @@ TEST(Page, pings_of_hosts)
 	for (const char *part :
 	     {"Pings of RDS", "99 of 100", "0 of 100", "up to 200 us", "7.803 ms"})
 		EXPECT_TRUE(has(text, part)) << part;
+	EXPECT_FALSE(has(text, "Nobody has answered"));
 	EXPECT_FALSE(has(page(made_up::one()), "Pings of RDS")) << "nobody has asked for them";
 
 	const Json pings = report_json(made_up::many(10))["pings"];
