@@ -163,8 +163,8 @@ inline constexpr uint64_t kKnockAgainNs = 2ull * 1000 * 1000 * 1000;
  * makes it start over, or all that a knock allows would come twice. */
 inline constexpr uint64_t kFaultPauseNs = 2ull * 1000 * 1000 * 1000;
 inline constexpr uint64_t kMaxFaultPauseNs = 60ull * 1000 * 1000 * 1000;
-/* A peer that says no first frame for so long is hung up on, ns, if nobody here has sent to it, or if
- * what was sent waits for that frame. */
+/* A peer that says no first frame for so long is hung up on, ns, if nobody here has sent to it, or
+ * if what was sent waits for that frame. */
 inline constexpr uint64_t kMuteNs = 10ull * 1000 * 1000 * 1000;
 /* Beyond max_passive_connections a stranger may be silent for so long before it goes sooner than
  * those that are not, one that has delivered something for so long, ns; and there may be so many

@@ -35,7 +35,8 @@ Status transport_reaches(struct rds_os_net *os, const struct rds_transport &t,
 			 const struct rds_addr &laddr, const struct rds_addr &faddr,
 			 uint32_t scope);
 /* The transport that carries from @t's sockets at @laddr to @faddr: @t, or loopback.  Takes a
- * module reference that the caller drops.  -ENETDOWN, -ENETUNREACH, or that of laddr_check.  Process. */
+ * module reference that the caller drops.  -ENETDOWN, -ENETUNREACH, or that of laddr_check.
+ * Process. */
 Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
 						   const struct rds_transport &t,
 						   const struct rds_addr &laddr,

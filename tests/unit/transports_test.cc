@@ -413,7 +413,8 @@ TEST_F(Transports, OneThatWantsToBeAskedForIsNotTakenUnasked)
 	rds_transport_unregister(&shy);
 }
 
-/* A socket would stay with the next one for its life, and a host of its own be taken for another. */
+/* A socket would stay with the next one for its life, and a host of its own be taken for another.
+ */
 TEST_F(Transports, NoOtherIsTakenForOneThatCannotTell)
 {
 	struct rds_transport ill = like_fake(0, cannot_tell);

@@ -17,87 +17,12 @@ static unsigned int rds_ib_retry_count = 1;
 module_param(rds_ib_retry_count, uint, 0444);
 MODULE_PARM_DESC(rds_ib_retry_count, "Times the adapter sends a frame again, 0 to 7 (1)");
 
-static bool rds_ib_everywhere;
-module_param(rds_ib_everywhere, bool, 0444);
-MODULE_PARM_DESC(rds_ib_everywhere,
-		 "Sockets take iWARP adapters, and those of other namespaces, unasked (N)");
-
 /* RDMA reads and atomics of ours that the peer answers at a time.  Of what comes back nobody limits
  * the rate, and 32 KiB each fill any wire. */
 #define RDS_IB_READS 8U
 
 /* Nobody posts a buffer in time?  The adapter asks again for ever. */
 #define RDS_IB_RNR_RETRY 7
-
-/* ---- addresses ---- */
-
-static int rds_ib_no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
-{
-	return 0;
-}
-
-static struct rdma_cm_id *rds_ib_bound_at(struct rds_os_net *os, const struct rds_addr *addr,
-					  u32 scope, u16 port)
-{
-	struct sockaddr_storage ss;
-	struct rdma_cm_id *id;
-	int err;
-
-	id = rdma_create_id(rds_os_net_to_net(os), rds_ib_no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(id))
-		return id;
-	rds_sockaddr(&ss, addr, scope, port);
-	err = rdma_bind_addr(id, (struct sockaddr *)&ss);
-	if (!err)
-		return id;
-	rdma_destroy_id(id);
-	return ERR_PTR(err);
-}
-
-struct rdma_cm_id *rds_ib_bound(struct rds_os_net *os, const struct rds_addr *addr, u32 scope)
-{
-	return rds_ib_bound_at(os, addr, scope, 0);
-}
-
-/* rdma_cm says the same, -EADDRNOTAVAIL, of an address that no adapter has, and when no port is
- * left.  Whether a port may be had of which it is told, it asks only after it has found the
- * address: nobody has this one for long, and most may not (-EACCES). */
-#define RDS_IB_PORT_NOBODYS 1
-static struct rdma_cm_id *rds_ib_bound_to_any(struct rds_os_net *os, const struct rds_addr *addr,
-					      u32 scope)
-{
-	struct rdma_cm_id *id = rds_ib_bound(os, addr, scope);
-
-	if (id != ERR_PTR(-EADDRNOTAVAIL))
-		return id;
-	id = rds_ib_bound_at(os, addr, scope, RDS_IB_PORT_NOBODYS);
-	return id == ERR_PTR(-EACCES) ? ERR_PTR(-EADDRINUSE) : id;
-}
-
-/* Mainline's choice: it knows neither iWARP nor other namespaces, and serves such an address by TCP;
- * a socket of ours that took the adapter would never reach it. */
-static bool rds_ib_takes(const struct ib_device *ibdev, struct rds_os_net *os)
-{
-	return rds_ib_everywhere ||
-	       (ibdev->node_type == RDMA_NODE_IB_CA && rds_os_net_to_net(os) == &init_net);
-}
-
-int rds_ib_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope)
-{
-	struct rdma_cm_id *id = rds_ib_bound_to_any(os, addr, scope);
-	int ret;
-
-	if (IS_ERR(id)) {
-		ret = PTR_ERR(id);
-		return ret == -ENOMEM || ret == -EADDRINUSE ? ret : -EADDRNOTAVAIL;
-	}
-	if (!id->device || !rds_ib_is_ours(id->device))
-		ret = -EADDRNOTAVAIL;
-	else
-		ret = rds_ib_takes(id->device, os) ? 0 : RDS_LADDR_IF_ASKED;
-	rdma_destroy_id(id);
-	return ret;
-}
 
 /* ---- an id's end ---- */
 
@@ -356,8 +281,7 @@ static int rds_ib_call(struct rds_ib_path *tp)
 	rdma_set_service_type(id, rds_path_tos(tp->path));
 	tp->id = id;
 	rds_sockaddr(&src, rds_path_laddr(tp->path), scope, 0);
-	rds_sockaddr(&dst, rds_path_faddr(tp->path), scope,
-		     rds_ib_port(rds_path_faddr(tp->path)));
+	rds_sockaddr(&dst, rds_path_faddr(tp->path), scope, rds_ib_port(rds_path_faddr(tp->path)));
 	/* rdma_cm binds the id to an adapter here, and warns when that goes before it has its next
 	 * state; the end of an adapter waits for the handler. */
 	rdma_lock_handler(id);

@@ -349,12 +349,16 @@ void rds_ib_takeover_refused(void *priv);
 void rds_ib_peers_start(struct rds_ib_net *in);
 void rds_ib_peers_stop(struct rds_ib_net *in);
 
-/* ib_cm_linux.c */
+/* ib_addr_linux.c */
 /* An id that is bound to @addr, whose adapter it names, if any; or ERR_PTR. */
 struct rdma_cm_id *rds_ib_bound(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
+int rds_ib_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
+/* The handler of an id whose events are of no interest. */
+int rds_ib_no_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
+
+/* ib_cm_linux.c */
 /* Destroys @id soon; its handler leaves its events alone.  Process, handler not locked. */
 void rds_ib_id_end(struct rdma_cm_id *id);
-int rds_ib_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
 void *rds_ib_path_alloc(struct rds_path *path);
 void rds_ib_path_free(void *priv);
 int rds_ib_initiates(const void *priv);

@@ -223,7 +223,7 @@ struct rds_path final {
 	/* Down, nobody calls but for company: it was called as often as it may ask for. */
 	bool is_resting() const;
 	bool is_mute(uint64_t now) const; /* up, and the peer has not said one frame */
-	bool holds_up(uint64_t now); /* the same, and messages wait for that: it had called */
+	bool holds_up(uint64_t now);	  /* the same, and messages wait for that: it had called */
 	/* No peer is called that cannot tell whose numbers it has kept, and waits to be called. */
 	bool is_calling() const;
 	bool has_messages() RDS_EXCLUDES(lock);

@@ -57,8 +57,8 @@ public:
 	/* Reads or writes 64 bytes of the host's memory, or tries to. */
 	void access(uint64_t address, uint32_t rkey, bool read);
 
-	/* Writes so many bytes there, and says so: immediate data, which takes a buffer of the host's
-	 * and puts nothing into it. */
+	/* Writes so many bytes there, and says so: immediate data, which takes a buffer of the
+	 * host's and puts nothing into it. */
 	void writeAndTell(uint64_t address, uint32_t rkey, size_t length);
 
 	/* Posts so many receive buffers (more). */
