@@ -102,7 +102,7 @@ void add_state(Digest &d, rds::Path &p)
 	      (p.*reach(path_drop_reason())).load(), !(p.*reach(path_accepted())).empty(),
 	      (p.*reach(path_spoken())).load(), (p.*reach(path_dial()).*reach(dial_state())).load(),
 	      p.*reach(path_dial()).*reach(dial_backoff()) != 0, p.*reach(path_hello_due()),
-	      p.*reach(path_passive_open()), p.*reach(path_asking()));
+	      (p.*reach(path_passive_open())).load(), p.*reach(path_asking()));
 	d.add(p.reached.load(), p.heard.load(), p.drained.load(),
 	      p.dial().calls() >= rds::kStrangerCalls, p.resets.load() != 0, p.pongs.load());
 	d.add_pending(p.*reach(path_send_work()));
