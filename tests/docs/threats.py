@@ -25,7 +25,8 @@ CODE = re.compile(r"`([^`]+)`")
 # A scenario is played with several seeds, and the contract over several transports.
 PLAYED = re.compile(r"^(sim|contract)\.\w+/(\w+\.\w+)/\w+$")
 VM = re.compile(r"^(ok|FAIL|skip) +(\w+\.\w+)", re.M)
-UNIT = re.compile(r"^ *\d+/\d+ Test +#\d+: ((?:unit|sim|contract)\.\S+) \.+\**(.*)$", re.M)
+UNIT = re.compile(r"^ *\d+/\d+ Test +#\d+: ((?:unit|sim|contract)\.\S+)(?:  # .*?)? \.+\**(.*)$",
+                  re.M)
 
 
 def rows():
