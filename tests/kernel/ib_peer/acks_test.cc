@@ -3,6 +3,9 @@
  * said. */
 #include "over_ib.h"
 
+#include <chrono>
+#include <thread>
+
 namespace rdstest
 {
 namespace
@@ -252,14 +255,32 @@ TEST_F(Silence, OfAPeerThatVanished)
 	EXPECT_EQ(grown("ib_completion_errors") + grown("ib_tx_stuck"), 1u);
 }
 
-/* The peer posts no buffers: it is given time, but not for ever. */
+/* The peer posts no buffers, and says nothing any more: it is given time, but not for ever. */
 TEST_F(Silence, OfAPeerWithoutBuffers)
 {
 	peer.call(peer.offer(), {.receive = 4, .again = false});
+	speak();
 	ASSERT_EQ(host.send(own, 20, kBytes).count, 20u);
 	EXPECT_TRUE(host.grows(before, "ib_tx_stuck", 1, kSilence));
 	EXPECT_TRUE(peer.ended());
 	EXPECT_EQ(grown("conn_reset"), 1u);
+}
+
+/* One that speaks has no room for now, and is waited for, with what was sent to it. */
+TEST_F(Silence, OfAPeerWithoutBuffersThatSpeaks)
+{
+	peer.call(peer.offer(), {.receive = 4, .again = false});
+	speak();
+	ASSERT_EQ(host.send(own, 20, kBytes).count, 20u);
+
+	const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(25);
+
+	while (std::chrono::steady_clock::now() < end) {
+		std::this_thread::sleep_for(std::chrono::seconds(1));
+		speak();
+	}
+	EXPECT_TRUE(peer.open());
+	EXPECT_EQ(grown("ib_tx_stuck") + grown("conn_reset"), 0u);
 }
 
 } // namespace
