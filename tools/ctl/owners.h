@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whose a socket is: programs that have its inode open, as far as this user may see that. */
+/* The owners of a socket: programs that have its inode open, as far as this user may see that. */
 #ifndef RDSCTL_OWNERS_H
 #define RDSCTL_OWNERS_H
 

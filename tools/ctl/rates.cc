@@ -5,16 +5,13 @@
 #include <tuple>
 #include <vector>
 
+#include "field.h"
+
 namespace rdstools
 {
 
 namespace
 {
-
-std::uint64_t number(const Json &value)
-{
-	return value.is_number() ? value.get<std::uint64_t>() : 0;
-}
 
 /* A value that is not known comes after all that are. */
 double sort_key(const Json &value)

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "../lib/text.h"
+#include "field.h"
 #include "html.h"
 #include "rates.h"
 #include "report_style.h"
@@ -23,23 +24,6 @@ using Inside = Html::Inside;
 constexpr std::size_t rows_shown = 12;
 /* So many bars of a chart. */
 constexpr std::size_t bars_shown = 8;
-
-std::uint64_t number(const Json &value)
-{
-	return value.is_number() ? value.get<std::uint64_t>() : 0;
-}
-
-double real(const Json &value)
-{
-	return value.is_number() ? value.get<double>() : 0;
-}
-
-std::string word(const Json &value)
-{
-	if (value.is_null())
-		return "-";
-	return value.is_string() ? value.get<std::string>() : value.dump();
-}
 
 std::string round_trip_text(const Json &us)
 {

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "../lib/text.h"
+#include "field.h"
 #include "top.h"
 
 namespace rdstools
@@ -20,16 +21,6 @@ constexpr int peer_left = width - peer_width, square_step = 16, square = 12;
 constexpr std::size_t address_letters = 17, local_letters = 15, most_locals = 6;
 /* A path whose oldest message waits so long is not well. */
 constexpr std::uint64_t long_wait_ms = 1000;
-
-std::uint64_t number(const Json &value)
-{
-	return value.is_number() ? value.get<std::uint64_t>() : 0;
-}
-
-double real(const Json &value)
-{
-	return value.is_number() ? value.get<double>() : 0;
-}
 
 std::string state_text(const Host &host)
 {

@@ -8,25 +8,13 @@
 #include <map>
 
 #include "../lib/text.h"
+#include "field.h"
 
 namespace rdstools
 {
 
 namespace
 {
-
-/* An unknown value is "-". */
-std::string word(const Json &value)
-{
-	if (value.is_null())
-		return "-";
-	return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-std::uint64_t number(const Json &value)
-{
-	return value.is_null() ? 0 : value.get<std::uint64_t>();
-}
 
 Cell cell(const Json &value)
 {

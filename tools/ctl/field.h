@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A field of a row, which is null where the kernel did not tell it. */
+#ifndef RDSCTL_FIELD_H
+#define RDSCTL_FIELD_H
+
+#include <cstdint>
+#include <string>
+
+#include "../lib/table.h"
+
+namespace rdstools
+{
+
+/* 0: not known. */
+inline std::uint64_t number(const Json &value)
+{
+	return value.is_number() ? value.get<std::uint64_t>() : 0;
+}
+
+inline double real(const Json &value)
+{
+	return value.is_number() ? value.get<double>() : 0;
+}
+
+/* "-": not known. */
+inline std::string word(const Json &value)
+{
+	if (value.is_null())
+		return "-";
+	return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+} // namespace rdstools
+#endif
