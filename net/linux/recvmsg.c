@@ -19,8 +19,8 @@ static int recv_cong_notice(struct rds_socket *s, struct msghdr *msg, u64 mask)
 	return err;
 }
 
-/* How operations ended: as many as there is room for, but one always.  What was told of some is
- * returned even if the control buffer ends in a fault: those are done, the next stays queued. */
+/* How operations ended: as many as there is room for, but one always.  If the control buffer ends
+ * in a fault, those that were told are returned all the same, and the next stays queued. */
 static int recv_notices(struct rds_socket *s, struct msghdr *msg)
 {
 	unsigned int room = msg->msg_controllen / CMSG_SPACE(sizeof(struct rds_rdma_notify));

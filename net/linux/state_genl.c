@@ -286,7 +286,7 @@ static int rds_state_counters(struct sk_buff *skb, struct netlink_callback *cb)
 
 	cb->seq = rds_transports_stamp();
 	rds_counters(net_of(cb), add_counter, &r);
-	cb->seq = rds_transports_stamp();
+	cb->seq = rds_transports_stamp(); /* it may have happened meanwhile */
 	return rows_end(&r);
 }
 

@@ -48,7 +48,7 @@ inline constexpr uint32_t kLeastSpillPart = 8;
 inline constexpr uint32_t kSpillShare = 4, kSpillBuckets = 256;
 
 /* Full ports of one peer for which messages wait apart, of one path; those for further ones go, and
- * are what the peer refuses.  Who has queued them may take them back, and the port is held. */
+ * the peer refuses those.  A port stays held when its messages are taken back. */
 inline constexpr unsigned int kMaxHeldPorts = 256;
 
 /* Ports of one path that are refused at a time, and that a peer may refuse (refused.h): for one

@@ -140,7 +140,7 @@ public:
 		return table_.walk(pos, [](const Conn &) {});
 	}
 	/* Those from @pos to @end, of which others' positions may come in between while the table
-	 * grows.  Who comes again says the same @end: one bucket may have become several. */
+	 * grows.  A caller that comes again says the same @end: one bucket may be several then. */
 	template <typename F>
 	void visit(uint64_t pos, uint64_t end, F fn) const RDS_SLEEPS
 	{
