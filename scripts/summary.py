@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Adds up the results of several test runners.
 
-    summary.py LOG...      prints one line: N passed, N failed, N skipped
+    summary.py LOG...      prints what failed, then one line: N passed, N failed, N skipped
 
 Understands, each in its own log file: our own last line (`N passed, N failed, N skipped`), ctest
 (`98% tests passed, 1 tests failed out of 57`, with its list of tests not run), Google Test
 (`[  PASSED  ] 9 tests.`) and TAP (`ok - x`, `not ok - x`, `# skip`). A log without any result
-counts as one failure: a runner that died is not a runner that passed. Names what failed on
-stderr. The exit status is 0 only if nothing failed and something passed.
+counts as one failure: a runner that died is not a runner that passed. Each failure is told again
+here, with the lines that its runner indented below it: of a long run often only the end is kept.
+The exit status is 0 only if nothing failed and something passed.
 """
 import pathlib
 import re
@@ -22,6 +23,10 @@ GTEST_PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?\.$", re.M)
 GTEST_FAILED = re.compile(r"^\[  FAILED  \] (\d+) tests?, listed below:$", re.M)
 GTEST_SKIPPED = re.compile(r"^\[  SKIPPED \] (\d+) tests?, listed below:$", re.M)
 TAP = re.compile(r"^(not ok|ok)\b(.*)$", re.M)
+# What failed: a guest's case with what is indented below it; a line of ctest's closing list; TAP's.
+FAILURE = re.compile(r"^FAIL .*(?:\n {6}.*)*|^\s*\d+ - .* \((?!Skipped|Disabled|Not Run \(D).*\)$"
+                     r"|^not ok\b.*", re.M)
+LINES_OF_A_FAILURE = 30
 
 
 def total(pattern, text):
@@ -48,6 +53,16 @@ def count(text):
     return len(tap) - failed - skipped, failed, skipped
 
 
+def failures(text):
+    """What failed, each as its runner told it, of long ones the beginning and the end."""
+    for found in FAILURE.findall(text):
+        lines = found.strip().splitlines()
+        half = LINES_OF_A_FAILURE // 2
+        if len(lines) > 2 * half:
+            lines[half:-half] = ["      ..."]
+        yield "\n".join(lines)
+
+
 def main(argv):
     if not argv or argv[0] in ("-h", "--help"):
         print(__doc__)
@@ -55,10 +70,11 @@ def main(argv):
     totals = [0, 0, 0]
     for name in argv:
         path = pathlib.Path(name)
-        got = count(path.read_text(errors="replace")) if path.exists() else None
+        text = path.read_text(errors="replace") if path.exists() else ""
+        got = count(text)
         if got is None or got[1]:
             what = "has no result" if got is None else f"{got[1]} failed"
-            print(f"summary: {what}: {name}", file=sys.stderr)
+            print("\n".join([f"summary: {what}: {name}", *failures(text)]))
         totals = [a + b for a, b in zip(totals, got or (0, 1, 0))]
     print("{} passed, {} failed, {} skipped".format(*totals))
     return 1 if totals[1] or not totals[0] else 0
