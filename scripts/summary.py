@@ -23,7 +23,7 @@ GTEST_PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?\.$", re.M)
 GTEST_FAILED = re.compile(r"^\[  FAILED  \] (\d+) tests?, listed below:$", re.M)
 GTEST_SKIPPED = re.compile(r"^\[  SKIPPED \] (\d+) tests?, listed below:$", re.M)
 TAP = re.compile(r"^(not ok|ok)\b(.*)$", re.M)
-# What failed: a guest's case with what is indented below it; a line of ctest's closing list; TAP's.
+# A failure: a guest's case with what is indented below it; a line of ctest's closing list; TAP's.
 FAILURE = re.compile(r"^FAIL .*(?:\n {6}.*)*|^\s*\d+ - .* \((?!Skipped|Disabled|Not Run \(D).*\)$"
                      r"|^not ok\b.*", re.M)
 LINES_OF_A_FAILURE = 30
@@ -54,7 +54,7 @@ def count(text):
 
 
 def failures(text):
-    """What failed, each as its runner told it, of long ones the beginning and the end."""
+    """Each failure as its runner told it, of a long one the beginning and the end."""
     for found in FAILURE.findall(text):
         lines = found.strip().splitlines()
         half = LINES_OF_A_FAILURE // 2

@@ -51,7 +51,8 @@ static const char *const rds_lock_names[RDS_RANK_COUNT] = {
 	[RDS_RANK_ORDER] = "rds:order",	      [RDS_RANK_FURTHER_PATH] = "rds:further_path",
 	[RDS_RANK_PATH] = "rds:path",	      [RDS_RANK_RECV] = "rds:recv",
 	[RDS_RANK_SOCKET] = "rds:socket",     [RDS_RANK_RDMA] = "rds:rdma",
-	[RDS_RANK_TOMBS] = "rds:tombs",	      [RDS_RANK_USERS] = "rds:users",
+	[RDS_RANK_TOMBS] = "rds:tombs",	      [RDS_RANK_ASSEMBLY] = "rds:assembly",
+	[RDS_RANK_USERS] = "rds:users",
 };
 
 static spinlock_t *to_spin(struct rds_spinlock *l)

@@ -91,6 +91,7 @@ enum rds_lock_rank {
 	RDS_RANK_SOCKET,       /* spin: one socket's small lists (zerocopy completions) */
 	RDS_RANK_RDMA,	       /* spin: one socket's memory regions and notifications */
 	RDS_RANK_TOMBS,	       /* spin: what is remembered of connections that are gone */
+	RDS_RANK_ASSEMBLY,     /* spin: shares of what arrives and is not whole, of one namespace */
 	RDS_RANK_USERS,	       /* spin: what each user has of a namespace */
 	RDS_RANK_COUNT,
 };

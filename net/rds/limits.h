@@ -43,9 +43,9 @@ inline constexpr uint32_t kRecvSpillBytes = 16u << 20;
  * socket with a large buffer has room for a peer's first message when another has filled it. */
 inline constexpr uint32_t kLeastSpillPart = 8;
 /* Of that room one peer may have half, and each of several the less the more others have: a factor
- * of the threshold in spill.h.  Those that have some are found in so many lists, 2 KiB that only a
- * socket has whose spill is in use; 48 bytes each. */
-inline constexpr uint32_t kSpillShare = 4, kSpillBuckets = 256;
+ * of the threshold in peer_shares.h.  Those that have some are found in so many lists, 2 KiB of
+ * each namespace and of a socket whose spill is in use; 48 bytes each. */
+inline constexpr uint32_t kPeerShare = 4, kPeerShareBuckets = 256;
 
 /* Full ports of one peer for which messages wait apart, of one path; those for further ones go, and
  * the peer refuses those.  A port stays held when its messages are taken back. */
@@ -57,9 +57,14 @@ inline constexpr unsigned int kMaxRefusedPorts = 64;
 
 /* Memory of messages that are not whole yet, of a namespace, bytes: those of strangers in all,
  * beyond which the one whose grows goes (a stranger calls again, and is none once a message of it
- * was whole and had a reader); and those of all others, beyond which paths pause, all but one, so
- * that not all wait for each other's rest. */
+ * was whole and had a reader); and those of all others. */
 inline constexpr uint64_t kAssemblyStrangers = 8u << 20, kAssembly = 64u << 20;
+/* So much of the latter, bytes, is open to all of them; of the rest each peer has a share, beyond
+ * which its paths pause, all but one of the namespace, so that not all wait for each other's rest.
+ */
+inline constexpr uint64_t kAssemblyOpen = kAssembly / 8;
+/* That one has so long to become whole, ns: 1 MiB of a link of 5 Mbit/s. */
+inline constexpr uint64_t kAssemblyTurnNs = 2ull * 1000 * 1000 * 1000;
 /* It is counted in such units, bytes, and so much ahead, as a part of it: a long message that comes
  * in small pieces touches what all share a few times only. */
 inline constexpr uint32_t kAssemblyUnit = 1024, kAssemblyAhead = 4;

@@ -103,8 +103,9 @@ struct alignas(8) rds_msg final {
 	uint16_t flags = 0; /* MsgFlag */
 	uint8_t tos = 0;
 	/* The receiver's: made by rds_recv_begin(), not looked at yet; its peer numbers its flows;
-	 * it counts as a stranger's (assembly.h). */
-	bool fresh : 1 = false, numbered : 1 = false, stranger : 1 = false;
+	 * it counts as a stranger's, in its peer's share, and has had its turn (assembly.h). */
+	bool fresh : 1 = false, numbered : 1 = false, stranger : 1 = false, shared : 1 = false,
+		     had_turn : 1 = false;
 	uint64_t end_off = 0; /* byte of the transport's stream behind it, once all is accepted */
 	/* Sender; nullptr for the kernel's own and for cancelled ones.  Guarded by the path's lock
 	 * while queued; valid inside an RCU section, see path.h "Completion". */
@@ -125,7 +126,7 @@ struct alignas(8) rds_msg final {
 		rds::MsgRdma *rdma_side = nullptr; /* of what there is to do with RDMA (rdma.h) */
 		rds::PinnedPages lent;
 		rds::Assembly *assembly; /* of the namespace in which it arrives */
-		rds::Socket *spilled_at; /* its spill has it counted (socket/spill.h) */
+		rds::Socket *spilled_at; /* its spill has it counted (peer_shares.h) */
 	};
 	rds::wire::Header hdr;
 

@@ -30,7 +30,8 @@ class CongTable;
 struct rds_net {
 	rds_net(struct rds_os_net *os, struct rds_stats *st, rds::BindTable &bind,
 		rds::ConnTable &conns, rds::CongTable &cong)
-		: os(os), stats(st), key(rds::new_hash_key()), bind(bind), conns(conns), cong(cong)
+		: os(os), stats(st), key(rds::new_hash_key()), assembly(key), bind(bind),
+		  conns(conns), cong(cong)
 	{
 	}
 	rds_net(const rds_net &) = delete;

@@ -141,16 +141,18 @@ bool has_receiver(Path &p, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 }
 
 /*
- * No more may arrive in pieces now.  A stranger goes, and what it brought with it: it would keep
- * the others from having their messages whole.  Nobody calls it afterwards (dial.cc).  -EPROTO, or
- * -ENOMEM: later.
+ * No more may arrive in pieces now.  A stranger goes, and what it brought with it, and so does a
+ * peer that had its turn: they would keep the others from having their messages whole.  Nobody
+ * calls a stranger afterwards (dial.cc).  -EPROTO, or -ENOMEM: later.
  */
-__attribute__((noinline)) int assembly_full(Path &p, bool stranger) RDS_REQUIRES(kReceiver)
+__attribute__((noinline)) int assembly_full(Path &p, Assembly::Verdict verdict, bool stranger)
+	RDS_REQUIRES(kReceiver)
 {
 	p.conn.net.count(RDS_S_recv_assembly_full);
-	if (!stranger)
+	if (verdict == Assembly::Verdict::kLater)
 		return -err::kEnomem;
-	p.drop(RDS_DROP_EVICTED);
+	p.conn.net.count(RDS_S_conn_stalled, !stranger);
+	p.drop(stranger ? RDS_DROP_EVICTED : RDS_DROP_STALLED);
 	return -err::kEproto;
 }
 
@@ -167,11 +169,14 @@ __attribute__((noinline)) int begin_assembly(Path &p, const wire::Fields &f,
 
 	if (f.flags != wire::kCongBitmap && !has_receiver(p, f))
 		return RDS_RECV_SKIP;
-	if (!assembly.may_begin(stranger))
-		return assembly_full(p, stranger);
+
+	const auto verdict = assembly.may_begin(p.conn.faddr, p.conn.scope, stranger);
+
+	if (RDS_UNLIKELY(verdict != Assembly::Verdict::kTake))
+		return assembly_full(p, verdict, stranger);
 	m = message_collect(f.len, src, at_hand, ctx);
 	if (m)
-		assembly.begin(*m, stranger);
+		assembly.begin(*m, p.conn.faddr, p.conn.scope, stranger);
 	return 0;
 }
 
@@ -374,8 +379,11 @@ int rds_recv_more(struct rds_path *path, struct rds_msg *m, struct rds_src *src,
 
 	if (RDS_LIKELY(m->has != MsgHas::kAssembly))
 		return rds_payload_append(m->payload(), src, off, n, ctx);
-	if (!m->assembly->may_grow(*m))
-		return assembly_full(*path, m->stranger);
+
+	const auto verdict = m->assembly->may_grow(*m);
+
+	if (RDS_UNLIKELY(verdict != Assembly::Verdict::kTake))
+		return assembly_full(*path, verdict, m->stranger);
 
 	const int r = rds_payload_append(m->payload(), src, off, n, ctx);
 

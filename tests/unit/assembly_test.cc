@@ -41,7 +41,7 @@ protected:
 		return *wires().back();
 	}
 	/* Host @host calls. */
-	Wire &stranger(unsigned int host)
+	Wire &stranger(unsigned int host, uint8_t tos = 0)
 	{
 		struct rds_addr faddr = host::addr4(host);
 		int err;
@@ -49,12 +49,23 @@ protected:
 		fake::defaults().initiates = false;
 
 		struct rds_conn *c =
-			rds_conn_get(net->core(), fake::ops(), &a1, &faddr, 0, 0, &err);
+			rds_conn_get(net->core(), fake::ops(), &a1, &faddr, 0, tos, &err);
 
 		rds_path_accepted(rds_conn_path(c, 0), &handle_);
 		sim::run_ready();
 		rds_conn_put(c);
 		return *wires().back();
+	}
+	/* It calls, and has brought a message for a socket: its next is number 2. */
+	Half caller(unsigned int host, uint8_t tos)
+	{
+		Half h = {&stranger(host, tos)};
+
+		EXPECT_EQ(begin(h, 1), 0);
+		EXPECT_EQ(more(h, 1), 0);
+		EXPECT_EQ(deliver(h), 0);
+		EXPECT_TRUE(s->recv());
+		return h;
 	}
 	static Header header(uint32_t len, uint64_t seq, uint8_t flags = 0)
 	{
@@ -299,28 +310,152 @@ TEST_F(RecvAssembly, TooMuchInAllPauses)
 		EXPECT_EQ(h.wire->path->state(), rds::PathState::kUp);
 }
 
-/* At the limit one is let through, and the next when that has gone, whole or not. */
-TEST_F(RecvAssembly, OneGoesOnAtTheLimit)
+/* Hosts that bring half a message each and no more of it, until a peer with nothing has hardly a
+ * share. */
+class RecvAssemblyFull : public RecvAssembly
+{
+protected:
+	void SetUp() override
+	{
+		RecvAssembly::SetUp();
+		a_ = {&known(98)};
+		b_ = {&known(99)};
+		ASSERT_EQ(begin(a_), 0);
+		ASSERT_EQ(begin(b_), 0);
+		/* More than a share of what will be left. */
+		ASSERT_EQ(more(a_, kLong / 2), 0);
+		ASSERT_EQ(more(b_, kLong / 2), 0);
+		for (unsigned int i = 0; others() < rds::kAssembly * 9 / 10; i++) {
+			ASSERT_LT(i, 80u);
+			halves_.push_back({&known(100 + i)});
+			ASSERT_EQ(begin(halves_.back()), 0);
+			ASSERT_EQ(more(halves_.back(), kLong - 1), 0);
+		}
+		ASSERT_EQ(net->stat(RDS_S_recv_assembly_full), 0u);
+	}
+	void TearDown() override
+	{
+		drop(a_);
+		drop(b_);
+		for (Half &h : halves_)
+			drop(h);
+		EXPECT_EQ(others(), 0u);
+		RecvAssembly::TearDown();
+	}
+	std::vector<Half> halves_;
+	Half a_, b_;
+};
+
+/* One is let through, and the next when that has gone, whole or not. */
+TEST_F(RecvAssemblyFull, OneGoesOn)
+{
+	EXPECT_EQ(more(a_, 10000), 0);
+	EXPECT_EQ(more(b_, 10000), -12);
+	EXPECT_EQ(more(a_, 10000), 0);
+	EXPECT_EQ(more(b_, 10000), -12);
+	drop(a_);
+	EXPECT_EQ(more(b_, 10000), 0);
+}
+
+/* It may not keep all others waiting: it had its time, and another wants it. */
+TEST_F(RecvAssemblyFull, ATurnEnds)
+{
+	EXPECT_EQ(more(a_, 1), 0);
+	sim::run_for(rds::kAssemblyTurnNs - 1);
+	EXPECT_EQ(more(b_, 1), -12);
+	EXPECT_EQ(more(a_, 1), 0);
+	sim::run_for(1);
+	EXPECT_EQ(more(a_, 1), 0) << "nobody else has asked";
+	EXPECT_EQ(more(b_, 1), 0);
+	EXPECT_EQ(a_.wire->path->state(), rds::PathState::kUp);
+	EXPECT_EQ(more(a_, 1), -71);
+	EXPECT_EQ(net->stat(RDS_S_conn_stalled), 1u);
+	sim::run_ready();
+	EXPECT_EQ(a_.wire->path->last_reason.load(), static_cast<uint32_t>(RDS_DROP_STALLED));
+	EXPECT_EQ(more(b_, kLong - b_.have), 0);
+	EXPECT_EQ(deliver(b_), 0);
+	EXPECT_TRUE(s->recv());
+}
+
+/* One that lost the turn may go on all the same once there is room. */
+TEST_F(RecvAssemblyFull, RoomIsBetterThanATurn)
+{
+	EXPECT_EQ(more(a_, 1), 0);
+	sim::run_for(rds::kAssemblyTurnNs);
+	EXPECT_EQ(more(b_, 1), 0);
+	for (Half &h : halves_)
+		drop(h);
+	EXPECT_EQ(more(a_, kLong - a_.have), 0);
+	EXPECT_EQ(deliver(a_), 0);
+	EXPECT_TRUE(s->recv());
+}
+
+/* A message whose peer's share finds no memory is counted there when it grows next. */
+TEST_F(RecvAssemblyFull, WithoutMemoryForAShare)
+{
+	Half c = {&known(97)};
+
+	ASSERT_EQ(begin(c), 0);
+	sim::fail_nth(1);
+	EXPECT_EQ(more(c, 1000), 0);
+	EXPECT_FALSE(c.m->shared);
+	sim::fail_nth(0);
+	EXPECT_EQ(more(c, 1000), 0);
+	EXPECT_TRUE(c.m->shared);
+	drop(c);
+}
+
+/* One host has half of what is not open to all, over however many connections: each type of service
+ * is one, and each has a path and its half message.  Others do not notice. */
+TEST_F(RecvAssembly, AHostHasAShare)
 {
 	std::vector<Half> halves;
-	Half a = {&known(98)}, b = {&known(99)};
+	Half other = {&known(99)}; /* the fake calls no longer after the next */
+	unsigned int later = 0;
 
-	ASSERT_EQ(begin(a), 0);
-	ASSERT_EQ(begin(b), 0);
-	for (unsigned int i = 0; others() < rds::kAssembly; i++) {
-		ASSERT_LT(i, 80u);
-		halves.push_back({&known(100 + i)});
-		ASSERT_EQ(begin(halves.back()), 0);
-		ASSERT_EQ(more(halves.back(), kLong - 1), 0);
+	for (unsigned int tos = 0; tos < 128; tos++) {
+		halves.push_back(caller(100, static_cast<uint8_t>(tos)));
+		if (begin(halves.back(), kLong, 2)) {
+			later++;
+			continue;
+		}
+		later += more(halves.back(), kLong - 1) != 0;
+		ASSERT_LE(others(), rds::kAssembly / 2 + rds::kAssemblyOpen + kAtOnce) << tos;
 	}
-	EXPECT_EQ(more(a, 10000), 0);
-	EXPECT_EQ(more(b, 10000), -12);
-	EXPECT_EQ(more(a, 10000), 0);
-	EXPECT_EQ(more(b, 10000), -12);
-	drop(a);
-	ASSERT_GE(others(), rds::kAssembly);
-	EXPECT_EQ(more(b, 10000), 0);
-	drop(b);
+	EXPECT_GT(later, 50u);
+	EXPECT_EQ(net->stat(RDS_S_recv_assembly_full), later);
+	for (uint64_t seq = 1; seq <= 5; seq++) {
+		ASSERT_EQ(begin(other, kLong, seq), 0);
+		for (int part = 0; part < 4; part++)
+			ASSERT_EQ(more(other, kLong / 4), 0);
+		ASSERT_EQ(deliver(other), 0);
+		ASSERT_TRUE(s->recv());
+	}
+	EXPECT_EQ(net->stat(RDS_S_recv_assembly_full), later);
+	for (Half &h : halves)
+		drop(h);
+	EXPECT_EQ(others(), 0u);
+}
+
+/* A host that brings the begin of many, and no more of any, has no more. */
+TEST_F(RecvAssembly, BeginsAreShared)
+{
+	constexpr uint32_t kBegun = 64 * 1024;
+	std::vector<Half> halves;
+	unsigned int later = 0;
+
+	for (unsigned int i = 0; i < 1024; i++) {
+		struct rds_src src = {zeros_.data(), zeros_.size()};
+		Half h = caller(100 + i / 256, static_cast<uint8_t>(i));
+
+		later += rds_recv_begin(h.wire->path, header(kLong, 2).sequence, &src, kBegun,
+					RDS_ATOMIC, &h.m) != 0;
+		if (h.m)
+			later += more(h, kBegun) != 0;
+		halves.push_back(h);
+	}
+	EXPECT_GT(later, 0u);
+	EXPECT_LT(others(), rds::kAssembly * 9 / 10);
 	for (Half &h : halves)
 		drop(h);
 	EXPECT_EQ(others(), 0u);
@@ -332,14 +467,14 @@ TEST_F(RecvAssembly, TellsOfWhatDoesNotComeBack)
 
 	ASSERT_NE(m, nullptr);
 	{
-		rds::Assembly a;
+		rds::Assembly a{rds::HashKey{}};
 
-		a.begin(*m, true);
+		a.begin(*m, host::addr4(1), 0, true);
 		EXPECT_GT(a.of_strangers(), 0u);
 	}
 	EXPECT_EQ(told(), "a namespace ends and a message still arrives");
 	{
-		rds::Assembly a;
+		rds::Assembly a{rds::HashKey{}};
 
 		m->assembly = &a; /* where it was not counted */
 		rds::message_put(m);

@@ -358,7 +358,7 @@ TEST_F(Rdma, BeyondTheLimitThereIsRoomToTheLastByte)
 	const uint64_t used = core.rcv_mem.used();
 	uint64_t room = used + charge;
 
-	while (!rds::Spill::allows({room - used, room}, 0, static_cast<uint32_t>(charge)))
+	while (!rds::PeerShares::allows({room - used, room}, 0, static_cast<uint32_t>(charge)))
 		room++;
 	spill = static_cast<uint32_t>(room - 1);
 	EXPECT_EQ(fake::arrive(path(), 2, 5000, 4000, pattern(10)), -11);

@@ -154,10 +154,11 @@ TEST_F(RecvBounds, TheSpill)
 		EXPECT_EQ(mem(), n * one);
 		EXPECT_GT(n * one / rds::kHardMemFactor, 100u) << "room " << room;
 		EXPECT_TRUE(!spilled ||
-			    rds::Spill::allows({end - mem() + one, end - hard}, spilled - one,
-					       static_cast<uint32_t>(one)));
-		EXPECT_FALSE(end > mem() && rds::Spill::allows({end - mem(), end - hard}, spilled,
-							       static_cast<uint32_t>(one)))
+			    rds::PeerShares::allows({end - mem() + one, end - hard}, spilled - one,
+						    static_cast<uint32_t>(one)));
+		EXPECT_FALSE(end > mem() &&
+			     rds::PeerShares::allows({end - mem(), end - hard}, spilled,
+						     static_cast<uint32_t>(one)))
 			<< "room " << room << ", held " << mem();
 		while (s->recv())
 			;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Of several peers a full socket takes messages beyond its hard limit, and each is given back
- * however it leaves (net/rds/socket/spill.h).
+ * however it leaves (net/rds/peer_shares.h).
  */
 #include "fixture.h"
 #include "net/rds/net.h"
@@ -61,7 +61,7 @@ protected:
 	uint64_t share(unsigned int peer)
 	{
 		rds::Guard g(s->core()->recv_lock);
-		const rds::Spill *spill = s->core()->spill;
+		const rds::PeerShares *spill = s->core()->spill;
 
 		return spill ? spill->bytes_of(host::addr4(peer), 0) : 0;
 	}

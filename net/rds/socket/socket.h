@@ -28,7 +28,6 @@
 #include "../rds_core.h"
 #include "send_space.h"
 #include "sent_to.h"
-#include "spill.h"
 #include "../transport.h"
 
 namespace rds
@@ -137,7 +136,7 @@ struct rds_socket final : rds::Bound {
 	/* Made when first needed; given back under both locks. */
 	rds::RecvFlows *recv_flows RDS_GUARDED_BY(recv_lock) = nullptr;
 	/* Made with the first message that spills; it goes with the last, or with us. */
-	rds::Spill *spill RDS_GUARDED_BY(recv_lock) = nullptr;
+	rds::PeerShares *spill RDS_GUARDED_BY(recv_lock) = nullptr;
 
 	/* Map of our own address, with a reference from bind to release. */
 	rds::CongMap *lcong = nullptr;
@@ -165,7 +164,7 @@ private:
 	void take_arrived() RDS_REQUIRES(reader, recv_lock);
 	void note_place(const rds::Message &m) RDS_REQUIRES(recv_lock);
 	bool may_spill(rds::Message &m, uint32_t limit) RDS_EXCLUDES(recv_lock);
-	bool take_share(rds::Message &m, const rds::Spill::Room &room) RDS_EXCLUDES(recv_lock);
+	bool take_share(rds::Message &m, const rds::PeerShares::Room &room) RDS_EXCLUDES(recv_lock);
 	bool pays_debt();
 	uint32_t recv_limit() const;
 	/* Memory of the messages not read. */

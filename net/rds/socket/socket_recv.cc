@@ -49,14 +49,14 @@ bool rds_socket::may_spill(Message &m, uint32_t limit)
 	return rcv_mem.covers(m.charge) && take_share(m, {end - used, end - hard});
 }
 
-bool rds_socket::take_share(Message &m, const rds::Spill::Room &room)
+bool rds_socket::take_share(Message &m, const rds::PeerShares::Room &room)
 {
 	Status st;
 	{
 		Guard g(recv_lock);
 
 		if (!spill)
-			spill = rds::create<rds::Spill>(RDS_ATOMIC, net->key);
+			spill = rds::create<rds::PeerShares>(RDS_ATOMIC, net->key);
 		st = spill ? spill->take(m.saddr, m.scope, m.charge, room)
 			   : Status::fail(rds::err::kEnomem);
 	}
@@ -79,8 +79,8 @@ void rds::spill_left(Message &m)
 
 void rds_socket::unspill(const Message &m)
 {
-	rds::Spill *no_more = nullptr;
-	rds::Spill::Share *share;
+	rds::PeerShares *no_more = nullptr;
+	rds::PeerShares::Share *share;
 	{
 		Guard g(recv_lock);
 

@@ -2,7 +2,7 @@
 /*
  * Peers of mainline's, which cannot be refused: one of them floods a socket that does not read, and
  * the others send it a message now and then.  Their paths go on, for each has a share of what the
- * socket takes beyond its limit (net/rds/socket/spill.h); when it reads, all comes once, in order.
+ * socket takes beyond its limit (net/rds/peer_shares.h); when it reads, all comes once, in order.
  */
 #include <memory>
 

@@ -5,18 +5,18 @@
 #include <vector>
 
 #include "fixture.h"
-#include "net/rds/socket/spill.h"
+#include "net/rds/peer_shares.h"
 #include "rng.h"
 
 namespace
 {
 
-using rds::Spill;
+using rds::PeerShares;
 
 constexpr uint64_t kSize = 16u << 20;
 
 /* A spill, and a model of it: the messages that each peer has in it. */
-class SpillTest : public SimTest
+class PeerSharesTest : public SimTest
 {
 protected:
 	void TearDown() override
@@ -39,7 +39,7 @@ protected:
 			n += m;
 		return n;
 	}
-	Spill::Room room() const
+	PeerShares::Room room() const
 	{
 		return {kSize - sum_, kSize};
 	}
@@ -59,7 +59,7 @@ protected:
 	static uint64_t least_free(uint64_t n)
 	{
 		return static_cast<uint64_t>(
-			kSize / std::sqrt(1. + 2. * rds::kSpillShare * static_cast<double>(n)));
+			kSize / std::sqrt(1. + 2. * rds::kPeerShare * static_cast<double>(n)));
 	}
 	/* All that the peer may have, in messages of @bytes. */
 	uint64_t take_all(unsigned int peer, uint32_t bytes)
@@ -71,7 +71,7 @@ protected:
 	void give(unsigned int peer, size_t which)
 	{
 		std::vector<uint32_t> &messages = in_[peer];
-		Spill::Share *share = own_->give(addr(peer), 0, messages[which]);
+		PeerShares::Share *share = own_->give(addr(peer), 0, messages[which]);
 
 		sum_ -= messages[which];
 		messages.erase(messages.begin() + static_cast<long>(which));
@@ -88,13 +88,13 @@ protected:
 	}
 
 	static constexpr rds::HashKey kSecret = {{5, 6}};
-	std::unique_ptr<Spill> own_ = std::make_unique<Spill>(kSecret);
-	Spill &spill = *own_;
+	std::unique_ptr<PeerShares> own_ = std::make_unique<PeerShares>(kSecret);
+	PeerShares &spill = *own_;
 	std::map<unsigned int, std::vector<uint32_t>> in_;
 	uint64_t sum_ = 0;
 };
 
-TEST_F(SpillTest, OneAloneHasHalf)
+TEST_F(PeerSharesTest, OneAloneHasHalf)
 {
 	const uint64_t has = take_all(7, 1000);
 
@@ -103,32 +103,32 @@ TEST_F(SpillTest, OneAloneHasHalf)
 }
 
 /* To the byte, at every border of the rule. */
-TEST_F(SpillTest, TheRule)
+TEST_F(PeerSharesTest, TheRule)
 {
-	EXPECT_TRUE(Spill::allows({100, 100}, 0, 50)) << "4 * 50^3 / 100^2";
-	EXPECT_FALSE(Spill::allows({100, 100}, 0, 51));
-	EXPECT_TRUE(Spill::allows({100, 100}, 10, 47)) << "4 * 53^3 / 100^2 is 59";
-	EXPECT_FALSE(Spill::allows({100, 100}, 10, 48)) << "4 * 52^3 / 100^2 is 56";
-	EXPECT_TRUE(Spill::allows({50, 100}, 0, 15));
-	EXPECT_FALSE(Spill::allows({50, 100}, 0, 16));
-	EXPECT_TRUE(Spill::allows({51, 100}, 49, 1));
-	EXPECT_FALSE(Spill::allows({51, 100}, 50, 1));
-	EXPECT_FALSE(Spill::allows({0, 100}, 0, 1));
-	EXPECT_FALSE(Spill::allows({0, 0}, 0, 1)) << "there is none";
-	EXPECT_FALSE(Spill::allows({10, 100}, 0, 11)) << "more than there is";
-	EXPECT_TRUE(Spill::allows({kSize, kSize}, 0, kSize / 2));
-	EXPECT_FALSE(Spill::allows({kSize, kSize}, 0, kSize / 2 + 1));
-	EXPECT_FALSE(Spill::allows({kSize, kSize}, 4 * kSize, 1)) << "it had been larger";
+	EXPECT_TRUE(PeerShares::allows({100, 100}, 0, 50)) << "4 * 50^3 / 100^2";
+	EXPECT_FALSE(PeerShares::allows({100, 100}, 0, 51));
+	EXPECT_TRUE(PeerShares::allows({100, 100}, 10, 47)) << "4 * 53^3 / 100^2 is 59";
+	EXPECT_FALSE(PeerShares::allows({100, 100}, 10, 48)) << "4 * 52^3 / 100^2 is 56";
+	EXPECT_TRUE(PeerShares::allows({50, 100}, 0, 15));
+	EXPECT_FALSE(PeerShares::allows({50, 100}, 0, 16));
+	EXPECT_TRUE(PeerShares::allows({51, 100}, 49, 1));
+	EXPECT_FALSE(PeerShares::allows({51, 100}, 50, 1));
+	EXPECT_FALSE(PeerShares::allows({0, 100}, 0, 1));
+	EXPECT_FALSE(PeerShares::allows({0, 0}, 0, 1)) << "there is none";
+	EXPECT_FALSE(PeerShares::allows({10, 100}, 0, 11)) << "more than there is";
+	EXPECT_TRUE(PeerShares::allows({kSize, kSize}, 0, kSize / 2));
+	EXPECT_FALSE(PeerShares::allows({kSize, kSize}, 0, kSize / 2 + 1));
+	EXPECT_FALSE(PeerShares::allows({kSize, kSize}, 4 * kSize, 1)) << "it had been larger";
 }
 
 /* One after the other takes all that it may. */
-TEST_F(SpillTest, ANewcomerIsServedBehindHundreds)
+TEST_F(PeerSharesTest, ANewcomerIsServedBehindHundreds)
 {
 	for (unsigned int n = 1; n <= 400; n++) {
 		EXPECT_GT(take_all(n, 250), 0u) << n;
 		ASSERT_GE(room().free, least_free(n)) << n;
-		ASSERT_TRUE(n > 10 || Spill::allows(room(), 0, 64 * 1024)) << n;
-		ASSERT_TRUE(n > 70 || Spill::allows(room(), 0, 4096)) << n;
+		ASSERT_TRUE(n > 10 || PeerShares::allows(room(), 0, 64 * 1024)) << n;
+		ASSERT_TRUE(n > 70 || PeerShares::allows(room(), 0, 4096)) << n;
 	}
 	EXPECT_TRUE(take(2000, 300)) << "a small message";
 	EXPECT_FALSE(take(1, 250));
@@ -136,7 +136,7 @@ TEST_F(SpillTest, ANewcomerIsServedBehindHundreds)
 	compare();
 }
 
-TEST_F(SpillTest, WhatIsReadIsFreeForAll)
+TEST_F(PeerSharesTest, WhatIsReadIsFreeForAll)
 {
 	take_all(1, 1000);
 	take_all(2, 1000);
@@ -148,10 +148,10 @@ TEST_F(SpillTest, WhatIsReadIsFreeForAll)
 }
 
 /* Neither the scope nor a byte of the address is left out, nor do those of one bucket share. */
-TEST_F(SpillTest, PeersAreKnownExactly)
+TEST_F(PeerSharesTest, PeersAreKnownExactly)
 {
 	const struct rds_addr a = addr(9);
-	const Spill::Room all = {kSize, kSize};
+	const PeerShares::Room all = {kSize, kSize};
 
 	ASSERT_TRUE(spill.take(a, 3, 100, all).ok());
 	EXPECT_EQ(spill.bytes_of(a, 3), 100u);
@@ -168,18 +168,18 @@ TEST_F(SpillTest, PeersAreKnownExactly)
 	EXPECT_EQ(spill.bytes_of(a, 3), 0u);
 	EXPECT_EQ(spill.bytes_of(a, 4), 70u);
 	rds::destroy(spill.give(a, 4, 70));
-	for (unsigned int n = 0; n < 4 * rds::kSpillBuckets; n++)
+	for (unsigned int n = 0; n < 4 * rds::kPeerShareBuckets; n++)
 		ASSERT_TRUE(take(n, n + 1));
 	compare();
-	for (uint32_t scope = 1; scope <= 4 * rds::kSpillBuckets; scope++)
+	for (uint32_t scope = 1; scope <= 4 * rds::kPeerShareBuckets; scope++)
 		ASSERT_TRUE(spill.take(a, scope, scope, all).ok());
-	for (uint32_t scope = 1; scope <= 4 * rds::kSpillBuckets; scope++) {
+	for (uint32_t scope = 1; scope <= 4 * rds::kPeerShareBuckets; scope++) {
 		EXPECT_EQ(spill.bytes_of(a, scope), scope);
 		rds::destroy(spill.give(a, scope, scope));
 	}
 }
 
-TEST_F(SpillTest, WithoutMemoryNothingIsTaken)
+TEST_F(PeerSharesTest, WithoutMemoryNothingIsTaken)
 {
 	sim::fail_nth(1);
 	EXPECT_TRUE(spill.take(addr(1), 0, 100, room()).is(rds::err::kEnomem));
@@ -193,7 +193,7 @@ TEST_F(SpillTest, WithoutMemoryNothingIsTaken)
 
 /* In random histories the sums are the model's, nobody has more than half, and with n peers in
  * it so much is free that a newcomer's message has its place. */
-TEST_F(SpillTest, WhateverComesAndGoes)
+TEST_F(PeerSharesTest, WhateverComesAndGoes)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		sim::Rng r(seed);
