@@ -226,6 +226,11 @@ uint64_t rds_now_ns(void)
 	return ktime_get_ns();
 }
 
+uint32_t rds_coarse_ms(void)
+{
+	return jiffies_to_msecs(jiffies);
+}
+
 uint32_t rds_random(void)
 {
 	return get_random_u32();

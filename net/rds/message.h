@@ -113,8 +113,9 @@ struct alignas(8) rds_msg final {
 	union {
 		struct rds_addr saddr = {}; /* source, on the receiving side */
 		struct {
-			rds::Flow *on;	 /* the sender's flow, kMsgInFlow, and ... */
-			uint32_t number; /* ... which of it this is (order.h) */
+			rds::Flow *on;	    /* the sender's flow, kMsgInFlow, and ... */
+			uint32_t number;    /* ... which of it this is (order.h) */
+			uint32_t queued_ms; /* when, by rds_coarse_ms() */
 		} order;
 	};
 	uint32_t scope = 0;

@@ -289,17 +289,20 @@ uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint64_t 
 uint64_t rds_info_sockets(struct rds_net *net, uint64_t pos,
 			  void (*fn)(void *arg, const struct rds_socket_info *i), void *arg);
 
-/* All that is known of a path without a cost for each message. */
+/* All that is known of a path.  A message costs it the time at which it was queued. */
 #define RDS_FACT_PORTS 16
 struct rds_path_facts {
 	struct rds_path_info i;
 	uint64_t state_ns;		/* for which it has been in its state */
 	uint64_t unacked;		/* messages at most, from the oldest that is queued on */
+	uint32_t waits_ms;		/* for which the oldest of them, or of those that wait */
+					/* beside the queue, was there.  Not of loopback's */
 	uint32_t unsent_bytes;		/* of them, that the transport has not taken yet */
 	uint32_t scope;			/* interface of link-local addresses */
 	uint32_t congested;		/* ports of the peer that its map calls full ... */
 	uint16_t ports[RDS_FACT_PORTS]; /* ... and the first of these */
 	uint32_t refused;		/* ports that the peer has refused messages for */
+	unsigned char waits;		/* waits_ms is known: there is one */
 	unsigned char holds;		/* messages wait for one of those ports */
 	unsigned char refuses;		/* this end has refused messages for ports of its own */
 	unsigned char state;		/* enum rds::PathState */

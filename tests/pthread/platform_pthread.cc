@@ -480,6 +480,11 @@ uint64_t rds_now_ns(void)
 	return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
+uint32_t rds_coarse_ms(void)
+{
+	return static_cast<uint32_t>(rds_now_ns() / (1000 * 1000));
+}
+
 uint32_t rds_random(void)
 {
 	thread_local std::minstd_rand r{std::random_device{}()};

@@ -364,6 +364,11 @@ uint64_t rds_now_ns(void)
 	return now_ns();
 }
 
+uint32_t rds_coarse_ms(void)
+{
+	return static_cast<uint32_t>(now_ns() / (1000 * 1000));
+}
+
 uint32_t rds_random(void)
 {
 	return aged::draw(static_cast<uint32_t>(sim::random()));

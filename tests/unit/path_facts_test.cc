@@ -109,6 +109,53 @@ TEST_F(PathFacts, MessagesThatThePeerHasNot)
 	EXPECT_EQ(only().unacked, 0u);
 }
 
+/* Until it is delivered, whatever the transport has of it. */
+TEST_F(PathFacts, TheAgeOfTheOldestMessage)
+{
+	send();
+	EXPECT_TRUE(only().waits);
+	sim::run_for(70 * kMs);
+	EXPECT_EQ(only().waits_ms, 70u);
+	send();
+	sim::run_for(5 * kMs);
+	EXPECT_EQ(only().waits_ms, 75u);
+	bring_up();
+	hello();
+	sim::run_for(5 * kMs);
+
+	const uint32_t both = only().waits_ms;
+
+	EXPECT_GE(both, 80u);
+	peer_has(1);
+	EXPECT_EQ(only().waits_ms, both - 70);
+	peer_has(2);
+	EXPECT_FALSE(only().waits);
+	send();
+	EXPECT_TRUE(only().waits);
+	EXPECT_EQ(only().waits_ms, 0u);
+}
+
+/* Beside the queue, for a port that is full. */
+TEST_F(PathFacts, TheAgeOfOneThatIsHeld)
+{
+	send();
+	bring_up();
+	hello();
+	peer_has(1);
+	EXPECT_FALSE(only().waits);
+	wire().room = 0;
+	send();
+	map({to.port});
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	ASSERT_TRUE(only().holds);
+	EXPECT_EQ(only().unacked, 0u);
+	sim::run_for(30 * kMs);
+	EXPECT_TRUE(only().waits);
+	EXPECT_EQ(only().waits_ms, 30u);
+}
+
 TEST_F(PathFacts, WhatTheTransportKnowsOfAConnectionThatIsUp)
 {
 	send();

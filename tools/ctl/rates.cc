@@ -86,8 +86,10 @@ Json PathRates::of(const Json &paths, std::uint64_t now_ns)
 		if (seen.waits_since && known && last->second.waits_since &&
 		    oldest(path) == oldest(last->second.row))
 			seen.waits_since = last->second.waits_since;
-		row["waits-ms"] = seen.waits_since ? Json((now_ns - seen.waits_since) / 1000000)
-						   : Json(nullptr);
+		if (row["waits-ms"].is_null())
+			row["waits-ms"] = seen.waits_since
+						  ? Json((now_ns - seen.waits_since) / 1000000)
+						  : Json(nullptr);
 		rows.push_back(std::move(row));
 		now[name] = std::move(seen);
 	}

@@ -2,8 +2,8 @@
 /*
  * Growth of paths and counters from one dump to the next.
  *
- * A path has no clock of its own for the message that waits longest (decisions/040); whoever looks
- * twice sees that it is the same one still, and so for how long it has waited at least.
+ * A path of loopback does not tell how old its oldest message is; whoever looks twice sees that it
+ * is the same one still, and so for how long it has waited at least.
  */
 #ifndef RDSCTL_RATES_H
 #define RDSCTL_RATES_H
@@ -24,8 +24,8 @@ public:
 	 * Rows of State::paths(), dumped at @now_ns, with more members:
 	 *  - tx-messages-rate, rx-messages-rate, tx-bytes-rate, rx-bytes-rate: growth a second
 	 *    since the dump before; null: not known, or the path or its connection is new since;
-	 *  - waits-ms: for so long at least the oldest message that is not acknowledged has been
-	 *    that one; null: none waits.
+	 *  - waits-ms, where the path does not tell it: for so long at least the oldest message
+	 *    that is not acknowledged has been that one; null: none waits.
 	 */
 	Json of(const Json &paths, std::uint64_t now_ns);
 

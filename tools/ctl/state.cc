@@ -40,7 +40,8 @@ constexpr Field path_table[] = {
 	{RDS_PATH_A_TX_BYTES, "tx-bytes", Kind::u64},
 	{RDS_PATH_A_RX_BYTES, "rx-bytes", Kind::u64},
 	{RDS_PATH_A_SIGNED, "signed", Kind::choice, method_words},
-	{RDS_PATH_A_EVENT, "event", Kind::choice, news_words},
+	{RDS_PATH_A_WAITS_MS, "waits-ms", Kind::u32},
+	{RDS_PATH_A_EVENT, "event", Kind::choice, news_words}, /* the last: see State::paths() */
 };
 
 constexpr Field socket_table[] = {

@@ -75,9 +75,10 @@ void print_path(std::ostream &out, const Json &path, const Paint &paint)
 	    << duration_text(path["state-ms"]) << '\n';
 	out << "    last reason " << word(path["last-reason"]) << "  attempts "
 	    << word(path["attempts"]) << "  resets " << word(path["resets"]) << '\n';
-	out << "    unacked " << word(path["unacked"]) << "  unsent "
-	    << bytes_text(path["unsent-bytes"]) << "  next tx " << word(path["next-tx"])
-	    << "  next rx " << word(path["next-rx"]) << '\n';
+	out << "    unacked " << word(path["unacked"]) << "  oldest "
+	    << duration_text(path["waits-ms"]) << "  unsent " << bytes_text(path["unsent-bytes"])
+	    << "  next tx " << word(path["next-tx"]) << "  next rx " << word(path["next-rx"])
+	    << '\n';
 	if (!path["tx-bytes"].is_null())
 		out << "    tx " << bytes_text(path["tx-bytes"]) << "  rx "
 		    << bytes_text(path["rx-bytes"]) << "  rtt " << microseconds_text(path["rtt-us"])

@@ -103,6 +103,15 @@ TEST(PathRates, the_oldest_message_waits_as_long_as_it_was_seen)
 	EXPECT_EQ(waits(16, 1, 10), 0) << "not since the time before the last";
 }
 
+TEST(PathRates, a_path_knows_better_for_how_long_its_message_waits)
+{
+	PathRates rates;
+	const Json rows = Json::array({path({{"unacked", 1u}, {"waits-ms", 7000u}})});
+
+	EXPECT_EQ(rates.of(rows, second)[0]["waits-ms"], 7000);
+	EXPECT_EQ(rates.of(rows, 2 * second)[0]["waits-ms"], 7000);
+}
+
 TEST(PathRates, sorted_by_what_was_asked_for)
 {
 	auto row = [](const char *name, Json tx, unsigned sent, Json waits, unsigned unacked) {

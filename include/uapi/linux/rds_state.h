@@ -66,6 +66,9 @@ enum {
 	RDS_PATH_A_RX_BYTES, /* u64: received */
 	RDS_PATH_A_SIGNED,   /* u8: enum rds_peers_method of <linux/rds_peers.h> */
 	RDS_PATH_A_EVENT,    /* u8: enum rds_path_news */
+	/* u32: milliseconds since the oldest message was queued that is not delivered, 10 less at
+	 * most.  Not of loopback. */
+	RDS_PATH_A_WAITS_MS,
 
 	__RDS_PATH_A_MAX,
 	RDS_PATH_A_MAX = __RDS_PATH_A_MAX - 1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * path_facts.cc: what an administrator asks of a path (rds_core.h), out of what it has anyway:
- * nothing is counted or timed for it.
+ * path_facts.cc: facts of a path for an administrator (rds_core.h), out of what it has anyway; but
+ * each message brings the time at which it was queued.
  */
 #include "path.h"
 
@@ -31,6 +31,19 @@ void list_full_ports(const rds::CongMap &map, struct rds_path_facts &f)
 	});
 }
 
+/* The age of @m, if it is older than what is known. */
+void note_age(const rds::Message *m, struct rds_path_facts &f)
+{
+	if (!m)
+		return;
+
+	const uint32_t age = rds_coarse_ms() - m->order.queued_ms;
+
+	if (!f.waits || age > f.waits_ms)
+		f.waits_ms = age;
+	f.waits = true;
+}
+
 } // namespace
 
 void rds_path::look(struct rds_path_facts &f)
@@ -47,8 +60,15 @@ void rds_path::look(struct rds_path_facts &f)
 
 	rds::Guard g(lock);
 
-	if (const rds::Message *m = oldest(queue_))
-		f.unacked = queue_.next_number() - rds::wire::get64(m->hdr.sequence);
+	const rds::Message *first = oldest(queue_);
+
+	if (first)
+		f.unacked = queue_.next_number() - rds::wire::get64(first->hdr.sequence);
+	/* On loopback a receiver may write to it just now. */
+	if (!conn.is_local()) {
+		note_age(first, f);
+		full_ports_.for_each([&](const rds::HeldPort &h) { note_age(h.front(), f); });
+	}
 	f.unsent_bytes = queue_.unsent_bytes();
 	f.holds = !full_ports_.empty();
 	f.refused = full_ports_.refused();

@@ -22,6 +22,8 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, rds::Batc
 {
 	rds::Queued what = rds::Queued::kDone;
 	bool go = false;
+
+	m->order.queued_ms = rds_coarse_ms();
 	{
 		rds::Guard g(lock);
 

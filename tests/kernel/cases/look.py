@@ -85,8 +85,12 @@ def a_message_waits(t):
     t.a.wait_until(f"{t.tool('rdsctl')} doctor | grep -q '{B} has not been reached'", t.seconds(40))
     said = ctl(t, "doctor", status=1)
     assert "refused here" in said and "rdsctl peer list" in said, said
+    later, = rows(t, "path", f"remote {B}")
+    assert 0 < path["waits-ms"] < later["waits-ms"] < 1000 * t.seconds(120), (path, later)
+    assert "  oldest " in ctl(t, f"path show remote {B}")
     ctl(t, f"peer del {B}")
     t.a.wait_until(f"{t.tool('rdsctl')} path show state up unacked 0 | grep -q {B}", t.seconds(20))
+    assert rows(t, "path", f"remote {B}")[0]["waits-ms"] is None
     end(held)
 
 
