@@ -85,7 +85,7 @@ void rds_resched(void);
 /* ---- time and chance ---- */
 /* Nanoseconds of a clock that never goes back; its zero means nothing.  Any context. */
 uint64_t rds_now_ns(void);
-/* Milliseconds, for ages: a clock that costs two instructions to read, is some 10 ms behind at
+/* Milliseconds, for ages: a clock that costs a few instructions to read, is some 10 ms behind at
  * times, and wraps.  Any context. */
 uint32_t rds_coarse_ms(void);
 /* A random number, good enough for ports and back-off.  Any context. */
