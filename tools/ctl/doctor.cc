@@ -294,6 +294,18 @@ void look_at_path(const Evidence &e, const Json &path, Findings &found)
 			 said.why, format(said.command, remote.c_str())});
 }
 
+/* Its connection is well, and yet a message for it waits. */
+std::string why_it_waits(const Json &path)
+{
+	const Json ports = path["congested-ports"];
+
+	if (ports.is_array() && !ports.empty())
+		return "a program there does not read: its port " + ports[0].dump() + " is full";
+	if (path["refused"].is_number() && path["refused"] > 0)
+		return "a program there does not read, and its host refuses what comes for it";
+	return "its TCP takes what is sent, and its RDS does not come to handle it";
+}
+
 /* It takes what is sent, or it seems so, and nothing comes back. */
 void look_at_one_way(const Json &path, Findings &found)
 {
@@ -316,6 +328,11 @@ void look_at_one_way(const Json &path, Findings &found)
 				 "its TCP takes what is sent, and an RDS would have answered: what "
 				 "listens on port 16385 there is none, or hangs",
 				 "rds-ping -c 3 " + remote});
+	else if (more_than("waits-ms", patience_ms))
+		found.push_back({"paths", true,
+				 "a message has waited for " + duration_text(path["waits-ms"]) +
+					 " to get to " + remote,
+				 why_it_waits(path), "rdsctl path show remote " + remote});
 }
 
 void look_at_paths(const Evidence &e, Findings &found)

@@ -345,7 +345,8 @@ def a_transport_goes_meanwhile(t):
 @test(vms=2, only="ours", timeout=240)
 def doctor_network(t):
     """Faults between two hosts, one by one: a narrow way, filters, a port that is refused, a host that
-    is not there, a port behind which nobody speaks RDS, an RDMA device that is not used."""
+    is not there, a port behind which nobody speaks RDS or handles what it is sent, an RDMA device
+    that is not used."""
     def finding(check, what, fault):
         found = [f for f in json.loads(t.a.run(f"{t.tool('rdsctl')} -j doctor")[1])["findings"]
                  if f["check"] == check and what in f["what"] + f["why"] and f["fault"] is fault]
@@ -389,6 +390,13 @@ def doctor_network(t):
     silent.wait_output("^called$", t.seconds(40))
     assert B in wait_finding("paths", "nothing has ever come back")["what"]
     end(silent, held)
+    # One that says hello, reads the message, and never that it has it.
+    deaf = t.b.spawn(f"exec {helper('rds_deaf.py')} {B} 77", stdin=True)
+    held = hold(t, f"--bind {A} --to {B} --messages 1 --length 77")
+    deaf.wait_output("^heard$", t.seconds(40))
+    found = wait_finding("paths", "a message has waited")
+    assert f"to get to {B}" in found["what"] and "its RDS does not" in found["why"], found
+    end(deaf, held)
     t.b.check("echo 1 >/proc/sys/net/rds/tcp/listen")
     nobody = "10.9.0.77"
     held = hold(t, f"--bind {A} --to {nobody} --messages 1")
