@@ -152,18 +152,31 @@ void look_at_rule(const Rule &rule, Findings &found)
 		 "nft -a list chain " + chain_name(rule)});
 }
 
+/* nft does not list them, though they are asked as well. */
+void look_at_old_tables(const Evidence &e, Findings &found)
+{
+	for (const std::string family : {"ip", "ip6"}) {
+		const std::string program = family + "tables";
+
+		if (!first_line(e.root / "proc/net" / (family + "_tables_names")))
+			continue;
+		found.push_back(
+			{"firewall", false,
+			 "there are old tables of " + program + ", which were not looked at",
+			 "a rule there that drops TCP port 16385 keeps peers away",
+			 program + (e.rules ? "-legacy" : "") +
+				 "-save | grep -e 16385 -e 18634 -e ' DROP'"});
+	}
+}
+
 } // namespace
 
 void look_at_firewall(const Evidence &e, Findings &found)
 {
-	if (!e.rules) {
-		if (first_line(e.root / "proc/net/ip_tables_names"))
-			found.push_back({"firewall", false,
-					 "there are rules of iptables, which were not looked at",
-					 "one that drops TCP port 16385 keeps peers away",
-					 "iptables-save | grep -e 16385 -e 18634 -e ' DROP'"});
+	look_at_old_tables(e, found);
+	if (!e.rules)
 		return;
-	}
+
 	const Filter filter = filter_of(*e.rules);
 
 	for (const Rule &rule : filter.rules)

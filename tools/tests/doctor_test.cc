@@ -384,8 +384,13 @@ TEST_F(Doctor, a_chain_that_lets_nobody_in)
 TEST_F(Doctor, rules_of_iptables)
 {
 	put("proc/net/ip_tables_names", "filter");
-	expect("firewall", false, "iptables", "iptables-save");
+	expect("firewall", false, "old tables of iptables", "iptables-save");
 	e.rules = Json::parse(R"({"nftables": []})");
+	expect("firewall", false, "iptables", "iptables-legacy-save");
+	take_away("proc/net/ip_tables_names");
+	put("proc/net/ip6_tables_names", "mangle");
+	expect("firewall", false, "ip6tables", "ip6tables-legacy-save");
+	take_away("proc/net/ip6_tables_names");
 	EXPECT_TRUE(examine(e).empty());
 }
 
