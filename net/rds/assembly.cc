@@ -48,7 +48,7 @@ bool Assembly::has_share(const struct rds_addr &from, uint32_t scope)
 Assembly::Verdict Assembly::may_begin(const struct rds_addr &from, uint32_t scope, bool stranger)
 {
 	if (stranger)
-		return strangers_.load() < kAssemblyStrangers ? Verdict::kTake : Verdict::kNever;
+		return strangers_have_room() ? Verdict::kTake : Verdict::kNever;
 	if (RDS_LIKELY(others_.load() < kAssemblyOpen))
 		return Verdict::kTake;
 

@@ -53,8 +53,8 @@ public:
 	/* More of @m is there. */
 	Verdict may_grow(Message &m) RDS_EXCLUDES(lock_)
 	{
-		const bool room = m.stranger ? strangers_.load() < kAssemblyStrangers
-					     : others_.load() < kAssemblyOpen;
+		const bool room =
+			m.stranger ? strangers_have_room() : others_.load() < kAssemblyOpen;
 
 		return RDS_LIKELY(room) ? Verdict::kTake : without_room(m);
 	}
@@ -73,6 +73,10 @@ public:
 	}
 
 private:
+	bool strangers_have_room() const
+	{
+		return strangers_.load() < kAssemblyStrangers;
+	}
 	Atomic<uint64_t> &sum_of(const Message &m)
 	{
 		return m.stranger ? strangers_ : others_;

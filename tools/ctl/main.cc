@@ -77,7 +77,8 @@ void list(const CommandLine &line)
 	const char *others = policy_name(peers.get_default());
 
 	if (line.json) {
-		Json root = {{"default", others}, {"peers", table.json()}};
+		Json root = {
+			{"version", json_version}, {"default", others}, {"peers", table.json()}};
 
 		std::cout << root.dump(1, '\t') << '\n';
 	} else {

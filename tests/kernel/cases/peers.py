@@ -398,7 +398,9 @@ def ao_rolls_under_load(t):
     for number in range(1, 5):
         roll(t, flows, number)
     assert resets(t) == before, f"{before}, then {resets(t)}"
-    table = json.loads(peer(t, "list --json"))["peers"]
+    told = json.loads(peer(t, "list --json"))
+    assert told["version"] == 1, told
+    table = told["peers"]
     assert [(p["snd_id"], p["old_snd_id"]) for p in table] == [(4, None)], table
     for number in (5, 6):
         roll(t, flows, number, lambda: t.a.check("ss -K dst 10.9.0.2 >/dev/null"))

@@ -24,6 +24,7 @@ constexpr const char *kWhy[] = {
 
 /* Calls in a row that led to nothing, within a second or so. */
 struct Calls {
+	const void *conn = nullptr; /* whose path it is */
 	uint64_t since = 0;
 	unsigned int n = 0;
 	unsigned int most = 0; /* by the shortest pause that was set meanwhile */
@@ -43,7 +44,8 @@ Watch &watch()
 }
 
 /* A path pauses between its calls, for half of reconnect_max_ms on average once some have failed:
- * four times that rate and a hundred, for knocks and the first, are too many. */
+ * four times that rate and a hundred, for knocks and the first, are too many.  Where path 0 comes
+ * up the peer has answered, and the further paths call at once, however often that is. */
 void count_calls(const struct rds_path *p, rds::PathState to)
 {
 	constexpr uint64_t kSecond = 1000ull * 1000 * 1000;
@@ -52,6 +54,11 @@ void count_calls(const struct rds_path *p, rds::PathState to)
 	if (to == rds::PathState::kUp || to == rds::PathState::kDead ||
 	    sim::now_ns() - c.since > kSecond)
 		c = {.since = sim::now_ns()};
+	c.conn = &p->conn;
+	if (to == rds::PathState::kUp && !rds_path_index(p))
+		for (auto &[path, calls] : watch().calls)
+			if (calls.conn == &p->conn)
+				calls.n = 0;
 	c.most = std::max(c.most, 100 + 8000 / p->conn.net.tun.reconnect_max_ms);
 	if (to == rds::PathState::kConnecting && ++c.n > c.most && watch().complaint.empty())
 		watch().complaint = "states: a path calls " + std::to_string(c.n) +

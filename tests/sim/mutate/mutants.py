@@ -731,8 +731,8 @@ MUTANTS = [
     Mutant("passive-room", "strangers are let in without a bound", STRANGERS,
            "if (others < most * kPassiveRoom ||", "if (others < ~0u ||"),
     Mutant("assembly", "strangers' half messages have no bound", ASSEMBLY_H,
-           "return stranger ? strangers_.load() < kAssemblyStrangers",
-           "return stranger ? strangers_.load() < ~0ull"),
+           "return strangers_.load() < kAssemblyStrangers;",
+           "return strangers_.load() < ~0ull;"),
     Mutant("fault-pause", "who answers by nonsense is called again after two seconds, for ever", DIAL,
            "return kMaxFaultPauseNs; faults_++;", "return kMaxFaultPauseNs;"),
     # ---- ordering hints ----
