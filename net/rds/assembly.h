@@ -5,12 +5,12 @@
  *
  * Strangers (rds_conn::is_stranger()) have a small one for all of them together, and cannot touch
  * the other.  Of that a part is open to everybody else, and in peace nobody needs more.  Of the
- * rest each peer has a share (peer_shares.h): a message that grows while the open part is in use is
- * counted in it, with all that it has.  A peer that has its share waits, but that alone would have
- * all wait for each other's rest; so one message of the namespace has the turn, and grows whatever
- * it has.  Its turn ends when it is whole or freed; after kAssemblyTurnNs the next that waits takes
- * it.  One that lost its turn and asks for more than its peer's share again holds up the others:
- * its path is dropped, and an honest peer sends it once more.
+ * rest each peer has a share (peer_shares.h): a message that grows while the open part is used up
+ * is counted in it, with all that it has.  A peer that has its share waits, but that alone would
+ * have all wait for each other's rest; so one message of the namespace has the turn, and grows
+ * whatever it has.  Its turn ends when it is whole or freed; after kAssemblyTurnNs the next that
+ * waits takes it.  One that lost its turn and asks for more than its peer's share again holds up
+ * the others: its path is dropped, and an honest peer sends it once more.
  *
  * A message whose bytes were all at hand when it began is not counted, and costs nothing here.  Of
  * the others each byte that it holds is counted until it is whole or freed: by its last reference,

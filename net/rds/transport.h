@@ -93,7 +93,7 @@ struct rds_xmit {
 	X(ADMIN, "admin")	   /* a sysctl asked for it, or the table of peers */              \
 	X(IDLE, "idle")		   /* nothing went over it for idle_timeout_ms */                  \
 	X(EVICTED, "evicted")	   /* a stranger said nothing, or room was needed */               \
-	X(STALLED, "stalled")	   /* the peer owes the rest of a frame, and brings no byte */     \
+	X(STALLED, "stalled")	   /* the rest of a frame does not come, or holds others up */     \
 	X(REFUSED, "refused here") /* the transport's connect said -EACCES: we do not call it */   \
 	X(KEY, "no answer; key?")  /* no answer to a call that was signed */                       \
 	LAST(DESTROY, "destroy")   /* its namespace or transport goes */

@@ -299,11 +299,11 @@ std::string why_it_waits(const Json &path)
 {
 	const Json ports = path["congested-ports"];
 
+	if (path["holds"] != true)
+		return "the host takes what is sent, and its RDS does not come to handle it";
 	if (ports.is_array() && !ports.empty())
 		return "a program there does not read: its port " + ports[0].dump() + " is full";
-	if (path["refused"].is_number() && path["refused"] > 0)
-		return "a program there does not read, and its host refuses what comes for it";
-	return "its TCP takes what is sent, and its RDS does not come to handle it";
+	return "a program there does not read, and its host refuses what comes for it";
 }
 
 /* It takes what is sent, or it seems so, and nothing comes back. */

@@ -224,15 +224,15 @@ TEST_F(Doctor, a_message_that_waits_on_a_connection_that_is_well)
 {
 	Json &path = (*e.paths)[0];
 
-	path.update({{"waits-ms", 9000}, {"refused", 0}, {"congested-ports", nullptr}});
+	path.update({{"waits-ms", 9000}, {"holds", false}, {"congested-ports", {4001, 4002}}});
 	EXPECT_TRUE(examine(e).empty());
 	path["waits-ms"] = 25000;
 	expect("paths", true, "waited for 25.0s to get to 10.9.0.2", "rdsctl path show remote");
 	EXPECT_NE(only().why.find("its RDS"), std::string::npos);
-	path["refused"] = 1;
-	EXPECT_NE(only().why.find("refuses"), std::string::npos);
-	path["congested-ports"] = {4001, 4002};
+	path["holds"] = true;
 	EXPECT_NE(only().why.find("port 4001 is full"), std::string::npos);
+	path["congested-ports"] = nullptr;
+	EXPECT_NE(only().why.find("refuses"), std::string::npos);
 	path["waits-ms"] = nullptr;
 	EXPECT_TRUE(examine(e).empty()) << "none waits, or it is not known";
 }

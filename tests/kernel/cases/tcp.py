@@ -34,12 +34,12 @@ def the_smaller_address_calls(t):
         told = machine.check(f"{t.tool('rds-info')} -T")
         assert all(end.rpartition(":")[0] in told for end in ends[0]), told
     # TCP tells of its acknowledgement only where RDS has not heard before that all has come.
-    for machine, other in ((t.a, B), (t.b, A)):
+    for machine, mine, other in ((t.a, A, B), (t.b, B, A)):
         for _ in range(30):
             seen = counters(t, machine)
             if seen["tcp_data_ready_calls"] > 0 and seen["tcp_write_space_calls"] > 0:
                 break
-            ping(t, machine, A if machine is t.a else B, other)
+            ping(t, machine, mine, other)
         else:
             raise AssertionError(seen)
     assert counters(t, t.b)["tcp_knock_sent"] == counters(t, t.a)["tcp_knock_refused"] == 1

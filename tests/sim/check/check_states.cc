@@ -28,6 +28,7 @@ struct Calls {
 	uint64_t since = 0;
 	unsigned int n = 0;
 	unsigned int most = 0; /* by the shortest pause that was set meanwhile */
+	unsigned int ups = 0;  /* times that path 0 of the same connection came up meanwhile */
 };
 
 struct Watch {
@@ -44,8 +45,8 @@ Watch &watch()
 }
 
 /* A path pauses between its calls, for half of reconnect_max_ms on average once some have failed:
- * four times that rate and a hundred, for knocks and the first, are too many.  Where path 0 comes
- * up the peer has answered, and the further paths call at once, however often that is. */
+ * four times that rate and a hundred, for knocks and the first, are too many.  Each time that path
+ * 0 comes up the further paths call at once, and once more when that fails: three for each. */
 void count_calls(const struct rds_path *p, rds::PathState to)
 {
 	constexpr uint64_t kSecond = 1000ull * 1000 * 1000;
@@ -58,9 +59,10 @@ void count_calls(const struct rds_path *p, rds::PathState to)
 	if (to == rds::PathState::kUp && !rds_path_index(p))
 		for (auto &[path, calls] : watch().calls)
 			if (calls.conn == &p->conn)
-				calls.n = 0;
+				calls.ups++;
 	c.most = std::max(c.most, 100 + 8000 / p->conn.net.tun.reconnect_max_ms);
-	if (to == rds::PathState::kConnecting && ++c.n > c.most && watch().complaint.empty())
+	if (to == rds::PathState::kConnecting && ++c.n > c.most + 3 * c.ups &&
+	    watch().complaint.empty())
 		watch().complaint = "states: a path calls " + std::to_string(c.n) +
 				    " times in a second, and nobody answers";
 }
