@@ -51,8 +51,8 @@ inline constexpr uint32_t kPeerShare = 4, kPeerShareBuckets = 256;
  * the peer refuses those.  A port stays held when its messages are taken back. */
 inline constexpr unsigned int kMaxHeldPorts = 256;
 
-/* Ports of one path that are refused at a time, and that a peer may refuse (refused.h): for one
- * more the path pauses, or the peer's word is ignored. */
+/* Ports of one path that are refused at a time to one generation of its peer's, and that a peer may
+ * refuse (refused.h): for one more the path pauses, or the peer's word is ignored. */
 inline constexpr unsigned int kMaxRefusedPorts = 64;
 
 /* Memory of messages that are not whole yet, of a namespace, bytes: those of strangers in all,
@@ -203,8 +203,8 @@ inline constexpr uint64_t kStallNs = 30ull * 1000 * 1000 * 1000;
 inline constexpr uint32_t kMaxTombstones = 16384;
 inline constexpr uint32_t kTombBuckets = 2048;
 /* Ports that the paths of one connection had refused, 8 bytes each: every tombstone may keep as
- * many as one path refuses, and beyond that all of them have so many bytes.  With 512 for each that
- * is 15 MiB in all. */
+ * many as one path refuses.  Beyond that, and for counts of other generations, all of them have so
+ * many bytes.  With 512 for each that is 15 MiB in all. */
 inline constexpr unsigned int kTombPorts = kMaxRefusedPorts;
 inline constexpr uint32_t kTombSpare = 7u << 20;
 /* Generations of a path's peer whose numbers are remembered, the current one included. */

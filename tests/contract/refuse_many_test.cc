@@ -135,7 +135,7 @@ protected:
 
 		EXPECT_TRUE(ports.make_room(many));
 		for (unsigned int i = 0; i < many; i++)
-			ports.add(i / rds::kTombPorts, static_cast<uint16_t>(i), 1);
+			ports.add(i / rds::kTombPorts, 0, static_cast<uint16_t>(i), 1);
 		return table()
 			.tombs
 			.remember(name(n), 0xff, counts, ports, rds::TombsFull::kFails,

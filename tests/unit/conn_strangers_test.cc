@@ -87,6 +87,15 @@ protected:
 		rds_path_drop(w.path, RDS_DROP_ERROR);
 		sim::run_ready();
 	}
+	/* It is not used, and both ends end in order. */
+	static void ends(Wire &w)
+	{
+		EXPECT_TRUE(sim::run_until(
+			[&w] { return w.path->state() == rds::PathState::kDisconnecting; },
+			600 * 1000 * kMs));
+		rds_path_drained(w.path);
+		sim::run_ready();
+	}
 	unsigned int received()
 	{
 		unsigned int n = 0;
@@ -746,7 +755,16 @@ TEST_F(ConnStrangers, KnownHostsGoLast)
 /* A host that is down takes its refused ports into the tombstone.  When it is back it is told of
  * them, whether it had heard of it or not, and before that no ack passes the first number: what
  * was thrown away would count as delivered. */
-TEST_F(ConnStrangers, ARefusalOutlivesTheConnection)
+class ARefusal : public ConnStrangers
+{
+protected:
+	/* Another host that had the address in between. */
+	enum class Another { kNone, kDies, kEnds };
+
+	void outlives_the_connection(Another between);
+};
+
+void ARefusal::outlives_the_connection(Another between)
 {
 	const uint32_t caps = rds::wire::kCapDeliveryAck | rds::wire::kCapRefuse;
 	rds::wire::Header h;
@@ -765,6 +783,17 @@ TEST_F(ConnStrangers, ARefusalOutlivesTheConnection)
 	sim::run_for(uint64_t{tun().idle_timeout_ms} * kMs * 3);
 	EXPECT_EQ(find(60), nullptr) << "nothing is kept but numbers";
 	EXPECT_EQ(stat(RDS_S_conn_tombstone), 1u);
+	if (between != Another::kNone) {
+		Wire &other = calls(60);
+
+		(void)hello(other, kGen + 1);
+		if (between == Another::kDies)
+			breaks(other);
+		else
+			ends(other);
+		sim::run_for(uint64_t{tun().idle_timeout_ms} * kMs * 3);
+		ASSERT_EQ(find(60), nullptr);
+	}
 
 	Wire &again = calls(60);
 
@@ -794,6 +823,59 @@ TEST_F(ConnStrangers, ARefusalOutlivesTheConnection)
 	EXPECT_EQ(message(again, seq + 1), 0) << "the same under a new number";
 	EXPECT_EQ(received(), seq);
 	EXPECT_EQ(stat(RDS_S_recv_bad_refusal), 0u);
+}
+
+TEST_F(ARefusal, OutlivesTheConnection)
+{
+	outlives_the_connection(Another::kNone);
+}
+
+TEST_F(ARefusal, OutlivesAnotherThatDies)
+{
+	outlives_the_connection(Another::kDies);
+}
+
+TEST_F(ARefusal, OutlivesAnotherThatEnds)
+{
+	outlives_the_connection(Another::kEnds);
+}
+
+/* A host's address goes to another one, which ends in order or leaves a tombstone, and comes back:
+ * what it sends again came once. */
+TEST_F(ConnStrangers, TheNextHostOfAnAddressLeavesTheLastOnesNumbers)
+{
+	unsigned int got = 0;
+
+	for (const bool in_order : {false, true}) {
+		const unsigned int host = in_order ? 61 : 60;
+		Wire &first = calls(host);
+
+		(void)hello(first);
+		for (uint64_t seq = 1; seq <= 5; seq++)
+			ASSERT_EQ(message(first, seq), 0);
+		breaks(first);
+		for (uint32_t other = 1; other < rds::kGenerations; other++) {
+			Wire &w = calls(host);
+
+			(void)hello(w, kGen + other);
+			ASSERT_EQ(message(w, other), 0) << "another's numbers";
+			if (in_order)
+				ends(w);
+			else
+				breaks(w);
+			sim::run_for(uint64_t{tun().idle_timeout_ms} * kMs * 3);
+			ASSERT_EQ(find(host), nullptr) << other;
+		}
+
+		Wire &again = calls(host);
+
+		(void)hello(again);
+		for (uint64_t seq = 1; seq <= 5; seq++)
+			EXPECT_EQ(message(again, seq, kAgain), RDS_RECV_SKIP) << seq;
+		EXPECT_EQ(message(again, 6), 0);
+		got += 5 + rds::kGenerations - 1 + 1;
+	}
+	EXPECT_EQ(received(), got);
 }
 
 /* Those that may not go are not in the others' way: more than are looked after at a time. */

@@ -181,12 +181,27 @@ TEST_F(ReceivedTest, WhatComesAgainTakesNothingBack)
 TEST_F(ReceivedTest, GoesOnWhereAPathBeforeItEnded)
 {
 	EXPECT_TRUE(r.none_yet());
-	r.resume(41, kGen);
+	{
+		rds::Guard sleeps(rds::kMaySleep);
+		const rds::GenCounts past = {{{7, kGen + 1}}};
+
+		sim::fail_nth(1);
+		EXPECT_FALSE(r.resume({41, kGen}, past));
+		sim::fail_nth(0);
+		EXPECT_TRUE(r.resume({41, kGen}, past));
+	}
 	EXPECT_TRUE(r.none_yet());
+	EXPECT_TRUE(r.remembers(kGen + 1));
+	EXPECT_FALSE(r.remembers(kGen + 2));
 	meet();
 	EXPECT_EQ(r.next(), 41u);
 	r.add(41, false);
 	EXPECT_FALSE(r.none_yet());
+	EXPECT_EQ(r.past().of[0].next, 7u);
+	begin();
+	meet(kGen + 1);
+	EXPECT_EQ(r.next(), 7u) << "of another host that had the address";
+	EXPECT_EQ(r.past().of[0].gen, kGen);
 }
 
 TEST_F(ReceivedTest, APlainPeerIsToldNothing)

@@ -173,6 +173,31 @@ TEST_F(Refused, HasItsBounds)
 	EXPECT_FALSE(r->refuse(2000, 2000)) << "the peer would not understand";
 }
 
+/* A host that is gone takes no room from the one that has its address now. */
+TEST_F(Refused, EachGenerationHasItsOwnRoom)
+{
+	for (uint32_t gen = 7; gen < 7 + rds::kGenerations; gen++) {
+		r->meet(gen);
+		if (gen > 7) {
+			sim::fail_nth(1);
+			EXPECT_FALSE(r->refuse(5, 1)) << "no memory";
+			sim::fail_nth(0);
+		}
+		for (uint16_t i = 0; i < rds::kMaxRefusedPorts; i++)
+			ASSERT_TRUE(r->refuse(static_cast<uint16_t>(5 + i), gen + i)) << gen;
+		EXPECT_FALSE(r->refuse(1000, 1000));
+	}
+	for (uint32_t gen = 7; gen < 7 + rds::kGenerations; gen++) {
+		unsigned int n = 0;
+
+		r->each_of(gen, [&](uint16_t port, uint64_t first) {
+			n++;
+			EXPECT_EQ(first, gen + port - 5);
+		});
+		EXPECT_EQ(n, rds::kMaxRefusedPorts) << gen;
+	}
+}
+
 /* A tombstone takes over what was refused to one generation, and its successor goes on with it. */
 TEST_F(Refused, GoesOnElsewhere)
 {

@@ -31,7 +31,7 @@ protected:
 	{
 		TombCount counts[rds::kMaxPaths] = {};
 
-		counts[index] = {seq, gen, 0};
+		counts[index] = {{seq, gen}, 0, {}};
 		return tombs.remember(k, 1u << index, counts, {}, TombsFull::kFails, kSecret).ok();
 	}
 	/* 0: nothing is known. */
@@ -39,7 +39,7 @@ protected:
 	{
 		TombCount c = {};
 
-		return tombs.recall(k, index, c, nullptr, kSecret) ? c.next_rx_seq : 0;
+		return tombs.recall(k, index, c, nullptr, kSecret) ? c.now.next : 0;
 	}
 
 	static constexpr rds::HashKey kSecret = {{5, 6}};
@@ -63,11 +63,11 @@ TEST_F(TombsTest, KeepsTheNumbersOfEachPath)
 	EXPECT_EQ(tombs.count(), 1u);
 	ASSERT_TRUE(tombs.recall(key(9), 0, c, nullptr, kSecret))
 		<< "of a path that is not told of now";
-	EXPECT_EQ(c.next_rx_seq, 17u);
-	EXPECT_EQ(c.gen, 77u);
+	EXPECT_EQ(c.now.next, 17u);
+	EXPECT_EQ(c.now.gen, 77u);
 	ASSERT_TRUE(tombs.recall(key(9), 3, c, nullptr, kSecret));
-	EXPECT_EQ(c.next_rx_seq, 4u);
-	EXPECT_EQ(c.gen, 78u);
+	EXPECT_EQ(c.now.next, 4u);
+	EXPECT_EQ(c.now.gen, 78u);
 	EXPECT_FALSE(tombs.recall(key(9), 1, c, nullptr, kSecret));
 	ASSERT_TRUE(remember(key(9), 0, 20, 79));
 	EXPECT_EQ(recall(key(9)), 20u) << "the last word counts";
@@ -98,9 +98,9 @@ protected:
 		EXPECT_TRUE(ports.make_room(n));
 		for (const auto &[path, all] : of)
 			for (auto [port, first] : all)
-				ports.add(path, port, kNext - first);
+				ports.add(path, 0, port, kNext - first);
 		for (TombCount &c : counts)
-			c = {kNext, 7, 0};
+			c = {{kNext, 7}, 0, past_};
 		return tombs.remember(k, which, counts, ports, full, kSecret);
 	}
 	Ports dig_up(const TombKey &k, unsigned int path)
@@ -113,13 +113,14 @@ protected:
 		EXPECT_TRUE(at.make_room(c.refused));
 		EXPECT_TRUE(tombs.recall(k, path, c, &at, kSecret));
 		EXPECT_EQ(at.size(), c.refused);
-		EXPECT_TRUE(at.each_of(path, [&](uint16_t port, uint64_t below) {
-			found[port] = c.next_rx_seq - below;
+		EXPECT_TRUE(at.each_of(path, [&](unsigned int, uint16_t port, uint64_t below) {
+			found[port] = c.now.next - below;
 			return true;
 		}));
 		EXPECT_EQ(c.refused, found.size());
 		return found;
 	}
+	rds::GenCounts past_; /* of each path, of generations before */
 	/* So many of each path in @paths. */
 	static PortsOf many(unsigned int paths, unsigned int n, unsigned int from = 1000)
 	{
@@ -174,26 +175,27 @@ TEST_F(TombPortsTest, KeepsWhatWasRefused)
  * peer's queue is long counts as the oldest of it. */
 TEST_F(TombPortsTest, EachPortComesBackAsItWas)
 {
-	const uint64_t most = (1ull << 45) - 1;
+	const uint64_t most = (1ull << 43) - 1;
 	TombPorts ports;
 
 	ASSERT_TRUE(ports.make_room(5));
-	ports.add(0, 0xffff, 1);
-	ports.add(7, 2, most);
-	ports.add(7, 0xffff, most + 1);
-	ports.add(1, 0x8001, ~0ull);
-	ports.add(7, 0x8000, most - 1);
+	ports.add(0, 3, 0xffff, 1);
+	ports.add(7, 0, 2, most);
+	ports.add(7, 3, 0xffff, most + 1);
+	ports.add(1, 0, 0x8001, ~0ull);
+	ports.add(7, 1, 0x8000, most - 1);
 	for (auto [path, n] : {std::pair{0u, 1u}, {1u, 1u}, {2u, 0u}, {7u, 3u}})
 		EXPECT_EQ(ports.count(path), n) << path;
-	std::map<uint16_t, uint64_t> of7;
+	std::map<uint16_t, std::pair<unsigned int, uint64_t>> of7;
 
-	EXPECT_TRUE(ports.each_of(7, [&](uint16_t port, uint64_t below) {
-		of7[port] = below;
+	EXPECT_TRUE(ports.each_of(7, [&](unsigned int ago, uint16_t port, uint64_t below) {
+		of7[port] = {ago, below};
 		return true;
 	}));
-	EXPECT_EQ(of7,
-		  (std::map<uint16_t, uint64_t>{{2, most}, {0xffff, most}, {0x8000, most - 1}}));
-	EXPECT_FALSE(ports.each_of(7, [](uint16_t port, uint64_t) { return port != 0xffff; }));
+	EXPECT_EQ(of7, (std::map<uint16_t, std::pair<unsigned int, uint64_t>>{
+			       {2, {0, most}}, {0xffff, {3, most}}, {0x8000, {1, most - 1}}}));
+	EXPECT_FALSE(ports.each_of(
+		7, [](unsigned int, uint16_t port, uint64_t) { return port != 0xffff; }));
 	EXPECT_EQ(ports.count_others(1u << 7), 2u);
 	ports.remove(1u << 7);
 	EXPECT_EQ(ports.size(), 2u);
@@ -295,6 +297,7 @@ TEST_F(TombPortsTest, WhateverIsRemembered)
 			const auto who = static_cast<unsigned int>(r.below(40));
 			const auto path = static_cast<unsigned int>(r.below(rds::kMaxPaths));
 			const auto n = static_cast<unsigned int>(r.below(65));
+			past_.of[0] = {1, static_cast<uint32_t>(r.below(2))};
 			const PortsOf one = {{path, many(1, n, static_cast<unsigned int>(i))[0]}};
 
 			if (r.chance(200)) {
@@ -311,6 +314,60 @@ TEST_F(TombPortsTest, WhateverIsRemembered)
 			tombs.forget(key(who), ~0u, kSecret);
 		ASSERT_EQ(tombs.spare(), 0u);
 		ASSERT_EQ(tombs.count(), 0u);
+	}
+}
+
+/* Counts of other generations come and go with their path, and are spare memory. */
+TEST_F(TombPortsTest, OtherGenerationsAreRemembered)
+{
+	const uint32_t bytes = 512;
+	TombCount c = {};
+	auto past_of = [&](unsigned int path) {
+		EXPECT_TRUE(tombs.recall(key(9), path, c, nullptr, kSecret)) << path;
+		return c.past.of[0].next;
+	};
+
+	ASSERT_TRUE(bury(key(9), {}, 1u << 2).ok());
+	EXPECT_EQ(tombs.spare(), 0u) << "there is none";
+	past_.of[0] = {40, 8};
+	past_.of[1] = {41, 9};
+	ASSERT_TRUE(bury(key(9), {}, 1u << 3).ok());
+	EXPECT_EQ(tombs.spare(), bytes);
+	EXPECT_EQ(past_of(2), 0u);
+	EXPECT_EQ(past_of(3), 40u);
+	EXPECT_EQ(c.met(0).gen, 7u);
+	EXPECT_EQ(c.met(2).next, 41u);
+	c.drop_now();
+	EXPECT_EQ(c.now.gen, 8u);
+	EXPECT_EQ(c.met(1).gen, 9u);
+	EXPECT_FALSE(c.met(2).gen);
+	past_ = {};
+	ASSERT_TRUE(bury(key(9), {}, 1u << 4).ok());
+	EXPECT_EQ(past_of(3), 40u) << "what is told of another path";
+	EXPECT_EQ(past_of(4), 0u);
+	EXPECT_EQ(tombs.spare(), bytes);
+	tombs.forget(key(9), 1u << 4, kSecret);
+	EXPECT_EQ(past_of(3), 40u);
+	tombs.forget(key(9), 1u << 3, kSecret);
+	EXPECT_EQ(tombs.spare(), 0u);
+	EXPECT_EQ(past_of(2), 0u);
+	past_.of[0] = {40, 8};
+	ASSERT_TRUE(bury(key(9), {}, 1u << 2).ok());
+	past_ = {};
+	ASSERT_TRUE(bury(key(9), {}, 1u << 2).ok());
+	EXPECT_EQ(tombs.spare(), 0u) << "the last word counts";
+}
+
+TEST_F(TombPortsTest, WithoutMemoryForOtherGenerationsAllIsAsBefore)
+{
+	ASSERT_TRUE(bury(key(9), {{0, {{1000, 5}}}}).ok());
+	past_.of[0] = {40, 8};
+	for (unsigned int nth = 1; nth <= 2; nth++) {
+		sim::fail_nth(nth);
+		EXPECT_FALSE(bury(key(9), {}, 1).ok()) << nth;
+		sim::fail_nth(0);
+		EXPECT_EQ(dig_up(key(9), 0).size(), 1u);
+		EXPECT_EQ(tombs.spare(), 0u);
 	}
 }
 
@@ -468,7 +525,7 @@ TEST_F(TombsTest, TheFirstTwoMakeOneTable)
 			sim::spawn("ends", [&made, n] {
 				TombCount counts[rds::kMaxPaths] = {};
 
-				counts[0] = {n, 0, 0};
+				counts[0] = {{n, 0}, 0, {}};
 				EXPECT_TRUE(made->remember(key(n), 1, counts, {}, TombsFull::kFails,
 							   kSecret)
 						    .ok());

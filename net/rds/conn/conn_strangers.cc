@@ -189,18 +189,16 @@ void ConnTable::evict(Conn &c, uint64_t now)
 }
 
 /* Ports that @c's paths have refused to peers that may send again.  False: no memory. */
-bool ConnTable::gather_refused(Conn &c, TombPorts &ports)
+bool ConnTable::gather_refused(Conn &c, const TombCount (&counts)[kMaxPaths], TombPorts &ports)
 {
 	uint32_t n = 0;
 
-	c.for_each_path([&](Path &p) { n += p.drained.load() ? 0 : p.count().refused; });
+	for (const TombCount &count : counts)
+		n += count.refused;
 	if (!ports.make_room(n))
 		return false;
 	if (RDS_UNLIKELY(n))
-		c.for_each_path([&](Path &p) {
-			if (!p.drained.load())
-				(void)p.count(&ports);
-		});
+		c.for_each_path([&](Path &p) { (void)p.count(&ports); });
 	return true;
 }
 
@@ -218,9 +216,8 @@ Status ConnTable::leave_tomb(Conn &c, bool &owed)
 		bool ended = p.drained.load();
 
 		which |= 1u << p.index;
-		if (!ended)
-			counts[p.index] = p.count();
-		owed = owed || (p.reached.load() && !ended);
+		counts[p.index] = p.count();
+		owed = owed || (p.reached.load() && (!ended || counts[p.index].now.gen));
 		drained = drained && ended;
 	});
 	if (!drained) {
@@ -238,7 +235,7 @@ Status ConnTable::leave_tomb(Conn &c, bool &owed)
 	const TombsFull full = excess() ? TombsFull::kForgets : TombsFull::kFails;
 	TombPorts ports;
 
-	if (!gather_refused(c, ports))
+	if (!gather_refused(c, counts, ports))
 		return Status::fail(err::kEnomem);
 
 	const Status st = tombs.remember(c.tomb_key(), which, counts, ports, full, net_->key);
@@ -266,27 +263,40 @@ bool rds_conn::has_reached() const
 
 bool rds_path::begin_with(const rds::TombCount &count, const rds::TombPorts &ports)
 {
+	if (!received_.resume(count.now, count.past))
+		return false;
+	reached.store(true);
+
 	rds::Guard g(lock);
 
-	received_.resume(count.next_rx_seq, count.gen);
-	reached.store(true);
-	return ports.each_of(index, [&](uint16_t port, uint64_t below) RDS_NO_TSA {
-		return refused_.go_on(port, count.next_rx_seq - below, count.gen);
-	});
+	return ports.each_of(index,
+			     [&](unsigned int ago, uint16_t port, uint64_t below) RDS_NO_TSA {
+				     const rds::GenCount &of = count.met(ago);
+
+				     return refused_.go_on(port, of.next - below, of.gen);
+			     });
 }
 
+/* A generation that ended in order is owed nothing; those that were met before it may be. */
 rds::TombCount rds_path::count(rds::TombPorts *ports)
 {
-	const uint32_t gen = received_.generation();
-	uint32_t n = 0;
+	rds::TombCount c = {{received_.next(), received_.generation()}, 0, received_.past()};
 	rds::Guard g(lock);
 
-	refused_.each_of(gen, [&](uint16_t port, uint64_t first) {
-		n++;
-		if (ports)
-			ports->add(index, port, received_.next() - first);
-	});
-	return {received_.next(), gen, n};
+	if (drained.load())
+		c.drop_now();
+	for (unsigned int ago = 0; ago < rds::kGenerations; ago++) {
+		const rds::GenCount &of = c.met(ago);
+
+		if (!of.gen)
+			continue;
+		refused_.each_of(of.gen, [&](uint16_t port, uint64_t first) {
+			c.refused++;
+			if (ports)
+				ports->add(index, ago, port, of.next - first);
+		});
+	}
+	return c;
 }
 
 bool rds_path::is_resting() const

@@ -84,7 +84,8 @@ public:
 	/* @c's paths count no further.  -ENOMEM, -ENOBUFS: it cannot be forgotten now.  @owed: a
 	 * tombstone is left. */
 	Status leave_tomb(Conn &c, bool &owed) RDS_TURN;
-	static bool gather_refused(Conn &c, TombPorts &ports) RDS_TURN;
+	static bool gather_refused(Conn &c, const TombCount (&counts)[kMaxPaths],
+				   TombPorts &ports) RDS_TURN;
 	/* All its paths are dead. */
 	void reap_later(Conn &c);
 

@@ -17,17 +17,18 @@ uint32_t hash_key(const TombKey &key, const HashKey &secret)
 	return hash_words(words, 4, secret);
 }
 
-/* Memory of @n notes, as the allocator has it: a power of two. */
-uint32_t memory_of(uint32_t n)
+/* Memory of @n bytes, as the allocator has it: a power of two. */
+uint32_t memory_of(uint64_t n)
 {
 	uint32_t bytes = sizeof(uint64_t);
 
-	while (bytes < n * sizeof(uint64_t))
+	while (bytes < n)
 		bytes *= 2;
 	return n ? bytes : 0;
 }
 
-constexpr uint64_t kMostBelow = (1ull << 45) - 1;
+constexpr uint64_t kMostBelow = (1ull << 43) - 1;
+constexpr uint32_t kPastBytes = kMaxPaths * sizeof(GenCounts);
 
 } // namespace
 
@@ -39,19 +40,23 @@ bool TombPorts::make_room(uint32_t n)
 	return room_ == n;
 }
 
-void TombPorts::add(unsigned int path, uint16_t port, uint64_t below)
+void TombPorts::add(unsigned int path, unsigned int ago, uint16_t port, uint64_t below)
 {
 	if (bug_on(n_ == room_, "more ports were refused than were counted"))
 		return;
-	notes_[n_++] = (below < kMostBelow ? below : kMostBelow) << 19 | path << 16 | port;
+	notes_[n_++] =
+		(below < kMostBelow ? below : kMostBelow) << 21 | ago << 19 | path << 16 | port;
 }
 
 void TombPorts::add_others(const TombPorts &from, uint32_t which)
 {
-	for (uint32_t i = 0; i < from.n_; i++)
-		if (!(which >> path_of(from.notes_[i]) & 1))
-			add(path_of(from.notes_[i]), static_cast<uint16_t>(from.notes_[i]),
-			    below_of(from.notes_[i]));
+	for (uint32_t i = 0; i < from.n_; i++) {
+		const uint64_t note = from.notes_[i];
+
+		if (!(which >> path_of(note) & 1))
+			add(path_of(note), ago_of(note), static_cast<uint16_t>(note),
+			    below_of(note));
+	}
 }
 
 void TombPorts::remove(uint32_t which)
@@ -81,7 +86,7 @@ uint32_t TombPorts::count(unsigned int path) const
 {
 	uint32_t n = 0;
 
-	each_of(path, [&](uint16_t, uint64_t) { return ++n; });
+	each_of(path, [&](unsigned int, uint16_t, uint64_t) { return ++n; });
 	return n;
 }
 
@@ -96,7 +101,45 @@ uint32_t TombPorts::count_others(uint32_t which) const
 
 uint32_t TombPorts::spare() const
 {
-	return room_ > kTombPorts ? memory_of(room_) - memory_of(kTombPorts) : 0;
+	constexpr uint64_t note = sizeof(*notes_);
+
+	return room_ > kTombPorts ? memory_of(room_ * note) - memory_of(kTombPorts * note) : 0;
+}
+
+bool TombPast::make_room()
+{
+	of_ = static_cast<GenCounts *>(rds_alloc(kPastBytes, may_sleep()));
+	for (unsigned int i = 0; of_ && i < kMaxPaths; i++)
+		of_[i] = {};
+	return of_;
+}
+
+void TombPast::set(unsigned int path, const GenCounts &past)
+{
+	if (of_)
+		of_[path] = past;
+}
+
+bool TombPast::any_others(uint32_t which) const
+{
+	bool any = false;
+
+	for (unsigned int i = 0; of_ && i < kMaxPaths; i++)
+		any = any || (!(which >> i & 1) && of_[i].any());
+	return any;
+}
+
+void TombPast::swap(TombPast &other)
+{
+	GenCounts *of = of_;
+
+	of_ = other.of_;
+	other.of_ = of;
+}
+
+uint32_t TombPast::spare() const
+{
+	return of_ ? memory_of(kPastBytes) : 0;
 }
 
 bool TombKey::operator==(const TombKey &o) const
@@ -151,7 +194,7 @@ Tomb *Tombs::touch(const TombKey &key, uint32_t hash)
 		ages_.remove(t);
 		ages_.push_back(t);
 	}
-	if (t && t->ports.spare()) {
+	if (t && t->spare.linked()) {
 		spares_.remove(t);
 		spares_.push_back(t);
 	}
@@ -180,33 +223,46 @@ void Tombs::take_out(Tomb *t)
 	count_.store(count_.load() - 1);
 }
 
-/* Its ports are to go, and the spare memory that they have. */
+/* It is to go, and the spare memory that it has. */
 void Tombs::give_spare(Tomb &t)
 {
-	const uint32_t spare = t.ports.spare();
-
-	if (!spare)
-		return;
-	spares_.remove(&t);
-	spare_.store(spare_.load() - spare);
+	if (t.spare.linked())
+		spares_.remove(&t);
+	spare_.store(spare_.load() - t.spare_bytes());
 }
 
-/* All that the tombstone is to have: @ports, and those of paths that are not in @which.  Only the
- * connection that is its own adds to it, and that is ours.  False: no memory. */
-bool Tombs::gather(const TombKey &key, uint32_t hash, uint32_t which, const TombPorts &ports,
-		   TombPorts &all)
+/* It had @had bytes of spare memory, and less now. */
+void Tombs::account(Tomb &t, uint32_t had)
+{
+	spare_.store(spare_.load() - had + t.spare_bytes());
+	if (t.spare.linked() && !t.spare_bytes())
+		spares_.remove(&t);
+}
+
+/* All that the tombstone is to have, and room for what is known of paths that are not in @which.
+ * Only the connection that is its own adds to it, and that is ours.  False: no memory. */
+bool Tombs::gather(const TombKey &key, uint32_t hash, uint32_t which,
+		   const TombCount (&counts)[kMaxPaths], const TombPorts &ports, Words &all)
 {
 	uint32_t others = 0;
+	bool past = false;
 	{
 		Guard g(lock_);
 		const Tomb *t = touch(key, hash);
 
-		if (t)
+		if (t) {
 			others = t->ports.count_others(which);
+			past = t->past.any_others(which);
+		}
 	}
-	if (!all.make_room(ports.size() + others))
+	for (unsigned int i = 0; i < kMaxPaths; i++)
+		past = past || (which >> i & 1 && counts[i].past.any());
+	if (!all.ports.make_room(ports.size() + others) || (past && !all.past.make_room()))
 		return false;
-	all.add_others(ports, 0);
+	all.ports.add_others(ports, 0);
+	for (unsigned int i = 0; i < kMaxPaths; i++)
+		if (which >> i & 1)
+			all.past.set(i, counts[i].past);
 	return true;
 }
 
@@ -214,7 +270,7 @@ bool Tombs::gather(const TombKey &key, uint32_t hash, uint32_t which, const Tomb
  * @gone.  -ENOBUFS. */
 Status Tombs::make_place(Tomb *t, uint32_t spare, TombsFull full, TombList &gone)
 {
-	const uint32_t had = t ? t->ports.spare() : 0;
+	const uint32_t had = t ? t->spare_bytes() : 0;
 
 	if (spare_.load() - had + spare > kTombSpare && full == TombsFull::kFails)
 		return Status::fail(err::kEnobufs);
@@ -241,15 +297,15 @@ Status Tombs::remember(const TombKey &key, uint32_t which, const TombCount (&cou
 {
 	const uint32_t hash = hash_key(key, secret);
 	Tomb *made = make_buckets() ? create<Tomb>(may_sleep(), key, hash) : nullptr;
-	TombPorts all;
+	Words all;
 	TombList gone;
 	Status st = Status::fail(err::kEnomem);
 
-	if (made && gather(key, hash, which, ports, all)) {
+	if (made && gather(key, hash, which, counts, ports, all)) {
 		Guard g(lock_);
 		Tomb *t = touch(key, hash);
 
-		st = make_place(t, all.spare(), full, gone);
+		st = make_place(t, all.ports.spare() + all.past.spare(), full, gone);
 		if (st.ok() && !t) {
 			t = made;
 			made = nullptr;
@@ -265,18 +321,21 @@ Status Tombs::remember(const TombKey &key, uint32_t which, const TombCount (&cou
 }
 
 /* @t's spare memory is counted; what is to be freed is in @all then. */
-void Tombs::engrave(Tomb &t, uint32_t which, const TombCount (&counts)[kMaxPaths], TombPorts &all)
+void Tombs::engrave(Tomb &t, uint32_t which, const TombCount (&counts)[kMaxPaths], Words &all)
 {
 	t.which |= which;
 	for (unsigned int i = 0; i < kMaxPaths; i++) {
-		if (!(which >> i & 1))
-			continue;
-		t.gen[i] = counts[i].gen;
-		t.next_rx_seq[i] = counts[i].next_rx_seq;
+		if (which >> i & 1) {
+			t.gen[i] = counts[i].now.gen;
+			t.next_rx_seq[i] = counts[i].now.next;
+		} else {
+			all.past.set(i, t.past.of(i));
+		}
 	}
-	all.add_others(t.ports, which);
-	t.ports.swap(all);
-	if (t.ports.spare())
+	all.ports.add_others(t.ports, which);
+	t.ports.swap(all.ports);
+	t.past.swap(all.past);
+	if (t.spare_bytes())
 		spares_.push_back(&t);
 }
 
@@ -291,7 +350,7 @@ bool Tombs::recall(const TombKey &key, unsigned int index, TombCount &count, Tom
 
 	if (!t || !(t->which >> index & 1))
 		return false;
-	count = {t->next_rx_seq[index], t->gen[index], t->ports.count(index)};
+	count = {{t->next_rx_seq[index], t->gen[index]}, t->ports.count(index), t->past.of(index)};
 	if (ports && count.refused <= ports->room())
 		ports->add_others(t->ports, ~(1u << index));
 	return true;
@@ -309,7 +368,7 @@ bool Tombs::knows(const TombKey &key, const HashKey &secret)
 
 void Tombs::forget(const TombKey &key, uint32_t which, const HashKey &secret)
 {
-	TombPorts ports;
+	Words gone;
 	Tomb *t;
 
 	if (!count_.load())
@@ -318,20 +377,31 @@ void Tombs::forget(const TombKey &key, uint32_t which, const HashKey &secret)
 		Guard g(lock_);
 
 		t = touch(key, hash_key(key, secret));
-		if (t) {
-			t->which &= ~which;
-			t->ports.remove(which);
-		}
-		if (t && !t->ports.size()) {
-			give_spare(*t);
-			t->ports.swap(ports);
-		}
+		if (t)
+			erase(*t, which, gone);
 		if (t && !t->which)
 			take_out(t);
 		else
 			t = nullptr;
 	}
 	destroy(t);
+}
+
+/* Memory that @t has no use for any more is in @gone then. */
+void Tombs::erase(Tomb &t, uint32_t which, Words &gone)
+{
+	const uint32_t had = t.spare_bytes();
+
+	t.which &= ~which;
+	t.ports.remove(which);
+	for (unsigned int i = 0; i < kMaxPaths; i++)
+		if (which >> i & 1)
+			t.past.set(i, {});
+	if (!t.ports.size())
+		t.ports.swap(gone.ports);
+	if (!t.past.any_others(0))
+		t.past.swap(gone.past);
+	account(t, had);
 }
 
 } // namespace rds

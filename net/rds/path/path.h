@@ -217,9 +217,10 @@ struct rds_path final {
 	/* None is up, and what this end owes and is owed may be forgotten. */
 	bool has_drained(rds::Care care) const;
 	/* -- conn_strangers.cc -- */
-	/* It goes on where a connection before it ended.  False: no memory for @ports. */
-	bool begin_with(const rds::TombCount &count, const rds::TombPorts &ports);
-	rds::TombCount count(rds::TombPorts *ports = nullptr); /* what it refused goes there, too */
+	/* It goes on where a connection before it ended.  False: no memory for that. */
+	bool begin_with(const rds::TombCount &count, const rds::TombPorts &ports) RDS_SLEEPS;
+	/* Counts that peers may still need; ports that were refused to them go to @ports. */
+	rds::TombCount count(rds::TombPorts *ports = nullptr);
 	/* Down, nobody calls but for company: it was called as often as it may ask for. */
 	bool is_resting() const;
 	bool is_mute(uint64_t now) const; /* up, and the peer has not said one frame */

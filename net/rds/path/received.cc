@@ -21,45 +21,26 @@ void Received::begin(bool acks)
 	acked_.store(0);
 }
 
-void Received::resume(uint64_t next, uint32_t gen)
+bool Received::resume(const GenCount &now, const GenCounts &past)
 {
-	gen_.store(gen);
-	next_.store(next);
-	first_ = next;
+	if (past.any() && !past_)
+		past_ = create<GenCounts>(may_sleep(), past);
+	gen_.store(now.gen);
+	next_.store(now.next);
+	first_ = now.next;
+	return past_ || !past.any();
 }
 
 /* The count of @gen, which is not the current one; that is remembered.  Without memory it is not,
  * and what it sends again is taken for new. */
 uint64_t Received::change_generation(uint32_t gen)
 {
-	const uint64_t last_next = next_.load();
-	const uint32_t last_gen = last_next ? gen_.load() : 0;
-	unsigned int at = 0;
+	const uint64_t next = next_.load();
+	const GenCount last = {next, next ? gen_.load() : 0};
 
-	if (!past_ && last_gen)
-		past_ = create<Past>(RDS_ATOMIC);
-	if (!past_)
-		return 0;
-
-	auto &of = past_->of;
-	const unsigned int end = kGenerations - 1;
-
-	/* Its place, or the first of those that are free, or that of the oldest. */
-	while (at < end - 1 && of[at].gen && of[at].gen != gen)
-		at++;
-
-	const uint64_t next = gen && of[at].gen == gen ? of[at].next : 0;
-
-	if (last_gen) {
-		for (; at; at--)
-			of[at] = of[at - 1];
-		of[0] = {last_next, last_gen};
-	} else if (next) {
-		for (; at < end - 1; at++)
-			of[at] = of[at + 1];
-		of[at] = {};
-	}
-	return next;
+	if (!past_ && last.gen)
+		past_ = create<GenCounts>(RDS_ATOMIC);
+	return past_ ? past_->change(last, gen) : 0;
 }
 
 void Received::meet(uint32_t gen, bool numbered)
@@ -79,11 +60,7 @@ void Received::meet(uint32_t gen, bool numbered)
 
 bool Received::remembers(uint32_t gen) const
 {
-	bool found = is_of(gen);
-
-	for (unsigned int i = 0; past_ && i < kGenerations - 1; i++)
-		found = found || past_->of[i].gen == gen;
-	return found;
+	return is_of(gen) || (past_ && past_->has(gen));
 }
 
 bool Received::timer_over()

@@ -27,6 +27,7 @@
 #ifndef RDS_RECEIVED_H
 #define RDS_RECEIVED_H
 
+#include "../gen_counts.h"
 #include "../ref.h"
 #include "deadline.h"
 #include "send_queue.h"
@@ -59,8 +60,9 @@ public:
 	/* Before a connection begins: what was said and heard on the last one is void.  @acks: its
 	 * peer may be one that acknowledges. */
 	void begin(bool acks);
-	/* The count of a path before this one goes on: @next, in generation @gen. */
-	void resume(uint64_t next, uint32_t gen);
+	/* The counts of a path before this one go on: @now, and @past of generations before.
+	 * False: no memory for these. */
+	bool resume(const GenCount &now, const GenCounts &past) RDS_SLEEPS RDS_NO_TSA;
 	/* The first frame names the peer's generation, 0: none.  @numbered: such a peer, too,
 	 * acknowledges by number on this transport. */
 	void meet(uint32_t gen, bool numbered) RDS_REQUIRES(kReceiver);
@@ -148,6 +150,11 @@ public:
 	}
 	/* The numbers of @gen are remembered. */
 	bool remembers(uint32_t gen) const RDS_REQUIRES(kReceiver);
+	/* Generations that were met before.  Nobody receives. */
+	GenCounts past() const RDS_NO_TSA
+	{
+		return past_ ? *past_ : GenCounts();
+	}
 	RDS_INLINE uint64_t next() const
 	{
 		return next_.load();
@@ -191,15 +198,6 @@ private:
 		return armed ? Tell::kLater : Tell::kSoon;
 	}
 
-	/* How far generations were counted that were met before; the one met last comes first,
-	 * and those that are free come last. */
-	struct Past {
-		struct {
-			uint64_t next;
-			uint32_t gen; /* 0: none */
-		} of[kGenerations - 1] = {};
-	};
-
 	uint64_t change_generation(uint32_t gen) RDS_REQUIRES(kReceiver);
 
 	Atomic<uint64_t> next_;
@@ -211,7 +209,7 @@ private:
 	Atomic<bool> due_;   /* the next header is to carry an ack, at once */
 	Atomic<bool> armed_; /* the timer is */
 	/* Made when there is one to remember: most peers are never another. */
-	Past *past_ RDS_GUARDED_BY(kReceiver) = nullptr;
+	GenCounts *past_ RDS_GUARDED_BY(kReceiver) = nullptr;
 };
 
 } // namespace rds

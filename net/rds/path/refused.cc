@@ -58,14 +58,31 @@ bool Refused::refuses(uint16_t port) const
 	return find(port);
 }
 
+/* For one more.  False: no memory.  Rare enough to be moved: a second generation needs it. */
+bool Refused::make_room()
+{
+	if (kept_ < room_)
+		return true;
+
+	const uint32_t room = room_ + kMaxRefusedPorts;
+	auto *ports = static_cast<Port *>(rds_alloc(sizeof(Port) * room, RDS_ATOMIC));
+
+	if (!ports)
+		return false;
+	for (uint32_t i = 0; i < kept_; i++)
+		ports[i] = ports_[i];
+	rds_free(ports_);
+	ports_ = ports;
+	room_ = room;
+	return true;
+}
+
 bool Refused::go_on(uint16_t port, uint64_t number, uint32_t gen)
 {
-	if (kept_ == kMaxRefusedPorts)
-		return false;
-	if (!ports_)
-		ports_ =
-			static_cast<Port *>(rds_alloc(sizeof(Port) * kMaxRefusedPorts, RDS_ATOMIC));
-	if (!ports_)
+	uint32_t n = 0;
+
+	each_of(gen, [&](uint16_t, uint64_t) { n++; });
+	if (n == kMaxRefusedPorts || !make_room())
 		return false;
 	if (!++epoch_)
 		++epoch_;

@@ -19,7 +19,8 @@
  * same pair goes on with them.
  *
  * Numbers are a generation's.  Any other peer may come in between, and be taken from; what was
- * refused to the first is kept for as long as its numbers are (received.h).
+ * refused to the first is kept for as long as its numbers are (received.h).  Each generation has
+ * kMaxRefusedPorts of its own: one that is gone takes no room from the one that is there.
  *
  * It knows neither path nor connection.  Guarded by the path's lock, but for any(), which anybody
  * may ask.
@@ -103,12 +104,13 @@ private:
 
 	Port *find(uint16_t port) const;
 	void drop(unsigned int i);
+	bool make_room();
 	void count();
 
-	Port *ports_ = nullptr; /* kMaxRefusedPorts; made with the first */
+	Port *ports_ = nullptr; /* room_ of them; made with the first */
 	Atomic<uint32_t> active_;
 	uint64_t ack_limit_ = ~0ull;
-	uint32_t kept_ = 0;
+	uint32_t kept_ = 0, room_ = 0;
 	uint32_t gen_ = 0; /* of the peer that is there and was met; 0: none, or it is another's */
 	uint32_t epoch_ = 0; /* the last one */
 };
