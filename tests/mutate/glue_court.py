@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/kernel"))
 import facts  # noqa: E402
 import suite  # noqa: E402
+import vm  # noqa: E402
 
 MAGIC = "rds: the mutant of the glue:"  # as long as the array of glue_host.h
 SEEN = "/sys/module/rds/parameters/mutants_seen"
@@ -86,7 +87,7 @@ class Ear:
     def skip(self, *_):
         self.errors = ["skipped"]
 
-    def result(self, one, _seconds, errors, _notes, _log):
+    def result(self, one, _seconds, errors, _notes, _log, _used=0):
         self.errors = errors
 
 
@@ -181,16 +182,19 @@ class Bench:
         return self.file_run(self.tests[case].file).fresh
 
     def lost(self, files):
-        """Memory that nobody can reach, in the guests of these."""
+        """Something is lost in the guests of these: memory that nobody can reach, or the guest."""
         runs = [self.running[f] for f in files if self.running[f].fresh]
         machines = [m for r in runs for m in r.vms]
         for machine in machines:
             machine.deadline = None
-        found = suite.leaks(*machines)
-        if any(found):
+        try:
+            found = any(suite.leaks(*machines))
+        except vm.GuestDead:
+            found = True
+        if found:
             for run in runs:
                 run.fresh = False
-        return any(found)
+        return found
 
     def forget(self, mutant):
         shutil.rmtree(self.room / f"modules-{mutant}", ignore_errors=True)
