@@ -138,19 +138,19 @@ fuzz-users: deps tests ## users of one host fuzz the system calls (User-Mode Lin
 
 # On a debug kernel, built by the way: KUnit, the detectors' own test, every allocation fails once,
 # and those of the suite's cases that mean something there. ALL=1: more of them, and more rounds.
-uml_cases := detectors kunit shortage load netns.same* netns.settings* netns.exit_under_load \
-	tcp.the_smaller* tcp.rdma* tcp.settings* tcp.dead_peer tcp.full_peer* tcp.link_local tcp.strangers \
-	tcp.its_tcp* tcp.zero_copy ib.last_word* ib_peer.requests ib_peer.credits \
+uml_cases := detectors kunit shortage.[!m]* load netns.same* netns.settings* netns.exit_under_load \
+	tcp.the_smaller* tcp.rdma* tcp.settings_of_connections tcp.dead_peer tcp.full_peer* tcp.link_local tcp.strangers \
+	tcp.its_tcp* tcp.zero_copy ib.last_word* ib_peer.credits \
 	facts.congestion facts.options facts.tables \
 	idle.collected idle.one_host_forgets interop.first_contact sockets.errnos sockets.copies batch.rules \
-	faults.sockets_are_killed faults.resets_are_injected frames.malformed frames.claims_cost_nothing \
+	faults.sockets_are_killed frames.malformed frames.claims_cost_nothing \
 	frames.ours_calls_back policy.nothing_old_comes_out policy.rows_of_others robust \
 	ib.adapter_goes ib.modules_go_under_load iwarp.ours_with_ours hostile users.with_memory \
 	iwarp.few_buffers iwarp.adapter_goes order.how_much_is_held ib_rdma.refused ib_netns.keys_are_its_own \
 	adapters.operations_are_refused \
 	peers.right_key peers.wrong_key peers.refused_host peers.strangers peers.events peers.namespaces \
 	peers.what_is_refused peers.no_ao_here peers.keys_stay_inside \
-	$(if $(ALL),netns tcp sockets.behave order.paths_die congestion.ours_with_ours \
+	$(if $(ALL),shortage netns tcp faults.resets_are_injected sockets.behave order.paths_die congestion.ours_with_ours \
 	interop.ours_with_ours idle.nobody_notices ib.ours_with_ours ib.credits ib.queue_pairs_break \
 	iwarp.connections_break ib_netns.it_ends_under_load ib_peer facts)
 # Of these, `make test` plays on the stock kernel, too, what races with a second processor.

@@ -143,7 +143,7 @@ def congestion(t):
     slow_reader(t, t.b, B6, t.a, A6, t.flavour(1))
 
 
-@test(vms=2, only="ours", timeout=240)
+@test(vms=2, only="ours", timeout=240, extra=True)
 def queue_pairs_break(t):
     """Adapters give connections up under traffic, both ways: nothing lost, all in order."""
     broken_streams(t)

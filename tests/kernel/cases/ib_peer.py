@@ -41,7 +41,7 @@ def peer(t, which, timeout=240):
     t.note(f"{passed[1]} tests")
 
 
-@test(vms=2, modules=("ours", "none"), only="ours", timeout=300)
+@test(vms=2, modules=("ours", "none"), only="ours", timeout=300, extra=True)
 def requests(t):
     """Private data of every version, short, none, of strangers: what is answered and refused."""
     peer(t, "requests")

@@ -112,7 +112,7 @@ def adapter_goes(t):
     nothing_pinned(t, t.a)
 
 
-@test(vms=2, only="ours", timeout=240)
+@test(vms=2, only="ours", timeout=240, extra=True)
 def killed(t):
     """Either program is killed with operations under way; nothing stays pinned, modules unload."""
     for which in ("client", "owner", "client", "owner"):

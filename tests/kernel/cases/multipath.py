@@ -69,7 +69,7 @@ def eight_paths(t):
     assert counters(t, t.a)["conn_fan_out"] == 1
 
 
-@test(vms=2, only="ours", timeout=240)
+@test(vms=2, only="ours", timeout=240, extra=True)
 def paths_die_one_by_one(t):
     """Each of the eight connections is killed in mid-stream, at either end: nothing is lost."""
     for machine in (t.a, t.b):

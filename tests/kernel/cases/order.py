@@ -61,7 +61,7 @@ def one_bad_path_of_eight(t):
     assert sum(p["state"] == "up" for p in paths(t, t.a)) == 8, paths(t, t.a)
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", extra=True)
 def paths_die(t):
     """Connections are killed all the time: the table holds, and nothing is lost."""
     for machine in (t.a, t.b):
