@@ -123,17 +123,28 @@ void Stage::tune(sim::Rng &r)
 	t->ping_enable = r.chance(500) || setup_.any(Kind::k6) || setup_.any(Kind::k7);
 	/* So short that connections end, and are collected, while others wait. */
 	t->idle_timeout_ms = r.chance(500) ? 1 + static_cast<unsigned int>(r.below(50)) : 300000;
+	if (paths_change_)
+		t->idle_timeout_ms = 300000;
+	collects_ = collects_ || t->idle_timeout_ms < 300000;
 	/* None: whatever is beyond a full queue is refused. */
 	t->recv_spill_bytes = r.chance(300) ? 0 : host::kSpillBytes;
 	sim::say("host %u: reconnects after %u to %u ms, idle after %u, spill %u", n->id,
 		 t->reconnect_min_ms, t->reconnect_max_ms, t->idle_timeout_ms, t->recv_spill_bytes);
 }
 
-/* A module's parameter: whoever boots from now on has it. */
+/* A module's parameter: whoever boots from now on has it.  Hosts share it here, and one that has
+ * not booted would have it for connections that it makes again: so none may be collected. */
 void Stage::tune_paths(sim::Rng &r)
 {
-	if (setup_.net.paths > 1 && r.chance(500))
-		stream::set_paths(1u << r.below(4));
+	if (setup_.net.paths < 2 || !r.chance(500))
+		return;
+
+	const unsigned int paths = 1u << r.below(4);
+
+	if (collects_)
+		return;
+	paths_change_ = true;
+	stream::set_paths(paths);
 }
 
 /* Waits are not measured by this clock. */

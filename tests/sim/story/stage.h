@@ -116,6 +116,7 @@ private:
 	std::vector<Later> later_;
 	bool refusing_ = false;
 	bool peace_ = false;
+	bool collects_ = false, paths_change_ = false; /* never both */
 	/* An act due in a story that may have ended by then looks at this first. */
 	std::shared_ptr<char> life_ = std::make_shared<char>();
 };
