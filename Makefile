@@ -150,8 +150,8 @@ uml_cases := detectors kunit shortage.[!m]* load netns.same* netns.settings* net
 	adapters.operations_are_refused \
 	peers.right_key peers.wrong_key peers.refused_host peers.strangers peers.events peers.namespaces \
 	peers.what_is_refused peers.no_ao_here peers.keys_stay_inside \
-	$(if $(ALL),shortage netns tcp faults.resets_are_injected sockets.behave order.paths_die congestion.ours_with_ours \
-	interop.ours_with_ours idle.nobody_notices ib.ours_with_ours ib.credits ib.queue_pairs_break \
+	$(if $(ALL),shortage netns tcp faults.resets_are_injected sockets.behave order.paths_die \
+	congestion.ours_with_ours interop.ours_with_ours idle.nobody_notices ib.ours_with_ours ib.credits ib.queue_pairs_break \
 	iwarp.connections_break ib_netns.it_ends_under_load ib_peer facts)
 # Of these, `make test` plays on the stock kernel, too, what races with a second processor.
 uml_only = $(filter-out faults.% ib.% %_under_load idle.% shortage.% users.%,$(uml_cases))
