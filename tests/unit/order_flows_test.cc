@@ -378,6 +378,34 @@ TEST_F(OrderFlows, NoneBeginsBeforeWhatWaitsForAFullPort)
 	EXPECT_EQ(letters(*home), "xyuv");
 }
 
+/* A port that another socket's message has made held: what was sent before the flow began steps
+ * aside, and so does the flow. */
+TEST_F(OrderFlows, NothingOfItPassesWhatHasSteppedAside)
+{
+	host::Bytes map(rds::kCongMapBytes), clear(rds::kCongMapBytes);
+	host::Socket t(*net); /* without hints: it makes a port be held */
+
+	ASSERT_EQ(t.bind(host::endpoint(a1, 4000 + 4096)), 0);
+	ASSERT_EQ(conn().fan.index_for(4000 + 4096, port), 5u);
+	map[port / 8] = static_cast<unsigned char>(1 << port % 8);
+	home->room = 0;
+	ASSERT_EQ(t.send(host::endpoint(peer, port), host::Bytes(20, 'x')), 0);
+	say('a', Order::kOrdered);
+	say('u', Order::kUnordered);
+	say('o', Order::kOrdered);
+	ASSERT_EQ(fake::arrive(first->path, 0, 0, 0, map, rds::wire::kCongBitmap), 0);
+	home->room = SIZE_MAX;
+	rds_path_writable(home->path);
+	sim::run_ready();
+	ASSERT_TRUE(home->path->holds(port));
+	EXPECT_EQ(letters(*home), "") << "the port is full";
+	ASSERT_EQ(fake::arrive(first->path, 0, 0, 0, clear, rds::wire::kCongBitmap), 0);
+	say('p', Order::kOrdered);
+	EXPECT_EQ(letters(*home), "xauop");
+	catch_up_all();
+	EXPECT_TRUE(s->core()->snd_space.empty());
+}
+
 TEST_F(OrderFlows, ThereAreThreeOrders)
 {
 	for (uint32_t order = 0; order < 5; order++) {

@@ -6,8 +6,8 @@
  * So only those may go that no peer has seen: what has begun to leave, or was sent on an earlier
  * connection, stays.  While path 0 is being emptied for a fan-out its numbers say when that is done
  * (path_fan.cc): nothing steps aside, and nothing fans out while something waits.  Sockets with
- * ordering hints count by numbers, too (order.h): theirs make no port be held, and of one that is
- * the flow's messages stay.
+ * ordering hints count by numbers, too (order.h): theirs make no port be held.  Of one that is they
+ * step aside as all others do, those of a flow and those from before it, or some would pass others.
  *
  * (1) We say in the map that somebody waits, (2) we look at its bit again; whoever clears the bit
  * looks afterwards whether somebody waits (CongTable::port_cleared()).
@@ -50,7 +50,7 @@ rds::HeldPort *rds_path::waits_for_locked(const rds::Message &m)
 
 	if (!h || queue_.is_leaving(m))
 		return nullptr;
-	return (h->epoch ? number_of(m) >= h->first : is_new(m) && !m.flow()) ? h : nullptr;
+	return (h->epoch ? number_of(m) >= h->first : is_new(m)) ? h : nullptr;
 }
 
 /* The port of @m is held from now on, if it is full, and @m may wait for it. */
@@ -110,7 +110,7 @@ bool rds_path::join_held_locked(rds::Message *m)
 {
 	rds::HeldPort *h = m->sock ? full_ports_.find(port_of(*m)) : nullptr;
 
-	if (!h || (m->flow() && !h->epoch))
+	if (!h)
 		return false;
 	if (!h->goes_back && !none_unsent_locked(*h)) {
 		h->last_queued = queue_.next_number();
