@@ -13,6 +13,8 @@ HEADER = 48
 
 def main(addr, length):
     listener = socket.socket()
+    # Connections of the program that listened here before may be in TIME_WAIT.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # so that little is too much
     listener.bind((addr, 16385))
     listener.listen()
