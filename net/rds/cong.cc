@@ -177,12 +177,14 @@ CongTable::~CongTable()
 	destroy(index_.load());
 }
 
-CongMap *CongTable::get(const struct rds_addr &addr, uint32_t scope, const HashKey &key)
+CongMap *CongTable::get(const struct rds_addr &addr, uint32_t scope, Whose whose,
+			const HashKey &key)
 {
-	const uint64_t words[] = {addr.w[0], addr.w[1], scope};
+	const uint64_t words[] = {addr.w[0], addr.w[1], static_cast<uint64_t>(whose) << 32 | scope};
 	const uint32_t h = hash_words(words, 3, key);
 	auto take = [&](CongMap &m) {
-		return same_addr(m.addr, addr) && m.scope == scope && m.refs.get_unless_zero();
+		return same_addr(m.addr, addr) && m.scope == scope && m.whose == whose &&
+		       m.refs.get_unless_zero();
 	};
 	{
 		RcuReader rcu;
@@ -191,7 +193,7 @@ CongMap *CongTable::get(const struct rds_addr &addr, uint32_t scope, const HashK
 		if (found)
 			return found;
 	}
-	auto *made = create<CongMap>(may_sleep(), addr, scope);
+	auto *made = create<CongMap>(may_sleep(), addr, scope, whose);
 
 	if (!made)
 		return nullptr;

@@ -2,14 +2,15 @@
 /*
  * cong.h: congestion maps: which ports of an address have a full receive queue.
  *
- * One map per address, scope and namespace: a link-local address is another one on each interface,
- * ours on the one and a neighbour's on the other.  Connections and sockets ask with the scope that
- * they have (bind.h), so both mean the same ports.  For an address of ours its bits are set and
- * cleared by the sockets bound there (socket_recv.cc), and every connection from that address
- * carries the map to its peer: each change raises the map's version, each path 0 remembers the
- * version it sent last (map_news.h), and the map which ports its last changes were of.  For a
- * peer's address the bits are what the peer sent.  Over a transport with RDS_CAP_SHARED_CONG both
- * are the same map, and nothing is sent.
+ * One map per address, scope, owner and namespace: a link-local address is another one on each
+ * interface, ours on the one and a neighbour's on the other.  Connections and sockets ask with the
+ * scope that they have (bind.h), so both mean the same ports.  The bits of ours are set and cleared
+ * by the sockets bound there (socket_recv.cc), and every connection from that address carries the
+ * map to its peer: each change raises the map's version, each path 0 remembers the version it sent
+ * last (map_news.h), and the map which ports its last changes were of.  The bits of a peer's are
+ * what the peer sent.  An address that has moved is ours and that of a peer until the last of its
+ * connections has ended, and has two maps.  Over a transport with RDS_CAP_SHARED_CONG both ends
+ * have the map of ours, and nothing is sent.
  *
  * A sender that meets a set bit becomes a waiter of (map, port); when the bit clears, the waiters
  * of that port are looked up and woken, and nobody else.  A socket that waits for too many ports is
@@ -41,6 +42,12 @@ namespace rds
 
 class CongMap;
 struct CongWatch;
+
+/* Whose ports a map is of: those of sockets here, or of a peer that tells of them. */
+enum class Whose : uint8_t {
+	kOurs,
+	kPeers,
+};
 
 /* A socket that met -ENOBUFS: on its own list, on the map's and in the index, until @port clears.
  */
@@ -92,7 +99,8 @@ RDS_INLINE uint64_t le64(uint64_t v)
 class CongMap final
 {
 public:
-	CongMap(const struct rds_addr &a, uint32_t interface) : scope(interface), addr(a)
+	CongMap(const struct rds_addr &a, uint32_t interface, Whose who)
+		: scope(interface), whose(who), addr(a)
 	{
 	}
 	~CongMap()
@@ -144,6 +152,7 @@ public:
 	HashNode node;
 	RefCount refs{1};
 	const uint32_t scope; /* interface of a link-local address */
+	const Whose whose;
 	union {
 		struct rds_rcu_head rcu = {}; /* after the last reference, out of the table */
 		CongMap *next_gone;	      /* before that, with none (CongTable::gone_) */
@@ -194,7 +203,8 @@ public:
 
 	/* The map of @addr with a reference, made if there is none; nullptr without memory.
 	 * Process. */
-	CongMap *get(const struct rds_addr &addr, uint32_t scope, const HashKey &key) RDS_SLEEPS;
+	CongMap *get(const struct rds_addr &addr, uint32_t scope, Whose whose,
+		     const HashKey &key) RDS_SLEEPS;
 	/* Gives a reference back.  RCU readers that have found the map may go on.  Any context,
 	 * with locks held or not. */
 	void put(CongMap &map);

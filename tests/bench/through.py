@@ -2,7 +2,7 @@
 """Builds modules of ours that take no shorter way than an adapter, for one machine to talk to itself.
 
 Our connections to an address of the host's own take the loop transport; mainline's over InfiniBand
-do not. To count what two hosts would do, exactly and in one machine, two places of the core are
+do not. To count what two hosts would do, exactly and in one machine, one place of the core is
 changed in a copy of the sources.
 """
 import os
@@ -20,9 +20,6 @@ SOURCES = "build/src-through"
 CHANGES = [
     Mutant("no-loop", "an address of the host's own is reached as a peer's is",
            "net/rds/transports.cc", "if (t.caps & RDS_CAP_PREFER_LOOP)", "if (false)"),
-    # They would be its own: each that comes would be news, and be sent again.
-    Mutant("no-maps", "congestion maps that peers send are not looked at", "net/rds/recv.cc",
-           "Status st = CongTable::received(p.conn.net, *p.conn.fcong, *m);", "Status st;"),
 ]
 
 

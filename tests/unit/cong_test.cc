@@ -11,6 +11,7 @@ using host::endpoint;
 using host::Socket;
 using rds::CongMap;
 using rds::CongTable;
+using rds::Whose;
 
 class Cong : public CoreTest
 {
@@ -21,15 +22,20 @@ protected:
 		CoreTest::TearDown();
 	}
 	/* Until the end of the test, or let_go(). */
-	CongMap &hold(const struct rds_addr &a, uint32_t scope = 0)
+	CongMap &hold(const struct rds_addr &a, uint32_t scope = 0, Whose whose = Whose::kPeers)
 	{
-		CongMap *m = table().get(a, scope, net->core()->key);
+		CongMap *m = table().get(a, scope, whose, net->core()->key);
 
 		EXPECT_NE(m, nullptr);
 		held_.push_back(m);
 		return *m;
 	}
-	/* The same with room for bits. */
+	/* That of sockets here. */
+	CongMap &ours(const struct rds_addr &a, uint32_t scope = 0)
+	{
+		return hold(a, scope, Whose::kOurs);
+	}
+	/* A peer's with room for bits. */
 	CongMap &map(const struct rds_addr &a, uint32_t scope = 0)
 	{
 		CongMap &m = hold(a, scope);
@@ -166,7 +172,7 @@ TEST_F(Cong, OneMapAnAddress)
 
 	host::Net other({a1});
 
-	CongMap *theirs = other.core()->cong.get(remote, 0, other.core()->key);
+	CongMap *theirs = other.core()->cong.get(remote, 0, Whose::kPeers, other.core()->key);
 
 	EXPECT_NE(theirs, &map(remote));
 	other.core()->cong.put(*theirs);
@@ -180,18 +186,18 @@ TEST_F(Cong, OneMapAScope)
 	Socket s(*net);
 	int err;
 
-	EXPECT_EQ(&hold(a1, kOurs), &hold(a1, kOurs));
-	EXPECT_NE(&hold(a1, kOurs), &hold(a1, kTheirs));
-	EXPECT_NE(&hold(a1, kOurs), &hold(a1));
+	EXPECT_EQ(&ours(a1, kOurs), &ours(a1, kOurs));
+	EXPECT_NE(&ours(a1, kOurs), &ours(a1, kTheirs));
+	EXPECT_NE(&ours(a1, kOurs), &ours(a1));
 	ASSERT_EQ(s.bind(endpoint(a1, 4000, kOurs)), 0);
-	EXPECT_EQ(s.core()->lcong, &hold(a1, kOurs));
+	EXPECT_EQ(s.core()->lcong, &ours(a1, kOurs));
 	fake::set_caps(0); /* loopback does not stand in */
 
 	struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &a2, &a1, kTheirs, 0, &err);
 
 	ASSERT_NE(c, nullptr);
 	EXPECT_EQ(c->fcong, &hold(a1, kTheirs));
-	EXPECT_EQ(c->lcong, &hold(a2, kTheirs));
+	EXPECT_EQ(c->lcong, &ours(a2, kTheirs));
 	ASSERT_TRUE(c->fcong->replace(reinterpret_cast<uint64_t *>(full.data())).ok());
 	EXPECT_FALSE(s.core()->lcong->any()) << "all our ports are full";
 	rds_conn_put(c);
@@ -743,7 +749,7 @@ TEST_F(Cong, AMapThatIsNotGivenBackIsABug)
 	for (bool kept : {false, true}) {
 		auto other = std::make_unique<host::Net>(std::vector<struct rds_addr>{a1});
 		CongTable &maps = other->core()->cong;
-		CongMap *m = maps.get(remote, 0, other->core()->key);
+		CongMap *m = maps.get(remote, 0, Whose::kPeers, other->core()->key);
 
 		ASSERT_NE(m, nullptr);
 		if (!kept)
@@ -789,7 +795,8 @@ TEST_F(Cong, AMapComesAndGoesAtOnce)
 		for (int i = 0; i < 4; i++)
 			sim::spawn("user", [&] {
 				for (int n = 0; n < 3; n++) {
-					CongMap *m = table().get(remote, 0, net->core()->key);
+					CongMap *m = table().get(remote, 0, Whose::kPeers,
+								 net->core()->key);
 
 					ASSERT_NE(m, nullptr);
 					EXPECT_TRUE(m->ensure_bits(RDS_MAY_SLEEP).ok());
@@ -833,12 +840,12 @@ TEST_F(Cong, AnothersCloseLeavesAFullPort)
 
 	ASSERT_EQ(full->bind(endpoint(a1, 4000)), 0);
 	ASSERT_EQ(other->bind(endpoint(a1, 4001)), 0);
-	map(a1).set(4000);
+	ours(a1).set(4000);
 	let_go();
 	other.reset();
 	sim::run_ready();
-	EXPECT_TRUE(map(a1).test(4000));
-	map(a1).clear(4000);
+	EXPECT_TRUE(ours(a1).test(4000));
+	ours(a1).clear(4000);
 	let_go();
 	full.reset();
 	sim::run_ready();

@@ -70,10 +70,10 @@ protected:
 	}
 
 	/* The map of @a, of which somebody else has a reference. */
-	rds::CongMap &map_at(const struct rds_addr &a)
+	rds::CongMap &map_at(const struct rds_addr &a, rds::Whose whose = rds::Whose::kOurs)
 	{
 		rds::CongTable &table = net->core()->cong;
-		rds::CongMap *m = table.get(a, 0, net->core()->key);
+		rds::CongMap *m = table.get(a, 0, whose, net->core()->key);
 
 		table.put(*m);
 		return *m;

@@ -241,7 +241,7 @@ TEST_F(MapNews, AfterACutTheNextNewsIsWhole)
 TEST_F(MapNews, WithoutALogNoChangeIsKnown)
 {
 	for (unsigned int nth = 0; nth <= 2; nth++) {
-		rds::CongMap m(a1, 0);
+		rds::CongMap m(a1, 0, rds::Whose::kOurs);
 		MapChanges c;
 
 		sim::fail_nth(nth);

@@ -317,7 +317,8 @@ TEST_F(PathFresh, AWishDoesNotEndABackoff)
 TEST_F(PathFresh, ADeadConnectionTellsOfNoPorts)
 {
 	host::Bytes map(rds::kCongMapBytes);
-	rds::CongMap &ports = *net->core()->cong.get(to.addr, 0, net->core()->key);
+	rds::CongMap &ports =
+		*net->core()->cong.get(to.addr, 0, rds::Whose::kPeers, net->core()->key);
 
 	map[to.port / 8] = static_cast<unsigned char>(1 << to.port % 8);
 	send();

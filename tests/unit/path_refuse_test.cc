@@ -659,7 +659,7 @@ TEST_F(PathRefuse, WithoutMemoryTheFrameIsLookedAtLater)
 	ASSERT_EQ(peer_refuses(5, first), RDS_RECV_SKIP);
 	peer_has(first);
 	sim::options().fail_per_1000 = 1000;
-	map_at(remote).clear(5);
+	map_at(remote, rds::Whose::kPeers).clear(5);
 	rds_path_writable(wire().path);
 	path().port_cleared();
 	sim::run_ready();

@@ -85,8 +85,10 @@ Status furnish(Conn &c) RDS_SLEEPS
 {
 	Net &net = c.net;
 
-	c.fcong = net.cong.get(c.faddr, c.scope, net.key);
-	c.lcong = net.cong.get(c.laddr, c.scope, net.key);
+	/* On this host the peer's ports are those of sockets here. */
+	c.fcong = net.cong.get(c.faddr, c.scope, c.is_local() ? Whose::kOurs : Whose::kPeers,
+			       net.key);
+	c.lcong = net.cong.get(c.laddr, c.scope, Whose::kOurs, net.key);
 	if (!c.fcong || !c.lcong)
 		return Status::fail(err::kEnomem);
 	return c.provide(0).status();

@@ -63,7 +63,7 @@ Status rds_socket::attach(const struct rds_endpoint &want)
 		choose(found.value());
 	}
 
-	rds::CongMap *map = net->cong.get(want.addr, want.scope, net->key);
+	rds::CongMap *map = net->cong.get(want.addr, want.scope, rds::Whose::kOurs, net->key);
 	Status st = map ? map->ensure_bits(rds::may_sleep()) : Status::fail(err::kEnomem);
 
 	if (st.ok()) {

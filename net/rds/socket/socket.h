@@ -158,7 +158,7 @@ private:
 			      rds::XmitToken &token) RDS_SLEEPS;
 	void cancel_on(struct rds_conn &c, int to_port) RDS_SLEEPS;
 	rds::Status copy_pages(rds::Message &m) RDS_SLEEPS;
-	rds::Status wait_for_port(const struct rds_endpoint &to) RDS_SLEEPS;
+	rds::Result<rds::CongMap *> map_to(const struct rds_endpoint &to) RDS_SLEEPS;
 	rds::Status ask_way(const struct rds_endpoint &to) RDS_SLEEPS;
 	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more) RDS_SLEEPS;
 	void take_arrived() RDS_REQUIRES(reader, recv_lock);

@@ -10,47 +10,52 @@
 #include "../order.h"
 #include "socket.h"
 
+using rds::CongMap;
 using rds::Conn;
 using rds::Message;
+using rds::Result;
 using rds::Status;
 namespace err = rds::err;
 
-/* Ok: the port is clear by now. */
-Status rds_socket::wait_for_port(const struct rds_endpoint &to)
+/* The map that messages to @to ask, with a reference: that of their connection, which is made if
+ * there is none.  Its address may be one of ours, too. */
+Result<CongMap *> rds_socket::map_to(const struct rds_endpoint &to)
 {
-	/* That of the connection, whose scope is ours (send_anew). */
-	rds::CongMap *map = net->cong.get(to.addr, bound.scope, net->key);
-
-	if (!map)
-		return Status::fail(err::kEnomem);
-
-	Status st = net->cong.wait(watch, *map, to.port);
-
-	net->cong.put(*map);
-	return st;
-}
-
-/* Whether a message to @to would get on its way, of one that is not made. */
-Status rds_socket::ask_way(const struct rds_endpoint &to)
-{
-	bool full = false;
-	const Conn *known;
 	{
 		rds::RcuReader rcu;
+		const Conn *known = known_conn(to);
 
-		known = known_conn(to);
-		full = known && known->fcong->test(to.port);
+		if (known) {
+			known->fcong->refs.get();
+			return known->fcong;
+		}
 	}
-	if (!known) {
-		auto made =
-			net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos, &user);
+	auto made = net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos, &user);
 
-		if (!made.ok())
-			return made.status();
-		full = made.value()->fcong->test(to.port);
-		made.value()->put();
-	}
-	return full ? wait_for_port(to) : Status();
+	if (!made.ok())
+		return made.status();
+
+	CongMap *map = made.value()->fcong;
+
+	map->refs.get();
+	made.value()->put();
+	return map;
+}
+
+/* Whether a message to @to would get on its way, of one that is not made.  -ENOBUFS: its port is
+ * full, and the socket waits for it. */
+Status rds_socket::ask_way(const struct rds_endpoint &to)
+{
+	auto map = map_to(to);
+
+	if (!map.ok())
+		return map.status();
+
+	CongMap &ports = *map.value();
+	Status st = ports.test(to.port) ? net->cong.wait(watch, ports, to.port) : Status();
+
+	net->cong.put(ports);
+	return st;
 }
 
 /* Takes room for a message to @to before there is one, and pays for it: a sender that waits has

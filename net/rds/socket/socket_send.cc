@@ -204,7 +204,7 @@ Status rds_socket::send(const struct rds_endpoint &to, Message *m, bool more)
 		if (RDS_LIKELY(!st.is(err::kEnobufs)))
 			return st;
 
-		st = wait_for_port(to);
+		st = ask_way(to);
 		if (!st.ok())
 			return st;
 		/* It cleared while we registered: once more. */

@@ -427,12 +427,12 @@ MUTANTS = [
            "t->unuse(net->os); rds_module_put(t->owner);", "t->unuse(net->os);"),
     Mutant("bind-late", "a socket is found before it has its transport", SOCKET,
            "choose(found.value()); }"
-           " rds::CongMap *map = net->cong.get(want.addr, want.scope, net->key);"
+           " rds::CongMap *map = net->cong.get(want.addr, want.scope, rds::Whose::kOurs, net->key);"
            " Status st = map ? map->ensure_bits(rds::may_sleep()) : Status::fail(err::kEnomem);"
            " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->key,"
            " rds::read_once(net->tun.unprivileged_port_start)); }",
            "t = found.value(); }"
-           " rds::CongMap *map = net->cong.get(want.addr, want.scope, net->key);"
+           " rds::CongMap *map = net->cong.get(want.addr, want.scope, rds::Whose::kOurs, net->key);"
            " Status st = map ? map->ensure_bits(rds::may_sleep()) : Status::fail(err::kEnomem);"
            " if (st.ok()) { lcong = map; st = net->bind.add(*this, ep, net->key,"
            " rds::read_once(net->tun.unprivileged_port_start)); }"

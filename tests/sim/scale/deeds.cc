@@ -258,7 +258,7 @@ void Deeds::break_a_connection()
 /* A port of ours: each connection sends the map.  Another host's: nothing but what waits for it. */
 void Deeds::change_maps()
 {
-	rds::CongMap &ours = *core()->cong.get(addr_of(0), 0, core()->key);
+	rds::CongMap &ours = *core()->cong.get(addr_of(0), 0, rds::Whose::kOurs, core()->key);
 
 	if (!ours.ensure_bits(RDS_MAY_SLEEP).ok())
 		sim::fail("no memory");
