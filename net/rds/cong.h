@@ -50,11 +50,13 @@ enum class Whose : uint8_t {
 };
 
 /* A socket that met -ENOBUFS: on its own list, on the map's and in the index, until @port clears.
- */
+ * Of those that wait for one port the index has the first, and that one has the others: nobody's
+ * wakeup goes past all of another port's. */
 struct CongWaiter {
 	ListNode map_link;
 	ListNode port_link;
 	ListNode sock_link;
+	List<CongWaiter, &CongWaiter::port_link> others;
 	CongWatch *who;
 	CongMap *map; /* with a reference */
 	uint16_t port;
@@ -239,11 +241,12 @@ public:
 
 private:
 	using PortList = List<CongWaiter, &CongWaiter::port_link>;
-	/* Waiters by map and port: made by the first. */
+	/* The first waiter of each map and port: made by the first of all. */
 	struct Index {
 		PortList lists[kCongIndexLists];
 	};
 	PortList *list_of(const CongMap &map, uint16_t port) const;
+	CongWaiter *first_of(const CongMap &map, uint16_t port) const RDS_REQUIRES(lock);
 	bool ensure_index() RDS_SLEEPS;
 	void add(CongWatch &s, CongMap &map, uint16_t port, CongWaiter &w) RDS_REQUIRES(lock);
 	void unlink(CongWaiter &w) RDS_REQUIRES(lock);

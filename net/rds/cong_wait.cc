@@ -64,12 +64,23 @@ void wake_waiter(Net &net, CongWaiter &w) RDS_READS(kRcu)
 
 } // namespace
 
+/* By the map's hash, which has the namespace's key: nobody can choose ports that share a list. */
 CongTable::PortList *CongTable::list_of(const CongMap &map, uint16_t port) const
 {
 	Index *index = index_.load_acquire();
-	uint32_t h = hash_mix(map.addr.w[0] ^ map.addr.w[1] ^ uint64_t{port} << 32);
+	uint32_t h = hash_mix(uint64_t{port} << 32 | map.node.hash);
 
 	return index ? &index->lists[h % kCongIndexLists] : nullptr;
+}
+
+CongWaiter *CongTable::first_of(const CongMap &map, uint16_t port) const
+{
+	PortList *all = list_of(map, port);
+	CongWaiter *w = all ? all->front() : nullptr;
+
+	while (w && (w->map != &map || w->port != port))
+		w = all->next(w);
+	return w;
 }
 
 bool CongTable::ensure_index()
@@ -92,15 +103,24 @@ void CongTable::add(CongWatch &s, CongMap &map, uint16_t port, CongWaiter &w)
 	w.map = &map;
 	w.port = port;
 	map.waiters.push_back(&w);
-	list_of(map, port)->push_back(&w);
+
+	CongWaiter *first = first_of(map, port);
+
+	(first ? first->others : *list_of(map, port)).push_back(&w);
 	s.waits.push_back(&w);
 	write_once(s.n_waits, s.n_waits + 1);
 }
 
 void CongTable::unlink(CongWaiter &w)
 {
+	PortList &firsts = *list_of(*w.map, w.port);
+
 	w.map->waiters.remove(&w);
-	list_of(*w.map, w.port)->remove(&w);
+	if (CongWaiter *next = w.others.pop_front()) {
+		next->others.splice_back(w.others);
+		firsts.insert_before(&w, next);
+	}
+	firsts.remove(&w); /* or from the others of the first */
 	w.who->waits.remove(&w);
 	write_once(w.who->n_waits, w.who->n_waits - 1);
 }
@@ -189,16 +209,13 @@ void CongTable::wake_port(Net &net, CongMap &map, uint16_t port)
 {
 	auto take = [&](CongWaiter **out) {
 		Guard g(lock);
-		PortList *all = list_of(map, port);
-		CongWaiter *next, *w = all ? all->front() : nullptr;
+		CongWaiter *next, *w = first_of(map, port);
 		unsigned int n = 0;
 
 		for (; w && n < kWakeBatch; w = next) {
-			next = all->next(w);
-			if (w->map == &map && w->port == port) {
-				unlink(*w);
-				out[n++] = w;
-			}
+			next = w->others.front();
+			unlink(*w);
+			out[n++] = w;
 		}
 		return n;
 	};

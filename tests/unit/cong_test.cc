@@ -405,6 +405,32 @@ TEST_F(Cong, TwoWakeMonitorsAtOnce)
 	}
 }
 
+/* Sockets that wait for one port are closed: the others are still found. */
+TEST_F(Cong, AnyOfThoseThatWaitMayLeave)
+{
+	constexpr unsigned int kSockets = 6;
+	CongMap &m = map(remote);
+
+	for (unsigned int gone = 0; gone < 1u << kSockets; gone++) {
+		std::vector<std::unique_ptr<Socket>> all;
+
+		m.set(10);
+		for (unsigned int i = 0; i < kSockets; i++) {
+			all.push_back(std::make_unique<Socket>(*net));
+			ASSERT_TRUE(
+				table().wait(all[i]->core()->watch, m, 10).is(rds::err::kEnobufs));
+		}
+		for (unsigned int i = 0; i < kSockets; i++)
+			if (gone >> i & 1)
+				all[i].reset();
+		m.clear(10);
+		CongTable::local_changed(*net->core(), m, 10, false);
+		for (unsigned int i = 0; i < kSockets; i++)
+			EXPECT_TRUE(!all[i] || all[i]->sock().woken_cong.load() == 1)
+				<< "the " << i << "th, without " << gone;
+	}
+}
+
 /* Many ports of two hosts share the lists in which waiters are found. */
 TEST_F(Cong, WakesNobodyElse)
 {
