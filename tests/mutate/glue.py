@@ -185,7 +185,7 @@ def try_all(court, found, ids):
     def one(i):
         bench, began = benches.pop(), time.monotonic()
         try:
-            who, asked = court.ask(bench, i)
+            who, asked = court.verdict(bench, i)
         finally:
             benches.append(bench)
         s = found[i]

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <unordered_map>
+
 #include "fixture.h"
 #include "net/rds/net.h"
 #include "net/rds/path/path.h"
@@ -176,6 +178,30 @@ TEST_F(Cong, OneMapAnAddress)
 
 	EXPECT_NE(theirs, &map(remote));
 	other.core()->cong.put(*theirs);
+}
+
+/* Addresses that have one hash are still two. */
+TEST_F(Cong, OneMapAnAddressOfOneHash)
+{
+	std::unordered_map<uint32_t, struct rds_addr> seen;
+	struct rds_addr a = remote, twin = remote;
+
+	for (uint64_t n = 1; n < 1000000 && rds::same_addr(a, twin); n++) {
+		a.w[0] = n;
+
+		const uint64_t words[] = {a.w[0], a.w[1],
+					  static_cast<uint64_t>(Whose::kPeers) << 32};
+
+		twin = seen.try_emplace(rds::hash_words(words, 3, net->core()->key), a)
+			       .first->second;
+	}
+	ASSERT_FALSE(rds::same_addr(a, twin));
+
+	CongMap &one = hold(a), &other = hold(twin);
+
+	EXPECT_EQ(one.node.hash, other.node.hash) << "no test of this";
+	EXPECT_NE(&one, &other);
+	EXPECT_TRUE(rds::same_addr(one.addr, a) && rds::same_addr(other.addr, twin));
 }
 
 /* A neighbour on one interface has the link-local address that is ours on another. */
