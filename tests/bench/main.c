@@ -52,7 +52,7 @@ static const struct test ib_tests[] = {
 	{"map", 1, 1, {8192, 65536}, MAP},
 };
 
-/* Strangers that are let in, strangers that are not, a stream beside them. */
+/* Strangers that have a token, strangers that have none, a stream beside them. */
 static const struct test visits[] = {
 	{"stream", 1, 1, {64}},
 	{"visit", 1, 1, {64}, VISIT},
@@ -192,13 +192,13 @@ static int play(const struct test *t, long warm, long n)
 	int bad;
 
 	if (t->op == VISIT)
-		return reap(spawn(visitor, warm, n, limit), 0);
-	if (!strcmp(t->name, "beside"))
+		v = spawn(visited, 0, 0, limit);
+	else if (!strcmp(t->name, "beside"))
 		v = spawn(visitor_beside, 0, 0, limit);
 	if (pc.paced)
 		v = neighbour_begin();
-	r = role == 'a' ? 0 : spawn(receiver, warm, n, limit);
-	s = role == 'b' ? 0 : spawn(sender, warm, n, limit);
+	r = role == 'a' || t->op == VISIT ? 0 : spawn(receiver, warm, n, limit);
+	s = role == 'b' ? 0 : spawn(t->op == VISIT ? visitor : sender, warm, n, limit);
 	bad = reap(r, s);
 	if (pc.paced) {
 		neighbour_end(v);

@@ -137,10 +137,11 @@ void rdma_tx(long n, long first);
 void rdma_rx(long n, long first);
 void rdma_close(void);
 
-/* visit.c: @n strangers, one after the other; the same without end. */
+/* visit.c: @n strangers, one after the other; the same without end; whom they visit. */
 int visit_setup(void);
 void visitor(long warm, long n) __attribute__((noreturn));
 void visitor_beside(long warm, long n) __attribute__((noreturn));
+void visited(long warm, long n) __attribute__((noreturn));
 
 /* neighbour.c: the pings of a witness, each from when it was due; and who lives beside it. */
 void pace_wait(long k);

@@ -181,14 +181,16 @@ def beside(done):
             bad += failed
             continue
         cost = {test: float(got[test]["cpu"]) for test in ("stream", "visit", "refused")}
+        bad += [f"seed {boot.seed}: {test}: the port was open to {got[test]['let_in']} strangers of"
+                f" {got[test]['visits']}" for test in ("visit", "refused", "beside")
+                if got[test]["let_in"] != got[test]["visits"]]
         run = got["beside"]
-        visits, let_in = int(run["visits"]), int(run["let_in"])
-        ours = float(run["cpu"]) - (let_in * cost["visit"] + (visits - let_in) * cost["refused"]) \
-            / int(run["n"])
-        print(f"{boot.label} seed {boot.seed}: a stranger {cost['visit']:.0f} instructions, one that is "
-              f"refused {cost['refused']:.0f}, with its own end; a message {cost['stream']:.0f}, "
-              f"beside {visits / int(run['ns']) * 60e9:.0f} strangers a minute {ours:.0f} without "
-              f"them ({let_in} of {visits} let in)")
+        visits = int(run["visits"])
+        ours = float(run["cpu"]) - visits * cost["refused"] / int(run["n"])
+        print(f"{boot.label} seed {boot.seed}: a stranger {cost['visit']:.0f} instructions, one whose "
+              f"prefix has no token {cost['refused']:.0f}, with its own end; a message "
+              f"{cost['stream']:.0f}, beside {visits / int(run['ns']) * 60e9:.0f} strangers a minute "
+              f"{ours:.0f} without them ({visits} of them)")
         if ours > cost["stream"] * BESIDE:
             bad.append(f"seed {boot.seed}: a message costs {ours / cost['stream']:.2f} of what it did")
     return bad + complaints(next(iter(done.values())))

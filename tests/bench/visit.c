@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Strangers: an address that RDS has never heard of connects, waits for the answer, which is a
- * hello or a reset, and resets; alone as fast as it can, or 100,000 times a minute beside a stream.
+ * reset, for the larger address is called back, and resets; alone as fast as it can, or 100,000
+ * times a minute beside a stream.  Let in it is when the port is open.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,20 +30,42 @@ static void visit(void)
 	struct linger at_once = {1, 0};
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 	char hello[64];
+	int open = 1;
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)) ||
 	    bind(fd, (void *)&from, sizeof(from)))
 		die("visit");
-	if (!connect(fd, (void *)&to, sizeof(to)) && recv(fd, hello, sizeof(hello), 0) > 0)
-		sh->let_in++;
+	if (!connect(fd, (void *)&to, sizeof(to)))
+		recv(fd, hello, sizeof(hello), 0);
+	else
+		open = errno != ECONNREFUSED; /* the reset came before we looked */
+	sh->let_in += open;
 	close(fd);
 	sh->visits++;
+}
+
+/* The port is open while somebody uses RDS. */
+void visited(long warm, long n)
+{
+	struct sockaddr_storage a;
+	int fd;
+
+	(void)warm;
+	(void)n;
+	enter(1);
+	fd = open_sock();
+	if (bind(fd, (void *)&a, addr_of(&a, 0, sh->port)))
+		die("visited");
+	tell(pc.r2s[1]);
+	for (;;)
+		pause();
 }
 
 /* The work that it leaves to others is counted, too. */
 void visitor(long warm, long n)
 {
 	enter(0);
+	await(pc.r2s[0]);
 	while (warm--)
 		visit();
 	clock_begin();
