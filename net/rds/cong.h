@@ -43,7 +43,7 @@ namespace rds
 class CongMap;
 struct CongWatch;
 
-/* Whose ports a map is of: those of sockets here, or of a peer that tells of them. */
+/* A map is of ports of sockets here, or of those that a peer tells of. */
 enum class Whose : uint8_t {
 	kOurs,
 	kPeers,
@@ -102,7 +102,7 @@ class CongMap final
 {
 public:
 	CongMap(const struct rds_addr &a, uint32_t interface, Whose who)
-		: scope(interface), whose(who), addr(a)
+		: scope(interface), addr(a), whose(who)
 	{
 	}
 	~CongMap()
@@ -154,7 +154,6 @@ public:
 	HashNode node;
 	RefCount refs{1};
 	const uint32_t scope; /* interface of a link-local address */
-	const Whose whose;
 	union {
 		struct rds_rcu_head rcu = {}; /* after the last reference, out of the table */
 		CongMap *next_gone;	      /* before that, with none (CongTable::gone_) */
@@ -164,6 +163,7 @@ public:
 	Atomic<uint32_t> reporters; /* connections that are up, whose peer says what is set */
 	Atomic<uint32_t> held; /* ports that messages wait for, over all paths (path_hold.cc) */
 	Atomic<bool> wanted;   /* a socket here has sent there, or waits: never taken back */
+	const Whose whose;
 	Atomic<uint16_t> cuts; /* connections from here that did not end in order (map_news.h) */
 
 private:

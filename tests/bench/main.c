@@ -160,8 +160,8 @@ static void print_result(long n, int bad)
 		printf(" p50=%" PRIu64 " p99=%" PRIu64 " most=%" PRIu64 " rounds=%" PRIu64, sh->p50,
 		       sh->p99, sh->most, sh->rounds);
 	if (sh->visits)
-		printf(" visits=%" PRIu64 " let_in=%" PRIu64, sh->visits1 - sh->visits0,
-		       sh->let_in1 - sh->let_in0);
+		printf(" visits=%" PRIu64 " open=%" PRIu64, sh->visits1 - sh->visits0,
+		       sh->open1 - sh->open0);
 	printf("\n");
 }
 

@@ -72,8 +72,9 @@ struct test {
 /* Shared by the parent, the sender and the receiver of a case. */
 struct shared {
 	volatile uint64_t t0, idle0, t1, idle1, bad;
-	volatile uint64_t visits, let_in, visits0, visits1, let_in0, let_in1; /* visit.c */
-	volatile uint64_t ready, rounds, p50, p99, most;		      /* neighbour.c */
+	/* visit.c: and to how many of them the port was open. */
+	volatile uint64_t visits, open, visits0, visits1, open0, open1;
+	volatile uint64_t ready, rounds, p50, p99, most; /* neighbour.c */
 	int port;
 	char err[160];
 };

@@ -181,9 +181,9 @@ def beside(done):
             bad += failed
             continue
         cost = {test: float(got[test]["cpu"]) for test in ("stream", "visit", "refused")}
-        bad += [f"seed {boot.seed}: {test}: the port was open to {got[test]['let_in']} strangers of"
+        bad += [f"seed {boot.seed}: {test}: the port was open to {got[test]['open']} strangers of"
                 f" {got[test]['visits']}" for test in ("visit", "refused", "beside")
-                if got[test]["let_in"] != got[test]["visits"]]
+                if got[test]["open"] != got[test]["visits"]]
         run = got["beside"]
         visits = int(run["visits"])
         ours = float(run["cpu"]) - visits * cost["refused"] / int(run["n"])

@@ -49,7 +49,7 @@ static uint64_t idle_ns(void)
 void clock_begin(void)
 {
 	sh->visits0 = sh->visits;
-	sh->let_in0 = sh->let_in;
+	sh->open0 = sh->open;
 	sh->idle0 = idle_ns();
 	MARK_BEGIN();
 	sh->t0 = now();
@@ -61,7 +61,7 @@ void clock_end(void)
 	MARK_END();
 	sh->idle1 = idle_ns();
 	sh->visits1 = sh->visits;
-	sh->let_in1 = sh->let_in;
+	sh->open1 = sh->open;
 }
 
 /* The first of the two that fails says why. */

@@ -2,7 +2,7 @@
 /*
  * Strangers: an address that RDS has never heard of connects, waits for the answer, which is a
  * reset, for the larger address is called back, and resets; alone as fast as it can, or 100,000
- * times a minute beside a stream.  Let in it is when the port is open.
+ * times a minute beside a stream.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -30,7 +30,7 @@ static void visit(void)
 	struct linger at_once = {1, 0};
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 	char hello[64];
-	int open = 1;
+	int is_open = 1;
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)) ||
 	    bind(fd, (void *)&from, sizeof(from)))
@@ -38,8 +38,8 @@ static void visit(void)
 	if (!connect(fd, (void *)&to, sizeof(to)))
 		recv(fd, hello, sizeof(hello), 0);
 	else
-		open = errno != ECONNREFUSED; /* the reset came before we looked */
-	sh->let_in += open;
+		is_open = errno != ECONNREFUSED; /* the reset came before we looked */
+	sh->open += is_open;
 	close(fd);
 	sh->visits++;
 }

@@ -11,3 +11,6 @@ extern "C" const size_t scale_linux_bytes[3] = {
 	sizeof(struct rds_path),
 	sizeof(rds::CongMap),
 };
+
+/* docs/limits.md: a slab cache more would be half as much again. */
+static_assert(sizeof(rds::CongMap) <= 128);
