@@ -96,7 +96,7 @@ class Context:
 
     def rounds(self, usual):
         """How often to repeat what is a matter of luck: more where more is seen."""
-        return int(os.environ.get("ROUNDS") or (50 if self.a.kernel.name == "uml" else usual))
+        return int(os.environ.get("ROUNDS") or (30 if self.a.kernel.name == "uml" else usual))
 
     def seconds(self, usual):
         """A limit of time that a program in the guest is given."""

@@ -228,8 +228,8 @@ TEST(RecvFlowsTest, TheLongestSilentGoes)
 		for (int round = 0; round < 2; round++)
 			for (unsigned int i = 0; i < rds::kFlowWays; i++)
 				if (!round || i != silent)
-					flows.note(row[i], {1, 1});
-		flows.note(row[rds::kFlowWays], {1, 1});
+					flows.note(row[i], {1, 1}, true);
+		flows.note(row[rds::kFlowWays], {1, 1}, true);
 		flows.freeze();
 		for (unsigned int i = 0; i <= rds::kFlowWays; i++)
 			EXPECT_EQ(flows.frozen(row[i]) == nullptr, i == silent) << i;

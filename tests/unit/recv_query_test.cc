@@ -319,6 +319,33 @@ TEST_F(RecvQuery, OnlyWhoSaidSoIsCounted)
 	expect(3, 3);
 }
 
+/* A cgroup that has no more pays for no flows, and what has been read leaves no debt that would keep
+ * the port full: all flows together are more than a socket may owe. */
+TEST_F(RecvQuery, FlowsMakeNoDebt)
+{
+	static_assert(rds::kFlowRows * rds::kFlowWays * sizeof(rds::RecvFlow) > rds::kMostDebt);
+	constexpr uint32_t kPeers = 4 * rds::kFlowRows * rds::kFlowWays;
+
+	s->sock().poor = true;
+	for (uint16_t i = 0; i < kPeers; i++) {
+		number(1, 1, static_cast<uint16_t>(5000 + i));
+		ASSERT_TRUE(s->recv());
+	}
+	EXPECT_LE(s->core()->rcv_mem.unpaid(), sizeof(rds::RecvFlows) + sizeof(rds::RecvFlow));
+	EXPECT_FALSE(s->core()->congested.load());
+	number(2, 2, 4999);
+	expect(1, kUnknown);
+	/* It has something again. */
+	s->sock().poor = false;
+	number(3, 3, 4999);
+	number(5, 3, 4999);
+	EXPECT_TRUE(s->core()->rcv_mem.covers(0));
+	while (s->recv())
+		;
+	number(8, 6, 4999);
+	expect(1, 3);
+}
+
 /* The flows' memory is the socket's, charged like its messages, but fills no queue: nobody could
  * read it away. */
 TEST_F(RecvQuery, FlowsArePaidFor)

@@ -270,8 +270,8 @@ TEST_F(Wraps, TheClockOfFlows)
 
 	flows.clock_ = ~0u - 3 * kFlows;
 	for (uint32_t i = 0; i < 16 * kFlows; i++) {
-		flows.note(peer(1), {i + 1, i + 1});
-		flows.note(peer(1000 + i), {1, 1});
+		flows.note(peer(1), {i + 1, i + 1}, true);
+		flows.note(peer(1000 + i), {1, 1}, true);
 		ASSERT_TRUE(known(1)) << "of those that go on one was forgotten at " << i;
 		ASSERT_TRUE(known(1000 + i));
 	}

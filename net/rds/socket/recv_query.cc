@@ -149,7 +149,7 @@ unsigned int RecvFlows::row(const struct rds_endpoint &peer) const
 }
 
 /* The peer's; a new one; that of the row which was silent for longest; or nullptr. */
-RecvFlow *RecvFlows::get(const struct rds_endpoint &peer)
+RecvFlow *RecvFlows::get(const struct rds_endpoint &peer, bool may_grow)
 {
 	Atomic<RecvFlow *> *way = &slots_[row(peer)];
 	RecvFlow *oldest = nullptr;
@@ -158,7 +158,7 @@ RecvFlow *RecvFlows::get(const struct rds_endpoint &peer)
 		RecvFlow *f = way->load();
 
 		if (!f) {
-			f = create<RecvFlow>(RDS_ATOMIC);
+			f = may_grow ? create<RecvFlow>(RDS_ATOMIC) : nullptr;
 			if (f) {
 				bytes_ += sizeof(*f);
 				f->assign(peer);
@@ -175,9 +175,9 @@ RecvFlow *RecvFlows::get(const struct rds_endpoint &peer)
 	return oldest;
 }
 
-void RecvFlows::note(const struct rds_endpoint &peer, const Place &place)
+void RecvFlows::note(const struct rds_endpoint &peer, const Place &place, bool may_grow)
 {
-	RecvFlow *f = get(peer);
+	RecvFlow *f = get(peer, may_grow);
 
 	if (!f)
 		return;

@@ -119,8 +119,8 @@ public:
 	{
 	}
 	~RecvFlows();
-	/* recv_lock.  Without memory the peer has no flow. */
-	void note(const struct rds_endpoint &peer, const Place &place);
+	/* recv_lock.  Without memory, or where a new flow may not be made, the peer has none. */
+	void note(const struct rds_endpoint &peer, const Place &place, bool may_grow);
 	/* recv_lock: the memory of it and its flows, which the socket pays for. */
 	uint32_t bytes() const
 	{
@@ -140,7 +140,7 @@ public:
 
 private:
 	unsigned int row(const struct rds_endpoint &peer) const;
-	RecvFlow *get(const struct rds_endpoint &peer);
+	RecvFlow *get(const struct rds_endpoint &peer, bool may_grow);
 
 	const HashKey key_;
 	uint32_t clock_ = 0;

@@ -148,7 +148,10 @@ struct rds_recv_counts HeldCount::sum() const
 
 using namespace rds;
 
-/* @m has been queued. */
+/*
+ * @m has been queued.  Flows are made only while all is paid for: their debt would stay over an
+ * empty queue, where no reader makes it smaller, and the port would be full for as long.
+ */
 void rds_socket::note_place(const Message &m)
 {
 	struct rds_endpoint from = {m.saddr, m.scope, wire::get16(m.hdr.sport)};
@@ -156,11 +159,14 @@ void rds_socket::note_place(const Message &m)
 
 	if (!place_of(m.hdr, place))
 		return;
-	if (!recv_flows)
+
+	const bool paid = !rcv_mem.unpaid();
+
+	if (!recv_flows && paid)
 		recv_flows = create<RecvFlows>(RDS_ATOMIC, net->key);
 	if (!recv_flows)
 		return;
-	recv_flows->note(from, place);
+	recv_flows->note(from, place, paid);
 
 	const uint32_t before = flow_bytes.load(), now = recv_flows->bytes();
 

@@ -134,7 +134,7 @@ def a_listener_comes_late(t):
     sink = t.a.spawn(f"{IN_Y} {helper('rds_sink.py')} {Y}", stdin=True)
     sink.wait_output(r"ready\n(5\n){3}")
     let_go(sender, sink)
-    for _ in range(t.rounds(20)):
+    for _ in range(t.rounds(10)):
         short = holder(t, IN_Y, Y)
         assert is_open(t, IN_Y)
         let_go(short)

@@ -5,6 +5,7 @@
 #ifndef RDS_TESTS_BYTES_H
 #define RDS_TESTS_BYTES_H
 
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -29,6 +30,7 @@ public:
 	/* Room for @n more bytes, to be filled in at once. */
 	unsigned char *grow(size_t n)
 	{
+		digest_ = 0;
 		if (head_ && bytes_.size() + n > bytes_.capacity()) {
 			bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<long>(head_));
 			head_ = 0;
@@ -43,6 +45,7 @@ public:
 	}
 	void take(size_t n)
 	{
+		digest_ = 0;
 		head_ += n;
 		if (!empty())
 			return;
@@ -53,10 +56,20 @@ public:
 	{
 		take(size());
 	}
+	/* Of its length and bytes. It is kept until they change, for the model asks after each step. */
+	uint64_t digest() const
+	{
+		if (!digest_)
+			digest_ = fresh_digest();
+		return digest_;
+	}
 
 private:
+	uint64_t fresh_digest() const;
+
 	std::vector<unsigned char> bytes_;
 	size_t head_ = 0;
+	mutable uint64_t digest_ = 0; /* 0: not known */
 };
 
 } // namespace tube

@@ -398,26 +398,26 @@ void refuse(const Ref &p, unsigned int side)
 	send_reset(p, !side);
 }
 
-namespace
+uint64_t ByteQueue::fresh_digest() const
 {
+	uint64_t h = size();
 
-uint64_t digest(const ByteQueue &q)
-{
-	uint64_t h = q.size();
-
-	for (size_t i = 0; i < q.size(); i += sizeof(h)) {
+	for (size_t i = 0; i < size(); i += sizeof(h)) {
 		uint64_t word = 0;
 
-		memcpy(&word, q.data() + i, std::min(sizeof(word), q.size() - i));
+		memcpy(&word, data() + i, std::min(sizeof(word), size() - i));
 		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
 		h ^= h >> 29;
 	}
-	return sim::mix(h);
+	return sim::mix(h) | 1;
 }
+
+namespace
+{
 
 uint64_t digest(const End &e)
 {
-	uint64_t h = digest(e.tx) + 3 * digest(e.rx) + (e.accepted - e.acked) * 5 + e.tries;
+	uint64_t h = e.tx.digest() + 3 * e.rx.digest() + (e.accepted - e.acked) * 5 + e.tries;
 
 	for (bool b : {e.locked, e.user != nullptr, e.open, e.closed, e.gone, e.fin_out, e.fin_sent,
 		       e.fin_in, e.dead, e.blocked, e.moving})
