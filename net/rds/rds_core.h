@@ -200,15 +200,15 @@ struct rds_recv_counts {
 	uint32_t held; /* messages, from their first header on */
 	uint32_t span; /* ... and what is missing among them; never less, and 0 only with it */
 };
-/* Of one peer (NULL: of all; port 0: of all of its ports): 0; -ENOTCONN unbound, -EINTR.
- * Process. */
+/* Of one peer (NULL: of all; port 0: of all of its ports): 0; -ENOTCONN unbound, -EINTR,
+ * -ENOMEM.  Process. */
 int rds_socket_recv_query(struct rds_socket *s, const struct rds_endpoint *peer,
 			  struct rds_recv_counts *out);
 /* The same of many sockets, for tables: the paths on which something was arriving just now, which
  * stay until the look ends; process, both ... */
 #define RDS_RECV_LOOK 32
 struct rds_recv_look {
-	unsigned int n; /* more than RDS_RECV_LOOK: a query searches for them again */
+	unsigned int n; /* as many as there were; RDS_RECV_LOOK of them have been noted */
 	struct rds_path *paths[RDS_RECV_LOOK];
 };
 void rds_recv_look(struct rds_net *net, struct rds_recv_look *look);

@@ -524,6 +524,20 @@ TEST_F(RecvQuery, ManyAtOnceOnManyPaths)
 		rds_msg_put(msgs[i]);
 }
 
+/* A query that has no memory for the paths fails, keeps no connection (the fixture counts them), and may be
+ * asked again. */
+TEST_F(RecvQuery, NoMemoryForThePaths)
+{
+	rds_path *p = up(host::addr4(100));
+	struct rds_msg *m = begin(header(), p);
+	struct rds_recv_counts c;
+
+	sim::fail_nth(1);
+	EXPECT_EQ(rds_socket_recv_query(s->core(), nullptr, &c), -12);
+	expect(1, 1);
+	rds_msg_put(m);
+}
+
 TEST_F(RecvQuery, OnlyBoundSocketsAreAsked)
 {
 	Socket fresh(*net), other(*net);

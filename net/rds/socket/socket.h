@@ -83,11 +83,10 @@ struct rds_socket final : rds::Bound {
 	void recv_pop(rds::Message *m) RDS_REQUIRES(reader);
 	bool readable() const;
 	unsigned int poll();
-	/* The messages not read, of @peer (nullptr: of everybody), see recv_query.h.  RCU
-	 * reader. */
-	struct rds_recv_counts count_held(const struct rds_recv_look &look,
-					  const struct rds_endpoint *peer) RDS_REQUIRES(reader)
-		RDS_READS(rds::kRcu);
+	/* The messages not read, of @peer (nullptr: of everybody), with those that are arriving on
+	 * these paths, of which the caller has references; see recv_query.h. */
+	struct rds_recv_counts count_held(struct rds_path *const *paths, unsigned int n,
+					  const struct rds_endpoint *peer) RDS_REQUIRES(reader);
 	/* Everything that arrived and was not read, oldest first; what a reader has at hand this
 	 * very moment may be missing.  Any context that may take mutexes, RCU reader. */
 	template <typename F>

@@ -35,28 +35,91 @@ void each_arriving(Conn &c, F fn)
 	});
 }
 
-/* Of which @wanted(path, word) is true those are noted on which a message is arriving, with a
- * reference each.  A few buckets at a time: few have one. */
+/* How many paths there are on which a message is arriving and of which @wanted(path, word) is true;
+ * @room of them are noted with a reference each.  A few buckets at a time: few have one. */
 template <typename F>
-void note_arriving(const Net &net, struct rds_recv_look &look, F wanted) RDS_SLEEPS
+unsigned int note_arriving(const Net &net, struct rds_path **paths, unsigned int room,
+			   F wanted) RDS_SLEEPS
 {
+	unsigned int found = 0;
 	auto note = [&](Path &p, uint64_t word) {
 		if (!wanted(p, word))
 			return;
-		if (look.n < RDS_RECV_LOOK) {
+		if (found < room) {
 			if (!p.conn.refs.get_unless_zero())
 				return;
-			look.paths[look.n] = &p;
+			paths[found] = &p;
 		}
-		look.n++;
+		found++;
 	};
 
-	look.n = 0;
 	for (uint64_t pos = 0; pos < kWalkEnd; let_others_run()) {
 		RcuReader rcu;
 
 		for (unsigned int n = 0; pos < kWalkEnd && n < kTableStep; n++)
 			pos = net.conns.walk(pos, [&](Conn &c) { each_arriving(c, note); });
+	}
+	return found;
+}
+
+void put_all(struct rds_path **paths, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		paths[i]->conn.put();
+}
+
+/* All paths on which a message for one socket is arriving, however many those are. */
+class ArrivingAt final
+{
+public:
+	ArrivingAt() = default;
+	ArrivingAt(const ArrivingAt &) = delete;
+	ArrivingAt &operator=(const ArrivingAt &) = delete;
+	~ArrivingAt()
+	{
+		drop();
+	}
+	Status find(const Socket &s) RDS_SLEEPS;
+	struct rds_path *const *paths() const
+	{
+		return paths_;
+	}
+	unsigned int n() const
+	{
+		return n_;
+	}
+
+private:
+	void drop()
+	{
+		put_all(paths_, n_);
+		rds_free(paths_);
+		n_ = 0;
+	}
+
+	struct rds_path **paths_ = nullptr;
+	unsigned int n_ = 0;
+};
+
+/* They are counted, mostly none, and found again when there is room for them and some more. */
+Status ArrivingAt::find(const Socket &s)
+{
+	unsigned int room = 0;
+
+	for (;;) {
+		const unsigned int found = note_arriving(
+			*s.net, paths_, room,
+			[&](const Path &p, uint64_t word) { return is_for(s, p, word); });
+
+		n_ = found < room ? found : room;
+		if (found <= room)
+			return {};
+		drop();
+		room = found + found / 4 + 1;
+		paths_ = static_cast<struct rds_path **>(
+			rds_alloc(room * sizeof(*paths_), may_sleep()));
+		if (!paths_)
+			return Status::fail(err::kEnomem);
 	}
 }
 
@@ -176,24 +239,21 @@ void rds_socket::note_place(const Message &m)
 	flow_bytes.fetch_add(now - before);
 }
 
-struct rds_recv_counts rds_socket::count_held(const struct rds_recv_look &look,
+struct rds_recv_counts rds_socket::count_held(struct rds_path *const *paths, unsigned int n,
 					      const struct rds_endpoint *peer)
 {
 	HeldCount count(peer);
 	{
 		Guard g(recv_lock);
-		auto look_at = [&](const Path &p, uint64_t word) {
-			if (word && is_for(*this, p, word))
-				count.arriving(p, word);
-		};
 
 		take_arrived();
 		count.freeze(recv_flows);
-		if (look.n > RDS_RECV_LOOK)
-			net->conns.for_each([&](Conn &c) { each_arriving(c, look_at); });
-		else
-			for (unsigned int i = 0; i < look.n; i++)
-				look_at(*look.paths[i], look.paths[i]->arriving.load());
+		for (unsigned int i = 0; i < n; i++) {
+			const uint64_t word = paths[i]->arriving.load();
+
+			if (word && is_for(*this, *paths[i], word))
+				count.arriving(*paths[i], word);
+		}
 	}
 	for (Message *m = reading.front(); m; m = reading.next(m))
 		count.queued(*m);
@@ -205,57 +265,48 @@ extern "C" {
 int rds_socket_recv_query(struct rds_socket *s, const struct rds_endpoint *peer,
 			  struct rds_recv_counts *out) RDS_NO_TSA
 {
-	struct rds_recv_look look = {};
-
 	if (!s->is_bound())
 		return -err::kEnotconn;
 
 	Guard sleeps(kMaySleep); /* a program's call */
+	ArrivingAt arriving;
 	Status st = s->reader.lock_interruptible();
 
 	if (!st.ok())
 		return st.code();
-	note_arriving(*s->net, look,
-		      [&](const Path &p, uint64_t word) { return is_for(*s, p, word); });
-	{
-		RcuReader rcu;
-
-		*out = s->count_held(look, peer);
-	}
+	st = arriving.find(*s);
+	if (st.ok())
+		*out = s->count_held(arriving.paths(), arriving.n(), peer);
 	s->reader.unlock();
-	rds_recv_look_end(&look);
-	return 0;
+	return st.code();
 }
 
 void rds_recv_look(struct rds_net *net, struct rds_recv_look *look)
 {
 	Guard sleeps(kMaySleep); /* a program's call */
 
-	note_arriving(*net, *look, [](const Path &, uint64_t) { return true; });
+	look->n = note_arriving(*net, look->paths, RDS_RECV_LOOK,
+				[](const Path &, uint64_t) { return true; });
 }
 
 void rds_recv_look_end(struct rds_recv_look *look)
 {
-	for (unsigned int i = 0; i < look->n && i < RDS_RECV_LOOK; i++)
-		look->paths[i]->conn.put();
+	put_all(look->paths, look->n < RDS_RECV_LOOK ? look->n : RDS_RECV_LOOK);
 	look->n = 0;
 }
 
 void rds_socket_recv_counts(struct rds_socket *s, const struct rds_recv_look *look,
 			    struct rds_recv_counts *out)
 {
-	RcuReader rcu;
-
 	*out = {};
 	if (!s->is_bound())
 		return;
-	/* Messages that arrive on more paths than were noted would be looked for on all that there
-	 * are, with the socket's lock held, and that for each socket of a table. */
+	/* More would be looked at with the socket's lock held, and that for each socket of a table. */
 	if (look->n > RDS_RECV_LOOK || !s->reader.try_lock()) {
 		*out = {.held = RDS_RECV_UNKNOWN, .span = RDS_RECV_UNKNOWN};
 		return;
 	}
-	*out = s->count_held(*look, nullptr);
+	*out = s->count_held(look->paths, look->n, nullptr);
 	s->reader.unlock();
 }
 
