@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -348,6 +349,31 @@ TEST_F(PathHold, NothingStepsAsideWhileTheFirstIsEmptied)
 	open_up();
 	EXPECT_EQ(said(), "9:1 5:2 ");
 	(wire().path->conn.fan.*reach(fan_gated())).store(false);
+}
+
+/* So do thousands, but not in one turn: a softirq may be the one that makes them. */
+TEST_F(PathHold, ManyStepAsideInSeveralTurns)
+{
+	constexpr uint64_t kMany = 3 * rds::kSendBatchDefault;
+
+	s->sock().sndbuf = 1 << 30;
+	fill_up();
+	for (uint64_t i = 0; i < kMany; i++)
+		ASSERT_EQ(send(*s, 5), 0);
+	ASSERT_EQ(send(*other, 6), 0);
+
+	const uint64_t turns = net->stat(RDS_S_send_delayed_retry);
+
+	peer_map({5});
+	open_up();
+	EXPECT_GE(net->stat(RDS_S_send_delayed_retry) - turns, kMany / rds::kSendBatchDefault);
+	peer_map({});
+
+	const auto frames = fake::frames(wire().sent);
+
+	EXPECT_EQ(std::count_if(frames.begin(), frames.end(),
+				[](const fake::Frame &f) { return f.dport == 5; }),
+		  static_cast<long>(kMany));
 }
 
 /* A path that waits for somebody is not idle. */

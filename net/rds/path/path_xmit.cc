@@ -84,7 +84,7 @@ void rds_path::transmit()
 void rds_path::transmit(rds::Batch &b)
 {
 	rds::Guard sender(rds::kSender); /* as the caller's token says */
-	unsigned int budget = rds::rds_send_batch_count;
+	unsigned int budget = rds::rds_send_batch_count; /* messages that go, or step aside */
 	Next next = b.n ? Next::kXmit : Next::kPrepare;
 
 	while (next != Next::kStop) {
@@ -92,24 +92,41 @@ void rds_path::transmit(rds::Batch &b)
 			/* A message that was marked has made @lends true before it was queued. */
 			const bool acks = peer() != rds::Peer::kAcks || conn.lends.load();
 			struct rds_xmit x = {b.msgs, b.n, b.off, b.more, acks};
-			bool last = budget <= b.n;
+			bool last = budget <= b.n + b.aside;
 
-			budget -= b.n;
+			budget -= b.n + b.aside;
 			next = settle(b, conn.trans.xmit(priv, &x), last);
 			continue;
 		}
-		if (next == Next::kAck)
+		if (next == Next::kAck) {
+			if (budget <= b.aside)
+				break;
+			budget -= b.aside;
 			queue_ack();
+		}
 		next = prepare(b);
 	}
+	if (next == Next::kStop)
+		return;
+	{
+		rds::Guard g(lock);
+
+		release_token();
+	}
+	leave_rest();
+}
+
+/* The sender has done enough, and others want its processor, too. */
+void rds_path::leave_rest()
+{
+	conn.net.count(RDS_S_send_delayed_retry);
+	kick();
 }
 
 /* Not all that is queued may go.  The message at which the batch ends. */
-__attribute__((noinline)) rds::Message *rds_path::mark_some_locked(rds::Batch &b, bool gated,
-								   bool mute)
+__attribute__((noinline)) rds::Message *rds_path::mark_some(rds::Batch &b, bool gated, bool mute)
 {
 	rds::Message *m = queue_.unsent();
-	unsigned int aside = 0;
 
 	while (m && b.n < rds::kXmitBatch) {
 		if (gated && m->sock)
@@ -121,7 +138,7 @@ __attribute__((noinline)) rds::Message *rds_path::mark_some_locked(rds::Batch &b
 		rds::Message *next = queue_.next(m);
 
 		if ((conn.fcong->test(port) || full_ports_.holds(port)) && step_aside_locked(m)) {
-			if (++aside == rds::kQueueStep) {
+			if (++b.aside == rds::kQueueStep) {
 				room_came_ = true; /* the lock is given up, and we look again */
 				return next;
 			}
@@ -143,7 +160,7 @@ bool rds_path::mark_batch(rds::Batch &b)
 		bug("a batch without the path's token");
 	queue_.begin(b);
 	if (RDS_UNLIKELY(gated || mute || conn.fcong->any() || !full_ports_.empty()))
-		m = mark_some_locked(b, gated, mute);
+		m = mark_some(b, gated, mute);
 	else
 		for (; m && b.n < rds::kXmitBatch; m = queue_.next(m))
 			queue_.add(b, m);
@@ -241,7 +258,7 @@ rds_path::Next rds_path::prepare(rds::Batch &b)
 }
 
 /* The transport took @n bytes of @b, or said why not; the next batch becomes @b.  @last: its sender
- * has sent enough, others want this processor too. */
+ * leaves the rest. */
 rds_path::Next rds_path::settle(rds::Batch &b, long n, bool last)
 {
 	bool broken = n < 0 && n != -rds::err::kEagain;
@@ -281,10 +298,8 @@ rds_path::Next rds_path::settle(rds::Batch &b, long n, bool last)
 	finish(done); /* looks at the gate, too */
 	if (broken)
 		drop(RDS_DROP_SEND);
-	if (last) {
-		conn.net.count(RDS_S_send_delayed_retry);
-		kick();
-	}
+	if (last)
+		leave_rest();
 	return next;
 }
 

@@ -30,12 +30,13 @@ namespace rds
 
 /* Messages that are handed to the transport in one call. */
 struct Batch {
-	Batch() /* leaves it as it is, but for n: it is large, and on the stack of each sendmsg */
+	Batch() /* leaves it as it is, but for the two: it is large, and on each sendmsg's stack */
 	{
 	}
 
 	Message *msgs[kXmitBatch];
 	unsigned int n = 0;
+	unsigned int aside = 0; /* so many stepped aside while it was made */
 	uint32_t off;	/* bytes of msgs[0] that the transport accepted before */
 	uint64_t bytes; /* of all of them, without off */
 	bool more;	/* the queue goes on behind it */
@@ -186,7 +187,7 @@ public:
 	/* An empty batch, from the cursor on. */
 	RDS_INLINE void begin(Batch &b) const RDS_REQUIRES(kSender)
 	{
-		b.n = 0;
+		b.n = b.aside = 0;
 		b.off = cursor_;
 		b.bytes = 0;
 	}
