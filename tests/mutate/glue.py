@@ -199,7 +199,7 @@ def try_all(court, found, ids):
     with contextlib.ExitStack() as opened:
         pool = opened.enter_context(concurrent.futures.ThreadPoolExecutor(WORKERS))
         for bench in benches:
-            opened.enter_context(bench.open)
+            opened.callback(bench.close)
         court.learn(pool, list(benches))
         return list(pool.map(one, ids))
 

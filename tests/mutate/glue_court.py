@@ -35,6 +35,7 @@ MAGIC = "rds: the mutant of the glue:"  # as long as the array of glue_host.h
 SEEN = "/sys/module/rds/parameters/mutants_seen"
 SEVERAL = 4  # times what the unbroken modules take, and
 FEW = 30  # s: a guest that stands still
+KEPT = 12  # files whose guests stay from one mutant to the next, of some 600 MB each
 PATIENCE = float(os.environ.get("PATIENCE") or 1)
 BUDGET = 240 * PATIENCE  # s of cases that are asked of one mutant
 CASES = ["kunit.*", "sockets.errnos", "sockets.behave", "sockets.copies", "interop.first_contact",
@@ -146,7 +147,7 @@ class Bench:
         self.options = argparse.Namespace(kernels=["uml"], modules=None, modules_dir=None,
                                           stop=False, live=[], logs=room / "logs")
         self.files, self.tests = {}, {}
-        self.open = contextlib.ExitStack()
+        self.ends = {}
         for path in sorted((suite.HERE / "cases").glob("*.py")):
             module, tests = suite.load_file(path)
             for one in tests:
@@ -158,11 +159,21 @@ class Bench:
         self.running = {}
 
     def file_run(self, file):
-        if file not in self.running:
+        """The guests of this file, last in the row of those that run."""
+        if file in self.running:
+            self.running[file] = self.running.pop(file)
+        else:
             module, tests = self.files[file]
-            self.running[file] = self.open.enter_context(
+            self.ends[file] = contextlib.ExitStack()
+            self.running[file] = self.ends[file].enter_context(
                 Watched(self.options, module, tests, Ear()).guests())
         return self.running[file]
+
+    def close(self, most=0):
+        """All guests end but those of so many files that were used last."""
+        for file in list(self.running)[:len(self.running) - most]:
+            del self.running[file]
+            self.ends.pop(file).close()
 
     def play(self, case, mutant, seconds):
         """(complaints, the mutants that it reached)"""
@@ -197,6 +208,8 @@ class Bench:
         return found
 
     def forget(self, mutant):
+        """Of the guests those are kept that fit into memory beside another bench's."""
+        self.close(KEPT)
         shutil.rmtree(self.room / f"modules-{mutant}", ignore_errors=True)
 
 
@@ -243,6 +256,7 @@ class Court:
                 self.plays[case] = (written(case, files), None if errors else took, sorted(seen),
                                     files)
                 self.known.write_text(json.dumps(self.plays))
+        bench.close(KEPT)
 
     @staticmethod
     def in_turns(cases):
