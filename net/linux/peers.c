@@ -123,6 +123,30 @@ void rds_peers_leave(struct rds_peers *p, struct rds_peers_user *u)
 	up_write(&p->lock);
 }
 
+/* The words are this module's: they are read after the call, when a transport's may have gone. */
+static int rds_peers_no(const struct rds_peers_change *c, int err, struct netlink_ext_ack *extack)
+{
+	bool ao = c->now && c->now->key.method == RDS_PEERS_TCP_AO;
+
+	if (err == -ENOMEM) {
+		NL_SET_ERR_MSG(extack, "no room for another key: raise net.core.optmem_max, or "
+				       "give hosts of a prefix the same");
+	} else if (err == -ENOPROTOOPT && ao) {
+		NL_SET_ERR_MSG(extack, "this kernel has no TCP-AO (6.7 and CONFIG_TCP_AO): use "
+				       "TCP-MD5");
+		err = -EOPNOTSUPP;
+	} else if (err == -ENOPROTOOPT) {
+		NL_SET_ERR_MSG(extack, "this kernel has no TCP-MD5");
+		err = -EOPNOTSUPP;
+	} else if (err == -ENOENT && ao) {
+		NL_SET_ERR_MSG(extack, "this kernel has not that algorithm");
+		err = -EOPNOTSUPP;
+	} else {
+		NL_SET_ERR_MSG(extack, "TCP does not take the key");
+	}
+	return err;
+}
+
 /* All of them can do it, or nothing has changed for any. */
 static int rds_peers_ask(const struct rds_peers_change *c, struct netlink_ext_ack *extack)
 {
@@ -131,7 +155,7 @@ static int rds_peers_ask(const struct rds_peers_change *c, struct netlink_ext_ac
 	int err = 0;
 
 	list_for_each_entry(u, &c->peers->users, link) {
-		err = u->change ? u->change(u, c, extack) : 0;
+		err = u->change ? u->change(u, c) : 0;
 		if (err)
 			break;
 	}
@@ -140,9 +164,9 @@ static int rds_peers_ask(const struct rds_peers_change *c, struct netlink_ext_ac
 	list_for_each_entry_continue_reverse(u, &c->peers->users, link)
 	{
 		if (u->change)
-			u->change(u, &back, NULL);
+			u->change(u, &back);
 	}
-	return err;
+	return rds_peers_no(c, err, extack);
 }
 
 static void rds_peers_follow(const struct rds_peers_change *c)

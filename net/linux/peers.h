@@ -75,10 +75,10 @@ struct rds_peers_change {
 /* A transport in a namespace.  Both are called in process context, the lock held for writing. */
 struct rds_peers_user {
 	struct list_head link;
-	/* Can it do as @c->now says in place of @c->was?  Of a prefix; either may be NULL.  An
-	 * error has words, changes nothing, and nor does the table.  NULL: whatever it says. */
-	int (*change)(struct rds_peers_user *u, const struct rds_peers_change *c,
-		      struct netlink_ext_ack *extack);
+	/* Can it do as @c->now says in place of @c->was?  Of a prefix; either may be NULL.  Else
+	 * it changes nothing, nor does the table: -ENOMEM, -ENOPROTOOPT: it has not the method,
+	 * -ENOENT: nor the algorithm, or another error.  NULL: whatever it says. */
+	int (*change)(struct rds_peers_user *u, const struct rds_peers_change *c);
 	/* The table has changed: connections of hosts whose rule is another now end.  Any message
 	 * that was not delivered stays queued. */
 	void (*follow)(struct rds_peers_user *u, const struct rds_peers_change *c);

@@ -319,8 +319,8 @@ TEST_F(RecvQuery, OnlyWhoSaidSoIsCounted)
 	expect(3, 3);
 }
 
-/* A cgroup that has no more pays for no flows, and what has been read leaves no debt that would keep
- * the port full: all flows together are more than a socket may owe. */
+/* A cgroup that has no more pays for no flows, and what has been read leaves no debt that would
+ * keep the port full: all flows together are more than a socket may owe. */
 TEST_F(RecvQuery, FlowsMakeNoDebt)
 {
 	static_assert(rds::kFlowRows * rds::kFlowWays * sizeof(rds::RecvFlow) > rds::kMostDebt);
@@ -524,8 +524,8 @@ TEST_F(RecvQuery, ManyAtOnceOnManyPaths)
 		rds_msg_put(msgs[i]);
 }
 
-/* A query that has no memory for the paths fails, keeps no connection (the fixture counts them), and may be
- * asked again. */
+/* A query that has no memory for the paths fails, keeps no connection (the fixture counts them),
+ * and may be asked again. */
 TEST_F(RecvQuery, NoMemoryForThePaths)
 {
 	rds_path *p = up(host::addr4(100));

@@ -110,38 +110,14 @@ static int rds_tcp_key_try(struct rds_tcp_net *tn, const struct rds_peer *e)
 	return err;
 }
 
-static int rds_tcp_key_refused(const struct rds_peer_key *key, int err,
-			       struct netlink_ext_ack *extack)
-{
-	bool ao = key->method == RDS_PEERS_TCP_AO;
-
-	if (err == -ENOMEM) {
-		NL_SET_ERR_MSG(extack, "no room for another key: raise net.core.optmem_max, or "
-				       "give hosts of a prefix the same");
-	} else if (err == -ENOPROTOOPT && ao) {
-		NL_SET_ERR_MSG(extack, "this kernel has no TCP-AO (6.7 and CONFIG_TCP_AO): use "
-				       "TCP-MD5");
-		err = -EOPNOTSUPP;
-	} else if (err == -ENOPROTOOPT) {
-		NL_SET_ERR_MSG(extack, "this kernel has no TCP-MD5");
-		err = -EOPNOTSUPP;
-	} else if (err == -ENOENT && ao) {
-		NL_SET_ERR_MSG(extack, "this kernel has not that algorithm");
-		err = -EOPNOTSUPP;
-	} else if (err) {
-		NL_SET_ERR_MSG(extack, "TCP does not take the key");
-	}
-	return err;
-}
-
 int rds_tcp_listener_change(struct rds_tcp_net *tn, const struct rds_peer *was,
-			    const struct rds_peer *now, struct netlink_ext_ack *extack)
+			    const struct rds_peer *now)
 {
 	bool fresh = now && now->key.len && !rds_tcp_peer_has(was, &now->key);
 	int err;
 
 	if (!tn->listener)
-		return fresh ? rds_tcp_key_refused(&now->key, rds_tcp_key_try(tn, now), extack) : 0;
+		return fresh ? rds_tcp_key_try(tn, now) : 0;
 	if (fresh && tn->shut &&
 	    (tn->shut == RDS_TCP_SHUT_BY_AO) != (now->key.method == RDS_PEERS_TCP_AO))
 		rds_tcp_listener_open(tn);
@@ -157,7 +133,7 @@ int rds_tcp_listener_change(struct rds_tcp_net *tn, const struct rds_peer *was,
 	if (was)
 		rds_tcp_listener_learn(tn, was);
 	rds_tcp_listener_shut(tn);
-	return rds_tcp_key_refused(&now->key, err, extack);
+	return err;
 }
 
 /* The port may have been another's for long (listen_work).  A host whose key it cannot take is

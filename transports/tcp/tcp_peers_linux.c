@@ -104,10 +104,9 @@ static struct rds_tcp_net *rds_tcp_net_of_user(struct rds_peers_user *u)
 	return container_of(u, struct rds_tcp_net, peers_user);
 }
 
-static int rds_tcp_peers_change(struct rds_peers_user *u, const struct rds_peers_change *c,
-				struct netlink_ext_ack *extack)
+static int rds_tcp_peers_change(struct rds_peers_user *u, const struct rds_peers_change *c)
 {
-	return rds_tcp_listener_change(rds_tcp_net_of_user(u), c->was, c->now, extack);
+	return rds_tcp_listener_change(rds_tcp_net_of_user(u), c->was, c->now);
 }
 
 /* Where it is the key alone that has changed, connections go on that can be given the other one. */

@@ -39,7 +39,7 @@ void rds_tcp_peers_listen(struct rds_tcp_net *tn);
 /* It gets the keys of @now, and loses @was's, of the same prefix; either may be NULL.  An error has
  * words, and changes nothing.  For writing. */
 int rds_tcp_listener_change(struct rds_tcp_net *tn, const struct rds_peer *was,
-			    const struct rds_peer *now, struct netlink_ext_ack *extack);
+			    const struct rds_peer *now);
 /* Lets strangers' SYNs through or not, as the table has it.  For writing. */
 void rds_tcp_listener_shut(struct rds_tcp_net *tn);
 /* @sock, which is not connected yet, gets @e's key for @tp's call. */

@@ -193,8 +193,7 @@ struct rds_path final {
 	}
 	int hear_of_port(const rds::wire::Header &h) RDS_REQUIRES(rds::kReceiver);
 	bool has_all(uint64_t seq) const; /* the peer, what it had refused, too */
-	/* Ports and number of a message that is arriving (recv_query.h); 0: none is.  Becomes
-	 * 0 with the socket's lock held if the socket takes it. */
+	/* Ports and number of what is arriving (recv_query.h), 0: none; cleared under recv_lock. */
 	rds::Atomic<uint64_t> arriving;
 	/* When the header of the current message came, and its last byte. */
 	uint64_t trace_head_ns RDS_GUARDED_BY(rds::kReceiver) = 0;
@@ -398,7 +397,8 @@ private:
 	Next prepare(rds::Batch &b) RDS_REQUIRES(rds::kSender) RDS_SLEEPS RDS_EXCLUDES(lock);
 	Next next_locked(rds::Batch &b) RDS_REQUIRES(lock, rds::kSender);
 	bool mark_batch(rds::Batch &b) RDS_REQUIRES(lock, rds::kSender);
-	rds::Message *mark_some(rds::Batch &b, bool gated, bool mute) RDS_REQUIRES(lock, rds::kSender);
+	rds::Message *mark_some(rds::Batch &, bool gated, bool mute)
+		RDS_REQUIRES(lock, rds::kSender);
 	void leave_rest();
 	Next settle(rds::Batch &b, long n, bool last) RDS_REQUIRES(rds::kSender) RDS_EXCLUDES(lock);
 	void note_op(rds::Message &m) RDS_REQUIRES(lock, rds::kSender);

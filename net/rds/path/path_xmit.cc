@@ -84,7 +84,8 @@ void rds_path::transmit()
 void rds_path::transmit(rds::Batch &b)
 {
 	rds::Guard sender(rds::kSender); /* as the caller's token says */
-	unsigned int budget = rds::rds_send_batch_count; /* messages that go, or step aside */
+	/* Messages that may go, or step aside. */
+	unsigned int budget = rds::rds_send_batch_count;
 	Next next = b.n ? Next::kXmit : Next::kPrepare;
 
 	while (next != Next::kStop) {

@@ -37,11 +37,11 @@ struct Batch {
 	Message *msgs[kXmitBatch];
 	unsigned int n = 0;
 	unsigned int aside = 0; /* so many stepped aside while it was made */
-	uint32_t off;	/* bytes of msgs[0] that the transport accepted before */
-	uint64_t bytes; /* of all of them, without off */
-	bool more;	/* the queue goes on behind it */
-	bool ack_due;	/* an ack was due when the headers got theirs ... */
-	uint64_t ack;	/* ... which is the number before this; 0: none (received.h) */
+	uint32_t off;		/* bytes of msgs[0] that the transport accepted before */
+	uint64_t bytes;		/* of all of them, without off */
+	bool more;		/* the queue goes on behind it */
+	bool ack_due;		/* an ack was due when the headers got theirs ... */
+	uint64_t ack;		/* ... which is the number before this; 0: none (received.h) */
 };
 
 class SendQueue final

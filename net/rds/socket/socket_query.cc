@@ -107,9 +107,10 @@ Status ArrivingAt::find(const Socket &s)
 	unsigned int room = 0;
 
 	for (;;) {
-		const unsigned int found = note_arriving(
-			*s.net, paths_, room,
-			[&](const Path &p, uint64_t word) { return is_for(s, p, word); });
+		const unsigned int found =
+			note_arriving(*s.net, paths_, room, [&](const Path &p, uint64_t word) {
+				return is_for(s, p, word);
+			});
 
 		n_ = found < room ? found : room;
 		if (found <= room)
@@ -301,7 +302,7 @@ void rds_socket_recv_counts(struct rds_socket *s, const struct rds_recv_look *lo
 	*out = {};
 	if (!s->is_bound())
 		return;
-	/* More would be looked at with the socket's lock held, and that for each socket of a table. */
+	/* More are not looked at with its lock held: a table has many sockets. */
 	if (look->n > RDS_RECV_LOOK || !s->reader.try_lock()) {
 		*out = {.held = RDS_RECV_UNKNOWN, .span = RDS_RECV_UNKNOWN};
 		return;

@@ -56,7 +56,8 @@ public:
 	{
 		take(size());
 	}
-	/* Of its length and bytes. It is kept until they change, for the model asks after each step. */
+	/* Of its length and bytes. It is kept until they change, for the model asks after each
+	 * step. */
 	uint64_t digest() const
 	{
 		if (!digest_)
