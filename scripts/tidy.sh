@@ -12,8 +12,8 @@ mapfile -t tracked < <(git ls-files 2>/dev/null | while read -r f; do [ ! -f "$f
 [ ${#tracked[@]} -gt 0 ] || mapfile -t tracked < <(find . -type f -not -path './build/*' -printf '%P\n')
 only() { printf '%s\n' "${tracked[@]}" | grep -E "$1"; }
 
-mapfile -t code < <(only '^(net|transports|include|tools|tests)/.*\.(c|cc|h)$')
-mapfile -t product < <(only '^(net|transports)/.*\.(c|cc|h)$')
+mapfile -t code < <(only '^(net|transports|include|tools|tests)/.*\.(c|cc|h|hpp)$')
+mapfile -t product < <(only '^(net|transports)/.*\.(c|cc|h)$|^include/rds/')
 
 complain 'no SPDX line in the first three lines:' "$(only '.' | grep -vE '^(LICENSE|\.gitignore)$' |
 	grep -vE '/corpus/' | while read -r f; do head -n 3 "$f" | grep -q SPDX-License-Identifier || echo "  $f"; done)"
@@ -33,10 +33,10 @@ complain 'test conditionals in product code:' "$(printf '%s\n' "${product[@]}" |
 	xargs grep -nE '#if(def|ndef)? .*(TEST|GTEST|SIM\b|FUZZ)' 2>/dev/null)"
 # A comment's subject is a thing that one can point at. A question has its mark on the same line.
 complain 'comments with a clause (Who..., What..., That which...) for a subject: name the thing' "$(
-	only '\.(c|cc|h|py|sh)$' |
+	only '\.(c|cc|cpp|h|hpp|py|sh)$' |
 	xargs grep -nE '^\s*(/\*+|\*|//|#|""")\s*((Who|What)(ever)?|That which) ([^?]*)$' 2>/dev/null)"
 # mainline's UAPI header and the tracepoints have the look that the kernel's have.
-complain 'not as clang-format has it:' "$(only '\.(c|cc|h)$' | grep -vE '^include/uapi/linux/rds\.h$|/trace\.h$' |
+complain 'not as clang-format has it:' "$(only '\.(c|cc|cpp|h|hpp)$' | grep -vE '^include/uapi/linux/rds\.h$|/trace\.h$' |
 	xargs clang-format-14 --dry-run 2>&1 | grep -oE '^[^ ]+:[0-9]+:[0-9]+' | cut -d: -f1,2 |
 	sort -u | sed 's/^/  /' | head -20)"
 [ $bad = 0 ] && echo "tidy: ${#tracked[@]} files keep the rules"
