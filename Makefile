@@ -41,7 +41,7 @@ again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
 .PHONY: all modules modules-now user tests deps check flaky test test-user test-vm test-uml test-adapters test-debug \
-	test-kcsan test-wireshark test-report test-all test-kernels matrix fuzz fuzz-users coverage coverage-glue demo bench resets ordering scale soak mutation mutants mutants-glue tidy install \
+	test-kcsan test-wireshark test-report test-rust test-all test-kernels matrix fuzz fuzz-users coverage coverage-glue demo bench resets ordering scale soak mutation mutants mutants-glue tidy install \
 	uninstall packages packages-test clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
@@ -128,6 +128,13 @@ test-report: need-cmake ## rdsctl report's pages in headless Chromium; pictures:
 	@$(call configure,-DRDS_TESTS=ON)
 	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) report-pages
 	@tools/tests/browser.py build/tools/tests/report-pages $(logs)/report
+
+test-rust: deps ## the example in Rust, by Debian's rustc (270 MB), run in a guest
+	@scripts/deps.sh --rust
+	@$(again) modules
+	@$(call configure,-DRDS_TESTS=ON)
+	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) rust-examples
+	@KERNEL=$(test_kernel) tests/kernel/run.py examples.rust
 
 fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds for each
 	@tests/fuzz/fuzz.sh go "$(FUZZ)" "$(TIME)"

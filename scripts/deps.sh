@@ -13,6 +13,7 @@
 #   scripts/deps.sh --plot           also what draws plots
 #   scripts/deps.sh --wireshark      only what tests the dissector
 #   scripts/deps.sh --report         only what shows the pages of rdsctl report
+#   scripts/deps.sh --rust           only what compiles the example in Rust
 #   scripts/deps.sh --packages SUITE only what makes and tries Debian's packages: a root of SUITE
 #                                    (bookworm, trixie) to build in, and one to install in
 #   scripts/deps.sh --source VER DIR unpack Debian's kernel source (for debug-kernel.sh)
@@ -289,6 +290,7 @@ main() {
 		--plot) packages+=(gnuplot-nox); shift ;;
 		--wireshark) packages=(python3 tshark) kernel=none; shift ;;
 		--report) packages=(python3 chromium fonts-dejavu-core) kernel=none; shift ;;
+		--rust) packages=(rustc) kernel=none; shift ;;
 		--packages)
 			suite=${2:?--packages needs a suite} kernel=none
 			packages=(mmdebstrap uidmap)

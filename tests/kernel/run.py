@@ -150,6 +150,8 @@ def why_not(options, module, one, named):
         return "takes long, only with --all or by name"
     if not named and any(is_named(one, name) for name in options.without.split()):
         return "is run elsewhere"
+    if one.needs and not (guest.TOP / "build" / one.needs).exists():
+        return f"build/{one.needs} is not made here"
     return None
 
 

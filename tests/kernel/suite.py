@@ -51,20 +51,22 @@ class Test:
     extra: bool
     kernels: list
     file: str = ""
+    needs: str = ""
 
     @property
     def name(self):
         return f"{self.file}.{self.function.__name__}"
 
 
-def test(vms=1, modules="ours", timeout=120, only=None, extra=False, kernels=None):
+def test(vms=1, modules="ours", timeout=120, only=None, extra=False, kernels=None, needs=""):
     """modules: ours, mainline or none, one for all guests or a tuple. A test with only="ours"
     shows something that mainline is known not to do; `run.py --modules mainline` skips it. One with
-    extra=True is as those of a file with EXTRA, one with kernels=[...] of one with KERNELS."""
+    extra=True is as those of a file with EXTRA, one with kernels=[...] of one with KERNELS. One that
+    needs a file below build/ which is not made everywhere is skipped without it."""
     def mark(function):
         kinds = (modules,) * vms if isinstance(modules, str) else tuple(modules)
         assert len(kinds) == vms and set(kinds) <= {"ours", "mainline", "none"}, function
-        _found.append(Test(function, vms, kinds, timeout, only, extra, kernels))
+        _found.append(Test(function, vms, kinds, timeout, only, extra, kernels, needs=needs))
         return function
     return mark
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The programs of examples/ in C and C++ do what their first lines say, and the C++ header what docs/cxx.md
+"""The programs of examples/ in C, C++ and Rust do what their first lines say, and the C++ header what docs/cxx.md
 does. bulk: `order.the_example`; lines: `batch`."""
 import re
 
@@ -67,3 +67,10 @@ def cxx_flood(t):
     t.note(f"{said.strip()}; {read[0]}")
     assert int(waits[1]) > 1, said
     assert int(read[1]) < 2500 or t.a.modules != "ours", read[0]
+
+
+@test(vms=1, needs="examples/rust/hello")
+def rust(t):
+    """examples/rust/hello.rs: a message over loopback."""
+    said = t.a.check(f"{t.example('rust/hello')}")
+    assert said == "hello from 127.0.0.1\n", said
