@@ -46,8 +46,11 @@ put_headers() {
 	for f in include/uapi/linux/*.h; do
 		put 644 "$f" "$PREFIX/include/pf_rds/linux/${f##*/}"
 	done
-	for f in examples/*.{c,py}; do
-		put 644 "$f" "$PREFIX/share/pf_rds/examples/${f##*/}"
+	for f in include/rds/*.hpp; do
+		put 644 "$f" "$PREFIX/include/pf_rds/rds/${f##*/}"
+	done
+	for f in examples/*.{c,py} examples/*/*.{cpp,rs}; do
+		[ ! -f "$f" ] || put 644 "$f" "$PREFIX/share/pf_rds/$f"
 	done
 	pc=$(mktemp)
 	sed "s,@PREFIX@,$PREFIX,; s,@VERSION@,$(packaging/packages.sh version)," packaging/rds.pc.in >"$pc"
@@ -58,7 +61,8 @@ put_headers() {
 # Directories that nobody else has put anything in go with the files.
 drop_directories() {
 	local dir
-	for dir in "$own/examples" "$own" "$DESTDIR$PREFIX/include/pf_rds/linux" "$DESTDIR$PREFIX/include/pf_rds"; do
+	for dir in "$own"/examples/{cxx,rust} "$own/examples" "$own" \
+		"$DESTDIR$PREFIX"/include/pf_rds/{linux,rds} "$DESTDIR$PREFIX/include/pf_rds"; do
 		rmdir "$dir" 2>/dev/null || true
 	done
 }

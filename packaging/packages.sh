@@ -40,7 +40,7 @@ copy() {
 	cp -p CMakeLists.txt LICENSE "$1"
 	scripts/copy-sources.sh "$1"
 	rm -rf "$1/tests" "$1"/net/linux/generated/*
-	find tools packaging examples python docs/man -type f ! -name '*.pyc' -print0 |
+	find tools packaging examples python include/rds docs/man -type f ! -name '*.pyc' -print0 |
 		xargs -0 cp -p --parents -t "$1"
 	cp -rp packaging/debian "$1/debian"
 	mkdir -p "$1/debian/source"

@@ -26,7 +26,7 @@ def words(rooms):
     found = set()
     for room in rooms:
         for path in (TOP / room).rglob("*"):
-            if path.suffix in (".c", ".cc", ".h", ".py", ".sh"):
+            if path.suffix in (".c", ".cc", ".h", ".hpp", ".py", ".sh"):
                 found |= set(re.findall(r"\b(\w+)\s*\(", path.read_text(errors="replace")))
     return found
 

@@ -3,7 +3,7 @@
 """A program's text in a page is that of a file, which is tried elsewhere.
 
 `<!-- from FILE -->` stands before the block, whose lines are lines of FILE in one piece. In docs/python.md
-every block that is marked as Python has one.
+and docs/cxx.md every block that is marked as a program's has one.
 """
 import pathlib
 import re
@@ -11,7 +11,7 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?:^<!-- from (\S+) -->\n)?^```(\w*)\n(.*?)^```$", re.M | re.S)
-ALL_QUOTED = ("docs/python.md",)
+ALL_QUOTED = ("docs/python.md", "docs/cxx.md")
 
 
 def main():
@@ -21,7 +21,7 @@ def main():
         for file, language, text in BLOCK.findall(page.read_text()):
             first = text.splitlines()[0].strip()
             if not file:
-                if name in ALL_QUOTED and language in ("python", "c"):
+                if name in ALL_QUOTED and language in ("python", "c", "cpp", "rust"):
                     faults.append(f"{name}: '{first}...' is from no file")
                 continue
             quotes += 1

@@ -105,6 +105,11 @@ check_files() {
 	done
 	holds "and without them it does not: the system's header lacks names" not gcc -o /tmp/example \
 		/usr/share/doc/librds-dev/examples/bulk.c
+	for page in /usr/share/doc/librds-dev/examples/cxx/*.cpp; do
+		holds "${page##*/} compiles with pkg-config's flags" sh -c \
+			'g++ -std=c++20 -Wall -Wextra -Werror $(pkg-config --cflags rds) -o /tmp/example "$1"' - "$page"
+	done
+	holds "the example in Rust is there" test -f /usr/share/doc/librds-dev/examples/rust/hello.rs
 	holds "python3 has the package" python3 -c 'import rds.aio; assert rds.Order.HALF == 1'
 	holds "and its types" test -f /usr/lib/python3/dist-packages/rds/py.typed
 	for page in /usr/share/doc/python3-rds/examples/*.py; do

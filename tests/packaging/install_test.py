@@ -28,7 +28,9 @@ WANTED = {
     "usr/local/include/pf_rds/linux/rds_state.h",
     *(f"usr/local/share/zsh/site-functions/{p.name}" for p in (ROOT / "packaging/zsh").iterdir()),
     "usr/local/share/pkgconfig/rds.pc",
+    *(f"usr/local/include/pf_rds/rds/{p.name}" for p in (ROOT / "include/rds").iterdir()),
     *(f"usr/local/share/pf_rds/examples/{p.name}" for p in (ROOT / "examples").glob("*.[cp]*")),
+    *(f"usr/local/share/pf_rds/{p.relative_to(ROOT)}" for p in (ROOT / "examples").glob("*/*.*")),
     *(f"{PYTHON[1:]}/rds/{p.name}" for p in (ROOT / "python/rds").iterdir() if p.is_file()),
     "usr/local/share/pf_rds/rds.lua", "usr/local/share/pf_rds/pf_rds.nft",
 }
