@@ -90,6 +90,8 @@ check_files() {
 	holds "completion of rdsctl top" completes "rdsctl top --sort wa" waits
 	holds "completion of a path's field for top" completes "rdsctl top last-re" last-reason
 	holds "completion of rdsctl report" completes "rdsctl report /etc/host" /etc/hostname
+	holds "completion of rdsctl metrics" completes "rdsctl metrics --open" --openmetrics
+	holds "completion of a file of metrics" completes "rdsctl metrics --output /etc/host" /etc/hostname
 	holds "completion of rdsctl peer" completes "rdsctl peer mon" monitor
 	holds "completion of rdsctl peer list" completes "rdsctl peer list --j" --json
 	holds "completion of rdsctl peer add" completes "rdsctl peer add 192.0.2.1 key-f" key-file

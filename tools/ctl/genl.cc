@@ -117,7 +117,8 @@ Genl::Genl(const char *family, std::uint8_t version, const char *group) : versio
 		mnl_socket_close(socket_);
 		if (error.code() == ENOENT)
 			throw Error(format("rds is not loaded, or has no family %s: modprobe rds",
-					   family));
+					   family),
+				    ENOENT);
 		throw;
 	}
 }

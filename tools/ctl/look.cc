@@ -139,6 +139,7 @@ Look::Look(CLI::App &app, const bool &json) : app_(app), json_(json)
 	monitor->add_option("words", words_, filter_help(path_fields()));
 	monitor->add_option("--count", samples_, "end after so many")->check(CLI::PositiveNumber);
 	add_report();
+	add_metrics();
 	add("doctor", "what is wrong, why it matters, and the command that mends it",
 	    &Look::doctor);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The commands that look and change nothing: show, path, socket, stats, top, monitor, doctor,
- * report. */
+ * report, metrics. */
 #ifndef RDSCTL_LOOK_H
 #define RDSCTL_LOOK_H
 
@@ -46,8 +46,10 @@ private:
 	int monitor();
 	int doctor();
 	int report();
+	int metrics();
 	void add_top();
 	void add_report();
+	void add_metrics();
 	CLI::App *add(const char *name, const char *help, int (Look::*body)());
 
 	CLI::App &app_;
@@ -58,6 +60,7 @@ private:
 	std::string interval_, sort_ = "tx", file_;
 	std::uint64_t samples_ = 0; /* of stats or top, or events; 0: without end */
 	bool brief_ = false, rates_ = false, zeros_ = false;
+	bool peers_ = false, openmetrics_ = false; /* of metrics */
 };
 
 } // namespace rdstools

@@ -4,8 +4,8 @@
 # usage errors with status 2 and one reason on stderr. Runs with or without the modules loaded.
 dir=$1
 failed=0
-err=$(mktemp) || exit 1
-trap 'rm -f "$err"' EXIT
+err=$(mktemp) && mkfifo "$err.pipe" || exit 1
+trap 'rm -f "$err" "$err.pipe"' EXIT
 
 # expect STATUS PATTERN COMMAND...: the exit status, and a pattern in what it prints.
 expect()
@@ -54,4 +54,8 @@ expect 2 "neither accept nor refuse" rdsctl peer default reject
 expect 2 "0 to 255" rdsctl peer add 10.0.0.1 key-file /dev/null algo tcp-ao sndid 256
 expect 2 "required" rdsctl peer forget
 expect 0 "key-file FILE" rdsctl peer add --help
+expect 2 "not JSON" rdsctl metrics --json
+expect 2 "no regular file" rdsctl metrics --output "$err.pipe"
+expect 0 "^rds_up [01]" rdsctl metrics
+expect 0 "^# EOF" rdsctl metrics --openmetrics
 exit $failed
