@@ -41,7 +41,7 @@ again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
 .PHONY: all modules modules-now user tests deps check flaky test test-user test-vm test-uml test-adapters test-debug \
-	test-kcsan test-wireshark test-report test-rust test-all test-kernels matrix fuzz fuzz-users coverage coverage-glue demo bench resets ordering scale soak mutation mutants mutants-glue tidy install \
+	test-kcsan test-wireshark test-report test-rust test-metrics test-all test-kernels matrix fuzz fuzz-users coverage coverage-glue demo bench resets ordering scale soak mutation mutants mutants-glue tidy install \
 	uninstall packages packages-test clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
@@ -118,6 +118,7 @@ test-user: ## unit, contract, simulator, threads, fuzzers, seam, ABI, docs (ctes
 
 test-vm: ## the VM suite on KERNEL
 	@mkdir -p $(logs)
+	@$(if $(ALL),scripts/deps.sh --metrics)
 	@KERNEL=$(test_kernel) tests/kernel/run.py $(if $(ALL),,--without '$(uml_only)') 2>&1 | tee $(logs)/test-vm.log
 
 test-wireshark: ## what Wireshark shows of RDS (tools/wireshark/rds.lua); SUITE=trixie: that Debian's, 4.4
@@ -135,6 +136,12 @@ test-rust: deps ## the example in Rust, by Debian's rustc (270 MB), run in a gue
 	@$(call configure,-DRDS_TESTS=ON)
 	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) rust-examples
 	@KERNEL=$(test_kernel) tests/kernel/run.py examples.rust
+
+test-metrics: need-cmake ## rdsctl metrics read by promtool, node_exporter and Prometheus; the alert rules
+	@scripts/deps.sh --metrics
+	@$(call configure,-DRDS_TESTS=ON)
+	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) metrics-pages
+	@tools/tests/promtool.py build/tools/tests/metrics-pages $(or $(PF_RDS_CACHE),~/.cache/pf_rds)/prometheus
 
 fuzz: tests ## goes on with the fuzzers until stopped: FUZZ=name, TIME=seconds for each
 	@tests/fuzz/fuzz.sh go "$(FUZZ)" "$(TIME)"
@@ -205,6 +212,7 @@ test-kernels: deps tests ## the VM suite on 6.1, 6.12 and 7.2, and hosts with di
 	scripts/summary.py $(kernel_logs)
 
 test-kernel-%:
+	@scripts/deps.sh --metrics
 	@rm -f $(logs)/test-kernel-$*.log; \
 	for kernel in $(subst $(comma), ,$*); do \
 		log=$(logs)/build-$$kernel.log; scripts/deps.sh --kernel $$kernel && \

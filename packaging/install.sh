@@ -58,10 +58,23 @@ put_headers() {
 	rm -f "$pc"
 }
 
+# For node_exporter's textfile collector, Prometheus and Grafana: docs/metrics.md. Nothing is switched on.
+put_metrics() {
+	local f unit
+	for f in packaging/metrics/pf_rds.*; do
+		put 644 "$f" "$PREFIX/share/pf_rds/metrics/${f##*/}"
+	done
+	unit=$(mktemp)
+	sed "s,@PREFIX@,$PREFIX," packaging/metrics/pf-rds-metrics.service.in >"$unit"
+	put 644 "$unit" "$PREFIX/lib/systemd/system/pf-rds-metrics.service"
+	rm -f "$unit"
+	put 644 packaging/metrics/pf-rds-metrics.timer "$PREFIX/lib/systemd/system/pf-rds-metrics.timer"
+}
+
 # Directories that nobody else has put anything in go with the files.
 drop_directories() {
 	local dir
-	for dir in "$own"/examples/{cxx,rust} "$own/examples" "$own" \
+	for dir in "$own"/examples/{cxx,rust} "$own/examples" "$own/metrics" "$own" \
 		"$DESTDIR$PREFIX"/include/pf_rds/{linux,rds} "$DESTDIR$PREFIX/include/pf_rds"; do
 		rmdir "$dir" 2>/dev/null || true
 	done
@@ -98,6 +111,7 @@ do_install() {
 	done
 	put_headers
 	put_python
+	put_metrics
 	sort -u -o "$manifest" "$manifest"
 	depmod_for "$KVER"
 	echo "installed $(wc -l <"$manifest") files, listed in $manifest"

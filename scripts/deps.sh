@@ -14,6 +14,7 @@
 #   scripts/deps.sh --wireshark      only what tests the dissector
 #   scripts/deps.sh --report         only what shows the pages of rdsctl report
 #   scripts/deps.sh --rust           only what compiles the example in Rust
+#   scripts/deps.sh --metrics        only what reads the text of rdsctl metrics
 #   scripts/deps.sh --packages SUITE only what makes and tries Debian's packages: a root of SUITE
 #                                    (bookworm, trixie) to build in, and one to install in
 #   scripts/deps.sh --source VER DIR unpack Debian's kernel source (for debug-kernel.sh)
@@ -270,6 +271,20 @@ package_root() {
 	mv "$dir" "$cache/roots/$name"
 }
 
+# Debian's packages of these start servers, which nobody wants who only tests: they are unpacked.
+prometheus() {
+	local stage p
+	[ ! -x "$cache/prometheus/usr/bin/promtool" ] || return 0
+	say "fetching prometheus and its node exporter (23 MB)"
+	apt_own_update
+	stage=$(mktemp -d "$cache/dl.XXXXXX")
+	for p in prometheus prometheus-node-exporter; do
+		fetch_unpack "$p" "$stage" || die "cannot fetch $p, see $log"
+	done
+	chmod 755 "$stage"
+	mv "$stage" "$cache/prometheus"
+}
+
 # The versions (6.12, say) of which the suites have headers.
 versions() {
 	for release in "$(codename)" trixie; do
@@ -281,7 +296,7 @@ versions() {
 }
 
 main() {
-	local suite='' kernel=${KERNEL:-6.1} source='' list='' missing
+	local suite='' kernel=${KERNEL:-6.1} source='' list='' metrics='' missing
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--kernel) kernel=${2:?--kernel needs a version}; shift 2 ;;
@@ -291,6 +306,7 @@ main() {
 		--wireshark) packages=(python3 tshark) kernel=none; shift ;;
 		--report) packages=(python3 chromium fonts-dejavu-core) kernel=none; shift ;;
 		--rust) packages=(rustc) kernel=none; shift ;;
+		--metrics) packages=(python3 python3-prometheus-client) kernel=none metrics=1; shift ;;
 		--packages)
 			suite=${2:?--packages needs a suite} kernel=none
 			packages=(mmdebstrap uidmap)
@@ -317,6 +333,7 @@ main() {
 	# shellcheck disable=SC2086 # one word per package
 	[ -z "$missing" ] || apt_install $missing
 	[ -z "$suite" ] || package_roots "$suite"
+	[ -z "$metrics" ] || prometheus
 	[ "$kernel" != none ] || return 0
 	if [ -n "$with_image" ]; then
 		stock_kernel

@@ -32,6 +32,8 @@ WANTED = {
     *(f"usr/local/share/pf_rds/examples/{p.name}" for p in (ROOT / "examples").glob("*.[cp]*")),
     *(f"usr/local/share/pf_rds/{p.relative_to(ROOT)}" for p in (ROOT / "examples").glob("*/*.*")),
     *(f"{PYTHON[1:]}/rds/{p.name}" for p in (ROOT / "python/rds").iterdir() if p.is_file()),
+    *(f"usr/local/share/pf_rds/metrics/{p.name}" for p in (ROOT / "packaging/metrics").glob("pf_rds.*")),
+    *(f"usr/local/lib/systemd/system/pf-rds-metrics.{kind}" for kind in ("service", "timer")),
     "usr/local/share/pf_rds/rds.lua", "usr/local/share/pf_rds/pf_rds.nft",
 }
 
@@ -85,6 +87,13 @@ class Install(unittest.TestCase):
         self.assertIn("prefix=/usr/local\n", text)
         self.assertRegex(text, r"\nVersion: \d+\.\d+")
         self.assertNotIn("@", text)
+
+
+    def test_the_unit_runs_the_program_where_it_is(self):
+        self.run_it("install")
+        text = (self.top / "usr/local/lib/systemd/system/pf-rds-metrics.service").read_text()
+        self.assertIn("\nExecStart=/usr/local/sbin/rdsctl metrics --output /var/lib/prometheus/", text)
+        self.assertNotIn("@", text.replace("=@system-service", "").replace("~@privileged @resources", ""))
 
 
 class Settings(unittest.TestCase):
