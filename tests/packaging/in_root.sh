@@ -82,6 +82,7 @@ check_files() {
 	for page in rds rds-rdma; do holds "$page(7) is there" man -w 7 "$page"; done
 	holds "completion of rds-ping" completes "rds-ping --co" --count
 	holds "completion of rds-stress" completes "rds-stress --one" --one-way
+	holds "completion of a matrix" completes "rds-stress --matr" --matrix
 	holds "completion of rds-info" completes "rds-info --js" --json
 	holds "completion of rdsctl" completes "rdsctl pe" peer
 	holds "completion of rdsctl socket" completes "rdsctl so" socket
@@ -96,6 +97,7 @@ check_files() {
 	holds "completion of rdsctl peer list" completes "rdsctl peer list --j" --json
 	holds "completion of rdsctl peer add" completes "rdsctl peer add 192.0.2.1 key-f" key-file
 	holds "zsh completes rds-ping" timeout 60 ./completes.zsh "rds-ping --cou" "rds-ping --count"
+	holds "zsh completes a matrix's option" timeout 60 ./completes.zsh "rds-stress --matr" "rds-stress --matrix"
 	holds "zsh completes rds-info" timeout 60 ./completes.zsh "rds-info --js" "rds-info --json"
 	holds "zsh completes rdsctl doctor" timeout 60 ./completes.zsh "rdsctl doc" "rdsctl doctor"
 	holds "zsh completes rdsctl top" timeout 60 ./completes.zsh "rdsctl top --sort wa" "rdsctl top --sort waits"

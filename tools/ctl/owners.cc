@@ -6,6 +6,8 @@
 #include <fstream>
 #include <functional>
 
+#include "../lib/screen.h"
+
 namespace rdstools
 {
 
@@ -38,15 +40,6 @@ std::uint64_t inode_of(const fs::path &link)
 }
 
 } // namespace
-
-std::string printable(const std::string &text)
-{
-	std::string shown = text;
-
-	std::ranges::replace_if(
-		shown, [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
-	return shown;
-}
 
 void Owners::scan()
 {

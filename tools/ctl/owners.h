@@ -30,9 +30,6 @@ private:
 	std::map<std::uint64_t, std::string> known_;
 };
 
-/* @text without what a terminal would take for a command: a program chooses its name itself. */
-std::string printable(const std::string &text);
-
 } // namespace rdstools
 
 #endif

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "../lib/screen.h"
 #include "../lib/text.h"
 
 namespace rdstools

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "view.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 
 #include "../lib/text.h"
@@ -133,15 +130,6 @@ Json troubles(const Json &counters)
 }
 
 } // namespace
-
-bool wants_colour(const std::string &how)
-{
-	const char *no = std::getenv("NO_COLOR");
-
-	if (how != "auto")
-		return how == "always";
-	return isatty(STDOUT_FILENO) && !(no && *no);
-}
 
 bool is_trouble(const std::string &name)
 {

@@ -6,13 +6,11 @@
 #include <ostream>
 #include <string>
 
+#include "../lib/screen.h"
 #include "../lib/table.h"
 
 namespace rdstools
 {
-
-/* "auto" (a terminal that NO_COLOR does not forbid), "always" or "never". */
-bool wants_colour(const std::string &word);
 
 /* Text with or without colours. */
 class Paint

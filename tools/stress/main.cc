@@ -5,18 +5,22 @@
 
 #include "../lib/cli.h"
 #include "../lib/error.h"
+#include "../lib/screen.h"
 #include "../lib/text.h"
-#include "session.h"
+#include "ask.h"
+#include "map.h"
+#include "serve.h"
 
 using namespace rdstools;
 
 namespace
 {
 
-constexpr std::uint64_t connect_patience = 10000000000;
+constexpr double matrix_seconds = 5;
 
 struct CommandLine {
 	std::string server;
+	std::vector<std::string> matrix;
 	std::string receive;
 	std::string request = "1024";
 	std::string ack = "32";
@@ -24,7 +28,8 @@ struct CommandLine {
 	std::string receive_buffer = "0";
 	std::string rdma = "0";
 	std::string order = "ordered";
-	double seconds = 0;
+	std::optional<double> seconds;
+	bool serve = false;
 	bool cpu = false;
 	Plan plan;
 	LocalOptions local;
@@ -32,8 +37,19 @@ struct CommandLine {
 
 void declare_sides(CLI::App &app, CommandLine &line)
 {
-	app.add_option("-s,--send-addr", line.server, "be the active side: connect to this address")
-		->type_name("ADDRESS");
+	CLI::Option *active = app.add_option("-s,--send-addr", line.server,
+					     "be the active side: connect to this address")
+				      ->type_name("ADDRESS");
+	CLI::Option *serve =
+		app.add_flag("--serve", line.serve,
+			     "passive side of one test after another, and active towards third "
+			     "hosts for whoever runs --matrix")
+			->excludes(active);
+	app.add_option("--matrix", line.matrix,
+		       "measure all pairs of these hosts, where rds-stress --serve runs")
+		->type_name("HOST")
+		->excludes(active)
+		->excludes(serve);
 	app.add_option("-r,--recv-addr", line.receive,
 		       "local address; the passive side listens on all without it")
 		->type_name("ADDRESS");
@@ -55,7 +71,9 @@ void declare_test(CLI::App &app, CommandLine &line)
 	CLI::Validator size = checked_by([](const std::string &text) { parse_size(text); }, "");
 	const char *group = "The test (active side; the passive side is told)";
 
-	app.add_option("-T,--time", line.seconds, "seconds to run; 0: until interrupted")
+	app.add_option("-T,--time", line.seconds,
+		       "seconds to run; 0, the default: until interrupted; of each pair of a "
+		       "matrix, 5 by default")
 		->type_name("SECONDS")
 		->check(CLI::Range(0.0, 1e7))
 		->group(group);
@@ -152,32 +170,23 @@ int run_active(const LocalOptions &options, const Plan &plan)
 	Address server = options.server;
 
 	server.set_port(options.port);
-	Session session(options,
-			Control(connect_control(server, options.receive, connect_patience)));
+	Control control(connect_control(server, options.receive, connect_patience));
+	greet(control);
+	Session session(options, std::move(control));
 	session.begin_active(plan);
 	return session.run();
 }
 
-int run_passive(const LocalOptions &options)
+int run_matrix(const CommandLine &line, std::vector<Host> hosts)
 {
-	Listener listener(options.receive, options.port);
+	Matrix matrix(std::move(hosts), line.plan, line.seconds.value_or(matrix_seconds));
 
-	if (!options.json)
-		std::cout << "waiting for the active side on TCP port " << options.port << '\n'
-			  << std::flush;
-	while (auto caller = listener.accept()) {
-		std::optional<Session> session;
-		try {
-			session.emplace(options, Control(std::move(*caller)));
-		} catch (const PeerError &error) {
-			/* A port scanner, or another version: the right one may still come. */
-			std::cerr << "rds-stress: refused a caller: " << error.what() << '\n';
-			continue;
-		}
-		session->begin_passive();
-		return session->run();
-	}
-	throw PeerError("interrupted before anybody connected");
+	ask_all(matrix, line.local.receive, line.local.port);
+	if (line.local.json)
+		std::cout << matrix.json().dump() << '\n' << std::flush;
+	else
+		print_matrix(std::cout, matrix, wants_colour("auto"));
+	return matrix.status();
 }
 
 /* One line whatever the output format; the passive side's reader wants JSON as well. */
@@ -208,11 +217,19 @@ int run(CommandLine &line)
 		line.local.receive = parse_address(line.receive);
 	if (!line.server.empty())
 		line.local.server = parse_address(line.server);
-	line.local.duration_ns = static_cast<std::uint64_t>(line.seconds * 1e9);
+	line.local.duration_ns = static_cast<std::uint64_t>(line.seconds.value_or(0) * 1e9);
+	if (!line.matrix.empty()) {
+		check_measure_seconds(line.seconds.value_or(matrix_seconds));
+		std::vector<Host> hosts = parse_hosts(line.matrix);
+		catch_stop_signals();
+		return run_matrix(line, std::move(hosts));
+	}
 	/* A missing module is told before anybody waits for a peer. */
 	RdsSocket();
 	catch_stop_signals();
 	try {
+		if (line.serve)
+			return serve(line.local);
 		return line.server.empty() ? run_passive(line.local) : run_active(line.local, plan);
 	} catch (const PeerError &error) {
 		return report(line, error, "peer", exit_peer);
@@ -226,8 +243,9 @@ int run(CommandLine &line)
 int main(int argc, char **argv)
 {
 	CLI::App app("Exchange RDS messages between tasks on two hosts and check every one. Start "
-		     "the passive side first (without -s), then the active side (with -s). Exit "
-		     "status 0: all messages arrived as sent; 1: some did not; 2: usage or "
+		     "the passive side first (without -s), then the active side (with -s). Or "
+		     "--serve on some hosts, and --matrix anywhere. Exit status 0: all messages "
+		     "arrived as sent; 1: some did not, or a pair was not measured; 2: usage or "
 		     "environment; 3: the other side was lost.",
 		     "rds-stress");
 	CommandLine line;

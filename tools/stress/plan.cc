@@ -98,6 +98,7 @@ Json Plan::json() const
 		{"unordered", order.unordered},
 		{"order_every", order.every},
 		{"order_half", order.half},
+		{"one_sided", one_sided},
 		{"rdma_bytes", rdma.bytes},
 		{"rdma_alignment", rdma.alignment},
 		{"rdma_use_once", rdma.use_once},
@@ -133,11 +134,13 @@ Plan Plan::from_json(const Json &json)
 		plan.tos = small("tos");
 		plan.send_buffer = number("send_buffer");
 		plan.receive_buffer = number("receive_buffer");
-		/* Older ones know neither. */
+		/* Older ones know none of these. */
 		if (json.contains("segment"))
 			plan.segment = small("segment");
 		if (json.contains("recv_batch"))
 			plan.recv_batch = small("recv_batch");
+		if (json.contains("one_sided"))
+			plan.one_sided = json.at("one_sided").get<bool>();
 		plan.order.unordered = json.at("unordered").get<bool>();
 		plan.order.every = small("order_every");
 		plan.order.half = json.at("order_half").get<bool>();

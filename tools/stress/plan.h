@@ -40,6 +40,7 @@ struct Plan {
 	std::uint64_t request_bytes = 1024;
 	std::uint64_t ack_bytes = header_bytes;
 	bool oneway = false;
+	bool one_sided = false; /* requests come from the active side alone */
 	bool verify = false;
 	bool congestion_monitor = false;
 	unsigned tos = 0;

@@ -351,11 +351,11 @@ Table Reporter::table(SharedMemory &shared, const std::optional<Json> &peer) con
 	return table;
 }
 
-void Reporter::print_final_json(const Table &table, SharedMemory &shared,
-				const std::optional<Json> &peer, const Losses &losses) const
+Json Reporter::result(SharedMemory &shared, const std::optional<Json> &peer,
+		      const Losses &losses) const
 {
 	Totals all = sum_of(shared);
-	Json rows = table.json();
+	Json rows = table(shared, peer).json();
 	Json result = {{"type", "result"},
 		       {"local", ends_.local.host()},
 		       {"peer", ends_.peer.host()},
@@ -389,7 +389,7 @@ void Reporter::print_final_json(const Table &table, SharedMemory &shared,
 	result.update(losses.json());
 	/* The verdict is about both sides. */
 	result["peer_losses"] = peer ? Losses::from_json(*peer).json() : Json(nullptr);
-	std::cout << result.dump() << '\n' << std::flush;
+	return result;
 }
 
 void Reporter::print_final_text(const Table &table, SharedMemory &shared,
@@ -438,12 +438,10 @@ void Reporter::print_final_text(const Table &table, SharedMemory &shared,
 
 void Reporter::final(SharedMemory &shared, const std::optional<Json> &peer, const Losses &losses)
 {
-	Table result = table(shared, peer);
-
 	if (json_)
-		print_final_json(result, shared, peer, losses);
+		std::cout << result(shared, peer, losses).dump() << '\n' << std::flush;
 	else
-		print_final_text(result, shared, peer, losses);
+		print_final_text(table(shared, peer), shared, peer, losses);
 }
 
 } // namespace rdstools

@@ -79,14 +79,14 @@ public:
 	void freeze(SharedMemory &shared, std::uint64_t now);
 	/* Our figures for the peer's report. */
 	Json totals_json() const;
-	/* After the tasks have ended. */
+	/* Both after the tasks have ended. */
+	Json result(SharedMemory &shared, const std::optional<Json> &peer,
+		    const Losses &losses) const;
 	void final(SharedMemory &shared, const std::optional<Json> &peer, const Losses &losses);
 
 private:
 	void print_line(const Totals &delta, double seconds, double cpu);
 	Table table(SharedMemory &shared, const std::optional<Json> &peer) const;
-	void print_final_json(const Table &table, SharedMemory &shared,
-			      const std::optional<Json> &peer, const Losses &losses) const;
 	void print_final_text(const Table &table, SharedMemory &shared,
 			      const std::optional<Json> &peer, const Losses &losses) const;
 	Totals sum() const;

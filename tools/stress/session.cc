@@ -24,18 +24,11 @@ namespace
 {
 
 constexpr std::uint64_t second = 1000000000;
-constexpr std::uint64_t handshake_patience = 10 * second;
 /* Ticks come every second; a peer that was suspended for a moment is forgiven. */
 constexpr std::uint64_t silence_limit = 15 * second;
 /* While draining: without any progress for this long the rest is given up as lost. */
 constexpr std::uint64_t drain_patience = 10 * second;
 constexpr int nap_ms = 50;
-
-/* For an abort: what is missing here is not the other side's fault. */
-Json complaint(const std::string &text, int status)
-{
-	return {{"text", text}, {"status", status}};
-}
 
 /* For the peer: its scope ids are not ours. */
 std::string bare(Address address)
@@ -59,7 +52,6 @@ void become_realtime()
 Session::Session(const LocalOptions &options, Control control)
 	: options_(options), control_(std::move(control))
 {
-	hello();
 }
 
 Session::~Session()
@@ -72,35 +64,12 @@ Session::~Session()
 
 void Session::tell(const char *type, Json body)
 {
-	body["type"] = type;
-	control_.send(body);
+	rdstools::tell(control_, type, std::move(body));
 }
 
 Json Session::expect(const char *type)
 {
-	Json message = control_.receive(handshake_patience);
-	std::string got = message.value("type", "");
-
-	if (got == "abort" && message.value("status", 0) == exit_usage)
-		throw Error("the other side gave up: " + message.value("text", ""));
-	if (got == "abort")
-		throw PeerError("the other side gave up: " + message.value("text", ""));
-	if (got != type)
-		throw PeerError(
-			format("the other side sent '%.32s' instead of '%s'", got.c_str(), type));
-	return message;
-}
-
-void Session::hello()
-{
-	tell("hello", {{"tool", "rds-stress"}, {"protocol", protocol}, {"version", version}});
-	Json message = expect("hello");
-	if (message.value("tool", "") != "rds-stress" || message.value("protocol", 0u) != protocol)
-		throw PeerError(
-			format("the other side is rds-stress %s with protocol %u, this is %s "
-			       "with protocol %u: use the same version on both sides",
-			       message.value("version", "?").c_str(), message.value("protocol", 0u),
-			       version, protocol));
+	return rdstools::expect(control_, type);
 }
 
 void Session::begin_active(Plan plan)
@@ -117,7 +86,7 @@ void Session::begin_active(Plan plan)
 	}
 	tell("setup", {{"plan", plan_.json()}, {"address", bare(ends_.local)}});
 	Json ready = expect("ready");
-	ends_.peer = numeric_address(ready.value("address", ""));
+	ends_.peer = numeric_address(word_of(ready, "address"));
 	ends_.peer.set_scope(ends_.local.scope());
 	ends_.peer.set_port(static_cast<std::uint16_t>(options_.port + 1));
 	/* Both sides on one address share its ports: ours then follow the passive side's. */
@@ -137,16 +106,14 @@ void Session::begin_active(Plan plan)
 	tell("start", {{"port", base}});
 }
 
-void Session::begin_passive()
+void Session::begin_passive(const Json &setup)
 {
-	Json setup = expect("setup");
-
 	try {
 		plan_ = Plan::from_json(setup.value("plan", Json::object()));
 		ends_.local = options_.receive.specified() ? options_.receive
 							   : local_address(control_.fd());
 		ends_.local.set_port(static_cast<std::uint16_t>(options_.port + 1));
-		ends_.peer = numeric_address(setup.value("address", ""));
+		ends_.peer = numeric_address(word_of(setup, "address"));
 		ends_.peer.set_scope(ends_.local.scope());
 		if (ends_.peer.family() != ends_.local.family())
 			throw Error("one side uses IPv4 and the other IPv6");
@@ -156,7 +123,7 @@ void Session::begin_passive()
 		throw;
 	}
 	tell("ready", {{"address", bare(ends_.local)}});
-	unsigned base = expect("start").value("port", 0u);
+	unsigned base = number_of(expect("start"), "port", 65535).value_or(0);
 	if (base == 0 || base + plan_.tasks > 65536)
 		throw PeerError("the other side's ports make no sense");
 	ends_.peer.set_port(static_cast<std::uint16_t>(base));
@@ -205,7 +172,9 @@ void Session::child(unsigned index)
 		::close(control_.fd());
 		if (options_.realtime)
 			become_realtime();
-		Worker(plan_, ends_, index, socket, *shared_, options_.trace).run();
+		Worker(plan_, ends_, index, socket, *shared_, active_ || !plan_.one_sided,
+		       options_.trace)
+			.run();
 	} catch (const Error &error) {
 		std::strncpy(state.error, error.what(), sizeof(state.error) - 1);
 		_exit(error.code() == EOPNOTSUPP ? exit_usage : exit_failed);
@@ -242,12 +211,14 @@ void Session::check_children()
 
 void Session::handle(const Json &message)
 {
-	std::string type = message.value("type", "");
+	const std::string type = word_of(message, "type");
 
-	if (type == "abort" && message.value("status", 0) == exit_usage)
-		throw Error("the other side reports: " + message.value("text", ""));
-	if (type == "abort")
-		throw TestFailed("the other side reports: " + message.value("text", ""));
+	if (type == "abort") {
+		const std::string text = "the other side reports: " + word_of(message, "text");
+		if (number_of(message, "status", exit_peer) == exit_usage)
+			throw Error(text);
+		throw TestFailed(text);
+	}
 	if (type == "drain") {
 		if (shared_->phase() == Phase::run)
 			begin_drain();
@@ -395,6 +366,8 @@ void Session::loop()
 			handle(*message);
 		}
 		check_children();
+		if (options_.meanwhile)
+			options_.meanwhile();
 		if (control_.silence() > silence_limit && !peer_result_)
 			throw PeerError("the other side has vanished: nothing heard for 15 s");
 		/* Before the drain, so that a test of N seconds prints N lines. */
@@ -451,6 +424,11 @@ int Session::run()
 	} catch (const Json::exception &) {
 		throw PeerError("the other side sends nonsense");
 	}
+}
+
+Json Session::result() const
+{
+	return reporter_->result(*shared_, peer_result_, losses_);
 }
 
 } // namespace rdstools

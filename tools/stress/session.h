@@ -11,18 +11,21 @@
  *   drained  both: everything of mine is answered; what I sent, per pair of tasks
  *   result   both: my totals and whether something is missing; then the end
  *   abort    either, at any time: I found something wrong
+ *
+ * In place of setup a caller may say what measure.h has.
  */
 #ifndef RDSTOOLS_STRESS_SESSION_H
 #define RDSTOOLS_STRESS_SESSION_H
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "control.h"
+#include "handshake.h"
 #include "plan.h"
 #include "report.h"
 #include "shared.h"
@@ -41,11 +44,14 @@ struct LocalOptions {
 	bool histogram = false;
 	bool realtime = false;
 	bool trace = false;
+	/* Called all the time while the test runs; ends it by throwing. */
+	std::function<void()> meanwhile;
 };
 
 class Session
 {
 public:
+	/* After greet(). */
 	Session(const LocalOptions &options, Control control);
 	~Session();
 	Session(const Session &) = delete;
@@ -53,12 +59,14 @@ public:
 
 	/* The handshake; after it both sides have their sockets. */
 	void begin_active(Plan plan);
-	void begin_passive();
+	/* After the active side's first message. */
+	void begin_passive(const Json &setup);
 	/* Runs the test, prints the report; the exit status. */
 	int run();
+	/* After that, as --json prints it. */
+	Json result() const;
 
 private:
-	void hello();
 	Json expect(const char *type);
 	void tell(const char *type, Json body = Json::object());
 	void spawn();

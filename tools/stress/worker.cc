@@ -37,10 +37,10 @@ std::vector<Flow> make_flows(const Plan &plan)
 } // namespace
 
 Worker::Worker(const Plan &plan, const Ends &ends, unsigned index, RdsSocket &socket,
-	       SharedMemory &shared, bool trace)
+	       SharedMemory &shared, bool asks, bool trace)
 	: plan_(plan), ends_(ends), index_(index), socket_(socket), shared_(shared),
-	  state_(shared.task(index)), trace_(trace), local_(local_address(socket.fd())),
-	  flows_(make_flows(plan)),
+	  state_(shared.task(index)), asks_(asks), trace_(trace),
+	  local_(local_address(socket.fd())), flows_(make_flows(plan)),
 	  pattern_(plan.verify ? std::max(plan.request_bytes, plan.ack_bytes) : 0),
 	  out_(std::max(plan.segment * plan.request_bytes, plan.ack_bytes)),
 	  /* One byte more than any message of ours, so that a longer one shows. */
@@ -77,7 +77,7 @@ void Worker::run()
 			return;
 		receive_some();
 		bool more = send_acks();
-		if (phase == Phase::run)
+		if (phase == Phase::run && asks_)
 			more = send_requests() || more;
 		publish(phase);
 		wait(!more);

@@ -25,7 +25,7 @@ class Worker
 {
 public:
 	Worker(const Plan &plan, const Ends &ends, unsigned index, RdsSocket &socket,
-	       SharedMemory &shared, bool trace);
+	       SharedMemory &shared, bool asks, bool trace);
 	/* Until Phase::stop. Throws Error at the first thing that is wrong. */
 	void run();
 
@@ -65,6 +65,7 @@ private:
 	RdsSocket &socket_;
 	SharedMemory &shared_;
 	TaskState &state_;
+	const bool asks_; /* sends requests, not acks alone */
 	const bool trace_;
 
 	Address local_;

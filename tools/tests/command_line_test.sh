@@ -43,6 +43,16 @@ expect 2 "alignment must be 0 to 4095" rds-stress -D 4096 --rdma-alignment 4096
 expect 2 "use-notify must be 0 to 1" rds-stress -D 4096 --rdma-use-notify 2
 expect 2 "32 to 1048576" rds-stress -q 31
 expect 2 "tasks must be" rds-stress -t 0
+expect 2 "2 to 64 hosts" rds-stress --matrix 10.9.0.1
+expect 2 "excludes" rds-stress --matrix 10.9.0.1 10.9.0.2 -s 10.9.0.3
+expect 2 "excludes" rds-stress --matrix 10.9.0.1 10.9.0.2 --serve
+expect 2 "excludes" rds-stress --serve -s 10.9.0.3
+expect 2 "0.1 to 3600 seconds" rds-stress --matrix 10.9.0.1 10.9.0.2 -T 3601
+expect 2 "0.1 to 3600 seconds" rds-stress --matrix 10.9.0.1 10.9.0.2 -T 0
+expect 2 "same host" rds-stress --matrix 127.0.0.1 localhost ::ffff:127.0.0.1
+# Nobody listens there, and whoever asks needs no RDS.
+expect 1 "2 pairs: 0 measured, 2 failed, 0 left" rds-stress --matrix 127.0.0.1 127.0.0.2 -p 1
+expect 1 '"failed":2' rds-stress --matrix 127.0.0.1 127.0.0.2 -p 1 --json
 expect 2 "subcommand" rdsctl
 expect 2 "subcommand" rdsctl peer
 expect 2 "required" rdsctl peer add

@@ -18,6 +18,7 @@ TEST(Plan, crosses_the_control_connection_unchanged)
 	plan.run = 0xffffffff;
 	plan.rdma = {4096, 100, 0, 0, 1};
 	plan.recv_batch = 1024;
+	plan.one_sided = true;
 	Json json = Json::parse(plan.json().dump());
 	EXPECT_EQ(Plan::from_json(json).json(), plan.json());
 }
@@ -32,8 +33,10 @@ TEST(Plan, is_that_of_an_older_peer)
 	EXPECT_EQ(Plan::from_json(json).segment, 16u);
 	json.erase("segment");
 	json.erase("recv_batch");
+	json.erase("one_sided");
 	EXPECT_EQ(Plan::from_json(json).segment, 1u);
 	EXPECT_EQ(Plan::from_json(json).recv_batch, 1u);
+	EXPECT_FALSE(Plan::from_json(json).one_sided);
 }
 
 TEST(Plan, refuses_what_is_out_of_range)
