@@ -376,6 +376,26 @@ TEST_F(PathHold, ManyStepAsideInSeveralTurns)
 		  static_cast<long>(kMany));
 }
 
+/* Those that go and those that step aside are counted together. */
+TEST_F(PathHold, EveryOtherOneStepsAside)
+{
+	constexpr uint64_t kMany = 3 * rds::kSendBatchDefault;
+
+	s->sock().sndbuf = 1 << 30;
+	fill_up();
+	for (uint64_t i = 0; i < kMany / 2; i++) {
+		ASSERT_EQ(send(*s, 5), 0);
+		ASSERT_EQ(send(*s, 6), 0);
+	}
+
+	const uint64_t turns = net->stat(RDS_S_send_delayed_retry);
+
+	peer_map({5});
+	open_up();
+	EXPECT_EQ(net->stat(RDS_S_send_delayed_retry) - turns, kMany / rds::kSendBatchDefault);
+	peer_map({});
+}
+
 /* A path that waits for somebody is not idle. */
 TEST_F(PathHold, KeepsThePathBusy)
 {

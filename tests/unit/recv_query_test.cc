@@ -538,6 +538,36 @@ TEST_F(RecvQuery, NoMemoryForThePaths)
 	rds_msg_put(m);
 }
 
+/* More begin to arrive while a query makes room for those that it has found. */
+TEST_F(RecvQuery, MoreArriveMeanwhile)
+{
+	constexpr unsigned int kMore = 12;
+	std::vector<rds_path *> paths;
+
+	for (unsigned int i = 0; i <= kMore; i++)
+		paths.push_back(up(host::addr4(100 + i)));
+	for (unsigned int seed = 0; seed < 40; seed++) {
+		std::vector<struct rds_msg *> msgs = {begin(header(), paths[0])};
+		struct rds_recv_counts c = {};
+
+		sim::reseed(seed);
+		sim::spawn("asker",
+			   [&] { EXPECT_EQ(rds_socket_recv_query(s->core(), nullptr, &c), 0); });
+		sim::spawn("peer", [&] {
+			for (unsigned int i = 1; i <= kMore; i++)
+				msgs.push_back(begin(header(), paths[i]));
+		});
+		sim::run_ready();
+		EXPECT_GE(c.held, 1u);
+		EXPECT_LE(c.held, msgs.size());
+		expect(kMore + 1, kMore + 1);
+		for (unsigned int i = 0; i <= kMore; i++) {
+			rds_msg_put(msgs[i]);
+			paths[i]->arriving.store(0);
+		}
+	}
+}
+
 TEST_F(RecvQuery, OnlyBoundSocketsAreAsked)
 {
 	Socket fresh(*net), other(*net);

@@ -34,7 +34,7 @@ def agrees(t):
     flow = Flows(t, t.a, A, t.b, B)
     flow.wait_progress()
     busy = metrics(t)
-    assert busy["rds_sockets"] > 0 and busy['rds_paths{state="up"}'] == 1, busy
+    assert busy["rds_sockets"] > 0 and busy['rds_paths{state="up"}'] >= 1, busy
     flow.stop()
     before, told, after = counters(t, t.a), metrics(t), counters(t, t.a)
     assert set(before) == {n[4:-6] for n in told if n.endswith("_total")}, set(before) ^ set(told)
