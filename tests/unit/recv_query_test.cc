@@ -551,6 +551,7 @@ TEST_F(RecvQuery, MoreArriveMeanwhile)
 		struct rds_recv_counts c = {};
 
 		sim::reseed(seed);
+		sim::options().preempt_per_1000 = 200;
 		sim::spawn("asker",
 			   [&] { EXPECT_EQ(rds_socket_recv_query(s->core(), nullptr, &c), 0); });
 		sim::spawn("peer", [&] {
@@ -558,6 +559,7 @@ TEST_F(RecvQuery, MoreArriveMeanwhile)
 				msgs.push_back(begin(header(), paths[i]));
 		});
 		sim::run_ready();
+		sim::options().preempt_per_1000 = 0;
 		EXPECT_GE(c.held, 1u);
 		EXPECT_LE(c.held, msgs.size());
 		expect(kMore + 1, kMore + 1);
