@@ -77,7 +77,8 @@ public:
 	ArrivingAt &operator=(const ArrivingAt &) = delete;
 	~ArrivingAt()
 	{
-		drop();
+		put_all(paths_, n_);
+		rds_free(paths_);
 	}
 	Status find(const Socket &s) RDS_SLEEPS;
 	struct rds_path *const *paths() const
@@ -90,15 +91,8 @@ public:
 	}
 
 private:
-	void drop()
-	{
-		put_all(paths_, n_);
-		rds_free(paths_);
-		n_ = 0;
-	}
-
 	struct rds_path **paths_ = nullptr;
-	unsigned int n_ = 0;
+	unsigned int n_ = 0; /* once all are found */
 };
 
 /* They are counted, mostly none, and found again when there is room for them and some more. */
@@ -112,10 +106,12 @@ Status ArrivingAt::find(const Socket &s)
 				return is_for(s, p, word);
 			});
 
-		n_ = found < room ? found : room;
-		if (found <= room)
+		if (found <= room) {
+			n_ = found;
 			return {};
-		drop();
+		}
+		put_all(paths_, room);
+		rds_free(paths_);
 		room = found + found / 4 + 1;
 		paths_ = static_cast<struct rds_path **>(
 			rds_alloc(room * sizeof(*paths_), may_sleep()));
