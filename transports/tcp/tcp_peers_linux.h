@@ -36,8 +36,8 @@ bool rds_tcp_peers_silent(const struct rds_tcp_path *tp);
 /* ---- tcp_peers_keys_linux.c: process, under tuning ---- */
 /* There is a listener, and was none before: it gets the keys of the table. */
 void rds_tcp_peers_listen(struct rds_tcp_net *tn);
-/* It gets the keys of @now, and loses @was's, of the same prefix; either may be NULL.  An error has
- * words, and changes nothing.  For writing. */
+/* It gets the keys of @now, and loses @was's, of the same prefix; either may be NULL.  An error
+ * is one of rds_peers_user.change, and changes nothing.  For writing. */
 int rds_tcp_listener_change(struct rds_tcp_net *tn, const struct rds_peer *was,
 			    const struct rds_peer *now);
 /* Lets strangers' SYNs through or not, as the table has it.  For writing. */

@@ -397,7 +397,7 @@ private:
 	Next prepare(rds::Batch &b) RDS_REQUIRES(rds::kSender) RDS_SLEEPS RDS_EXCLUDES(lock);
 	Next next_locked(rds::Batch &b) RDS_REQUIRES(lock, rds::kSender);
 	bool mark_batch(rds::Batch &b) RDS_REQUIRES(lock, rds::kSender);
-	rds::Message *mark_some(rds::Batch &, bool gated, bool mute)
+	rds::Message *mark_some_locked(rds::Batch &b, bool gated, bool mute)
 		RDS_REQUIRES(lock, rds::kSender);
 	void leave_rest();
 	Next settle(rds::Batch &b, long n, bool last) RDS_REQUIRES(rds::kSender) RDS_EXCLUDES(lock);

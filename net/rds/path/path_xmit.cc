@@ -84,8 +84,17 @@ void rds_path::transmit()
 void rds_path::transmit(rds::Batch &b)
 {
 	rds::Guard sender(rds::kSender); /* as the caller's token says */
-	/* Messages that may go, or step aside. */
-	unsigned int budget = rds::rds_send_batch_count;
+	unsigned int left = rds::rds_send_batch_count;
+	/* A message that steps aside is work as one that goes.  True: that was enough. */
+	auto spend = [&](unsigned int n) {
+		n += b.aside;
+		b.aside = 0;
+
+		const bool all = n && left <= n;
+
+		left -= n;
+		return all;
+	};
 	Next next = b.n ? Next::kXmit : Next::kPrepare;
 
 	while (next != Next::kStop) {
@@ -93,16 +102,14 @@ void rds_path::transmit(rds::Batch &b)
 			/* A message that was marked has made @lends true before it was queued. */
 			const bool acks = peer() != rds::Peer::kAcks || conn.lends.load();
 			struct rds_xmit x = {b.msgs, b.n, b.off, b.more, acks};
-			bool last = budget <= b.n + b.aside;
+			const bool last = spend(b.n);
 
-			budget -= b.n + b.aside;
 			next = settle(b, conn.trans.xmit(priv, &x), last);
 			continue;
 		}
 		if (next == Next::kAck) {
-			if (budget <= b.aside)
+			if (spend(0))
 				break;
-			budget -= b.aside;
 			queue_ack();
 		}
 		next = prepare(b);
@@ -125,7 +132,8 @@ void rds_path::leave_rest()
 }
 
 /* Not all that is queued may go.  The message at which the batch ends. */
-__attribute__((noinline)) rds::Message *rds_path::mark_some(rds::Batch &b, bool gated, bool mute)
+__attribute__((noinline)) rds::Message *rds_path::mark_some_locked(rds::Batch &b, bool gated,
+								   bool mute)
 {
 	rds::Message *m = queue_.unsent();
 
@@ -161,7 +169,7 @@ bool rds_path::mark_batch(rds::Batch &b)
 		bug("a batch without the path's token");
 	queue_.begin(b);
 	if (RDS_UNLIKELY(gated || mute || conn.fcong->any() || !full_ports_.empty()))
-		m = mark_some(b, gated, mute);
+		m = mark_some_locked(b, gated, mute);
 	else
 		for (; m && b.n < rds::kXmitBatch; m = queue_.next(m))
 			queue_.add(b, m);
