@@ -31,7 +31,7 @@ def mainline_is_the_smaller(t):
     crowded_ports(t, t.b, B6, t.a, A6)
 
 
-@test(vms=2, modules="mainline", timeout=240)
+@test(vms=2, modules="mainline", timeout=240, extra=True)
 def mainline_with_mainline(t):
     """Mainline does as the program demands."""
     slow_reader(t, t.a, A, t.b, B, t.flavour(0))
