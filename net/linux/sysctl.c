@@ -11,6 +11,7 @@
  * A shorter time that he writes becomes the floor, and is read back as that.
  */
 #include <linux/capability.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/socket.h>
 #include <linux/sysctl.h>
@@ -111,9 +112,27 @@ static int time_above(unsigned int floor, rds_ctl_table *table, int write, void 
 	return 0;
 }
 
+/* Each delay is compared with the other one, which must not be written meanwhile. */
+static DEFINE_MUTEX(rds_delays);
+
+static int shortest_delay(rds_ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos)
+{
+	int err;
+
+	mutex_lock(&rds_delays);
+	err = proc_douintvec_minmax(table, write, buffer, lenp, ppos);
+	mutex_unlock(&rds_delays);
+	return err;
+}
+
 static int longest_delay(rds_ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos)
 {
-	return time_above(RDS_DELAY_FLOOR_MS, table, write, buffer, lenp, ppos);
+	int err;
+
+	mutex_lock(&rds_delays);
+	err = time_above(RDS_DELAY_FLOOR_MS, table, write, buffer, lenp, ppos);
+	mutex_unlock(&rds_delays);
+	return err;
 }
 
 static int idle_timeout(rds_ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos)
@@ -122,8 +141,8 @@ static int idle_timeout(rds_ctl_table *table, int write, void *buffer, size_t *l
 }
 
 static const struct ctl_table rds_sysctl_template[ENTRY_END + 1] = {
-	[ENTRY_MIN] = RDS_ENTRY("reconnect_min_delay_ms", proc_douintvec_minmax),
-	[ENTRY_MIN_ALIAS] = RDS_ENTRY("reconnect_delay_min_ms", proc_douintvec_minmax),
+	[ENTRY_MIN] = RDS_ENTRY("reconnect_min_delay_ms", shortest_delay),
+	[ENTRY_MIN_ALIAS] = RDS_ENTRY("reconnect_delay_min_ms", shortest_delay),
 	[ENTRY_MAX] = RDS_ENTRY("reconnect_max_delay_ms", longest_delay),
 	[ENTRY_MAX_ALIAS] = RDS_ENTRY("reconnect_delay_max_ms", longest_delay),
 	[ENTRY_PACKETS] = RDS_ENTRY("max_unacked_packets", proc_douintvec),

@@ -138,3 +138,50 @@ def damaged_streams(t):
     ended = done["ended"].get("reset", 0) + done["ended"].get("closed", 0)
     assert ended >= STREAMS // 50, f"only {ended} of {STREAMS} connections were ended"
     nothing_is_left(t, t.b, before)
+
+
+DELAYS = """
+import mmap, os, sys
+ROUNDS = 3000
+open_ = lambda name: os.open("/proc/sys/net/rds/reconnect_" + name + "_delay_ms", os.O_RDWR)
+low, high, turn = open_("min"), open_("max"), mmap.mmap(-1, 4096)
+taken = 0
+
+def write(fd, value):
+    try:
+        return os.pwrite(fd, value, 0)
+    except OSError:
+        return 0
+
+def number(fd):
+    return int(os.pread(fd, 20, 0))
+
+if not os.fork():
+    for n in range(1, ROUNDS + 1):
+        while turn[0] != n % 256:
+            pass
+        write(low, b"1000")
+        turn[1] = n % 256
+    os._exit(0)
+for n in range(1, ROUNDS + 1):
+    write(low, b"1")
+    assert write(high, b"1000")
+    turn[0] = n % 256
+    for _ in range(n % 64):  # it is not known how long the other takes to begin
+        pass
+    taken += bool(write(high, b"1"))
+    while turn[1] != n % 256:
+        pass
+    assert number(low) <= number(high), (n, number(low), number(high))
+write(low, b"1")
+write(high, b"1000")
+os.wait()
+print(taken)
+"""
+
+
+@test(only="ours")
+def two_write_delays(t):
+    """One raises the shortest pause before a call, the other lowers the longest: one is refused."""
+    taken = int(t.a.check(f"{PYTHON} - <<'END'\n{DELAYS}END", t.seconds(100)))
+    t.note(f"the lower one was taken {taken} times")
