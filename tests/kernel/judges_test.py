@@ -12,6 +12,7 @@ import pathlib
 import unittest
 
 import judges
+import lab
 import run
 import suite
 from judges import BEGUN, UNREAD, UNTOLD
@@ -152,6 +153,24 @@ class Skips(unittest.TestCase):
         self.assertEqual(report.failed, 1)
         self.assertIn("skip  kunit.suites: only on uml, x86", said.getvalue())
         self.assertRegex(report.summary(), r"^0 passed, 1 failed, [1-9]\d* skipped$")
+
+
+class Walk(unittest.TestCase):
+    """Of docs/lab.md."""
+
+    def test_lines_that_are_shown(self):
+        self.assertTrue(lab.is_shown([], ""))
+        self.assertTrue(lab.is_shown(["a … c", "d"], "d\n a\na b c  \n"))
+
+    def test_lines_that_are_not(self):
+        for lines in (["a … c"], ["a b"], ["d", "e"], ["A B C D"], ["a.b c d"]):
+            self.assertFalse(lab.is_shown(lines, "a b c d\nd\n"), lines)
+
+    def test_the_page(self):
+        steps = lab.walk()
+        self.assertGreater(len(steps), 15)
+        self.assertGreater(sum(len(lines) for _, lines in steps), 10)
+        self.assertEqual(steps[0][0], "host1 rds-ping -c 3 10.9.0.2")
 
 
 if __name__ == "__main__":
