@@ -129,7 +129,8 @@ static int put_queue(struct sk_buff *skb, const struct rds_path_facts *f)
 	    put_flag(skb, RDS_PATH_A_HOLDS, f->holds) ||
 	    nla_put_u32(skb, RDS_PATH_A_CONGESTED, f->congested) ||
 	    (listed &&
-	     nla_put(skb, RDS_PATH_A_CONGESTED_PORTS, listed * sizeof(f->ports[0]), f->ports)) ||
+	     (nla_put(skb, RDS_PATH_A_CONGESTED_PORTS, listed * sizeof(f->ports[0]), f->ports) ||
+	      nla_put_u32(skb, RDS_PATH_A_CONGESTED_MS, f->congested_ms))) ||
 	    nla_put_u32(skb, RDS_PATH_A_REFUSED, f->refused) ||
 	    put_flag(skb, RDS_PATH_A_REFUSES, f->refuses))
 		return -EMSGSIZE;
@@ -195,15 +196,16 @@ static int put_ends(struct sk_buff *skb, const struct rds_socket *s)
 
 static int put_fill(struct sk_buff *skb, const struct rds_socket *s)
 {
-	u64 unread;
-	u32 unacked;
-	bool congested = rds_socket_fill(s, &unacked, &unread);
+	struct rds_socket_fill f;
 
+	rds_socket_fill(s, &f);
 	if (nla_put_u32(skb, RDS_SOCKET_A_SNDBUF, rds_socket_sndbuf(s)) ||
 	    nla_put_u32(skb, RDS_SOCKET_A_RCVBUF, rds_socket_rcvbuf(s)) ||
-	    nla_put_u32(skb, RDS_SOCKET_A_UNACKED, unacked) ||
-	    nla_put_u64_64bit(skb, RDS_SOCKET_A_UNREAD, unread, RDS_SOCKET_A_PAD) ||
-	    put_flag(skb, RDS_SOCKET_A_CONGESTED, congested))
+	    nla_put_u32(skb, RDS_SOCKET_A_UNACKED, f.unacked) ||
+	    nla_put_u64_64bit(skb, RDS_SOCKET_A_UNREAD, f.unread, RDS_SOCKET_A_PAD) ||
+	    (f.waits && nla_put_u32(skb, RDS_SOCKET_A_UNREAD_MS, f.unread_ms)) ||
+	    put_flag(skb, RDS_SOCKET_A_CONGESTED, f.congested) ||
+	    (f.congested && nla_put_u32(skb, RDS_SOCKET_A_CONGESTED_MS, f.congested_ms)))
 		return -EMSGSIZE;
 	return 0;
 }

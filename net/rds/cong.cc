@@ -72,13 +72,16 @@ bool CongMap::changes(uint32_t since, uint32_t upto, wire::MapChanges &out) cons
 	return true;
 }
 
-/* A word of the map has changed. */
+/* A word of the map has changed.  The time comes before the count that says that there is one. */
 void CongMap::note_word(uint64_t was, uint64_t is)
 {
-	if (!was && is)
+	if (!was && is) {
+		if (!any())
+			any_since_.set_to_now();
 		used_words_.fetch_add(1);
-	else if (was && !is)
+	} else if (was && !is) {
 		used_words_.fetch_sub(1);
+	}
 }
 
 bool CongMap::set(uint16_t port)

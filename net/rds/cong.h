@@ -31,6 +31,7 @@
 #ifndef RDS_CONG_H
 #define RDS_CONG_H
 
+#include "coarse_time.h"
 #include "hash.h"
 #include "list.h"
 #include "lock.h"
@@ -122,6 +123,11 @@ public:
 	{
 		return used_words_.load();
 	}
+	/* Milliseconds for which any() has been true; wraps after 49 days. */
+	uint32_t any_ms() const
+	{
+		return used_words_.load_acquire() ? any_since_.age_ms() : 0;
+	}
 	/* Calls @fn(port) for each bit that is set: a snapshot. */
 	template <typename F>
 	void for_each_set(F fn) const;
@@ -167,7 +173,8 @@ public:
 	Atomic<uint16_t> cuts; /* connections from here that did not end in order (map_news.h) */
 
 private:
-	Atomic<bool> cleared_; /* the last change of a bit by set() or clear() */
+	Atomic<bool> cleared_;	      /* the last change of a bit by set() or clear() */
+	Atomic<uint16_t> used_words_; /* that have a bit set */
 
 	void note_word(uint64_t was, uint64_t is);
 	void note_change(uint16_t port);
@@ -178,7 +185,7 @@ private:
 	 * Version v is in place v % kMapLog; there with the bits, unless there was no memory. */
 	Atomic<Atomic<uint32_t> *> log_;
 	Atomic<uint32_t> version_;
-	Atomic<uint32_t> used_words_; /* that have a bit set */
+	CoarseTime any_since_; /* a bit has been set, without a pause */
 };
 
 template <typename F>

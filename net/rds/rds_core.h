@@ -225,9 +225,15 @@ unsigned int rds_socket_zcopy(struct rds_socket *s, uint32_t *cookies, unsigned 
 void rds_socket_zcopy_done(struct rds_socket *s, unsigned int n);
 /* Is there something for a blocking recvmsg?  Any context. */
 int rds_socket_readable(const struct rds_socket *s);
-/* How full its queues are: payload that no peer has acknowledged, and that nobody has read; 1 if
- * its port is congested.  A snapshot, any context. */
-int rds_socket_fill(const struct rds_socket *s, uint32_t *unacked, uint64_t *unread);
+/* How full its queues are.  A snapshot, any context. */
+struct rds_socket_fill {
+	uint64_t unread;       /* bytes of payload that nobody has read */
+	uint32_t unacked;      /* ... that no peer has acknowledged */
+	uint32_t unread_ms;    /* the age of the oldest message not read (unread_since.h) */
+	uint32_t congested_ms; /* for so long peers have been told that its port is full */
+	unsigned char waits, congested; /* whether there is any such message; whether it is full */
+};
+void rds_socket_fill(const struct rds_socket *s, struct rds_socket_fill *out);
 
 enum rds_poll {
 	RDS_POLL_IN = 1,   /* data or a notification */
@@ -301,6 +307,7 @@ struct rds_path_facts {
 	uint32_t scope;			/* interface of link-local addresses */
 	uint32_t congested;		/* ports of the peer that its map calls full ... */
 	uint16_t ports[RDS_FACT_PORTS]; /* ... and the first of these */
+	uint32_t congested_ms;		/* for which there has been one without a pause */
 	uint32_t refused;		/* ports that the peer has refused messages for */
 	unsigned char waits;		/* waits_ms is known: there is one */
 	unsigned char holds;		/* messages wait for one of those ports */

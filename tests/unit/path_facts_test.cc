@@ -58,6 +58,13 @@ protected:
 		EXPECT_EQ(fake::arrive(wire().path, 0, 0, 0, bits, rds::wire::kCongBitmap), 0);
 		sim::run_ready();
 	}
+	struct rds_socket_fill fill()
+	{
+		struct rds_socket_fill f;
+
+		rds_socket_fill(s->core(), &f);
+		return f;
+	}
 	void grows(unsigned int hosts);
 	static bool is_state(const struct rds_path_facts &f, rds::PathState state)
 	{
@@ -196,6 +203,28 @@ TEST_F(PathFacts, PortsOfThePeerThatAreFull)
 	EXPECT_EQ(only().congested, 0u);
 }
 
+/* From the first port that fills to the last that clears. */
+TEST_F(PathFacts, SinceWhenPortsOfThePeerAreFull)
+{
+	send();
+	bring_up();
+	sim::run_for(70 * kMs);
+	EXPECT_EQ(only().congested_ms, 0u) << "none is";
+	map({63});
+	sim::run_for(30 * kMs);
+	map({63, 64});
+	sim::run_for(5 * kMs);
+	EXPECT_EQ(only().congested_ms, 35u) << "the first still is";
+	map({64});
+	EXPECT_EQ(only().congested_ms, 35u) << "another is";
+	map({});
+	EXPECT_EQ(only().congested_ms, 0u);
+	sim::run_for(20 * kMs);
+	map({7});
+	sim::run_for(3 * kMs);
+	EXPECT_EQ(only().congested_ms, 3u);
+}
+
 /* A message that steps aside is told, and a port that is refused counts. */
 TEST_F(PathFacts, WhoRefused)
 {
@@ -221,21 +250,74 @@ TEST_F(PathFacts, WhoRefused)
 
 TEST_F(PathFacts, ASocketAndWhatFillsIt)
 {
-	uint32_t unacked;
-	uint64_t unread;
-
 	send(2);
-	EXPECT_EQ(rds_socket_fill(s->core(), &unacked, &unread), 0);
-	EXPECT_EQ(unacked, 200u);
-	EXPECT_EQ(unread, 0u);
+	EXPECT_EQ(fill().unacked, 200u);
+	EXPECT_EQ(fill().unread, 0u);
+	EXPECT_FALSE(fill().waits);
+	EXPECT_FALSE(fill().congested);
 	bring_up();
 	hello();
 	peer_has(2);
-	s->sock().rcvbuf = 1;
+	sim::run_for(50 * kMs);
+	s->sock().rcvbuf = 20;
 	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4000, pattern(30)), 0);
-	EXPECT_EQ(rds_socket_fill(s->core(), &unacked, &unread), 1) << "its port is congested";
-	EXPECT_EQ(unacked, 0u);
-	EXPECT_EQ(unread, 30u);
+	EXPECT_EQ(fill().unacked, 0u);
+	EXPECT_EQ(fill().unread, 30u);
+	EXPECT_TRUE(fill().congested);
+	sim::run_for(30 * kMs);
+	EXPECT_EQ(fill().congested_ms, 30u);
+	EXPECT_TRUE(s->recv());
+	EXPECT_FALSE(fill().congested);
+	EXPECT_EQ(fill().congested_ms, 0u);
+}
+
+/* Of the oldest, until the last is read; of those that a reader has taken, since the first came. */
+TEST_F(PathFacts, TheAgeOfTheOldestThatNobodyHasRead)
+{
+	send();
+	bring_up();
+	hello();
+	sim::run_for(90 * kMs);
+	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4000, {}), 0);
+	EXPECT_TRUE(fill().waits) << "it has no byte";
+	EXPECT_EQ(fill().unread_ms, 0u);
+	sim::run_for(20 * kMs);
+	ASSERT_EQ(fake::arrive(wire().path, 2, 5000, 4000, pattern(10)), 0);
+	EXPECT_EQ(fill().unread_ms, 20u);
+	EXPECT_TRUE(s->recv()); /* takes both, and leaves one */
+	sim::run_for(5 * kMs);
+	ASSERT_EQ(fake::arrive(wire().path, 3, 5000, 4000, pattern(10)), 0);
+	EXPECT_EQ(fill().unread_ms, 25u);
+	EXPECT_TRUE(s->recv());
+	sim::run_for(2 * kMs);
+	EXPECT_EQ(fill().unread_ms, 2u) << "the third";
+	EXPECT_TRUE(s->recv());
+	EXPECT_FALSE(fill().waits);
+	EXPECT_EQ(fill().unread_ms, 0u);
+}
+
+/* A reader that sees who sent the next one takes it to those that it has. */
+TEST_F(PathFacts, TheAgeOfOneThatIsTakenToOthers)
+{
+	send();
+	bring_up();
+	hello();
+	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4000, pattern(10)), 0);
+	ASSERT_EQ(rds_recv_lock(s->core()), 0);
+
+	struct rds_recv_info info;
+	struct rds_msg *first = rds_recv_head(s->core(), &info);
+
+	ASSERT_TRUE(first);
+	sim::run_for(20 * kMs);
+	ASSERT_EQ(fake::arrive(wire().path, 2, 5000, 4000, pattern(10)), 0);
+	EXPECT_TRUE(rds_recv_next(s->core(), first, &info));
+	EXPECT_EQ(fill().unread_ms, 20u);
+	rds_recv_pop(s->core(), first);
+	EXPECT_EQ(fill().unread_ms, 20u) << "at most";
+	rds_recv_unlock(s->core());
+	EXPECT_TRUE(s->recv());
+	EXPECT_FALSE(fill().waits);
 }
 
 /* Messages of a dump with little room, and a table that grows between any two of them. */

@@ -14,6 +14,8 @@
 #include "evidence.h"
 #include "filter.h"
 #include "host.h"
+#include "owners.h"
+#include "readers.h"
 #include "view.h"
 
 namespace rdstools
@@ -168,13 +170,15 @@ int Look::show()
 {
 	State state;
 	const Json modules = module_rows("/");
-	Summary s = {"", {}, state.paths(), state.sockets(), state.counters()};
+	Owners owners;
+	Summary s = {"", {}, state.paths(), state.sockets(), state.counters(), nullptr};
 
 	for (const Json &m : modules)
 		if (m["name"] == "rds" && m["version"] != "?")
 			s.version = m["version"].get<std::string>();
 		else if (m["name"] != "rds")
 			s.transports.push_back(m["name"].get<std::string>());
+	s.slowest_reader = Readers(s.sockets, owners).slowest();
 	if (json_)
 		print(document("summary", summary_json(s)));
 	else
@@ -185,7 +189,10 @@ int Look::show()
 int Look::path()
 {
 	const Filter filter(words_, path_fields());
-	const Json paths = filter.of(State().paths());
+	State state;
+	Owners owners;
+	const Readers readers(state.sockets(), owners);
+	const Json paths = readers.with(filter.of(state.paths()));
 
 	if (json_)
 		print(document("paths", paths));

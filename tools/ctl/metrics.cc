@@ -178,11 +178,12 @@ void add_peers(std::vector<Family> &out, const Peers &peers)
 /* Answers how many of them have a full port. */
 std::uint64_t add_sockets(std::vector<Family> &out, const Json &sockets)
 {
-	std::uint64_t unacked = 0, unread = 0, congested = 0;
+	std::uint64_t unacked = 0, unread = 0, oldest_ms = 0, congested = 0;
 
 	for (const Json &socket : sockets) {
 		unacked += number(socket["unacked"]);
 		unread += number(socket["unread"]);
+		oldest_ms = std::max(oldest_ms, number(socket["unread-ms"]));
 		congested += socket["congested"] == true;
 	}
 	gauge(out, "rds_sockets", "RDS sockets that are open.").add(sockets.size());
@@ -192,6 +193,10 @@ std::uint64_t add_sockets(std::vector<Family> &out, const Json &sockets)
 	gauge(out, "rds_receive_queue_bytes",
 	      "Payload in all sockets' receive queues, which nobody has read.")
 		.add(unread);
+	gauge(out, "rds_oldest_unread_message_age_seconds",
+	      "For how long the oldest message has been there that nobody has read; 0: there is "
+	      "none.")
+		.add_seconds(oldest_ms);
 	return congested;
 }
 

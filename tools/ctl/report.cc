@@ -364,15 +364,15 @@ void write_sockets(Html &html, const Json &sockets)
 	};
 
 	for (const Json &s : sockets)
-		rows.push_back(
-			{{end(s["local"], s["local-port"])},
-			 {end(s["remote"], s["remote-port"])},
-			 {word(s["transport"])},
-			 {bytes_text(s["unacked"]) + " of " + bytes_text(s["sndbuf"])},
-			 {bytes_text(s["unread"]) + " of " + bytes_text(s["rcvbuf"])},
-			 s["congested"].get<bool>() ? TextCell{"full", "poor"} : TextCell{"-"},
-			 {word(s["uid"])},
-			 {word(s["program"])}});
+		rows.push_back({{end(s["local"], s["local-port"])},
+				{end(s["remote"], s["remote-port"])},
+				{word(s["transport"])},
+				{bytes_text(s["unacked"]) + " of " + bytes_text(s["sndbuf"])},
+				{bytes_text(s["unread"]) + " of " + bytes_text(s["rcvbuf"])},
+				s["congested"].get<bool>() ? TextCell{full_text(s), "poor"}
+							   : TextCell{"-"},
+				{word(s["uid"])},
+				{word(s["program"])}});
 	html.element("h2", {{"id", "sockets"}}, "Sockets");
 	write_table(html,
 		    {{"Local", "address"},

@@ -41,6 +41,7 @@ constexpr Field path_table[] = {
 	{RDS_PATH_A_RX_BYTES, "rx-bytes", Kind::u64},
 	{RDS_PATH_A_SIGNED, "signed", Kind::choice, method_words},
 	{RDS_PATH_A_WAITS_MS, "waits-ms", Kind::u32},
+	{RDS_PATH_A_CONGESTED_MS, "congested-ms", Kind::u32},
 	{RDS_PATH_A_EVENT, "event", Kind::choice, news_words}, /* the last: see State::paths() */
 };
 
@@ -59,6 +60,8 @@ constexpr Field socket_table[] = {
 	{RDS_SOCKET_A_UNACKED, "unacked", Kind::u32},
 	{RDS_SOCKET_A_UNREAD, "unread", Kind::u64},
 	{RDS_SOCKET_A_CONGESTED, "congested", Kind::flag},
+	{RDS_SOCKET_A_CONGESTED_MS, "congested-ms", Kind::u32},
+	{RDS_SOCKET_A_UNREAD_MS, "unread-ms", Kind::u32},
 };
 
 constexpr Field counter_table[] = {

@@ -93,14 +93,14 @@ Table sockets_table(const Json &sockets)
 {
 	Table table;
 
-	table.columns = {{"Local", "", 15},    {"Port", "", 5},	   {"Remote", "", 15},
-			 {"Port", "", 5},      {"Unacked", "", 9}, {"Unread", "", 9},
-			 {"Congested", "", 9}, {"Uid", "", 5},	   {"Program", "", 16}};
+	table.columns = {{"Local", "", 15},  {"Port", "", 5},	   {"Remote", "", 15},
+			 {"Port", "", 5},    {"Unacked", "", 9},   {"Unread", "", 9},
+			 {"For", "", 6},     {"Congested", "", 9}, {"Uid", "", 5},
+			 {"Program", "", 16}};
 	for (const Json &s : sockets)
 		table.add_row(cell_of(s["local"]), cell_of(s["local-port"]), cell_of(s["remote"]),
 			      cell_of(s["remote-port"]), bytes_text(s["unacked"]),
-			      bytes_text(s["unread"]),
-			      std::string(s["congested"].get<bool>() ? "yes" : "no"),
+			      bytes_text(s["unread"]), duration_text(s["unread-ms"]), full_text(s),
 			      cell_of(s["uid"]), cell_of(s["program"]));
 	return table;
 }

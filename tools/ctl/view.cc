@@ -49,12 +49,26 @@ std::string full_ports(const Json &path)
 	return list;
 }
 
+/* A second is long enough to be told of. */
+bool is_slow(const Json &reader)
+{
+	return !reader.is_null() && number(reader["unread-ms"]) >= 1000;
+}
+
+std::string reader_text(const Json &reader, const Paint &paint)
+{
+	std::string text = word(reader["local"]) + ": port " + word(reader["local-port"]) + ", " +
+			   paint.poor(duration_text(reader["unread-ms"]));
+
+	return reader["program"].is_null() ? text : text + ", " + word(reader["program"]);
+}
+
 void print_troubles(std::ostream &out, const Json &path, const Paint &paint)
 {
 	if (number(path["congested"]))
 		out << "    "
 		    << paint.poor(format("peer's full ports %s:", word(path["congested"]).c_str()))
-		    << full_ports(path) << '\n';
+		    << full_ports(path) << ", for " << duration_text(path["congested-ms"]) << '\n';
 	if (number(path["refused"]))
 		out << "    "
 		    << paint.poor(format("peer refuses messages for %s of its ports",
@@ -64,6 +78,9 @@ void print_troubles(std::ostream &out, const Json &path, const Paint &paint)
 		out << "    messages wait for these ports\n";
 	if (path["refuses"].get<bool>())
 		out << "    this host refuses messages: a socket here does not read\n";
+	if (is_slow(path["slowest-reader"]))
+		out << "    slowest reader of " << reader_text(path["slowest-reader"], paint)
+		    << '\n';
 }
 
 void print_path(std::ostream &out, const Json &path, const Paint &paint)
@@ -210,21 +227,28 @@ void print_paths_brief(std::ostream &out, const Json &paths)
 	table.print(out);
 }
 
+std::string full_text(const Json &socket)
+{
+	if (!socket["congested"].get<bool>())
+		return "no";
+	return socket["congested-ms"].is_null() ? "yes" : duration_text(socket["congested-ms"]);
+}
+
 void print_sockets(std::ostream &out, const Json &sockets)
 {
 	Table table;
 
-	table.columns = {{"Local", "", 15},   {"Port", "", 5},	 {"Remote", "", 15},
-			 {"Port", "", 5},     {"Trans", "", 5},	 {"Tos", "", 3},
-			 {"Unacked", "", 9},  {"SndBuf", "", 9}, {"Unread", "", 9},
-			 {"RcvBuf", "", 9},   {"Uid", "", 5},	 {"Inode", "", 8},
-			 {"Congested", "", 9}};
+	table.columns = {{"Local", "", 15},  {"Port", "", 5},	  {"Remote", "", 15},
+			 {"Port", "", 5},    {"Trans", "", 5},	  {"Tos", "", 3},
+			 {"Unacked", "", 9}, {"SndBuf", "", 9},	  {"Unread", "", 9},
+			 {"For", "", 6},     {"RcvBuf", "", 9},	  {"Uid", "", 5},
+			 {"Inode", "", 8},   {"Congested", "", 9}};
 	for (const Json &s : sockets)
 		table.add_row(cell(s["local"]), cell(s["local-port"]), cell(s["remote"]),
 			      cell(s["remote-port"]), cell(s["transport"]), cell(s["tos"]),
 			      cell(s["unacked"]), cell(s["sndbuf"]), cell(s["unread"]),
-			      cell(s["rcvbuf"]), cell(s["uid"]), cell(s["inode"]),
-			      std::string(s["congested"].get<bool>() ? "yes" : "no"));
+			      duration_text(s["unread-ms"]), cell(s["rcvbuf"]), cell(s["uid"]),
+			      cell(s["inode"]), full_text(s));
 	table.print(out);
 }
 
@@ -259,6 +283,7 @@ Json summary_json(const Summary &s)
 		{"longest-without-connection", worst ? *worst : Json(nullptr)},
 		{"sockets", s.sockets.size()},
 		{"unread-bytes", sum(s.sockets, "unread")},
+		{"slowest-reader", s.slowest_reader},
 		{"sent", counter(s.counters, "send_queued")},
 		{"delivered", counter(s.counters, "recv_delivered")},
 		{"troubles", troubles(s.counters)}};
@@ -284,6 +309,8 @@ void print_summary(std::ostream &out, const Summary &s, const Paint &paint)
 		    << '\n';
 	out << "sockets " << s.sockets.size() << ": " << bytes_text(sum(s.sockets, "unread"))
 	    << " not read\n";
+	if (is_slow(s.slowest_reader))
+		out << "    slowest reader " << reader_text(s.slowest_reader, paint) << '\n';
 	out << "messages " << counter(s.counters, "send_queued") << " sent, "
 	    << counter(s.counters, "recv_delivered") << " received\n";
 	/* Not by items(), about whose iterators gcc 12 warns falsely. */

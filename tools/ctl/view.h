@@ -45,7 +45,11 @@ std::string duration_text(const Json &milliseconds);
 /* "17 B", "1.2 KiB"; "-": not known. */
 std::string bytes_text(const Json &bytes);
 
-/* A paragraph for each path. */
+/* How long the port of a socket has been full; "no"; "yes": an rds.ko that does not say since when.
+ */
+std::string full_text(const Json &socket);
+
+/* A paragraph for each path, of Readers::with(). */
 void print_paths(std::ostream &out, const Json &paths, const Paint &paint);
 /* A line for each. */
 void print_paths_brief(std::ostream &out, const Json &paths);
@@ -58,6 +62,7 @@ struct Summary {
 	std::string version; /* of rds.ko; empty: not known */
 	std::vector<std::string> transports;
 	Json paths, sockets, counters;
+	Json slowest_reader; /* Readers::slowest() */
 };
 void print_summary(std::ostream &out, const Summary &s, const Paint &paint);
 Json summary_json(const Summary &s);

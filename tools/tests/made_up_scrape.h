@@ -38,6 +38,7 @@ inline Scrape scrape(unsigned peers)
 	}
 	s.sockets = Json::array({socket(4096, 0), socket(0, 70000)});
 	(*s.sockets)[1]["congested"] = true;
+	(*s.sockets)[1]["unread-ms"] = 2500u;
 	return s;
 }
 

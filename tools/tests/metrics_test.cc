@@ -211,6 +211,7 @@ TEST(Metrics, sums_and_maxima)
 		{"rds_sockets", "2"},
 		{"rds_send_queue_bytes", "4096"},
 		{"rds_receive_queue_bytes", "70000"},
+		{"rds_oldest_unread_message_age_seconds", "2.500"},
 		{"rds_peer_paths_up{peer=\"10.8.0.1%7\"}", "2"},
 		{"rds_peer_congested_ports{peer=\"10.8.0.1\"}", "4"},
 		{"rds_peer_paths_up{peer=\"10.0.0.10\"}", "0"},

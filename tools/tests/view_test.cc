@@ -21,6 +21,7 @@ Json path(const Json &known = Json::object())
 	row["local"] = "10.9.0.1";
 	row["remote"] = "10.9.0.2";
 	row["state"] = "up";
+	row["slowest-reader"] = nullptr;
 	row.update(known);
 	return row;
 }
@@ -83,13 +84,38 @@ TEST(View, a_path_says_who_is_full)
 {
 	const std::string text = printed(path({{"congested", 3u},
 					       {"congested-ports", {4000, 4001}},
+					       {"congested-ms", 61000u},
 					       {"refused", 1u},
 					       {"holds", true},
 					       {"refuses", true}}));
 
-	for (const char *part : {"full ports 3: 4000 4001 ...", "refuses messages for 1 ",
-				 "messages wait", "this host refuses"})
+	for (const char *part : {"full ports 3: 4000 4001 ..., for 1m01s",
+				 "refuses messages for 1 ", "messages wait", "this host refuses"})
 		EXPECT_TRUE(has(text, part)) << part << " in " << text;
+}
+
+TEST(View, a_path_says_who_does_not_read)
+{
+	Json reader = {{"local", "10.9.0.1"},
+		       {"local-port", 4000u},
+		       {"unread-ms", 12300u},
+		       {"uid", 0u},
+		       {"program", "ora(17)"}};
+
+	EXPECT_TRUE(has(printed(path({{"slowest-reader", reader}})),
+			"slowest reader of 10.9.0.1: port 4000, 12.3s, ora(17)"));
+	reader["program"] = nullptr;
+	EXPECT_TRUE(has(printed(path({{"slowest-reader", reader}})), "12.3s\n"));
+	reader["unread-ms"] = 999u;
+	EXPECT_FALSE(has(printed(path({{"slowest-reader", reader}})), "slowest"));
+}
+
+TEST(View, a_socket_says_for_how_long_it_is_full)
+{
+	EXPECT_EQ(full_text({{"congested", false}, {"congested-ms", nullptr}}), "no");
+	EXPECT_EQ(full_text({{"congested", true}, {"congested-ms", 1500u}}), "1.5s");
+	EXPECT_EQ(full_text({{"congested", true}, {"congested-ms", nullptr}}), "yes")
+		<< "rds is older than rdsctl";
 }
 
 TEST(View, colours_are_those_of_states_and_only_if_wanted)
@@ -124,17 +150,24 @@ TEST(View, a_summary_counts_and_names_the_worst)
 			     path({{"state", "down"}, {"state-ms", 900000u}, {"unacked", 0u}})}),
 		Json::array(),
 		Json::array({{{"name", "recv_drop_bad_port"}, {"value", 4}},
-			     {{"name", "send_queued"}, {"value", 17}}})};
+			     {{"name", "send_queued"}, {"value", 17}}}),
+		{{"local", "10.9.0.1"},
+		 {"local-port", 4000u},
+		 {"unread-ms", 2000u},
+		 {"uid", 0u},
+		 {"program", nullptr}}};
 	std::ostringstream out;
 
 	print_summary(out, s, Paint(false));
 	for (const char *part : {"rds 5.0 with rds_tcp", "2 connecting, 1 down, 1 up", "6 messages",
-				 "10.9.0.7", "connect failed", "17 sent", "recv_drop_bad_port 4"})
+				 "10.9.0.7", "connect failed", "17 sent", "recv_drop_bad_port 4",
+				 "slowest reader 10.9.0.1: port 4000, 2.0s"})
 		EXPECT_TRUE(has(out.str(), part)) << part << " in " << out.str();
 
 	const Json json = summary_json(s);
 
 	EXPECT_EQ(json["paths"]["up"], 1);
 	EXPECT_EQ(json["longest-without-connection"]["remote"], "10.9.0.7");
+	EXPECT_EQ(json["slowest-reader"]["local-port"], 4000);
 	EXPECT_EQ(json["troubles"], Json({{"recv_drop_bad_port", 4}}));
 }

@@ -69,6 +69,7 @@ enum {
 	/* u32: milliseconds since the oldest message was queued that is not delivered, 10 less at
 	 * most.  Not of loopback. */
 	RDS_PATH_A_WAITS_MS,
+	RDS_PATH_A_CONGESTED_MS, /* u32: milliseconds for which a port of the peer has been full */
 
 	__RDS_PATH_A_MAX,
 	RDS_PATH_A_MAX = __RDS_PATH_A_MAX - 1
@@ -92,6 +93,10 @@ enum {
 	RDS_SOCKET_A_UNACKED,	  /* u32: bytes of payload that are, and no peer has */
 	RDS_SOCKET_A_UNREAD,	  /* u64: bytes that have come, and nobody has read */
 	RDS_SOCKET_A_CONGESTED,	  /* flag: peers are told that its port is full */
+	/* u32, milliseconds: for which they have been; since the oldest message came that nobody
+	 * has read, at most while a reader takes those that came with it. */
+	RDS_SOCKET_A_CONGESTED_MS,
+	RDS_SOCKET_A_UNREAD_MS,
 
 	__RDS_SOCKET_A_MAX,
 	RDS_SOCKET_A_MAX = __RDS_SOCKET_A_MAX - 1

@@ -22,6 +22,7 @@ const rds::Message *oldest(const rds::SendQueue &q)
 
 void list_full_ports(const rds::CongMap &map, struct rds_path_facts &f)
 {
+	f.congested_ms = map.any_ms();
 	if (!map.any())
 		return;
 	map.for_each_set([&](uint16_t port) {

@@ -28,6 +28,7 @@
 #include "../rds_core.h"
 #include "send_space.h"
 #include "sent_to.h"
+#include "unread_since.h"
 #include "../transport.h"
 
 namespace rds
@@ -120,15 +121,15 @@ struct rds_socket final : rds::Bound {
 
 	rds::Spinlock<RDS_RANK_RECV> recv_lock;
 	rds::List<rds::Message, &rds::Message::recv_link> arrived RDS_GUARDED_BY(recv_lock);
-	rds::Atomic<bool> arrived_any;	 /* arrived is not empty; written under recv_lock */
-	rds::Atomic<bool> wake_each;	 /* wake for every message; stays set */
-	rds::Atomic<bool> congested;	 /* our port's bit is set; written under recv_lock */
+	rds::UnreadSince unread;     /* whether arrived and reading have any, and since when */
+	rds::Atomic<bool> wake_each; /* wake for every message; stays set */
+	rds::Atomic<bool> congested; /* our port's bit is set; written under recv_lock */
+	rds::CoarseTime congested_since;
 	rds::Atomic<uint64_t> rcv_bytes; /* payload not read yet */
 	rds::MemAccount rcv_mem;	 /* memory of the same messages */
 	rds::Mutex<RDS_RANK_READER> reader;
 	rds::List<rds::Message, &rds::Message::recv_link> reading RDS_GUARDED_BY(reader);
-	rds::Atomic<bool> reading_any; /* reading is not empty; written under reader */
-	rds::Atomic<bool> has_read;    /* a message, see sender_converses() */
+	rds::Atomic<bool> has_read; /* a message, see sender_converses() */
 	/* The part of rcv_mem that recv_flows has: paid for, but no reading frees it, so it fills
 	 * no queue.  Raised after that, lowered before. */
 	rds::Atomic<uint32_t> flow_bytes;

@@ -307,11 +307,18 @@ void rds_socket_recv_counts(struct rds_socket *s, const struct rds_recv_look *lo
 	s->reader.unlock();
 }
 
-int rds_socket_fill(const struct rds_socket *s, uint32_t *unacked, uint64_t *unread)
+void rds_socket_fill(const struct rds_socket *s, struct rds_socket_fill *out)
 {
-	*unacked = s->snd_space.bytes();
-	*unread = s->rcv_bytes.load();
-	return s->congested.load();
+	*out = {.unread = s->rcv_bytes.load(),
+		.unacked = s->snd_space.bytes(),
+		.unread_ms = 0,
+		.congested_ms = 0,
+		.waits = s->unread.any(),
+		.congested = s->congested.load_acquire()};
+	if (out->waits)
+		out->unread_ms = s->unread.age_ms();
+	if (out->congested)
+		out->congested_ms = s->congested_since.age_ms();
 }
 
 } // extern "C"

@@ -158,7 +158,7 @@ Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool sp
 		if (RDS_UNLIKELY(m->numbered))
 			note_place(*m);
 		if (first)
-			arrived_any.store(true);
+			unread.arrives();
 
 		uint64_t bytes = rcv_bytes.fetch_add(m->len) + m->len;
 		(void)rcv_mem.add(m->charge);
@@ -185,6 +185,7 @@ Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool sp
  */
 bool rds_socket::congest()
 {
+	congested_since.set_to_now();
 	congested.exchange(true);
 	if (below_low_water()) {
 		congested.store(false);
@@ -219,20 +220,18 @@ void rds_socket::maybe_uncongest()
 		rds::CongTable::local_changed(*net, *lcong, bound.port, false);
 }
 
-/* Messages that arrived become the reader's.  A task that sees none in @arrived any more sees them
- * here: readable(). */
+/* Messages that arrived become the reader's. */
 void rds_socket::take_arrived()
 {
 	if (arrived.empty())
 		return;
 	reading.splice_back(arrived);
-	reading_any.store(true);
-	arrived_any.store_release(false);
+	unread.taken();
 }
 
 Message *rds_socket::recv_head()
 {
-	if (reading.empty() && arrived_any.load()) {
+	if (reading.empty() && unread.has_arrived()) {
 		Guard g(recv_lock);
 
 		take_arrived();
@@ -243,7 +242,7 @@ Message *rds_socket::recv_head()
 /* The one behind @m, which has been read, if that is of the same sender. */
 Message *rds_socket::recv_next(Message &m)
 {
-	if (!reading.next(&m) && arrived_any.load()) {
+	if (!reading.next(&m) && unread.has_arrived()) {
 		Guard g(recv_lock);
 
 		take_arrived();
@@ -265,7 +264,7 @@ void rds_socket::recv_pop(Message *m)
 	rds::bug_on_hot(m != reading.front(), "a message is read before an older one");
 	reading.remove(m);
 	if (reading.empty())
-		reading_any.store(false);
+		unread.all_read();
 	if (!has_read.load())
 		has_read.store(true);
 	rds::message_put(m);
@@ -281,8 +280,7 @@ void rds_socket::recv_pop(Message *m)
 
 bool rds_socket::readable() const
 {
-	return arrived_any.load_acquire() || reading_any.load() || watch.cong_notice.load() ||
-	       rdma.notices.load();
+	return unread.any() || watch.cong_notice.load() || rdma.notices.load();
 }
 
 unsigned int rds_socket::poll()
@@ -319,7 +317,7 @@ void rds_socket::drop_received()
 		recv_flows = nullptr;
 		rcv_mem.sub(flow_bytes.exchange(0));
 		gone.splice_back(arrived);
-		arrived_any.store(false);
+		unread.dropped();
 		was_congested = congested.exchange(false);
 		if (was_congested)
 			was_congested = lcong->clear(bound.port);

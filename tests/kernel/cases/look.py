@@ -9,7 +9,7 @@ import guest
 from judges import exact
 from netns_pair import IN_X, X, Y, pair, unpair
 from suite import test
-from traffic import A, A6, B, B6, Flows, helper, ping
+from traffic import A, A6, B, B6, PYTHON, Flows, helper, ping
 from traffic import counters as counters_of
 
 NOBODY = "setpriv --reuid nobody --regid nogroup --clear-groups"
@@ -92,6 +92,57 @@ def a_message_waits(t):
     t.a.wait_until(f"{t.tool('rdsctl')} path show state up unacked 0 | grep -q {B}", t.seconds(20))
     assert rows(t, "path", f"remote {B}")[0]["waits-ms"] is None
     end(held)
+
+
+STOPS = f"""
+import socket, sys
+s = socket.socket(socket.AF_RDS, socket.SOCK_SEQPACKET, 0)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+s.bind(("{A}", 4000))
+print("ready", flush=True)
+sys.stdin.readline()
+while True:
+    s.recv(2000)
+"""
+FLOODS = f"""
+import errno, socket
+s = socket.socket(socket.AF_RDS, socket.SOCK_SEQPACKET, 0)
+s.bind(("{B}", 0))
+try:
+    while True:
+        s.sendto(bytes(1000), socket.MSG_DONTWAIT, ("{A}", 4000))
+except OSError as error:
+    assert error.errno == errno.ENOBUFS, error
+"""
+
+
+@test(vms=2, only="ours")
+def a_reader_stops(t):
+    """Its port fills: since when, for whom, and which program it is."""
+    reader = t.a.spawn(f"exec {PYTHON} -c '{STOPS}'", stdin=True)
+    reader.wait_output("^ready$")
+    ping(t, t.b, B, A)
+    t.b.wait_until(f"{PYTHON} -c '{FLOODS}'", t.seconds(30))
+    t.b.wait_until(f"{t.tool('rdsctl')} path show congested 1 | grep -q 'full ports 1: 4000, for '")
+    first, = rows(t, "path", machine=t.b)
+    t.a.wait_until(f"{t.tool('rdsctl')} show | grep -q"
+                   f" 'slowest reader {A}: port 4000, [0-9.]*s, python3.*([0-9]*)$'", t.seconds(20))
+    then, = rows(t, "path", machine=t.b)
+    assert 0 <= first["congested-ms"] < then["congested-ms"] < 1000 * t.seconds(60), (first, then)
+    sock, = rows(t, "socket", "local-port 4000")
+    path, = rows(t, "path")
+    assert sock["congested"] and sock["unread"] > 2048, sock
+    assert 1000 <= sock["congested-ms"] <= sock["unread-ms"] < 1000 * t.seconds(60), sock
+    assert path["slowest-reader"]["local-port"] == 4000, path
+    assert path["slowest-reader"]["program"].startswith("python3"), path
+    reader.write("go on\n")
+    t.b.wait_until(f"{t.tool('rdsctl')} path show congested 0 | grep -q up", t.seconds(20))
+    t.a.wait_until(f"{t.tool('rdsctl')} socket show local-port 4000 unread 0 | grep -q 4000")
+    sock, = rows(t, "socket", "local-port 4000")
+    assert sock["congested-ms"] is None and sock["unread-ms"] is None, sock
+    assert rows(t, "path")[0]["slowest-reader"] is None
+    assert rows(t, "path", machine=t.b)[0]["congested-ms"] is None
+    end(reader)
 
 
 @test(only="ours")

@@ -407,15 +407,16 @@ MUTANTS = [
            "if (first || RDS_UNLIKELY(wake_each.load())) rds_socket_wake(this, RDS_WAKE_READ);", ""),
     Mutant("wake-reader-late", "the reader is woken for the second message, not the first", SRECV,
            "first = arrived.empty(); arrived.push_back(m);",
-           "first = arrived.empty(); arrived.push_back(m); if (first) { arrived_any.store(true); }"
+           "first = arrived.empty(); arrived.push_back(m); if (first) { unread.arrives(); }"
            " first = !first;"),
-    Mutant("readable-forever", "readable though everything was read", SRECV,
-           "reading_any.store(true); arrived_any.store_release(false);", "reading_any.store(true);"),
+    Mutant("readable-forever", "readable though everything was read", "net/rds/socket/unread_since.h",
+           "reading_.store_release(true); arrived_.store_release(false);",
+           "reading_.store_release(true);"),
     Mutant("deliver-dead", "a closed socket still takes messages", SRECV,
            "if (dead.load()) return Deliver::kClosed; first", "first"),
     Mutant("close-messages", "close leaves what was received", SRECV,
-           "gone.splice_back(arrived); arrived_any.store(false); was_congested",
-           "arrived_any.store(false); was_congested"),
+           "gone.splice_back(arrived); unread.dropped(); was_congested",
+           "unread.dropped(); was_congested"),
     Mutant("close-congested", "close leaves the port congested", SRECV,
            "if (was_congested) was_congested = lcong->clear(bound.port);", "was_congested = false;"),
     # ---- sockets, beginning and end ----
