@@ -200,7 +200,7 @@ private:
 void msg_rdma_free(MsgRdma *r);
 /* The budget of what arrives is above as well (assembly.h): @m is whole, or thrown away. */
 void assembly_left(Message &m);
-/* And the socket that took it beyond its hard limit (socket_recv.cc): @m has left it.  No lock. */
+/* And the socket that took it beyond its hard limit (socket_spill.cc): @m has left it.  No lock. */
 void spill_left(Message &m);
 /* Sockets are above the queues that have their messages, and define these (socket_send.cc).
  * @bytes of payload and @mem of memory have left the queue; @note (may be nullptr) is to be
