@@ -8,7 +8,7 @@
  *
  * Life: created with one reference.  Sending: the path's queue owns that reference until the
  * message is acknowledged, cancelled or dropped (path.cc).  Receiving: the socket's queue owns it
- * until recvmsg has copied everything.  Loopback holds one for each side.
+ * until recvmsg has copied everything.  Loopback holds one for each side of what was queued.
  */
 #ifndef RDS_MESSAGE_H
 #define RDS_MESSAGE_H
@@ -50,6 +50,7 @@ enum RdmaStatus : int {
 	kRdmaDropped = 3,
 	kRdmaOtherError = 4,
 };
+struct Arrival; /* socket.h */
 struct MsgRdma;
 struct Flow;
 class Assembly;
@@ -206,6 +207,9 @@ void spill_left(Message &m);
  * @bytes of payload and @mem of memory have left the queue; @note (may be nullptr) is to be
  * reported.  Any context, RCU reader, no lock. */
 void sender_done(Socket &s, uint32_t bytes, uint32_t mem, ZcopyNote *note) RDS_READS(kRcu);
+/* @m is put on the receive queue of @to, whose lock is inside of a path's; after_arrival() follows
+ * without that.  False: @to was released. */
+bool arrive(Socket &to, Message &m, Arrival &how) RDS_READS(kRcu);
 /* Half of its room is taken: acknowledgements are wanted soon.  Any context. */
 bool sender_short_of_room(Socket &s);
 /* It counts its messages by their order (order.h). */

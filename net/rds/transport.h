@@ -174,6 +174,11 @@ struct rds_transport {
 	/* Accepts bytes in order, as many as it has room for: the count, 0 or -EAGAIN when there is
 	 * no room (then rds_path_writable() follows), another -errno when the path is broken. */
 	long (*xmit)(void *tp, const struct rds_xmit *x);
+	/* The path on which this host receives what @tp transmits, as long as that is up: the core
+	 * may put a message into a socket's queue there itself, without xmit, while none is queued
+	 * or under way.  NULL: it is another host that receives; only with RDS_CAP_SHARED_CONG.
+	 * Process, connected. */
+	struct rds_path *(*other_end)(const void *tp);
 	/* Goes on receiving after rds_recv_*() said -ENOMEM or -EAGAIN.  Process. */
 	void (*recv_retry)(void *tp);
 	/* Has a message arrived in part?  Then the path is not idle, however long the rest takes.

@@ -160,6 +160,7 @@ const struct rds_transport table = {
 	.close = close,
 	.ended = nullptr,
 	.xmit = xmit,
+	.other_end = nullptr,
 	.recv_retry = recv_retry,
 	.midway = nullptr,
 	.wants = nullptr,

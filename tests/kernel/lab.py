@@ -114,7 +114,7 @@ def show(text):
 
 
 def feed(stdin, shell):
-    """What comes from our standard input goes to the shell, until that ends."""
+    """Our standard input goes to the shell, until either ends."""
     text, closed = codecs.getincrementaldecoder("utf-8")("ignore"), False
     while not shell.done:
         if not closed and select.select([stdin], [], [], 0.1)[0]:

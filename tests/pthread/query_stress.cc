@@ -55,6 +55,7 @@ const struct rds_transport none = {
 	.close = [](void *) {},
 	.ended = nullptr,
 	.xmit = nullptr,
+	.other_end = nullptr,
 	.recv_retry = [](void *) {},
 	.midway = nullptr,
 	.wants = nullptr,

@@ -339,6 +339,7 @@ const struct rds_transport local = {
 	.close = nullptr,
 	.ended = nullptr,
 	.xmit = nullptr,
+	.other_end = nullptr,
 	.recv_retry = nullptr,
 	.midway = nullptr,
 	.wants = nullptr,

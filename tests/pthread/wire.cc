@@ -461,6 +461,7 @@ const struct rds_transport ops = {
 	.close = close,
 	.ended = nullptr,
 	.xmit = xmit,
+	.other_end = nullptr,
 	.recv_retry = recv_retry,
 	.midway = midway,
 	.wants = nullptr,

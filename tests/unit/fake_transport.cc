@@ -284,6 +284,7 @@ struct rds_transport table = {
 	.close = close,
 	.ended = ended,
 	.xmit = xmit,
+	.other_end = nullptr,
 	.recv_retry = recv_retry,
 	.midway = midway,
 	.wants = wants,

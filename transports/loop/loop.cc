@@ -100,6 +100,11 @@ long xmit(void *tp, const struct rds_xmit *x)
 	return static_cast<long>(w->delivered - before);
 }
 
+struct rds_path *other_end(const void *tp)
+{
+	return static_cast<const Wire *>(tp)->reverse;
+}
+
 /* The pause for a full receiver is over. */
 void recv_retry(void *tp)
 {
@@ -127,6 +132,7 @@ struct rds_transport ops = {
 	.close = close,
 	.ended = nullptr,
 	.xmit = xmit,
+	.other_end = other_end,
 	.recv_retry = recv_retry,
 	.midway = nullptr,
 	.wants = nullptr,

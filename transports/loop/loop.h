@@ -2,10 +2,10 @@
 /*
  * loop.h: loopback, an ordinary transport and the reference for the contract in transport.h.
  *
- * Its "wire" joins two connections of the same host: what is transmitted on (A -> B) is received on
- * (B -> A), in the sender's context, and acknowledged when the receiver's socket has it.  It never
- * breaks.  When the receiver is over its hard limit the sender is told that there is no room, and
- * tries again after a moment, as with any transport.
+ * Its "wire" joins two connections of the same host: what goes out on A -> B comes in on B -> A,
+ * in the sender's context, and is acknowledged when the receiver's socket has it.  It never breaks.
+ * A full receiver is told as no room, and tried again after a moment, as with any transport.  Where
+ * nothing is before a message, the core delivers it at that end by itself (path_at_once.cc).
  */
 #ifndef RDS_LOOP_H
 #define RDS_LOOP_H

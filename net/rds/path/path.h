@@ -75,6 +75,9 @@ struct rds_path final {
 	/* Counts a message that is going to wait outside of the path (order.h): from here on the
 	 * connection does not retire.  False: it has, and another is to be found. */
 	bool count_waiting() RDS_EXCLUDES(lock);
+	/* Instead: @m goes to @to at once (path_at_once.cc).  False: it is to be queued. */
+	bool deliver_at_once(rds::Message &m, rds::Socket &to, rds::Arrival &how) RDS_EXCLUDES(lock)
+		RDS_READS(rds::kRcu);
 	/* Connects, unless it is at it. */
 	RDS_INLINE void want()
 	{
@@ -83,8 +86,7 @@ struct rds_path final {
 	}
 	/* The same, of who has nothing for it yet: not too often, for nobody may be there. */
 	void call();
-	/* The peer has knocked: whether that is news for the worker. */
-	bool heeds_knock();
+	bool heeds_knock(); /* the peer has knocked: is that news for the worker? */
 	/* Takes back what @s sent (@to_port < 0: to any port).  The caller's connection. */
 	void cancel(rds::Socket &s, int to_port) RDS_SLEEPS RDS_EXCLUDES(lock);
 	void acked(uint64_t bytes) RDS_EXCLUDES(lock);
@@ -103,19 +105,16 @@ struct rds_path final {
 
 	/* -- state (path_worker.cc).  Any context -- */
 	void post(uint32_t events); /* none of kOwnEvents */
-	/* There is something to transmit, and the caller may not. */
-	void kick();
+	void kick();		    /* there is something to transmit, and the caller may not */
 	void drop(enum rds_drop_reason why);
 	/* @handle is the path's from now on.  False: too late, the connection ends as idle. */
 	bool accepted(void *handle);
-	/* Receiving stopped: ops->recv_retry after kRetryNs. */
-	void pause_recv();
+	void pause_recv(); /* receiving stopped: ops->recv_retry after kRetryNs */
 	RDS_INLINE rds::PathState state() const
 	{
 		return static_cast<rds::PathState>(state_.load_acquire());
 	}
-	/* A promise of this path is broken (bug.h): its connection ends, too. */
-	void bug(const char *what);
+	void bug(const char *what); /* a promise is broken (bug.h): the connection ends, too */
 	/* -- the worker's (path.cc) -- */
 	/* All events that have come. */
 	void turn() RDS_TURN;
@@ -436,13 +435,14 @@ public:
 private:
 	rds::SendQueue queue_ RDS_GUARDED_BY(lock);
 	rds::Delivered delivered_ RDS_GUARDED_BY(lock);
-	bool open_ RDS_GUARDED_BY(lock) = false;	 /* up: the token may be taken */
-	bool sending_ RDS_GUARDED_BY(lock) = false;	 /* the token is out */
-	bool blocked_ RDS_GUARDED_BY(lock) = false;	 /* the transport has no room */
-	bool room_came_ RDS_GUARDED_BY(lock) = false;	 /* room or a wish came meanwhile */
-	bool dead_ RDS_GUARDED_BY(lock) = false;	 /* takes nothing; the namespace goes */
-	rds::MapNews map_news_;				 /* path 0's */
-	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock); /* empty while the path is down */
+	bool open_ RDS_GUARDED_BY(lock) = false;	     /* up: the token may be taken */
+	bool sending_ RDS_GUARDED_BY(lock) = false;	     /* the token is out */
+	bool blocked_ RDS_GUARDED_BY(lock) = false;	     /* the transport has no room */
+	bool room_came_ RDS_GUARDED_BY(lock) = false;	     /* room or a wish came meanwhile */
+	bool dead_ RDS_GUARDED_BY(lock) = false;	     /* takes nothing; the namespace goes */
+	rds_path *other_end_ RDS_GUARDED_BY(lock) = nullptr; /* of this host, while open_ */
+	rds::MapNews map_news_;				     /* path 0's */
+	rds::HeldPorts full_ports_ RDS_GUARDED_BY(lock);     /* empty while the path is down */
 	rds::Refused refused_ RDS_GUARDED_BY(lock);
 	rds::Coalesce coalesce_ RDS_GUARDED_BY(lock);
 };

@@ -60,9 +60,13 @@ void rds_path::greet()
 	}
 	if (conn.trans.caps & RDS_CAP_PROBE)
 		send_probe();
+
+	rds_path *end = conn.trans.other_end ? conn.trans.other_end(priv) : nullptr;
 	{
 		rds::Guard g(lock);
+
 		open_ = true;
+		other_end_ = end;
 	}
 	kick();
 }

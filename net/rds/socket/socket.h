@@ -37,6 +37,14 @@ struct XmitToken;
 class Flows;
 class RecvFlows;
 
+/* The consequences of a message's arrival (after_arrival()). */
+struct Arrival {
+	uint32_t limit; /* of the receive queue */
+	uint32_t len;	/* of the message */
+	bool first;	/* the queue was empty: its reader may sleep */
+	bool congested; /* the port has become full */
+};
+
 enum class Deliver {
 	kTaken, /* queued; the socket owns the message now */
 	kClosed,
@@ -79,6 +87,9 @@ struct rds_socket final : rds::Bound {
 	 * when the message is taken.  @spills: its sender may not have known that we are full. */
 	rds::Deliver deliver(rds::Message *m, rds::Atomic<uint64_t> &arriving, bool spills)
 		RDS_READS(rds::kRcu);
+	/* The same, of @path's sender, whose call this is.  False: @path has to queue @m. */
+	bool deliver_at_once(rds::Message &m, struct rds_path &path) RDS_READS(rds::kRcu);
+	bool arrive(rds::Message &m, rds::Arrival &how) RDS_REQUIRES(recv_lock);
 	rds::Message *recv_head() RDS_REQUIRES(reader);
 	rds::Message *recv_next(rds::Message &m) RDS_REQUIRES(reader);
 	void recv_pop(rds::Message *m) RDS_REQUIRES(reader);
@@ -152,6 +163,8 @@ private:
 	struct rds_conn *known_conn(const struct rds_endpoint &to) RDS_READS(rds::kRcu);
 	bool send_over(struct rds_conn &c, uint16_t port, rds::Message *m, bool more,
 		       rds::XmitToken &token, rds::Status &st) RDS_READS(rds::kRcu);
+	bool send_at_once(struct rds_path &path, uint16_t port, rds::Message &m)
+		RDS_READS(rds::kRcu);
 	bool queue_on(struct rds_path &path, uint16_t port, rds::Message *m, bool more,
 		      rds::XmitToken &token, rds::Status &st) RDS_READS(rds::kRcu);
 	rds::Status send_anew(const struct rds_endpoint &to, rds::Message *m, bool more,
@@ -175,6 +188,8 @@ private:
 		return rcv_mem.used_seq() - flows;
 	}
 	bool has_room_for(rds::Message &m, uint32_t limit, bool spill);
+	bool expects(rds::Message &m, rds::Arrival &how, bool spills) RDS_EXCLUDES(recv_lock);
+	void after_arrival(const rds::Arrival &how) RDS_EXCLUDES(recv_lock);
 	rds::Deliver refuse() RDS_EXCLUDES(recv_lock);
 	bool congest() RDS_REQUIRES(recv_lock);
 	bool below_low_water() const;

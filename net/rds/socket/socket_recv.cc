@@ -2,6 +2,7 @@
 /*
  * socket_recv.cc: a socket's receive side: delivery, reading, and congestion of its port.
  */
+#include "../path/path.h"
 #include "recv_query.h"
 #include "socket.h"
 
@@ -68,48 +69,84 @@ Deliver rds_socket::refuse()
 	return Deliver::kFull;
 }
 
+/* Notes when @m came.  False: there is no room. */
+RDS_INLINE bool rds_socket::expects(Message &m, rds::Arrival &how, bool spills)
+{
+	how.limit = recv_limit();
+	if (RDS_UNLIKELY(!has_room_for(m, how.limit, spills)))
+		return false;
+	m.stamp_ns = rds_socket_stamp(this);
+	if (RDS_UNLIKELY(net->trace_users.load()))
+		m.trace_ns[2] = rds_now_ns();
+	return true;
+}
+
+/* @m is the reader's once the lock is given up, who may free it.  False: closed. */
+RDS_INLINE bool rds_socket::arrive(Message &m, rds::Arrival &how)
+{
+	if (rds::bug_on_hot(!lcong, "a message is for a socket that has no address") || dead.load())
+		return false;
+	how.first = arrived.empty();
+	how.len = m.len;
+	arrived.push_back(&m);
+	if (RDS_UNLIKELY(m.numbered))
+		note_place(m);
+	if (how.first)
+		unread.arrives();
+
+	const uint64_t bytes = rcv_bytes.fetch_add(m.len) + m.len;
+
+	(void)rcv_mem.add(m.charge);
+	how.congested =
+		RDS_UNLIKELY(bytes > how.limit || unread_mem() / rds::kMemFactor > how.limit) &&
+		!congested.load() && congest();
+	return true;
+}
+
+RDS_INLINE void rds_socket::after_arrival(const rds::Arrival &how)
+{
+	net->count(RDS_S_recv_queued);
+	net->count(RDS_S_recv_bytes_added_to_sock, how.len);
+	if (RDS_UNLIKELY(!rcv_mem.covers(0)))
+		(void)rcv_mem.pay(this, 0, RDS_ATOMIC);
+	if (how.congested)
+		rds::CongTable::local_changed(*net, *lcong, bound.port, true);
+	if (how.first || RDS_UNLIKELY(wake_each.load()))
+		rds_socket_wake(this, RDS_WAKE_READ);
+}
+
 Deliver rds_socket::deliver(Message *m, rds::Atomic<uint64_t> &arriving, bool spills)
 {
-	uint32_t limit = recv_limit();
-	bool first, congested_now = false;
+	rds::Arrival how;
 
-	if (RDS_UNLIKELY(!has_room_for(*m, limit, spills)))
+	if (RDS_UNLIKELY(!expects(*m, how, spills)))
 		return refuse();
-	m->stamp_ns = rds_socket_stamp(this);
-	if (RDS_UNLIKELY(net->trace_users.load()))
-		m->trace_ns[2] = rds_now_ns();
-	/* Once on the queue a reader may free it. */
-	uint32_t len = m->len;
 	{
 		Guard g(recv_lock);
 
-		if (rds::bug_on_hot(!lcong, "a message is for a socket that has no address"))
+		if (!arrive(*m, how))
 			return Deliver::kClosed;
-		if (dead.load())
-			return Deliver::kClosed;
-		first = arrived.empty();
-		arrived.push_back(m);
 		arriving.store(0);
-		if (RDS_UNLIKELY(m->numbered))
-			note_place(*m);
-		if (first)
-			unread.arrives();
-
-		uint64_t bytes = rcv_bytes.fetch_add(m->len) + m->len;
-		(void)rcv_mem.add(m->charge);
-		if (RDS_UNLIKELY(bytes > limit || unread_mem() / rds::kMemFactor > limit) &&
-		    !congested.load())
-			congested_now = congest();
 	}
-	net->count(RDS_S_recv_queued);
-	net->count(RDS_S_recv_bytes_added_to_sock, len);
-	if (RDS_UNLIKELY(!rcv_mem.covers(0)))
-		(void)rcv_mem.pay(this, 0, RDS_ATOMIC);
-	if (congested_now)
-		rds::CongTable::local_changed(*net, *lcong, bound.port, true);
-	if (first || RDS_UNLIKELY(wake_each.load()))
-		rds_socket_wake(this, RDS_WAKE_READ);
+	after_arrival(how);
 	return Deliver::kTaken;
+}
+
+bool rds_socket::deliver_at_once(Message &m, struct rds_path &path)
+{
+	rds::Arrival how;
+
+	if (RDS_UNLIKELY(!expects(m, how, false)) || !path.deliver_at_once(m, *this, how))
+		return false;
+	after_arrival(how);
+	return true;
+}
+
+bool rds::arrive(Socket &to, Message &m, Arrival &how)
+{
+	Guard g(to.recv_lock);
+
+	return to.arrive(m, how);
 }
 
 /*

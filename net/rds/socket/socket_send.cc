@@ -79,6 +79,20 @@ bool rds_socket::send_over(Conn &c, uint16_t port, Message *m, bool more, rds::X
 	return true;
 }
 
+/* @m, which is for @port, goes to a socket of this host in this call, if that is simple. */
+bool rds_socket::send_at_once(rds::Path &path, uint16_t port, Message &m)
+{
+	const Conn &c = path.conn;
+	const uint32_t len = m.len, charge = m.charge;
+	rds::Socket *to = net->bind.find(c.faddr, c.scope, port, net->key);
+
+	/* A ping is for no socket, and for none that is there what is thrown away is counted. */
+	if (!to || m.has != rds::MsgHas::kNothing || !to->deliver_at_once(m, path))
+		return false;
+	snd_space.give(this, len, charge);
+	return true;
+}
+
 bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 			  rds::XmitToken &token, Status &st)
 {
@@ -93,6 +107,13 @@ bool rds_socket::queue_on(rds::Path &path, uint16_t port, Message *m, bool more,
 	/* Once queued the message may be gone: nothing of it is used below. */
 	rds::Path *at = &path;
 	rds::Flows *in = send_flows.load_acquire();
+
+	if (path.conn.trans.other_end && !in && send_at_once(path, port, *m)) {
+		net->count(RDS_S_send_queued);
+		st = Status();
+		return true;
+	}
+
 	auto queued = RDS_UNLIKELY(in) ? in->enqueue(path.conn, m, more, at, token.batch)
 				       : path.enqueue(m, more, &token.batch);
 	bool moved = queued.ok() && queued.value() == rds::Queued::kMoved;

@@ -114,6 +114,44 @@ TEST(Corners, ShortTurnsOfTheSender)
 }
 
 /*
+ * Pings are queued on loopback, other messages only where something is before them: so these find
+ * an empty queue, one that is not, a token that is out, a port that has filled, a path that is
+ * down.
+ */
+TEST(Corners, MessagesAtOnceAmongQueuedOnes)
+{
+	everywhere(60, [](World &w) {
+		auto from = w.socket_a(100), pings = w.socket_a(101), to = w.socket_b(200);
+		check::Order order;
+		unsigned int left = 3;
+
+		to->sock().rcvbuf = sim::chance(500) ? 1000 : 1u << 20;
+		from->sock().sndbuf = sim::chance(500) ? 2000 : 1u << 20;
+		w.run("receive", [&] { receive(w, *to, order, 180); });
+		for (uint32_t i = 0; i < 3; i++)
+			w.run("send", [&, i] {
+				send(w, *from, w.at_b(200), i, order, 60, 16, 600);
+				left--;
+			});
+		w.run("ping", [&] {
+			while (left && !w.stop) {
+				(void)pings->send(w.at_b(0), {});
+				sim::sleep_for(1 + sim::random_below(50 * 1000));
+				while (pings->recv())
+					;
+			}
+		});
+		for (uint64_t n = sim::random_below(3); n && !w.stream; n--) {
+			sim::run_for(sim::random_below(100 * 1000));
+			w.reset(w.net_a());
+		}
+		w.finish();
+		EXPECT_EQ(order.complaint(), "");
+		EXPECT_TRUE(order.complete());
+	});
+}
+
+/*
  * A port fills up and is read empty, again and again, while its host has something else to say, has
  * no memory, or loses the connection: the sender hears of it every time.
  */

@@ -247,6 +247,7 @@ struct rds_transport table = {
 	.close = close,
 	.ended = nullptr,
 	.xmit = xmit,
+	.other_end = nullptr,
 	.recv_retry = recv_retry,
 	.midway = nullptr,
 	.wants = wants,

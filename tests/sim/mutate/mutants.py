@@ -52,6 +52,8 @@ ADMIT = "net/rds/socket/socket_admit.cc"
 SPACE = "net/rds/socket/send_space.h"
 SPACE_CC = "net/rds/socket/send_space.cc"
 SRECV = "net/rds/socket/socket_recv.cc"
+ATONCE = "net/rds/path/path_at_once.cc"
+SSPILL = "net/rds/socket/socket_spill.cc"
 SOCKET = "net/rds/socket/socket.cc"
 RECV = "net/rds/recv.cc"
 ASSEMBLY_H = "net/rds/assembly.h"
@@ -393,27 +395,30 @@ MUTANTS = [
     Mutant("rcvbuf", "what was read still counts against the receive buffer", SRECV,
            "rcv_bytes.fetch_sub(len); rcv_mem.sub(charge);", "rcv_mem.sub(charge);"),
     Mutant("stamp", "stamped with the clock that never goes back", SRECV,
-           "m->stamp_ns = rds_socket_stamp(this);",
-           "m->stamp_ns = rds_socket_stamp(this) ? rds_now_ns() : 0;"),
+           "m.stamp_ns = rds_socket_stamp(this);",
+           "m.stamp_ns = rds_socket_stamp(this) ? rds_now_ns() : 0;"),
     Mutant("uncongest", "a port that was read empty stays congested", SRECV,
            "if (RDS_UNLIKELY(congested.load_seq())) maybe_uncongest();", ""),
     Mutant("hard-limit", "no hard limit for what is received", SRECV,
            "return spills && may_spill(m, limit);", "return true;"),
-    Mutant("spill-limit", "spilling has no bound", SRECV,
+    Mutant("spill-limit", "spilling has no bound", SSPILL,
            "if (used + m.charge > end) return false;", ""),
-    Mutant("spill-kept", "what has left a full socket keeps its peer's share", SRECV,
+    Mutant("spill-kept", "what has left a full socket keeps its peer's share", SSPILL,
            "share = spill->give(m.saddr, m.scope, m.charge);", "share = nullptr;"),
     Mutant("wake-reader", "the reader is not woken", SRECV,
-           "if (first || RDS_UNLIKELY(wake_each.load())) rds_socket_wake(this, RDS_WAKE_READ);", ""),
+           "if (how.first || RDS_UNLIKELY(wake_each.load())) rds_socket_wake(this, RDS_WAKE_READ);", ""),
     Mutant("wake-reader-late", "the reader is woken for the second message, not the first", SRECV,
-           "first = arrived.empty(); arrived.push_back(m);",
-           "first = arrived.empty(); arrived.push_back(m); if (first) { unread.arrives(); }"
-           " first = !first;"),
+           "arrived.push_back(&m);",
+           "arrived.push_back(&m); if (how.first) { unread.arrives(); }"
+           " how.first = !how.first;"),
     Mutant("readable-forever", "readable though everything was read", "net/rds/socket/unread_since.h",
            "reading_.store_release(true); arrived_.store_release(false);",
            "reading_.store_release(true);"),
     Mutant("deliver-dead", "a closed socket still takes messages", SRECV,
-           "if (dead.load()) return Deliver::kClosed; first", "first"),
+           "\"a message is for a socket that has no address\") || dead.load())",
+           "\"a message is for a socket that has no address\"))"),
+    Mutant("at-once-past", "a message of loopback overtakes what is queued", ATONCE,
+           "!queue_.empty() || ", ""),
     Mutant("close-messages", "close leaves what was received", SRECV,
            "gone.splice_back(arrived); unread.dropped(); was_congested",
            "unread.dropped(); was_congested"),
