@@ -65,9 +65,10 @@ SLIPS = [
            "lock_sock(sk); sock_valbool_flag(sk, SOCK_RCVTSTAMP, on);",
            "lock_sock(sk); if (on > 1) return -EINVAL; sock_valbool_flag(sk, SOCK_RCVTSTAMP, on);"),
     Mutant("lost", "every 500th message is lost on its way to a socket",
-           "net/rds/socket/socket_recv.cc", "bool first, congested_now = false;",
-           "bool first, congested_now = false; static uint32_t n; if (++n % 500 == 0) {"
-           " rds::message_put(m); return Deliver::kTaken; }"),
+           "net/rds/socket/socket_recv.cc",
+           "rds::Arrival how; if (RDS_UNLIKELY(!expects(m, how, false))",
+           "rds::Arrival how; static uint32_t n; if (++n % 500 == 0) { rds::message_put(&m);"
+           " return true; } if (RDS_UNLIKELY(!expects(m, how, false))"),
     Mutant("beyond", "recvmsg copies a byte more than the message has", "net/linux/recvmsg.c",
            "u32 n = min_t(size_t, size, info->len);",
            "u32 n = min_t(size_t, size, info->len + (info->len > 100));"),

@@ -374,4 +374,26 @@ TEST_F(AtOnce, ItSaysWhenItCame)
 	EXPECT_NE(r->recv()->info.trace_ns[2], 0u);
 }
 
+/* The sender's name has its interface, where its address is good on one only. */
+TEST_F(AtOnce, ALinkLocalSenderHasItsInterface)
+{
+	const struct rds_addr local = {.w = {0xfe80ull << 48, 1}};
+	host::Net net6(std::vector<struct rds_addr>{local});
+	Socket from(net6), to(net6);
+
+	ASSERT_EQ(from.bind({.addr = local, .scope = 3, .port = 4006}), 0);
+	ASSERT_EQ(to.bind({.addr = local, .scope = 3, .port = 5006}), 0);
+	for (unsigned int i = 0; i < 2; i++) { /* the first makes the connection */
+		tap.messages = 0;
+		ASSERT_EQ(from.send({.addr = local, .scope = 3, .port = 5006}, pattern(9)), 0);
+		sim::run_ready();
+		EXPECT_EQ(tap.messages, i ? 0u : 1u);
+
+		auto m = to.recv();
+
+		ASSERT_TRUE(m);
+		EXPECT_EQ(m->info.from.scope, 3u);
+	}
+}
+
 } // namespace
