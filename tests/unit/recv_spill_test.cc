@@ -89,6 +89,22 @@ TEST_F(RecvSpill, NothingIsCountedBelowTheHardLimit)
 	EXPECT_FALSE(has_spill());
 }
 
+/* Where there is just room for one more it is a question of shares, and not before. */
+TEST_F(RecvSpill, ItsEndIsReached)
+{
+	uint32_t &most = rds_net_tunables(net->core())->recv_spill_bytes;
+
+	while (mem() < 2ull * kLimit * rds::kHardMemFactor) /* more than an eighth beyond that */
+		ASSERT_EQ(deliver(9), Deliver::kTaken);
+	most = static_cast<uint32_t>(mem() + sizeof(rds::Message)) - 1;
+	EXPECT_EQ(deliver(9), Deliver::kFull);
+	EXPECT_EQ(net->stat(RDS_S_recv_spill_share), 0u);
+	most++;
+	EXPECT_EQ(deliver(9), Deliver::kFull);
+	EXPECT_EQ(net->stat(RDS_S_recv_spill_share), 1u);
+	read_all();
+}
+
 TEST_F(RecvSpill, AFloodLeavesRoomForOthers)
 {
 	flood(9);
