@@ -65,8 +65,7 @@ static int recv_message(struct sock *sk, struct msghdr *msg, size_t size, int fl
 		msg->msg_namelen = rds_write_name(&info->from, msg->msg_name);
 	if (n < info->len)
 		msg->msg_flags |= MSG_TRUNC;
-	if (unlikely(cookies))
-		rds_socket_zcopy_done(s, cookies);
+	rds_socket_zcopy_done(s, cookies);
 	if (!(flags & MSG_PEEK))
 		rds_recv_pop(s, m);
 	return flags & MSG_TRUNC ? info->len : n;

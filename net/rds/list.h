@@ -41,6 +41,10 @@ public:
 	{
 		return empty() ? nullptr : item(head_.next);
 	}
+	RDS_INLINE T *back() const
+	{
+		return empty() ? nullptr : item(head_.prev);
+	}
 	/* The one after @t, nullptr at the end. */
 	RDS_INLINE T *next(const T *t) const
 	{

@@ -33,8 +33,11 @@ TEST(List, KeepsTheOrderOfPushes)
 
 	EXPECT_TRUE(l.empty());
 	EXPECT_EQ(l.front(), nullptr);
+	EXPECT_EQ(l.back(), nullptr);
 	l.push_back(&b);
+	EXPECT_EQ(l.back(), &b);
 	l.push_back(&c);
+	EXPECT_EQ(l.back(), &c);
 	l.push_front(&a);
 	EXPECT_EQ(values(l), (std::vector<int>{1, 2, 3}));
 	l.remove(&b);

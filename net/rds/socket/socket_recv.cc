@@ -197,8 +197,8 @@ void rds_socket::take_arrived()
 {
 	if (arrived.empty())
 		return;
+	unread.taken(reading.back());
 	reading.splice_back(arrived);
-	unread.taken();
 }
 
 Message *rds_socket::recv_head()
@@ -235,8 +235,7 @@ void rds_socket::recv_pop(Message *m)
 
 	rds::bug_on_hot(m != reading.front(), "a message is read before an older one");
 	reading.remove(m);
-	if (reading.empty())
-		unread.all_read();
+	unread.read(m, reading.empty());
 	if (!has_read.load())
 		has_read.store(true);
 	rds::message_put(m);
@@ -369,6 +368,9 @@ unsigned int rds_socket_zcopy(struct rds_socket *s, uint32_t *cookies, unsigned 
 
 void rds_socket_zcopy_done(struct rds_socket *s, unsigned int n)
 {
+	if (RDS_LIKELY(!n))
+		return; /* each recvmsg asks */
+
 	rds::RcuReader rcu;
 
 	while (n--) {

@@ -2,13 +2,14 @@
 /*
  * unread_since.h: since when a socket has a message that nobody has read.
  *
- * A message has no room for the time at which it came.  Those that lie in one queue have one time,
- * that of the first of them: exact until a reader takes one of them, too long by what lies between
- * the two from then on, and exact again once the reader has come to the end of what it took.
+ * A message has no room for the time at which it came.  Those that a reader takes together have one
+ * time, that of the first of them: exact until it has read one of them, and too long by what lies
+ * between the two from then on, until it has read the last of them.  It may take others before
+ * that: then two times are known, and those that it takes as the third have the second.
  *
- * Writers: whoever puts a message into the queue of those that arrived, and the reader that takes
- * them all, under the socket's recv_lock.  Readers: any context, without a lock; a time is stored
- * before the flag that says that there is a message, so none is another queue's.
+ * Writers: a path that puts a message into the queue of those that arrived, under the socket's
+ * recv_lock, and the reader, which takes them all, under that too.  Readers: any context, without a
+ * lock; a time is stored before the flag that says that there is a message.
  */
 #ifndef RDS_UNREAD_SINCE_H
 #define RDS_UNREAD_SINCE_H
@@ -27,19 +28,29 @@ public:
 		arrived_at_.set_to_now();
 		arrived_.store_release(true);
 	}
-	/* The reader takes all that have arrived, to those that it has. */
-	RDS_INLINE void taken()
+	/* The reader takes all that have arrived, behind @last of those that it has (nullptr: it
+	 * has none). */
+	RDS_INLINE void taken(const void *last)
 	{
-		if (!reading_.load())
+		if (!last) {
 			reading_at_.set_to(arrived_at_);
+		} else if (!last_) {
+			last_ = last;
+			behind_at_.set_to(arrived_at_);
+		}
 		/* A task that sees none that arrived any more sees them here: any(). */
 		reading_.store_release(true);
 		arrived_.store_release(false);
 	}
-	/* The reader has read the last one that it had. */
-	RDS_INLINE void all_read()
+	/* The reader has read @m; @all: and has no other. */
+	RDS_INLINE void read(const void *m, bool all)
 	{
-		reading_.store(false);
+		if (RDS_UNLIKELY(m == last_)) {
+			last_ = nullptr;
+			reading_at_.set_to(behind_at_);
+		}
+		if (all)
+			reading_.store(false);
 	}
 	/* All are thrown away. */
 	void dropped()
@@ -64,6 +75,10 @@ public:
 private:
 	Atomic<bool> arrived_, reading_; /* there is one there */
 	CoarseTime arrived_at_, reading_at_;
+	/* The reader's: the last one whose time reading_at_ is, and that of those behind it;
+	 * nullptr: it is the time of all. */
+	CoarseTime behind_at_;
+	const void *last_ = nullptr;
 };
 
 } // namespace rds
