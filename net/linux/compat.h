@@ -8,6 +8,8 @@
 
 #include <linux/hrtimer.h>
 #include <linux/net.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
 #include <linux/sysctl.h>
 #include <linux/tcp.h>
 #include <linux/version.h>
@@ -72,6 +74,44 @@ static inline void rds_hrtimer_setup(struct hrtimer *t,
 #else
 	hrtimer_init(t, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	t->function = fn;
+#endif
+}
+
+/* 6.7: shrinkers are allocated by those who run them.  NULL: no memory. */
+typedef unsigned long rds_shrink_fn(struct shrinker *s, struct shrink_control *sc);
+
+static inline struct shrinker *rds_shrinker_register(const char *name, rds_shrink_fn *count,
+						     rds_shrink_fn *scan)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	struct shrinker *s = shrinker_alloc(0, "%s", name);
+#else
+	struct shrinker *s = kzalloc(sizeof(*s), GFP_KERNEL);
+#endif
+
+	if (!s)
+		return NULL;
+	s->count_objects = count;
+	s->scan_objects = scan;
+	s->seeks = DEFAULT_SEEKS;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	shrinker_register(s);
+#else
+	if (register_shrinker(s, "%s", name)) {
+		kfree(s);
+		return NULL;
+	}
+#endif
+	return s;
+}
+
+static inline void rds_shrinker_unregister(struct shrinker *s)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	shrinker_free(s);
+#else
+	unregister_shrinker(s);
+	kfree(s);
 #endif
 }
 

@@ -15,11 +15,11 @@
 #include "payload_pool.h"
 #include "payload_skb.h"
 
-/* Entries that @len bytes need when memory is not fragmented: whole big pages, and smaller ones so
- * that less than a page is wasted at the end. */
+/* Entries that @len bytes need when memory is not very fragmented: whole big pages, and smaller
+ * ones so that less than a page is wasted at the end. */
 static unsigned int inline_segs(u32 len)
 {
-	return (len >> (PAGE_SHIFT + RDS_POOL_MAX_ORDER)) + RDS_POOL_MAX_ORDER + 1;
+	return (len >> (PAGE_SHIFT + RDS_POOL_EASY_ORDER)) + RDS_POOL_EASY_ORDER + 1;
 }
 
 uint32_t rds_payload_footprint(uint32_t len)
@@ -82,9 +82,10 @@ static struct page *get_page_of(unsigned int *order, gfp_t gfp)
 	if (page)
 		return page;
 	for (; *order; --*order) {
-		page = alloc_pages((gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP | __GFP_NOWARN |
-					   __GFP_NORETRY,
-				   *order);
+		/* Nobody is to make place for very large ones. */
+		gfp_t no = *order > RDS_POOL_EASY_ORDER ? __GFP_RECLAIM : __GFP_DIRECT_RECLAIM;
+
+		page = alloc_pages((gfp & ~no) | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, *order);
 		if (page)
 			return page;
 	}
@@ -141,18 +142,32 @@ int rds_payload_init(struct rds_payload *p, uint32_t len, const struct rds_src *
 	return get_pages_for(p, ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC);
 }
 
+/*
+ * Programs' bytes, to and from memory of a payload's own.  By _copy_*_iter(), and not by
+ * copy_*_iter(): hardened usercopy would find out at each copy what kind of memory that is, and its
+ * bounds.  Here they are known, and narrower (docs/decisions/051-bounds-of-a-payload.md).
+ */
+static bool from_iter(void *to, u32 n, struct iov_iter *iter)
+{
+	return _copy_from_iter(to, n, iter) == n;
+}
+
+static bool to_iter(const void *from, u32 n, struct iov_iter *iter)
+{
+	return _copy_to_iter(from, n, iter) == n;
+}
+
 int rds_payload_from_user(struct rds_payload *p, struct rds_uio *from)
 {
 	struct iov_iter *iter = (struct iov_iter *)from;
 	unsigned int i;
 
 	if (rds_payload_flat(p)) {
-		if (!copy_from_iter_full(rds_payload_data(p), p->len, iter))
+		if (!from_iter(rds_payload_data(p), p->len, iter))
 			return -EFAULT;
 	} else {
 		for (i = 0; i < p->segs; i++) {
-			if (!copy_from_iter_full(page_address(p->bv[i].bv_page), p->bv[i].bv_len,
-						 iter))
+			if (!from_iter(page_address(p->bv[i].bv_page), p->bv[i].bv_len, iter))
 				return -EFAULT;
 		}
 	}
@@ -344,8 +359,7 @@ static int bvecs_to_iter(const struct bio_vec *bv, u32 off, u32 n, struct iov_it
 			continue;
 		}
 		piece = min(n, bv->bv_len - off);
-		if (copy_to_iter(page_address(bv->bv_page) + bv->bv_offset + off, piece, to) !=
-		    piece)
+		if (!to_iter(page_address(bv->bv_page) + bv->bv_offset + off, piece, to))
 			return -EFAULT;
 		n -= piece;
 		off = 0;
@@ -357,9 +371,11 @@ int rds_payload_to_user(const struct rds_payload *p, uint32_t off, uint32_t n, s
 {
 	struct iov_iter *iter = (struct iov_iter *)to;
 
+	if (WARN_ON_ONCE(off > p->len || n > p->len - off))
+		return -EFAULT;
 	switch (p->kind) {
 	case RDS_PAYLOAD_FLAT:
-		return copy_to_iter(rds_payload_data(p) + off, n, iter) == n ? 0 : -EFAULT;
+		return to_iter(rds_payload_data(p) + off, n, iter) ? 0 : -EFAULT;
 	case RDS_PAYLOAD_SKBS:
 		return rds_skb_to_iter(p, off, n, iter);
 	default:

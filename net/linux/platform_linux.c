@@ -26,11 +26,17 @@ int rds_platform_init(void)
 
 	if (err)
 		return err;
+	err = rds_pool_init();
+	if (err)
+		goto no_pool;
 	rds_wq = alloc_workqueue("krdsd", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (rds_wq)
 		return 0;
+	err = -ENOMEM;
+	rds_pool_exit();
+no_pool:
 	rds_memory_exit();
-	return -ENOMEM;
+	return err;
 }
 
 void rds_platform_exit(void)

@@ -161,12 +161,16 @@ static void only_pinned_ones_are_unpinned(struct kunit *test)
 	rds_payload_destroy(p);
 }
 
-/* Lengths, and what the failure of one allocation means: there are smaller pages (0), or not. */
+#define MOST 320 /* payloads at a time */
+
+/* Lengths, what the failure of one allocation means: there are smaller pages (0), or not; and how
+ * many payloads take all pages of theirs that may lie idle. */
 static const struct hunger {
 	const char *name;
 	u32 len;
 	int err;
-} hungers[] = {{"a mebibyte", 1 << 20, 0}, {"a page", 4096, -ENOMEM}};
+	int idle;
+} hungers[] = {{"a mebibyte", 1 << 20, 0, 8}, {"a page", 4096, -ENOMEM, 256}};
 
 static void describe(const struct hunger *h, char *to)
 {
@@ -199,17 +203,18 @@ static void every_allocation_fails_once(struct kunit *test)
 #ifdef CONFIG_FAULT_INJECTION
 	const struct hunger *h = test->param_value;
 	u8 *bytes = rds_test_bytes(test, h->len);
-	struct rds_payload *kept[128] = {};
+	struct rds_payload **kept = kunit_kcalloc(test, MOST, sizeof(*kept), GFP_KERNEL);
 	bool reached = true;
 	int i, n;
 
+	KUNIT_ASSERT_NOT_NULL(test, kept);
 	/* Nothing is given back before the end: the pool has to stay empty. */
-	for (n = 0; n < 70; n++) {
+	for (n = 0; n < h->idle; n++) {
 		kept[n] = rds_test_payload(test, h->len);
 		KUNIT_ASSERT_EQ(test,
 				rds_payload_init(kept[n], h->len, NULL, h->len, RDS_MAY_SLEEP), 0);
 	}
-	for (i = 1; reached && n < ARRAY_SIZE(kept); i++, n++) {
+	for (i = 1; reached && n < MOST; i++, n++) {
 		kept[n] = without(test, h, i, &reached);
 		if (!kept[n])
 			continue;

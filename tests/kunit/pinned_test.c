@@ -6,7 +6,8 @@
 
 #include "kunit_rds.h"
 
-#define MOST 32 /* pages */
+#define MOST 32	 /* pages */
+#define IDLE 262 /* payloads of a page, more than may lie idle */
 
 struct pinned {
 	struct rds_payload *p;
@@ -107,12 +108,13 @@ static void a_copy_of_its_own(struct kunit *test)
 static void no_memory_for_a_copy(struct kunit *test)
 {
 #ifdef CONFIG_FAULT_INJECTION
-	struct rds_payload *held[70];
+	struct rds_payload **held = kunit_kcalloc(test, IDLE, sizeof(*held), GFP_KERNEL);
 	struct pinned *a = pin(test, 4096, 100);
 	int i;
 
+	KUNIT_ASSERT_NOT_NULL(test, held);
 	/* No page lies in the pool. */
-	for (i = 0; i < ARRAY_SIZE(held); i++) {
+	for (i = 0; i < IDLE; i++) {
 		held[i] = rds_test_payload(test, 4096);
 		KUNIT_ASSERT_EQ(test, rds_payload_init(held[i], 4096, NULL, 4096, RDS_MAY_SLEEP),
 				0);
@@ -126,7 +128,7 @@ static void no_memory_for_a_copy(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rds_test_same(test, a->p, a->bytes, 0, 4096));
 	rds_payload_destroy(a->p);
 	done(test, a);
-	for (i = 0; i < ARRAY_SIZE(held); i++)
+	for (i = 0; i < IDLE; i++)
 		rds_payload_destroy(held[i]);
 #else
 	KUNIT_FAIL(test, "this kernel cannot make allocations fail");

@@ -5,9 +5,15 @@
 
 #include "kunit_rds.h"
 
-#define KEPT 64	 /* pages of each order that may lie idle */
 #define TRIES 4	 /* pages of no use that are looked at for one */
-#define ORDERS 4 /* and those below */
+#define ORDERS 6 /* and those below */
+#define OVER 6	 /* pages more than are kept */
+
+/* Pages of @order that may lie idle. */
+static unsigned int kept(unsigned int order)
+{
+	return order < 3 ? 256 : 64;
+}
 
 /* A payload that is one page of @order. */
 static struct rds_payload *take(struct kunit *test, unsigned int order)
@@ -40,37 +46,46 @@ static void destroy_all(struct rds_payload **p, unsigned int n)
 /* Payloads that have emptied the pool, and keep it so until they go. */
 static struct rds_payload **drain(struct kunit *test, unsigned int order)
 {
-	struct rds_payload **p = kunit_kcalloc(test, KEPT, sizeof(*p), GFP_KERNEL);
+	struct rds_payload **p = kunit_kcalloc(test, kept(order), sizeof(*p), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, p);
-	take_all(test, p, KEPT, order);
+	take_all(test, p, kept(order), order);
 	return p;
 }
 
 /* Twice, so that the ring is passed round; more than it holds go back to the kernel. */
+static void pass_round(struct kunit *test, unsigned int order)
+{
+	const unsigned int most = kept(order), n = most + OVER;
+	struct rds_payload **drained = drain(test, order);
+	struct rds_payload **p = kunit_kcalloc(test, n, sizeof(*p), GFP_KERNEL);
+	struct page **was = kunit_kcalloc(test, n, sizeof(*was), GFP_KERNEL);
+	unsigned int round, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	KUNIT_ASSERT_NOT_NULL(test, was);
+	take_all(test, p, n, order);
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < n; i++)
+			was[i] = page_of(p[i]);
+		destroy_all(p, n);
+		take_all(test, p, n, order);
+		for (i = 0; i < most; i++)
+			KUNIT_EXPECT_PTR_EQ(test, page_of(p[i]), was[i]);
+		/* Some come and go, so that the ring begins elsewhere. */
+		destroy_all(p, most / 3);
+		take_all(test, p, most / 3, order);
+	}
+	destroy_all(p, n);
+	destroy_all(drained, most);
+}
+
 static void the_oldest_comes_first(struct kunit *test)
 {
-	struct rds_payload *p[KEPT + 6], **drained;
-	struct page *was[KEPT + 6];
-	int order, round, i;
+	unsigned int order;
 
-	for (order = 0; order < ORDERS; order++) {
-		drained = drain(test, order);
-		take_all(test, p, ARRAY_SIZE(p), order);
-		for (round = 0; round < 2; round++) {
-			for (i = 0; i < ARRAY_SIZE(p); i++)
-				was[i] = page_of(p[i]);
-			destroy_all(p, ARRAY_SIZE(p));
-			take_all(test, p, ARRAY_SIZE(p), order);
-			for (i = 0; i < KEPT; i++)
-				KUNIT_EXPECT_PTR_EQ(test, page_of(p[i]), was[i]);
-			/* Some come and go, so that the ring begins elsewhere. */
-			destroy_all(p, KEPT / 3);
-			take_all(test, p, KEPT / 3, order);
-		}
-		destroy_all(p, ARRAY_SIZE(p));
-		destroy_all(drained, KEPT);
-	}
+	for (order = 0; order < ORDERS; order++)
+		pass_round(test, order);
 }
 
 /* A page that was sent without a copy is in the network's hands still. */
@@ -95,7 +110,7 @@ static void those_of_others_are_given_up(struct kunit *test)
 		put_page(was[i]);
 	}
 	destroy_all(q, 2);
-	destroy_all(drained, KEPT);
+	destroy_all(drained, kept(0));
 }
 
 static void the_reserve_gets_its_own_back(struct kunit *test)
@@ -110,7 +125,7 @@ static void the_reserve_gets_its_own_back(struct kunit *test)
 	p[0] = take(test, 0);
 	KUNIT_EXPECT_PTR_EQ(test, page_of(p[0]), next);
 	destroy_all(p, 1);
-	destroy_all(drained, KEPT);
+	destroy_all(drained, kept(0));
 }
 
 static struct kunit_case cases[] = {KUNIT_CASE(the_oldest_comes_first),

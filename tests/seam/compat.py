@@ -52,6 +52,17 @@ PARTS = {
         (ALWAYS, (6, 15), "void hrtimer_init(struct hrtimer *, int, int);"),
         ((6, 13), EVER, "void hrtimer_setup(struct hrtimer *,"
          " enum hrtimer_restart (*)(struct hrtimer *), int, int);")],
+    "linux/slab.h": [
+        (ALWAYS, EVER, "enum { GFP_KERNEL }; void *kzalloc(__SIZE_TYPE__, int);"
+         " void kfree(const void *);")],
+    "linux/shrinker.h": [
+        (ALWAYS, EVER, "enum { DEFAULT_SEEKS = 2 }; struct shrink_control; struct shrinker {"
+         " unsigned long (*count_objects)(struct shrinker *, struct shrink_control *);"
+         " unsigned long (*scan_objects)(struct shrinker *, struct shrink_control *); int seeks; };"),
+        (ALWAYS, (6, 7), "int register_shrinker(struct shrinker *, const char *, ...);"
+         " void unregister_shrinker(struct shrinker *);"),
+        ((6, 7), EVER, "struct shrinker *shrinker_alloc(int, const char *, ...);"
+         " void shrinker_register(struct shrinker *); void shrinker_free(struct shrinker *);")],
     "net/genetlink.h": [
         (ALWAYS, EVER, "#define GENL_UNS_ADMIN_PERM 0x10"),
         ((6, 8), EVER, "#define GENL_MCAST_CAP_NET_ADMIN 1")],
@@ -80,6 +91,7 @@ struct tcp_ao_add add; struct tcp_ao_del del; struct tcp_ao_info_opt info;
 int option = TCP_AO_ADD_KEY, group = GENL_MCAST_CAP_NET_ADMIN;
 int __assign_str(int field, ...);
 static enum hrtimer_restart over(struct hrtimer *t) { (void)t; return HRTIMER_NORESTART; }
+static unsigned long none(struct shrinker *s, struct shrink_control *sc) { return !s + !sc; }
 void use(struct net *net, struct hrtimer *t, struct sock *sk, int field, int from);
 void use(struct net *net, struct hrtimer *t, struct sock *sk, int field, int from)
 {
@@ -88,6 +100,7 @@ void use(struct net *net, struct hrtimer *t, struct sock *sk, int field, int fro
 	rds_sk_no_task_frag(sk);
 	(void)from;
 	rds_assign_str(field, from);
+	rds_shrinker_unregister(rds_shrinker_register("", none, none));
 }
 """
 

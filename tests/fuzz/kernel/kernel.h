@@ -86,6 +86,27 @@ enum { HRTIMER_MODE_REL };
 void hrtimer_init(struct hrtimer *t, int clock, int mode);
 struct ctl_table_header *register_net_sysctl(struct net *net, const char *path,
 					     struct ctl_table *table);
+struct shrink_control;
+struct shrinker {
+	unsigned long (*count_objects)(struct shrinker *s, struct shrink_control *sc);
+	unsigned long (*scan_objects)(struct shrinker *s, struct shrink_control *sc);
+	int seeks;
+};
+enum { DEFAULT_SEEKS = 2, GFP_KERNEL };
+int register_shrinker(struct shrinker *s, const char *format, ...);
+void unregister_shrinker(struct shrinker *s);
+#ifdef __cplusplus
+extern "C++" {
+/* void *, as C has it: any pointer may be initialised with it. */
+struct void_pointer {
+	template <typename T>
+	operator T *() const;
+};
+struct void_pointer kzalloc(size_t n, int flags);
+}
+#else
+void *kzalloc(size_t n, int flags);
+#endif
 
 /* ---- sockets ---- */
 enum sock_flags { SOCK_RCVTSTAMP, SOCK_TSTAMP_NEW, SOCK_ZEROCOPY };

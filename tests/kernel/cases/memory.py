@@ -36,6 +36,25 @@ def charged_to_a_cgroup(t):
         assert t.a.check("awk '$1 == \"RDS\" {print $4}' /proc/net/protocols").strip() == "0"
 
 
+@test(only="ours")
+def idle_pages_are_given_back(t):
+    """Pages of big messages are kept to be used again, until the kernel wants its memory back."""
+    want = "echo 2 >/proc/sys/vm/drop_caches"
+
+    def free():
+        return int(t.a.check("awk '$1 == \"MemFree:\" {print $2}' /proc/meminfo")) * 1024
+    t.a.check(want)
+    holder = t.a.spawn(f"{t.prog('rds_hold')} --bind 127.0.0.1 --count 64 --unread 1 --messages 0"
+                       " --length 98304", stdin=True)
+    holder.wait_output("^ready$")
+    holder.write("", close=True)
+    holder.check()
+    kept = free()
+    t.a.check(want)
+    t.note(f"{free() - kept} bytes came back of 64 messages of 96 KiB")
+    assert free() - kept >= 5 << 20, (kept, free())
+
+
 @test(vms=2, only="ours")
 def reserved_and_given_back(t):
     """SO_RESERVE_MEM is the cgroup's, and the kernel's, again when the sockets are closed."""
