@@ -96,7 +96,9 @@ inline constexpr unsigned int kHoldBurst = 2;
 /* A window older than this before it has its messages ends the stream.  Longer than a window and
  * the time in which its messages are transmitted and read, on one processor. */
 inline constexpr uint64_t kHoldPauseNs = 5 * kHoldWindowNs;
-inline constexpr uint32_t kHoldBytes = 16 * 1024;
+inline constexpr uint32_t kHoldBytes = 32 * 1024;
+/* So many that wait are passed by an answer: their numbers change, under the path's lock. */
+inline constexpr unsigned int kMostOvertaken = 64;
 
 /* An own connect attempt that got no answer is given up, ns (TCP alone would try for two minutes
  * with growing pauses, and miss a host that comes back). */

@@ -222,21 +222,59 @@ static void binding(void)
 		close(bound("10.9.0.1", 0));
 }
 
-/* Its own socket on the other side fills and is read, and fills again. */
-static void flap(void)
+/* Messages of @bytes to its own socket on the other side, whose buffer has @room or what is usual
+ * (0): it fills and is read, and fills again. */
+static void fill_and_read(int room, unsigned int bytes)
 {
-	int s, r, small = 2048;
+	int s, r;
 
 	if (setns(ns_b, CLONE_NEWNET))
 		die("neighbour: setns");
 	r = bound("10.9.0.2", 3001);
-	setsockopt(r, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	if (room)
+		setsockopt(r, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
 	if (setns(ns_a, CLONE_NEWNET))
 		die("neighbour: setns");
 	as_nobody();
 	s = bound("10.9.0.1", 3002);
 	for (sh->ready = 1;; sh->rounds++) {
-		while (!put(s, "10.9.0.2", 3001, 512))
+		while (!put(s, "10.9.0.2", 3001, bytes))
+			;
+		while (recv(r, mbuf, MBUF, MSG_DONTWAIT) > 0)
+			;
+	}
+}
+
+static void flap(void)
+{
+	fill_and_read(2048, 512);
+}
+
+static void stream(void)
+{
+	fill_and_read(0, 8192);
+}
+
+/* The same of TCP: what a stream of others costs that knows nothing of ours. */
+static void tcp_stream(void)
+{
+	struct sockaddr_in to = at("10.9.0.2", 3001);
+	int l, s, r;
+
+	if (setns(ns_b, CLONE_NEWNET))
+		die("neighbour: setns");
+	l = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(l, (struct sockaddr *)&to, sizeof(to)) || listen(l, 1))
+		die("neighbour: listen");
+	if (setns(ns_a, CLONE_NEWNET))
+		die("neighbour: setns");
+	as_nobody();
+	s = socket(AF_INET, SOCK_STREAM, 0);
+	if (connect(s, (struct sockaddr *)&to, sizeof(to)))
+		die("neighbour: connect");
+	r = accept(l, NULL, NULL);
+	for (sh->ready = 1;; sh->rounds++) {
+		while (send(s, mbuf, 8192, MSG_DONTWAIT) > 0)
 			;
 		while (recv(r, mbuf, MBUF, MSG_DONTWAIT) > 0)
 			;
@@ -324,10 +362,11 @@ static void dead_hosts(void)
 static const struct {
 	const char *name;
 	void (*act)(void);
-} deeds[] = {{"alone", NULL},	    {"spin", spin},	 {"unix", unix_sockets},
-	     {"cancel", cancel},    {"info", info},	 {"bind", binding},
-	     {"flap", flap},	    {"lend", lend},	 {"open", open_close},
-	     {"netns", namespaces}, {"dead", dead_hosts}};
+} deeds[] = {{"alone", NULL},	    {"spin", spin},	  {"unix", unix_sockets},
+	     {"cancel", cancel},    {"info", info},	  {"bind", binding},
+	     {"flap", flap},	    {"lend", lend},	  {"open", open_close},
+	     {"netns", namespaces}, {"dead", dead_hosts}, {"stream", stream},
+	     {"tcp", tcp_stream}};
 
 const char *neighbour_name(unsigned int i)
 {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Small messages that wait for company (path_queue.cc): exactly how long, and for how much. */
+/* Small messages that wait for company (path_company.cc): exactly how long, and for how much. */
+#include "fan_fixture.h"
 #include "fixture.h"
 #include "net/rds/net.h"
+#include "net/rds/order.h"
 #include "net/rds/socket/socket.h"
 
 namespace
@@ -202,7 +204,7 @@ TEST_F(PathStream, EndsWithTheFirstWindowThatIsAnswered)
 }
 
 /* A socket that has read asks or answers: that waits behind nobody's stream, and takes along what
- * does.  What it says more waits as any. */
+ * it has said itself.  What it says more waits as any. */
 TEST_F(PathStream, AnAnswerWaitsForNobodysStream)
 {
 	const struct rds_endpoint to = host::endpoint(remote, 5000);
@@ -232,6 +234,107 @@ TEST_F(PathStream, AnAnswerWaitsForNobodysStream)
 		EXPECT_FALSE(says(false)) << "a second one";
 		sim::run_for(10 * rds::kHoldPauseNs);
 	}
+}
+
+/* A stream of three messages waits, and another socket has something to answer. */
+class PathAnswer : public PathStream
+{
+protected:
+	static constexpr size_t kOne = RDS_HEADER_BYTES + 10;
+
+	void SetUp() override
+	{
+		PathStream::SetUp();
+		other = std::make_unique<host::Socket>(*net);
+		ASSERT_EQ(other->bind(host::endpoint(a1, 4001)), 0);
+		ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4001, pattern(1)), 0);
+		EXPECT_TRUE(other->recv());
+		sim::run_for(10 * rds::kHoldPauseNs);
+		become_one();
+		EXPECT_TRUE(waits());
+		EXPECT_TRUE(waits());
+		had = wire().sent.size();
+	}
+	void TearDown() override
+	{
+		other.reset();
+		PathStream::TearDown();
+	}
+	/* How many messages go with the answer, itself included. */
+	size_t answer()
+	{
+		EXPECT_EQ(other->send(host::endpoint(remote, 5000), pattern(10), false), 0);
+		sim::run_ready();
+		return (wire().sent.size() - had) / kOne;
+	}
+	/* The source port of the @nth that was sent since. */
+	uint16_t port(size_t nth)
+	{
+		return rds::wire::get16(
+			reinterpret_cast<const rds::wire::Header *>(&wire().sent[had + nth * kOne])
+				->sport);
+	}
+
+	std::unique_ptr<host::Socket> other;
+	size_t had = 0;
+};
+
+/* It passes what waits, which goes on waiting, and goes when its time has come. */
+TEST_F(PathAnswer, PassesAStream)
+{
+	EXPECT_EQ(answer(), 1u);
+	EXPECT_EQ(port(0), 4001);
+	EXPECT_TRUE(waits());
+	sim::run_for(rds::kHoldWindowNs);
+	ASSERT_EQ(wire().sent.size(), had + 5 * kOne);
+	for (size_t nth = 1; nth < 5; nth++)
+		EXPECT_EQ(port(nth), 4000);
+}
+
+/* The gate of further paths opens when all up to a certain number are delivered. */
+TEST_F(PathAnswer, PassesNoneWhileAGateIsShut)
+{
+	rds::Atomic<bool> &gated = wire().path->conn.fan.*reach(fan_gated());
+
+	gated.store(true);
+	EXPECT_EQ(answer(), 4u);
+	EXPECT_EQ(port(3), 4001);
+	gated.store(false);
+}
+
+/* Flows may have begun when messages waited already, and count by what their numbers were. */
+TEST_F(PathAnswer, PassesNoneWhoseSenderHasFlows)
+{
+	ASSERT_EQ(rds_socket_set_order(s->core(), static_cast<uint32_t>(rds::Order::kUnordered)),
+		  0);
+	EXPECT_EQ(answer(), 4u);
+	EXPECT_EQ(port(3), 4001);
+}
+
+/* One that is too long to wait takes along what does. */
+TEST_F(PathAnswer, ALongOneTakesThemAlong)
+{
+	EXPECT_EQ(other->send(host::endpoint(remote, 5000), pattern(rds::kHoldBytes), false), 0);
+	sim::run_ready();
+	EXPECT_EQ(wire().sent.size(), had + 3 * kOne + RDS_HEADER_BYTES + rds::kHoldBytes);
+}
+
+/* A pong is before them, and they go with it. */
+TEST_F(PathStream, APongIsBeforeAStream)
+{
+	become_one();
+	EXPECT_TRUE(waits());
+
+	const size_t had = wire().sent.size();
+
+	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 0, {}), RDS_RECV_SKIP);
+	sim::run_ready();
+	ASSERT_GT(wire().sent.size(), had + RDS_HEADER_BYTES);
+
+	const auto *h = reinterpret_cast<const rds::wire::Header *>(&wire().sent[had]);
+
+	EXPECT_EQ(rds::wire::get16(h->sport), 0);
+	EXPECT_EQ(rds::wire::get16(h->dport), 5000);
 }
 
 } // namespace

@@ -56,11 +56,36 @@ protected:
 		q->append(m);
 		return m;
 	}
-	/* All that is not sent becomes the batch, @most messages of it. */
+	/* A sender, of whom the queue knows no more than who it is. */
+	static rds::Socket *sender(uintptr_t which)
+	{
+		return reinterpret_cast<rds::Socket *>(which << 12);
+	}
+	/* Of sender @which, and it waits for company. */
+	Message *hold(uintptr_t which)
+	{
+		Message *m = append();
+
+		m->sock = sender(which);
+		q->hold(m);
+		return m;
+	}
+	/* An answer of sender @which; nullptr: it does not pass. */
+	Message *overtake(uintptr_t which)
+	{
+		Message *m = make();
+
+		m->sock = sender(which);
+		if (q->overtake(m, [](const Message &waits) { return waits.tos == 0; }))
+			return m;
+		rds::message_put(m);
+		return nullptr;
+	}
+	/* All that is ready becomes the batch, @most messages of it. */
 	void mark(unsigned int most = rds::kXmitBatch)
 	{
 		q->begin(b);
-		for (Message *m = q->unsent(); m && b.n < most; m = q->next(m))
+		for (Message *m = q->ready(); m && b.n < most; m = q->next_ready(m))
 			q->add(b, m);
 		b.bytes -= b.off;
 	}
@@ -181,6 +206,86 @@ TEST_F(Queue, AFrameOvertakesWholeMessagesAlone)
 	EXPECT_EQ(q->unsent_bytes(), kHeader + 100 + 3 * kHeader);
 	send(kHeader + 95);
 	EXPECT_EQ(q->unsent(), hello);
+}
+
+TEST_F(Queue, ThoseThatWaitAreNotReady)
+{
+	Message *first = append(), *second = hold(1), *third = hold(2);
+
+	EXPECT_EQ(q->ready(), first);
+	EXPECT_EQ(q->next_ready(first), nullptr);
+	EXPECT_EQ(q->unsent_bytes(), 3 * kHeader);
+	EXPECT_EQ(send(kHeader), 1u);
+	EXPECT_EQ(q->ready(), nullptr);
+	EXPECT_EQ(q->unsent(), second);
+	q->remove(second);
+	done.push_back(second);
+	EXPECT_EQ(q->unsent(), third);
+	EXPECT_EQ(q->ready(), nullptr) << "the next one waits still";
+
+	MsgList none;
+
+	q->put_first(make(rds::kMsgOnce), none);
+	EXPECT_EQ(q->ready(), q->unsent()) << "a frame does not wait";
+	EXPECT_EQ(q->next_ready(q->ready()), nullptr);
+	q->release();
+	EXPECT_FALSE(q->holds_any());
+	EXPECT_EQ(q->next_ready(q->ready()), third);
+	EXPECT_EQ(send(2 * kHeader), 2u);
+	EXPECT_EQ(drop(), (Numbers{kFirst + 1, 0}));
+}
+
+TEST_F(Queue, AnAnswerPassesThoseThatWait)
+{
+	EXPECT_EQ(overtake(1), nullptr) << "nobody";
+	append();
+
+	Message *second = hold(1), *third = hold(2), *passed = overtake(3);
+
+	ASSERT_NE(passed, nullptr);
+	EXPECT_EQ(number(*passed), kFirst + 1);
+	EXPECT_EQ(number(*second), kFirst + 2);
+	EXPECT_EQ(number(*third), kFirst + 3);
+	EXPECT_EQ(q->next_number(), kFirst + 4);
+	EXPECT_EQ(q->unsent_bytes(), 4 * kHeader);
+	EXPECT_EQ(overtake(1), nullptr) << "one of its own sender's";
+	EXPECT_EQ(overtake(2), nullptr) << "one of its own sender's";
+	third->tos = 1;
+	EXPECT_EQ(overtake(4), nullptr) << "one that nobody may pass";
+	third->tos = 0;
+	EXPECT_EQ(send(2 * kHeader), 2u);
+	EXPECT_EQ(q->begun(), kFirst + 1);
+	EXPECT_EQ(q->ready(), nullptr);
+
+	Message *next = overtake(3);
+
+	EXPECT_EQ(q->ready(), next) << "all before are sent";
+	EXPECT_EQ(numbers(), (Numbers{kFirst, kFirst + 1, kFirst + 2, kFirst + 3, kFirst + 4}));
+}
+
+TEST_F(Queue, AnAnswerPassesNoMoreThanSome)
+{
+	for (unsigned int i = 0; i < rds::kMostOvertaken; i++)
+		hold(1);
+	EXPECT_NE(overtake(2), nullptr);
+	hold(1);
+	EXPECT_EQ(overtake(3), nullptr);
+}
+
+/* A connection begins anew, or another queue's messages come: nothing waits any more. */
+TEST_F(Queue, NothingWaitsBehindWhatIsSentAgain)
+{
+	Message *first = hold(1);
+
+	restart(*q);
+	EXPECT_EQ(q->ready(), first);
+	q->hold(first);
+
+	SendQueue::Fold f;
+
+	q->begin_fold(f);
+	EXPECT_EQ(q->ready(), first);
+	renumber(*q, f);
 }
 
 /* The first of an empty queue, and of one that was sent, is the next. */
@@ -456,7 +561,7 @@ protected:
 	}
 	void act()
 	{
-		switch (rng() % 8) {
+		switch (rng() % 10) {
 		case 0:
 			q->put_first(make(rds::kMsgOnce), done);
 			break;
@@ -476,8 +581,19 @@ protected:
 					*q, [](const Message &m) { return m.flags != 0; }, done);
 			break;
 		case 4:
-		case 5:
-			append(rng() % 100);
+		case 5: {
+			Message *m = append(rng() % 100);
+
+			m->sock = sender(1 + rng() % 2);
+			if (q->holds_any() || rng() % 3 == 0)
+				q->hold(m);
+			break;
+		}
+		case 6:
+			overtake(1 + rng() % 3);
+			break;
+		case 7:
+			q->release();
 			break;
 		default:
 			mark(1 + rng() % 4);

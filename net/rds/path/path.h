@@ -314,11 +314,9 @@ private:
 	void hear_of_ports() RDS_TURN;
 	void forget_connection() RDS_TURN;
 	rds::Dial::Terms terms(unsigned int why);
-
 	/* conn_idle.cc, path_fan.cc */
 	bool may_retire() const;
 	bool may_connect();
-
 	/* path_takeover.cc */
 	bool discard(rds::Accepted *handle);
 	void send_probe() RDS_TURN;
@@ -347,12 +345,10 @@ private:
 	void stamp_acks(rds::Batch &b) RDS_REQUIRES(lock, rds::kSender);
 	void settle_acks(const rds::Batch &b, uint64_t bytes) RDS_REQUIRES(lock, rds::kSender);
 	rds::Delivered::Limits unacked_limits() const;
-
 	/* path_queue.cc */
 	void queue_first(rds::Message *m) RDS_EXCLUDES(lock);
 	bool is_delivered(rds::Message &m) RDS_REQUIRES(lock);
 	bool carries_locked(const rds::Message &m, bool away) RDS_REQUIRES(lock);
-	bool hold_locked(const rds::Message &m, bool more) RDS_REQUIRES(lock);
 	bool is_done(rds::Message &m, rds::Peer who, uint64_t last, bool taken);
 	void own_left(const rds::Message &m);
 	bool collect_acked(rds::MsgList &done) RDS_REQUIRES(lock);
@@ -360,6 +356,10 @@ private:
 	void left_at_reset_locked(rds::Message &m, rds::MsgList &done) RDS_REQUIRES(lock);
 	void reset_queue(bool purge) RDS_TURN RDS_EXCLUDES(lock);
 	bool is_untouched_locked() const RDS_REQUIRES(lock);
+	/* path_company.cc */
+	bool queue_locked(rds::Message &m, bool more, bool may_wait) RDS_REQUIRES(lock);
+	bool overtake_locked(rds::Message &m) RDS_REQUIRES(lock);
+	void end_hold_locked() RDS_REQUIRES(lock);
 	/* path_hold.cc */
 	bool may_hold_locked(const rds::Message &m) RDS_REQUIRES(lock);
 	bool step_aside_locked(rds::Message *m) RDS_REQUIRES(lock);

@@ -147,6 +147,7 @@ void rds_path::look_at_waits_locked()
 /* Some messages of @h are queued again, as if they were new.  True: there are more. */
 bool rds_path::return_some_locked(rds::HeldPort &h)
 {
+	end_hold_locked();
 	for (unsigned int n = 0; n < rds::kQueueStep; n++) {
 		rds::Message *m = full_ports_.pop_front(h);
 

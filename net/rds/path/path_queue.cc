@@ -41,13 +41,13 @@ rds::Result<rds::Queued> rds_path::enqueue(rds::Message *m, bool more, rds::Batc
 			return rds::Queued::kMoved;
 		if (RDS_UNLIKELY(!full_ports_.empty()) && join_held_locked(m))
 			return what;
-		queue_.append(m);
-		if (open_ && !blocked_ && !sending_) {
-			go = !batch;
-			if (batch && !hold_locked(*m, more)) {
-				begin_locked(*batch);
-				what = rds::Queued::kTransmit;
-			}
+		const bool goes = open_ && !blocked_ && !sending_;
+		const bool waits = queue_locked(*m, more, batch && goes);
+
+		go = goes && !batch;
+		if (batch && goes && !waits) {
+			begin_locked(*batch);
+			what = rds::Queued::kTransmit;
 		}
 	}
 	if (go)
@@ -65,28 +65,6 @@ bool rds_path::count_waiting()
 		return false;
 	conn.waiting.fetch_add(1);
 	return true;
-}
-
-/* Shall @m, which was just queued, wait for company (coalesce.h)?  Not where its sender has read
- * since it was asked last: an answer, or the next question, waits behind nobody's stream. */
-bool rds_path::hold_locked(const rds::Message &m, bool more)
-{
-	if (!(conn.trans.caps & RDS_CAP_COALESCE))
-		return false;
-
-	rds::Hold hold = coalesce_.ask(more, queue_.unsent_bytes(), next_rx_seq());
-
-	if (hold == rds::Hold::kNone || (!more && m.sock && rds::sender_converses(*m.sock)))
-		return false;
-	if (hold == rds::Hold::kBegin)
-		hold_timer_.arm(coalesce_.window());
-	conn.net.count(RDS_S_send_held);
-	return true;
-}
-
-void rds_path::hold_over()
-{
-	kick();
 }
 
 /* A frame without number, before all that have one.  Token holder or worker. */

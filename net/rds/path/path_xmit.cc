@@ -40,6 +40,7 @@ bool rds_path::take_token()
 {
 	rds::Guard g(lock);
 
+	end_hold_locked();
 	if (!open_ || sending_ || blocked_) {
 		/* The token's holder may have passed what the caller wants sent: once more. */
 		room_came_ = true;
@@ -68,7 +69,6 @@ void rds_path::begin_locked(rds::Batch &b)
 
 	rds::Guard sender(rds::kSender); /* ... which was taken just now */
 
-	coalesce_.end();
 	b.n = 0;
 	if (!must_prepare_locked())
 		(void)mark_batch(b);
@@ -135,7 +135,7 @@ void rds_path::leave_rest()
 __attribute__((noinline)) rds::Message *rds_path::mark_some_locked(rds::Batch &b, bool gated,
 								   bool mute)
 {
-	rds::Message *m = queue_.unsent();
+	rds::Message *m = queue_.ready();
 
 	while (m && b.n < rds::kXmitBatch) {
 		if (gated && m->sock)
@@ -144,7 +144,7 @@ __attribute__((noinline)) rds::Message *rds_path::mark_some_locked(rds::Batch &b
 			break; /* not hello */
 
 		const uint16_t port = rds::wire::get16(m->hdr.dport);
-		rds::Message *next = queue_.next(m);
+		rds::Message *next = queue_.next_ready(m);
 
 		if ((conn.fcong->test(port) || full_ports_.holds(port)) && step_aside_locked(m)) {
 			if (++b.aside == rds::kQueueStep) {
@@ -163,7 +163,7 @@ bool rds_path::mark_batch(rds::Batch &b)
 {
 	bool gated = index && (conn.fan.is_gated() || conn.fan.is_folding());
 	bool mute = is_silent();
-	rds::Message *m = queue_.unsent();
+	rds::Message *m = queue_.ready();
 
 	if (RDS_CHECKS_ALL && !sending_)
 		bug("a batch without the path's token");
@@ -171,7 +171,7 @@ bool rds_path::mark_batch(rds::Batch &b)
 	if (RDS_UNLIKELY(gated || mute || conn.fcong->any() || !full_ports_.empty()))
 		m = mark_some_locked(b, gated, mute);
 	else
-		for (; m && b.n < rds::kXmitBatch; m = queue_.next(m))
+		for (; m && b.n < rds::kXmitBatch; m = queue_.next_ready(m))
 			queue_.add(b, m);
 	if (!b.n)
 		return false;
@@ -203,7 +203,7 @@ bool rds_path::map_may_wait()
 	{
 		rds::Guard g(lock);
 
-		if (queue_.unsent())
+		if (queue_.ready())
 			return false;
 	}
 	const uint64_t left = map_news_.left(*conn.lcong, rds_now_ns(), rds::came_over(conn));
@@ -231,8 +231,7 @@ RDS_INLINE bool rds_path::must_prepare_locked() const
 /* Marks the next messages that may go; or the token is given back, for there are none. */
 rds_path::Next rds_path::next_locked(rds::Batch &b)
 {
-	coalesce_.end();
-	if (open_ && queue_.unsent() && mark_batch(b))
+	if (open_ && queue_.ready() && mark_batch(b))
 		return Next::kXmit;
 	if (RDS_UNLIKELY(!full_ports_.empty()))
 		look_at_waits_locked();
@@ -261,7 +260,7 @@ rds_path::Next rds_path::prepare(rds::Batch &b)
 	rds::Guard g(lock);
 
 	/* A message has come that the map does not let pass. */
-	if (RDS_UNLIKELY(waits && queue_.unsent()))
+	if (RDS_UNLIKELY(waits && queue_.ready()))
 		return Next::kPrepare;
 	return next_locked(b);
 }

@@ -41,6 +41,30 @@ uint64_t SendQueue::last_leaving() const
 	return last;
 }
 
+bool SendQueue::overtake(Message *m, bool (*may_pass)(const Message &waits))
+{
+	unsigned int n = 0;
+	Message *at;
+
+	if (!held_)
+		return false;
+	for (at = held_; at; at = msgs_.next(at))
+		if (++n > kMostOvertaken || at->sock == m->sock || !may_pass(*at))
+			return false;
+
+	uint64_t number = wire::get64(held_->hdr.sequence);
+
+	wire::put64(m->hdr.sequence, number);
+	for (at = held_; at; at = msgs_.next(at))
+		wire::put64(at->hdr.sequence, ++number);
+	next_number_.store(number + 1);
+	link(held_, m);
+	if (unsent_ == held_)
+		unsent_ = m;
+	unsent_bytes_ += wire_bytes(*m);
+	return true;
+}
+
 void SendQueue::put_first(Message *m, MsgList &replaced)
 {
 	const bool map = m->hdr.flags == wire::kCongBitmap;
@@ -77,6 +101,8 @@ void SendQueue::remove(Message *m)
 		unsent_ = msgs_.next(m);
 		cursor_ = 0;
 	}
+	if (m == held_)
+		held_ = msgs_.next(m);
 	unlink(m);
 }
 
@@ -169,6 +195,7 @@ void SendQueue::begin_restart()
 		unsent_bytes_ -= wire_bytes(*unsent_);
 	}
 	unsent_ = msgs_.front();
+	held_ = nullptr;
 	cursor_ = 0;
 	tx_off_ = acked_off_ = 0;
 	begun_before_ = begun_ > begun_before_ ? begun_ : begun_before_;
@@ -177,6 +204,7 @@ void SendQueue::begin_restart()
 
 void SendQueue::begin_fold(Fold &f)
 {
+	held_ = nullptr;
 	f.number = skip_number();
 	begin_walk(f.first, nullptr);
 	begin_walk(f.at, nullptr);

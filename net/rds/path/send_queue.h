@@ -9,6 +9,9 @@
  * Numbers are the path's: append() gives the next one, and none is used twice.  Frames of the
  * kernel (hello, a map, a bare ack) have none and overtake all that do.
  *
+ * Of those that are not sent the last may wait for company (coalesce.h): they are held.  All others
+ * are ready, and before them.
+ *
  * A batch is with the transport: its messages are marked kMsgInXmit, and nobody removes them before
  * settle() said how many bytes the transport took.  One batch at a time.
  *
@@ -98,6 +101,21 @@ public:
 	{
 		return unsent_;
 	}
+	/* The same of those that are ready. */
+	RDS_INLINE Message *ready() const
+	{
+		return unsent_ == held_ ? nullptr : unsent_;
+	}
+	RDS_INLINE Message *next_ready(const Message *m) const
+	{
+		Message *n = msgs_.next(m);
+
+		return n == held_ ? nullptr : n;
+	}
+	RDS_INLINE bool holds_any() const
+	{
+		return held_;
+	}
 	/* Bytes of unsent() that it has accepted. */
 	RDS_INLINE uint32_t cursor() const
 	{
@@ -157,6 +175,21 @@ public:
 			unsent_ = m;
 		unsent_bytes_ += wire_bytes(*m);
 	}
+	/* The last one waits for company. */
+	RDS_INLINE void hold(Message *m)
+	{
+		bug_on_hot(msgs_.next(m) != nullptr, "a message is held before one that is not");
+		if (!held_)
+			held_ = m;
+	}
+	/* All that wait go. */
+	RDS_INLINE void release()
+	{
+		held_ = nullptr;
+	}
+	/* Before those that are held, which get other numbers.  False: @m is to be appended, for
+	 * none is held, or too many are, or one is of the same sender, or one may not be passed. */
+	bool overtake(Message *m, bool (*may_pass)(const Message &waits));
 	/* A frame without number overtakes all that have one, but never into the middle of a
 	 * message and never another of its kind: hello is the first of a connection.  An older map
 	 * must not be the last word: where @m is a whole one, older news goes to @replaced.  Token
@@ -247,6 +280,7 @@ private:
 	MsgList msgs_;
 	Walk *walks_ = nullptr;
 	Message *unsent_ = nullptr;
+	Message *held_ = nullptr; /* the first that waits for company */
 	uint32_t cursor_ = 0;
 	uint32_t unsent_bytes_ = 0;
 	uint64_t tx_off_ = 0;	 /* bytes that the transport accepted on this connection */

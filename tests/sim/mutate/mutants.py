@@ -54,6 +54,7 @@ SPACE_CC = "net/rds/socket/send_space.cc"
 SRECV = "net/rds/socket/socket_recv.cc"
 ATONCE = "net/rds/path/path_at_once.cc"
 SSPILL = "net/rds/socket/socket_spill.cc"
+COMPANY = "net/rds/path/path_company.cc"
 SOCKET = "net/rds/socket/socket.cc"
 RECV = "net/rds/recv.cc"
 ASSEMBLY_H = "net/rds/assembly.h"
@@ -420,6 +421,12 @@ MUTANTS = [
     Mutant("at-once-past", "a message of loopback overtakes what is queued", ATONCE,
            "!queue_.empty() || ", ""),
     Mutant("close-messages", "close leaves what was received", SRECV,
+    Mutant("pass-own", "an answer overtakes its own sender's messages", SENDQ,
+           "at->sock == m->sock || ", ""),
+    Mutant("pass-numbers", "an answer takes a number that another has", SENDQ,
+           "wire::put64(at->hdr.sequence, ++number);", "++number;"),
+    Mutant("hold-for-ever", "what waits for company does not go when its time has come", COMPANY,
+           "queue_.release();", ""),
            "gone.splice_back(arrived); unread.dropped(); was_congested",
            "unread.dropped(); was_congested"),
     Mutant("close-congested", "close leaves the port congested", SRECV,
