@@ -121,15 +121,12 @@ static int finish(struct sock *sk, struct msghdr *msg, int flags, unsigned int n
 	struct rds_socket *s = rds_core(sk);
 	int err = put_cmsg(msg, SOL_RDS, RDS_CMSG_RECV_BATCH, n * sizeof(u32), b->len);
 	int cookies = err ?: rds_cmsg_zcopy(sk, msg);
-	struct rds_recv_info info;
 
 	if (cookies < 0)
 		return cookies;
 	rds_socket_zcopy_done(s, cookies);
-	if (!(flags & MSG_PEEK)) {
-		while (n--)
-			rds_recv_pop(s, rds_recv_head(s, &info));
-	}
+	if (!(flags & MSG_PEEK))
+		rds_recv_pop(s, n);
 	return bytes;
 }
 

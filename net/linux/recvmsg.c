@@ -67,7 +67,7 @@ static int recv_message(struct sock *sk, struct msghdr *msg, size_t size, int fl
 		msg->msg_flags |= MSG_TRUNC;
 	rds_socket_zcopy_done(s, cookies);
 	if (!(flags & MSG_PEEK))
-		rds_recv_pop(s, m);
+		rds_recv_pop(s, 1);
 	return flags & MSG_TRUNC ? info->len : n;
 }
 

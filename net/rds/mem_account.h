@@ -35,7 +35,7 @@ public:
 	{
 		return used_.fetch_add(n);
 	}
-	RDS_INLINE void sub(uint32_t n)
+	RDS_INLINE void sub(uint64_t n)
 	{
 		bug_on_hot(used_.fetch_sub(n) < n, "more memory comes back than was used");
 	}

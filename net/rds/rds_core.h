@@ -188,8 +188,8 @@ void rds_recv_unlock(struct rds_socket *s);
 struct rds_msg *rds_recv_head(struct rds_socket *s, struct rds_recv_info *info);
 /* The one behind @m or NULL, if it comes from where @m does: address, port and type of service. */
 struct rds_msg *rds_recv_next(struct rds_socket *s, struct rds_msg *m, struct rds_recv_info *info);
-/* Takes the head off (it was @m) and frees it. */
-void rds_recv_pop(struct rds_socket *s, struct rds_msg *m);
+/* Takes the oldest @n off, which the reader has looked at, and frees them. */
+void rds_recv_pop(struct rds_socket *s, unsigned int n);
 /* Copies to the system call's buffer: 0 or -EFAULT. */
 int rds_recv_copy(struct rds_socket *s, struct rds_msg *m, uint32_t n, struct rds_uio *to);
 

@@ -236,7 +236,7 @@ std::optional<Received> Socket::recv()
 	ret = rds_recv_copy(core(), m, r.info.len, &to);
 	if (ret)
 		rds_bug("a buffer without faults did fault");
-	rds_recv_pop(core(), m);
+	rds_recv_pop(core(), 1);
 	rds_recv_unlock(core());
 	return r;
 }

@@ -130,8 +130,7 @@ protected:
 			lengths.push_back(info.len);
 			between();
 		}
-		for (size_t n = 0; n < lengths.size(); n++)
-			rds_recv_pop(r->core(), rds_recv_head(r->core(), &info));
+		rds_recv_pop(r->core(), static_cast<unsigned int>(lengths.size()));
 		rds_recv_unlock(r->core());
 		return lengths;
 	}

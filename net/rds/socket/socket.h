@@ -92,7 +92,7 @@ struct rds_socket final : rds::Bound {
 	bool arrive(rds::Message &m, rds::Arrival &how) RDS_REQUIRES(recv_lock);
 	rds::Message *recv_head() RDS_REQUIRES(reader);
 	rds::Message *recv_next(rds::Message &m) RDS_REQUIRES(reader);
-	void recv_pop(rds::Message *m) RDS_REQUIRES(reader);
+	void recv_pop(unsigned int n) RDS_REQUIRES(reader);
 	bool readable() const;
 	unsigned int poll();
 	/* The messages not read, of @peer (nullptr: of everybody), with those that are arriving on
@@ -187,6 +187,13 @@ private:
 
 		return rcv_mem.used_seq() - flows;
 	}
+	/* What messages held that the reader has read. */
+	struct ReadSum {
+		unsigned int n = 0;
+		uint64_t bytes = 0, charge = 0;
+	};
+	rds::Message *take_read(ReadSum &sum) RDS_REQUIRES(reader);
+	void free_read(unsigned int n, ReadSum &sum) RDS_REQUIRES(reader);
 	bool has_room_for(rds::Message &m, uint32_t limit, bool spill);
 	bool expects(rds::Message &m, rds::Arrival &how, bool spills) RDS_EXCLUDES(recv_lock);
 	void after_arrival(const rds::Arrival &how) RDS_EXCLUDES(recv_lock);

@@ -229,20 +229,45 @@ Message *rds_socket::recv_next(Message &m)
 		       : nullptr;
 }
 
-void rds_socket::recv_pop(Message *m)
+/* The oldest is the reader's no longer: @sum counts what it held. */
+RDS_INLINE Message *rds_socket::take_read(ReadSum &sum)
 {
-	uint32_t len = m->len, charge = m->charge;
+	Message *m = reading.pop_front();
 
-	rds::bug_on_hot(m != reading.front(), "a message is read before an older one");
-	reading.remove(m);
+	if (rds::bug_on_hot(!m, "more messages are read than there are"))
+		return nullptr;
+	sum.n++;
+	sum.bytes += m->len;
+	sum.charge += m->charge;
 	unread.read(m, reading.empty());
+	return m;
+}
+
+/* A bin is not for one message: its room on the stack alone would cost more than it saves. */
+__attribute__((noinline)) void rds_socket::free_read(unsigned int n, ReadSum &sum)
+{
+	rds::MessageBin bin;
+
+	while (n--) {
+		if (Message *m = take_read(sum))
+			bin.put(m);
+	}
+}
+
+void rds_socket::recv_pop(unsigned int n)
+{
+	ReadSum sum;
+
 	if (!has_read.load())
 		has_read.store(true);
-	rds::message_put(m);
-	net->count(RDS_S_recv_delivered);
-	net->count(RDS_S_recv_bytes_freed_fromsock, len);
-	rcv_bytes.fetch_sub(len);
-	rcv_mem.sub(charge);
+	if (RDS_UNLIKELY(n != 1))
+		free_read(n, sum);
+	else if (Message *m = take_read(sum))
+		rds::message_put(m);
+	net->count(RDS_S_recv_delivered, sum.n);
+	net->count(RDS_S_recv_bytes_freed_fromsock, sum.bytes);
+	rcv_bytes.fetch_sub(sum.bytes);
+	rcv_mem.sub(sum.charge);
 	if (RDS_UNLIKELY(rcv_mem.overpaid()))
 		rcv_mem.take_back(this);
 	if (RDS_UNLIKELY(congested.load_seq()))
@@ -333,9 +358,9 @@ struct rds_msg *rds_recv_next(struct rds_socket *s, struct rds_msg *m,
 	return next;
 }
 
-void rds_recv_pop(struct rds_socket *s, struct rds_msg *m) RDS_NO_TSA
+void rds_recv_pop(struct rds_socket *s, unsigned int n) RDS_NO_TSA
 {
-	s->recv_pop(m);
+	s->recv_pop(n);
 }
 
 int rds_recv_copy(struct rds_socket *s, struct rds_msg *m, uint32_t n, struct rds_uio *to)

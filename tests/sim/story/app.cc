@@ -373,7 +373,6 @@ bool App::copy_one(struct rds_msg *m, Read &r, bool faulty)
 {
 	struct rds_uio to;
 
-	r.m = m;
 	r.data.resize(r.info.len);
 	to.base = r.data.data();
 	to.len = r.data.size();
@@ -405,10 +404,10 @@ bool App::read_some()
 
 	while (m && copy_one(m, in_[n], faulty) && ++n < most)
 		m = rds_recv_next(s, m, &in_[n].info);
+	rds_recv_pop(s, static_cast<unsigned int>(n));
 	for (size_t i = 0; i < n; i++) {
 		const Read &r = in_[i];
 
-		rds_recv_pop(s, r.m);
 		n_read_++;
 		check_stamp(r.info);
 		if (r.info.cookie)

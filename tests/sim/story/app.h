@@ -146,7 +146,6 @@ private:
 	unsigned int wanted_news() const;
 	/* A message that is read, while it is still the kernel's. */
 	struct Read {
-		struct rds_msg *m;
 		struct rds_recv_info info;
 		host::Bytes data;
 	};
