@@ -63,6 +63,12 @@ extern struct proto rds_proto;
 int rds_family_register(void);
 void rds_family_unregister(void);
 
+/* ---- addr_events.c ---- */
+/* From now on the cores hear of addresses that come to their namespaces and go: 0 or an errno. */
+int rds_addr_events_start(void);
+/* After it they do not. */
+void rds_addr_events_stop(void);
+
 /* ---- address.c ---- */
 /* The verdict on a sockaddr; each call has its own errno for each. */
 enum rds_name_fault {

@@ -137,9 +137,12 @@ static int __init rds_init(void)
 	err = register_pernet_subsys(&rds_net_ops);
 	if (err)
 		goto exit_core;
-	err = rds_info_core_init();
+	err = rds_addr_events_start();
 	if (err)
 		goto exit_net;
+	err = rds_info_core_init();
+	if (err)
+		goto stop_events;
 	err = rds_peers_genl_start();
 	if (err)
 		goto exit_info;
@@ -158,6 +161,8 @@ exit_peers_genl:
 	rds_peers_genl_stop();
 exit_info:
 	rds_info_core_exit();
+stop_events:
+	rds_addr_events_stop();
 exit_net:
 	unregister_pernet_subsys(&rds_net_ops);
 exit_core:
@@ -174,6 +179,7 @@ static void __exit rds_exit(void)
 	rds_state_genl_stop();
 	rds_peers_genl_stop();
 	rds_info_core_exit();
+	rds_addr_events_stop();
 	unregister_pernet_subsys(&rds_net_ops);
 	rcu_barrier(); /* entries of tables of peers that have been changed */
 	rds_core_exit();

@@ -51,6 +51,10 @@ struct rds_tunables {
 #define RDS_RECV_SPILL_BYTES (16u << 20)
 struct rds_tunables *rds_net_tunables(struct rds_net *net);
 
+/* An address has come to the namespace or gone: connections to one that has moved are left for
+ * others (conn_addrs.cc).  Any context. */
+void rds_net_addrs_changed(struct rds_net *net);
+
 /* Counters of every registered transport, in order of type: calls @fn for each. */
 void rds_transport_stats(struct rds_os_net *os,
 			 void (*fn)(void *arg, const char *name, uint64_t value), void *arg);

@@ -69,6 +69,25 @@ Status transport_serves(struct rds_os_net *os, const struct rds_transport &t,
 	return answer < 0 ? Status(answer) : Status();
 }
 
+Status address_is_here(struct rds_os_net *os, const struct rds_addr &addr, uint32_t scope)
+{
+	Status here = Status::fail(err::kEaddrnotavail);
+
+	for (unsigned int type = 0; type < kTransLoop && !here.ok(); type++) {
+		const struct rds_transport *t = lookup(type);
+
+		if (!t)
+			continue;
+
+		const Status st = transport_serves(os, *t, addr, scope);
+
+		if (!st.is(err::kEaddrnotavail))
+			here = st;
+		rds_module_put(t->owner);
+	}
+	return here;
+}
+
 Result<const struct rds_transport *>
 transport_for_laddr(struct rds_os_net *os, const struct rds_addr &addr, uint32_t scope)
 {

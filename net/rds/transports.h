@@ -45,6 +45,9 @@ Result<const struct rds_transport *> transport_for(struct rds_os_net *os,
  * laddr_check.  Takes no reference. */
 Status transport_serves(struct rds_os_net *os, const struct rds_transport &t,
 			const struct rds_addr &addr, uint32_t scope);
+/* Has this host @addr, as far as its transports know?  -EADDRNOTAVAIL: no; or that of laddr_check.
+ * Loopback addresses are no transport's.  Process. */
+Status address_is_here(struct rds_os_net *os, const struct rds_addr &addr, uint32_t scope);
 /* 127.0.0.0/8 or ::1 */
 bool is_loopback(const struct rds_addr &addr);
 

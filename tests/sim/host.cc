@@ -112,6 +112,28 @@ bool Net::is_local(const struct rds_addr &a) const
 	return false;
 }
 
+void Net::add(const struct rds_addr &a)
+{
+	add_quietly(a);
+	rds_net_addrs_changed(core_);
+}
+
+void Net::add_quietly(const struct rds_addr &a)
+{
+	local_.push_back(a);
+}
+
+void Net::remove(const struct rds_addr &a)
+{
+	remove_quietly(a);
+	rds_net_addrs_changed(core_);
+}
+
+void Net::remove_quietly(const struct rds_addr &a)
+{
+	std::erase_if(local_, [&](const auto &l) { return !memcmp(&l, &a, sizeof(a)); });
+}
+
 std::string Net::show_stats() const
 {
 	std::string out;

@@ -174,6 +174,12 @@ public:
 		return stats_.v[id].load();
 	}
 	bool is_local(const struct rds_addr &a) const;
+	/* An address comes to this host, or goes to another. */
+	void add(const struct rds_addr &a);
+	void remove(const struct rds_addr &a);
+	/* ... and the core is not told. */
+	void add_quietly(const struct rds_addr &a);
+	void remove_quietly(const struct rds_addr &a);
 	static Net *of(struct rds_os_net *os)
 	{
 		return reinterpret_cast<Net *>(os);

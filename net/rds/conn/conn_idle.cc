@@ -109,6 +109,8 @@ Status ConnTable::init(Net &net)
 	rds_work_init(&sweep_work_, sweep_fn, RDS_WORK_WAITS);
 	rds_work_init(&reap_work_, reap_fn, RDS_WORK_WAITS);
 	rds_work_init(&maps_work_, maps_fn, RDS_WORK_LEAF);
+	rds_work_init(&addrs_work_, addrs_fn, RDS_WORK_WAITS);
+	rds_timer_init(&addrs_timer_, addrs_timer_fn);
 	rds_timer_init(&sweep_timer_, sweep_timer_fn);
 	return table_.init();
 }
@@ -138,6 +140,9 @@ void ConnTable::stop_sweep()
 	rds_timer_cancel_sync(&sweep_timer_);
 	rds_work_cancel_sync(&sweep_work_);
 	rds_timer_cancel_sync(&sweep_timer_);
+	rds_work_cancel_sync(&addrs_work_); /* it begins no timer any more */
+	rds_timer_cancel_sync(&addrs_timer_);
+	rds_work_cancel_sync(&addrs_work_);
 	rds_work_cancel_sync(&reap_work_);
 	rds_work_cancel_sync(&maps_work_);
 	destroy(pass_.shares);

@@ -21,7 +21,7 @@ bool same_pair(const Conn &c, const struct rds_transport &t, const struct rds_ad
 	if (&c.trans == &t)
 		return c.tos == tos;
 	/* Loopback stands in for a transport that prefers it, whatever the TOS. */
-	return t.caps & RDS_CAP_PREFER_LOOP && c.trans.caps & RDS_CAP_SHARED_CONG;
+	return t.caps & RDS_CAP_PREFER_LOOP && c.is_local() && !c.astray.load();
 }
 
 void destroy_path(Path *p)
@@ -101,7 +101,7 @@ Conn *ConnTable::find(const struct rds_transport &t, const struct rds_addr &ladd
 		      const HashKey &key) const
 {
 	return table_.find(hash_pair(laddr, faddr, key), [&](const Conn &c) {
-		return same_pair(c, t, laddr, faddr, scope, tos);
+		return same_pair(c, t, laddr, faddr, scope, tos) && !c.astray.load();
 	});
 }
 
@@ -110,7 +110,11 @@ Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t, const str
 {
 	{
 		RcuReader rcu;
-		Conn *c = find(t, laddr, faddr, scope, tos, net.key);
+		/* A peer that calls has the address, and so has loopback's other end. */
+		Conn *c = table_.find(hash_pair(laddr, faddr, net.key), [&](const Conn &o) {
+			return same_pair(o, t, laddr, faddr, scope, tos) &&
+			       !(user && o.astray.load());
+		});
 
 		if (c && c->refs.get_unless_zero())
 			return c;
@@ -171,7 +175,10 @@ Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 		start_sweep();
 		return c;
 	}
-	free_conn(&c->rcu); /* somebody else was faster; nobody has seen ours */
+	/* Somebody else was faster, or it is one that led astray; nobody has seen ours. */
+	free_conn(&c->rcu);
+	if (user)
+		old->astray.store(false); /* the way has just been asked for */
 	return old;
 }
 

@@ -38,7 +38,8 @@ class ConnTable final
 public:
 	Status init(Net &net) RDS_SLEEPS;
 	/* The connection that a socket or peer of transport @t uses for the pair: over @t itself,
-	 * or over loopback when @t prefers that for local addresses.  RCU reader. */
+	 * or over loopback when @t prefers that for local addresses; not one that leads astray.
+	 * RCU reader. */
 	Conn *find(const struct rds_transport &t, const struct rds_addr &laddr,
 		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
 		   const HashKey &key) const RDS_READS(kRcu);
@@ -59,6 +60,9 @@ public:
 	/* Of an address of ours: those that are up send it.  Of a peer's, a port has cleared, and
 	 * messages wait for some: they are queued again.  Any context (conn_maps.cc). */
 	void map_changed(MapChange what);
+	/* An address has come to this host or gone: connections that it leads astray are found no
+	 * more.  Any context (conn_addrs.cc). */
+	void addrs_changed();
 	/* Looks after idle connections (conn_idle.cc).  From the first that is made ... */
 	void start_sweep();
 	/* ... until kill_all(): no sweep runs or will.  Process. */
@@ -181,6 +185,10 @@ private:
 	/* conn_maps.cc */
 	static void maps_fn(struct rds_work *w);
 	void look_at_maps();
+	/* conn_addrs.cc */
+	static void addrs_timer_fn(struct rds_timer *t);
+	static void addrs_fn(struct rds_work *w);
+	void look_at_addrs() RDS_SLEEPS;
 	/* conn_strangers.cc */
 	uint32_t excess() const;
 	uint32_t share() const;
@@ -256,6 +264,9 @@ private:
 	Round round_;
 	Atomic<uint32_t> maps_due_; /* MapChange, since the round began */
 	struct rds_work maps_work_;
+	Atomic<uint32_t> addr_looks_; /* of the work, that are still to be made */
+	struct rds_work addrs_work_;
+	struct rds_timer addrs_timer_;
 	struct rds_work reap_work_;
 	Atomic<Conn *> dead_;	/* with a reference each; by next_dead */
 	Atomic<bool> sweeping_; /* the timer is armed, or the work runs */

@@ -63,6 +63,7 @@ struct rds_conn final {
 	bool closing = false;	   /* no new paths; under ConnTable's lock for them */
 	/* A peer made it and no socket has used it: counted in net.passive. */
 	rds::Atomic<bool> passive;
+	rds::Atomic<bool> astray;      /* no sender is to take it (conn_addrs.cc) */
 	rds::Atomic<bool> orders;      /* the peer wants to know of flows (order.h) */
 	rds::Atomic<bool> lends;       /* a message with lent pages was queued (RDS_CAP_ZEROCOPY) */
 	rds::CongMap *lcong = nullptr; /* our own ports: sent to the peer; a reference */

@@ -39,6 +39,31 @@ def first_message_ipv6(t):
     both_ways(t, "fd00:9::1", "fd00:9::2")
 
 
+def moves(t, net, bits, settled):
+    """An address is on one host, then on the other, and then back: both hosts ask there each
+    time, and are answered."""
+    address = f"{net}50"
+    for here in (t.a, t.b, t.a):
+        here.check(f"ip addr add {address}/{bits} dev eth0")
+        here.wait_until(settled)
+        exchange(t.a, here, f"{net}1", address)
+        exchange(t.b, here, f"{net}2", address)
+        here.check(f"ip addr del {address}/{bits} dev eth0")
+
+
+@test(vms=2)
+def an_address_moves(t):
+    """An address goes to the other host and comes back: over loopback it is reached no more, and
+    again."""
+    moves(t, "10.9.0.", 24, "true")
+
+
+@test(vms=2)
+def an_ipv6_address_moves(t):
+    """The same of IPv6, where it is anybody's only when both have been asked."""
+    moves(t, "fd00:9::", 64, "! ip -6 addr show tentative | grep -q fd00:9::50")
+
+
 @test(vms=2, modules=("ours", "mainline"))
 def mainline_is_the_higher(t):
     """Ours and mainline meet, mainline has the higher address; both families, both ways."""

@@ -44,6 +44,7 @@ DIAL_H = "net/rds/path/dial.h"
 DIAL = "net/rds/path/dial.cc"
 CONN = "net/rds/conn/conn_table.cc"
 MAPS = "net/rds/conn/conn_maps.cc"
+ADDRS = "net/rds/conn/conn_addrs.cc"
 CONG = "net/rds/cong.cc"
 NEWS = "net/rds/path/map_news.h"
 CONG_WAIT = "net/rds/cong_wait.cc"
@@ -53,8 +54,8 @@ SPACE = "net/rds/socket/send_space.h"
 SPACE_CC = "net/rds/socket/send_space.cc"
 SRECV = "net/rds/socket/socket_recv.cc"
 ATONCE = "net/rds/path/path_at_once.cc"
-SSPILL = "net/rds/socket/socket_spill.cc"
 COMPANY = "net/rds/path/path_company.cc"
+SSPILL = "net/rds/socket/socket_spill.cc"
 SOCKET = "net/rds/socket/socket.cc"
 RECV = "net/rds/recv.cc"
 ASSEMBLY_H = "net/rds/assembly.h"
@@ -420,13 +421,18 @@ MUTANTS = [
            "\"a message is for a socket that has no address\"))"),
     Mutant("at-once-past", "a message of loopback overtakes what is queued", ATONCE,
            "!queue_.empty() || ", ""),
-    Mutant("close-messages", "close leaves what was received", SRECV,
+    Mutant("astray-found", "a sender finds a connection that leads to where its address was", CONN,
+           "return same_pair(c, t, laddr, faddr, scope, tos) && !c.astray.load();",
+           "return same_pair(c, t, laddr, faddr, scope, tos);"),
+    Mutant("astray-remembered", "a socket remembers a connection that leads astray", ADDRS,
+           "if (moved) outdate();", ""),
     Mutant("pass-own", "an answer overtakes its own sender's messages", SENDQ,
            "at->sock == m->sock || ", ""),
     Mutant("pass-numbers", "an answer takes a number that another has", SENDQ,
            "wire::put64(at->hdr.sequence, ++number);", "++number;"),
     Mutant("hold-for-ever", "what waits for company does not go when its time has come", COMPANY,
            "queue_.release();", ""),
+    Mutant("close-messages", "close leaves what was received", SRECV,
            "gone.splice_back(arrived); unread.dropped(); was_congested",
            "unread.dropped(); was_congested"),
     Mutant("close-congested", "close leaves the port congested", SRECV,
