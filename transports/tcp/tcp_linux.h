@@ -61,8 +61,8 @@
 
 /* Counters, in the order of rds-info; the first five have mainline's names. */
 #define RDS_TCP_STATS(X)                                                                           \
-	X(data_ready_calls)                                                                        \
-	X(write_space_calls)                                                                       \
+	X(data_ready_calls)    /* TCP has told that bytes came */                                  \
+	X(write_space_calls)   /* TCP has told that bytes were acknowledged */                     \
 	X(sndbuf_full)	       /* xmit found less room than it had bytes */                        \
 	X(connect_raced)       /* accepted the peer's while our own connect was on */              \
 	X(listen_closed_stale) /* accepted, but dead before a path took it */                      \
@@ -102,7 +102,8 @@ struct rds_tcp_net {
 	int always;	/* net.rds.tcp.listen: the port is open without them, too */
 	bool logged;	/* the log has it that the port is another's; listen_work */
 	bool stopping;	/* for good: nothing more is accepted */
-	void (*plain_data_ready)(struct sock *sk); /* a TCP socket's own callback */
+	void (*plain_data_ready)(struct sock *sk); /* a TCP socket's own callbacks */
+	void (*plain_state_change)(struct sock *sk);
 	struct list_head all; /* on the list of namespaces; rds_tcp_nets_lock */
 
 	/* net.rds.tcp.*; 0 or empty: as TCP does by itself.  Written under @tuning. */

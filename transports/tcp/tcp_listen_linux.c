@@ -25,9 +25,9 @@
 #define RDS_TCP_ACCEPTS 64
 
 /*
- * The listener's children begin with this callback too, but without its user data (NOCOPY): they
- * are none of our business before accept_work has them.  Unlike a connection's, this one comes
- * without the socket's lock; stop() excludes it by sk_callback_lock.  That is the only lock here: a
+ * The listener's children begin with these callbacks too, but without its user data (NOCOPY): they
+ * are none of our business before accept_work has them.  Unlike a connection's, these come without
+ * the socket's lock; stop() excludes them by sk_callback_lock.  That is the only lock here: a
  * child's may run in a process that works off its backlog, outside any RCU section.
  */
 static void rds_tcp_listen_data_ready(struct sock *sk)
@@ -38,6 +38,18 @@ static void rds_tcp_listen_data_ready(struct sock *sk)
 	tn = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
 	if (tn)
 		mod_delayed_work(rds_tcp_wq, &tn->accept_work, 0);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* An administrator has ended it (`ss -K`): there is to be another. */
+static void rds_tcp_listen_state_change(struct sock *sk)
+{
+	struct rds_tcp_net *tn;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	tn = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
+	if (tn)
+		mod_delayed_work(rds_tcp_wq, &tn->listen_work, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -119,6 +131,7 @@ static void rds_tcp_take_call(struct rds_tcp_net *tn, struct socket *sock)
 	lock_sock(sock->sk);
 	write_lock_bh(&sock->sk->sk_callback_lock);
 	sock->sk->sk_data_ready = tn->plain_data_ready;
+	sock->sk->sk_state_change = tn->plain_state_change;
 	write_unlock_bh(&sock->sk->sk_callback_lock);
 	release_sock(sock->sk);
 	if (!rds_tcp_receive_call(tn, sock)) {
@@ -215,8 +228,10 @@ static int rds_tcp_open_listener(struct rds_tcp_net *tn)
 	up_read(tn->tuning);
 	write_lock_bh(&sk->sk_callback_lock);
 	tn->plain_data_ready = sk->sk_data_ready;
+	tn->plain_state_change = sk->sk_state_change;
 	__rcu_assign_sk_user_data_with_flags(sk, tn, SK_USER_DATA_NOCOPY);
 	sk->sk_data_ready = rds_tcp_listen_data_ready;
+	sk->sk_state_change = rds_tcp_listen_state_change;
 	write_unlock_bh(&sk->sk_callback_lock);
 	err = kernel_listen(sock, RDS_TCP_BACKLOG);
 	if (err)
@@ -248,14 +263,13 @@ static void rds_tcp_listen_work(struct work_struct *work)
 		container_of(to_delayed_work(work), struct rds_tcp_net, listen_work);
 	bool wanted =
 		!READ_ONCE(tn->stopping) && (READ_ONCE(tn->always) || atomic_read(&tn->users));
+	bool listens = tn->listener && inet_sk_state_load(tn->listener->sk) == TCP_LISTEN;
 	int err;
 
-	if (wanted == !!tn->listener)
-		return;
-	if (!wanted) {
+	if (tn->listener && !(wanted && listens))
 		rds_tcp_close_listener(tn);
+	if (!wanted || tn->listener)
 		return;
-	}
 	err = rds_tcp_open_listener(tn);
 	if (err)
 		rds_tcp_listen_later(tn, err);

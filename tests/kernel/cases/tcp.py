@@ -37,6 +37,14 @@ def the_smaller_address_calls(t):
     assert counters(t, t.b)["tcp_knock_sent"] == counters(t, t.a)["tcp_knock_refused"] == 1
 
 
+@test(vms=2, only="ours")
+def a_listener_that_is_killed(t):
+    """`ss -K` of the listener: there is another at once, and a host that never called may."""
+    assert ":16385" in t.b.check("ss -HKltn 'sport = :16385'")
+    t.b.wait_until("ss -Hltn 'sport = :16385' | grep -q .")
+    ping(t, t.a, A, B)
+
+
 def established(machine, how=""):
     """The lines of ss on the established connections of RDS."""
     return f"ss -Hntie{how} state established {RDS_TCP}"
