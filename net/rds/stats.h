@@ -9,42 +9,42 @@
 #define RDS_STATS_H
 
 #define RDS_STATS(X)                                                                               \
-	X(conn_reset)                                                                              \
-	X(recv_drop_bad_checksum)                                                                  \
-	X(recv_drop_old_seq)                                                                       \
-	X(recv_drop_no_sock)                                                                       \
-	X(recv_drop_dead_sock)                                                                     \
-	X(recv_deliver_raced)                                                                      \
-	X(recv_delivered)                                                                          \
-	X(recv_queued)                                                                             \
-	X(recv_immediate_retry)                                                                    \
-	X(recv_delayed_retry)                                                                      \
-	X(recv_ack_required)                                                                       \
-	X(recv_rdma_bytes)                                                                         \
-	X(recv_ping)                                                                               \
-	X(send_queue_empty)                                                                        \
-	X(send_queue_full)                                                                         \
-	X(send_lock_contention)                                                                    \
-	X(send_lock_queue_raced)                                                                   \
-	X(send_immediate_retry)                                                                    \
-	X(send_delayed_retry)                                                                      \
-	X(send_drop_acked)                                                                         \
-	X(send_ack_required)                                                                       \
-	X(send_queued)                                                                             \
-	X(send_rdma)                                                                               \
-	X(send_rdma_bytes)                                                                         \
-	X(send_pong)                                                                               \
-	X(page_remainder_hit)                                                                      \
-	X(page_remainder_miss)                                                                     \
-	X(copy_to_user)                                                                            \
-	X(copy_from_user)                                                                          \
-	X(cong_update_queued)                                                                      \
-	X(cong_update_received)                                                                    \
-	X(cong_send_error)                                                                         \
-	X(cong_send_blocked)                                                                       \
-	X(recv_bytes_added_to_sock)                                                                \
-	X(recv_bytes_freed_fromsock)                                                               \
-	X(send_stuck_rm)                                                                           \
+	X(conn_reset)		     /* a path lost its connection, and connects again */          \
+	X(recv_drop_bad_checksum)    /* mainline's: always 0 */                                    \
+	X(recv_drop_old_seq)	     /* sent again, and had come before: thrown away */            \
+	X(recv_drop_no_sock)	     /* nobody is bound to its port: thrown away */                \
+	X(recv_drop_dead_sock)	     /* its socket was being closed: thrown away */                \
+	X(recv_deliver_raced)	     /* mainline's: always 0 */                                    \
+	X(recv_delivered)	     /* read by programs */                                        \
+	X(recv_queued)		     /* put into the queue of a socket */                          \
+	X(recv_immediate_retry)	     /* mainline's: always 0 */                                    \
+	X(recv_delayed_retry)	     /* a receiver was full: tried again after a pause */          \
+	X(recv_ack_required)	     /* its sender wants to know at once that it came */           \
+	X(recv_rdma_bytes)	     /* that peers have written to memory here, or read */         \
+	X(recv_ping)		     /* pings received, and answered */                            \
+	X(send_queue_empty)	     /* mainline's: always 0 */                                    \
+	X(send_queue_full)	     /* send buffer full: the sender waited, or got EAGAIN */      \
+	X(send_lock_contention)	     /* mainline's: always 0 */                                    \
+	X(send_lock_queue_raced)     /* mainline's: always 0 */                                    \
+	X(send_immediate_retry)	     /* mainline's: always 0 */                                    \
+	X(send_delayed_retry)	     /* left to a worker, which goes on later */                   \
+	X(send_drop_acked)	     /* mainline's: always 0 */                                    \
+	X(send_ack_required)	     /* sent with the wish to know at once that it came */         \
+	X(send_queued)		     /* taken for sending */                                       \
+	X(send_rdma)		     /* RDMA operations begun */                                   \
+	X(send_rdma_bytes)	     /* of them, to write or to read */                            \
+	X(send_pong)		     /* pings answered */                                          \
+	X(page_remainder_hit)	     /* mainline's: always 0 */                                    \
+	X(page_remainder_miss)	     /* mainline's: always 0 */                                    \
+	X(copy_to_user)		     /* bytes copied to programs */                                \
+	X(copy_from_user)	     /* bytes copied from programs */                              \
+	X(cong_update_queued)	     /* congestion maps and changes of them sent */                \
+	X(cong_update_received)	     /* congestion maps and changes of them received */            \
+	X(cong_send_error)	     /* a map could not be sent for want of memory: tried again */ \
+	X(cong_send_blocked)	     /* the port is full: the sender waited, or got ENOBUFS */     \
+	X(recv_bytes_added_to_sock)  /* bytes put into queues of sockets */                        \
+	X(recv_bytes_freed_fromsock) /* bytes read from there, or thrown away at close */          \
+	X(send_stuck_rm)	     /* mainline's: always 0 */                                    \
 	/* Ours. */                                                                                \
 	X(recv_drop_bad_length)	 /* h_len above the limit: the path was reset */                   \
 	X(recv_drop_bad_cong)	 /* congestion update that is not 8192 bytes long */               \

@@ -176,7 +176,8 @@ TEST(Metrics, the_help_of_a_counter_is_the_comment_beside_it)
 	      "h_len above the limit: the path was reset.\n",
 	      "# HELP rds_tcp_peer_refused_total Counter tcp_peer_refused of rds-info -c: a call, ",
 	      "# HELP rds_ib_rx_paused_total Counter ib_rx_paused of rds-info -c: the core ",
-	      "# HELP rds_conn_reset_total Counter conn_reset of rds-info -c.\n"})
+	      "# HELP rds_conn_reset_total Counter conn_reset of rds-info -c: a path lost its "
+	      "connection, and connects again.\n"})
 		EXPECT_NE(text.find(line), std::string::npos) << line;
 }
 
