@@ -30,27 +30,26 @@
  * the socket's lock; stop() excludes them by sk_callback_lock.  That is the only lock here: a
  * child's may run in a process that works off its backlog, outside any RCU section.
  */
-static void rds_tcp_listen_data_ready(struct sock *sk)
+static void rds_tcp_listener_says(struct sock *sk, bool ended)
 {
 	struct rds_tcp_net *tn;
 
 	read_lock_bh(&sk->sk_callback_lock);
 	tn = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
 	if (tn)
-		mod_delayed_work(rds_tcp_wq, &tn->accept_work, 0);
+		mod_delayed_work(rds_tcp_wq, ended ? &tn->listen_work : &tn->accept_work, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void rds_tcp_listen_data_ready(struct sock *sk)
+{
+	rds_tcp_listener_says(sk, false);
 }
 
 /* An administrator has ended it (`ss -K`): there is to be another. */
 static void rds_tcp_listen_state_change(struct sock *sk)
 {
-	struct rds_tcp_net *tn;
-
-	read_lock_bh(&sk->sk_callback_lock);
-	tn = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
-	if (tn)
-		mod_delayed_work(rds_tcp_wq, &tn->listen_work, 0);
-	read_unlock_bh(&sk->sk_callback_lock);
+	rds_tcp_listener_says(sk, true);
 }
 
 /* Both ends of an accepted connection as RDS sees them; the peer's port is returned. */

@@ -23,7 +23,7 @@ bool rds_path::overtake_locked(rds::Message &m)
 /* Queues @m.  True: it waits.  @may_wait: else its sender would transmit it now. */
 bool rds_path::queue_locked(rds::Message &m, bool more, bool may_wait)
 {
-	/* Whoever has the token leaves those that wait. */
+	/* The token's holder leaves those that wait. */
 	const bool asks = conn.trans.caps & RDS_CAP_COALESCE && (may_wait || queue_.holds_any());
 	rds::Hold hold = rds::Hold::kNone;
 

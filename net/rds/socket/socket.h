@@ -187,7 +187,7 @@ private:
 
 		return rcv_mem.used_seq() - flows;
 	}
-	/* What messages held that the reader has read. */
+	/* The sum of messages that the reader has read. */
 	struct ReadSum {
 		unsigned int n = 0;
 		uint64_t bytes = 0, charge = 0;
