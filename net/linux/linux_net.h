@@ -6,6 +6,7 @@
 #ifndef RDS_LINUX_NET_H
 #define RDS_LINUX_NET_H
 
+#include <linux/ratelimit_types.h>
 #include <linux/xarray.h>
 
 #include "glue.h"
@@ -18,6 +19,7 @@ struct rds_linux_net {
 	struct ctl_table *sysctl_table;
 	struct rds_policy policy;
 	struct rds_peers peers;
+	struct ratelimit_state port_news; /* state_events.c */
 	struct xarray socks; /* every open socket, bound or not, for rds-info; by age */
 	u32 next_sock;
 };

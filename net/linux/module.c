@@ -83,6 +83,7 @@ static int __net_init rds_net_init(struct net *net)
 	if (!rn->core)
 		goto free_stats;
 	rds_policy_init(net);
+	rds_state_init(net);
 	rds_peers_start(net);
 	err = rds_sysctl_net_init(net, rn);
 	if (err)
@@ -122,6 +123,35 @@ static struct pernet_operations rds_net_ops = {
 module_param_named(send_batch_count, rds_send_batch_count, uint, 0444);
 MODULE_PARM_DESC(send_batch_count, "messages that one caller transmits before a worker goes on");
 
+/* The ways in which user space looks at all that there is. */
+static int __init rds_views_start(void)
+{
+	int err = rds_info_core_init();
+
+	if (err)
+		return err;
+	err = rds_peers_genl_start();
+	if (err)
+		goto exit_info;
+	err = rds_state_genl_start();
+	if (err)
+		goto exit_peers_genl;
+	return 0;
+
+exit_peers_genl:
+	rds_peers_genl_stop();
+exit_info:
+	rds_info_core_exit();
+	return err;
+}
+
+static void rds_views_stop(void)
+{
+	rds_state_genl_stop();
+	rds_peers_genl_stop();
+	rds_info_core_exit();
+}
+
 static int __init rds_init(void)
 {
 	int err;
@@ -140,27 +170,17 @@ static int __init rds_init(void)
 	err = rds_addr_events_start();
 	if (err)
 		goto exit_net;
-	err = rds_info_core_init();
+	err = rds_views_start();
 	if (err)
 		goto stop_events;
-	err = rds_peers_genl_start();
-	if (err)
-		goto exit_info;
-	err = rds_state_genl_start();
-	if (err)
-		goto exit_peers_genl;
 	/* Last: from here on there are sockets. */
 	err = rds_family_register();
 	if (err)
-		goto exit_genl;
+		goto stop_views;
 	return 0;
 
-exit_genl:
-	rds_state_genl_stop();
-exit_peers_genl:
-	rds_peers_genl_stop();
-exit_info:
-	rds_info_core_exit();
+stop_views:
+	rds_views_stop();
 stop_events:
 	rds_addr_events_stop();
 exit_net:
@@ -176,9 +196,7 @@ module_init(rds_init);
 static void __exit rds_exit(void)
 {
 	rds_family_unregister();
-	rds_state_genl_stop();
-	rds_peers_genl_stop();
-	rds_info_core_exit();
+	rds_views_stop();
 	rds_addr_events_stop();
 	unregister_pernet_subsys(&rds_net_ops);
 	rcu_barrier(); /* entries of tables of peers that have been changed */

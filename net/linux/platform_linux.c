@@ -14,6 +14,7 @@
 
 #include "glue.h"
 #include "payload_pool.h"
+#include "../rds/path_event.h"
 #include "state.h"
 #include "trace.h"
 
@@ -353,6 +354,8 @@ void rds_trace_state(const struct rds_path *p, unsigned int from, unsigned int t
 void rds_trace_event(const struct rds_path *p, unsigned int event, unsigned int from)
 {
 	trace_rds_path_event(p, event, from);
+	if (event == RDS_EV_fold)
+		rds_state_fold(p);
 }
 
 void rds_trace_drop(const struct rds_path *p, unsigned int why, u64 seq, u32 len, u16 sport,
@@ -361,9 +364,12 @@ void rds_trace_drop(const struct rds_path *p, unsigned int why, u64 seq, u32 len
 	trace_rds_drop(p, why, seq, len, sport, dport);
 }
 
-void rds_trace_cong(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news)
+void rds_trace_cong(struct rds_os_net *os, int ours, const struct rds_addr *addr, unsigned int port,
+		    enum rds_cong_news news)
 {
 	trace_rds_cong(addr, port, news);
+	if (news == RDS_CONG_FULL || news == RDS_CONG_CLEAR)
+		rds_state_port(rds_os_net_to_net(os), ours, addr, port, news == RDS_CONG_FULL);
 }
 
 /* ---- modules ---- */

@@ -32,5 +32,12 @@ int rds_state_put_addr(struct sk_buff *skb, int attr, const struct rds_addr *add
  * worker of its connection. */
 void rds_state_event(const struct rds_path *p, unsigned int from, unsigned int to,
 		     unsigned int why);
+/* The messages of @p, a further path, went to path 0.  The same worker. */
+void rds_state_fold(const struct rds_path *p);
+/* A port at @addr, of the namespace (@ours) or a peer's, is full, or takes messages again.  Any
+ * context. */
+void rds_state_port(struct net *net, bool ours, const struct rds_addr *addr, u16 port, bool full);
+/* Before any of these. */
+void rds_state_init(struct net *net);
 
 #endif

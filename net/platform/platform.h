@@ -181,15 +181,16 @@ void rds_trace_event(const struct rds_path *p, unsigned int event, unsigned int 
  * Ports in host order.  Any context. */
 void rds_trace_drop(const struct rds_path *p, unsigned int why, uint64_t seq, uint32_t len,
 		    uint16_t sport, uint16_t dport);
-/* News of @addr's ports: @port of ours, or 0 where all of a peer's are meant.  Any
- * context. */
+/* News of ports at @addr, which is of the namespace (@ours) or a peer's: of @port, or of all where
+ * that is 0.  Any context. */
 enum rds_cong_news {
 	RDS_CONG_FULL,	    /* @port takes no more */
 	RDS_CONG_CLEAR,	    /* it does again */
 	RDS_CONG_MAP,	    /* the peer at @addr sent its map */
 	RDS_CONG_FORGOTTEN, /* its connection is gone, and with it what its map said */
 };
-void rds_trace_cong(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news);
+void rds_trace_cong(struct rds_os_net *os, int ours, const struct rds_addr *addr, unsigned int port,
+		    enum rds_cong_news news);
 
 /* ---- modules and rights ---- */
 /* A reference on a transport's code: 0 or -ENOENT when it is being unloaded.  Any context. */

@@ -238,7 +238,7 @@ void CongTable::reap()
 
 void CongTable::local_changed(Net &net, CongMap &map, uint16_t port, bool set)
 {
-	rds_trace_cong(&map.addr, port, set ? RDS_CONG_FULL : RDS_CONG_CLEAR);
+	rds_trace_cong(net.os, 1, &map.addr, port, set ? RDS_CONG_FULL : RDS_CONG_CLEAR);
 	tell_peers(net);
 	if (set)
 		return;
@@ -266,7 +266,7 @@ Status CongTable::received(Net &net, CongMap &map, Message &m)
 		for (uint32_t i = 0; i < kCongMapWords; i++)
 			mask |= words[i];
 		net.count(RDS_S_cong_update_received);
-		rds_trace_cong(&map.addr, 0, RDS_CONG_MAP);
+		rds_trace_cong(net.os, 0, &map.addr, 0, RDS_CONG_MAP);
 		if (mask) {
 			port_cleared(net, map);
 			if (map.wanted.load()) {
@@ -294,7 +294,8 @@ Status CongTable::heard(Net &net, CongMap &map, const wire::MapChanges &c)
 
 		if (full ? !map.set(c.port[i]) : !map.clear(c.port[i]))
 			continue;
-		rds_trace_cong(&map.addr, c.port[i], full ? RDS_CONG_FULL : RDS_CONG_CLEAR);
+		rds_trace_cong(net.os, 0, &map.addr, c.port[i],
+			       full ? RDS_CONG_FULL : RDS_CONG_CLEAR);
 		if (!full && cleared.add(c.port[i], false))
 			mask |= 1ull << (c.port[i] % 64);
 	}
@@ -316,7 +317,7 @@ void CongTable::lost_peer(Net &net, CongMap &map)
 
 	if (!ports)
 		return;
-	rds_trace_cong(&map.addr, 0, RDS_CONG_FORGOTTEN);
+	rds_trace_cong(net.os, 0, &map.addr, 0, RDS_CONG_FORGOTTEN);
 	port_cleared(net, map);
 	if (!map.wanted.load())
 		return;

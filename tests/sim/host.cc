@@ -531,7 +531,8 @@ void rds_trace_drop(const struct rds_path *p, unsigned int why, uint64_t seq, ui
 		host::on_drop(p, why, seq, len, sport, dport);
 }
 
-void rds_trace_cong(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news)
+void rds_trace_cong(struct rds_os_net *, int, const struct rds_addr *addr, unsigned int port,
+		    enum rds_cong_news news)
 {
 	if (host::on_cong)
 		host::on_cong(addr, port, news);

@@ -136,8 +136,9 @@ Look::Look(CLI::App &app, const bool &json) : app_(app), json_(json)
 	stats->add_flag("-z,--zeros", zeros_, "those that are 0, too");
 
 	add_top();
-	CLI::App *monitor =
-		add("monitor", "paths that come up, end, or cannot, as it happens", &Look::monitor);
+	CLI::App *monitor = add(
+		"monitor", "paths that come up, end, or cannot, and ports that fill, as it happens",
+		&Look::monitor);
 	monitor->add_option("words", words_, filter_help(path_fields()));
 	monitor->add_option("--count", samples_, "end after so many")->check(CLI::PositiveNumber);
 	add_report();

@@ -10,7 +10,7 @@ namespace
 {
 
 constexpr const char *state_words[] = {"down", "connecting", "disconnecting", "up", "dead"};
-constexpr const char *news_words[] = {"up", "down", "failed", "refused"};
+constexpr const char *news_words[] = {"up", "down", "failed", "refused", "folded", "full", "clear"};
 constexpr const char *method_words[] = {"none", "tcp-md5", "tcp-ao"};
 constexpr const char *transport_words[] = {"ib", "iwarp", "tcp", "loop"};
 

@@ -146,6 +146,17 @@ Json troubles(const Json &counters)
 	return found;
 }
 
+/* One of the host's own, or of a peer's. */
+std::string port_name(const Json &event)
+{
+	const bool ours = event["remote"].is_null();
+	std::string text = word(event[ours ? "local" : "remote"]) + " port";
+
+	for (const Json &port : event["congested-ports"])
+		text += " " + word(port);
+	return text;
+}
+
 } // namespace
 
 bool is_trouble(const std::string &name)
@@ -254,7 +265,10 @@ void print_sockets(std::ostream &out, const Json &sockets)
 
 std::string event_text(const Json &event, const Paint &paint)
 {
-	std::string text = path_name(event) + "  " + paint.state(word(event["event"]));
+	const bool of_port = event["index"].is_null();
+	std::string text = of_port ? port_name(event) : path_name(event);
+
+	text += "  " + paint.state(word(event["event"]));
 
 	return event["last-reason"].is_null() ? text
 					      : text + " (" + word(event["last-reason"]) + ")";

@@ -135,6 +135,17 @@ TEST(View, news_has_its_reason)
 	EXPECT_FALSE(has(event_text(path({{"event", "up"}}), Paint(false)), "("));
 }
 
+TEST(View, news_of_a_port_has_its_host)
+{
+	Json full = {{"local", nullptr}, {"remote", "192.0.2.2"},
+		     {"index", nullptr}, {"congested-ports", {4000u}},
+		     {"event", "full"},	 {"last-reason", nullptr}};
+
+	EXPECT_EQ(event_text(full, Paint(false)), "192.0.2.2 port 4000  full");
+	std::swap(full["local"], full["remote"]);
+	EXPECT_EQ(event_text(full, Paint(false)), "192.0.2.2 port 4000  full");
+}
+
 TEST(View, a_summary_counts_and_names_the_worst)
 {
 	Summary s = {

@@ -26,8 +26,9 @@ enum {
 	RDS_STATE_CMD_COUNTER_GET, /* dump: a COUNTER_GET for each counter */
 	/*
 	 * Event: LOCAL, REMOTE, SCOPE, TOS, INDEX, TRANSPORT, EVENT, and LAST_REASON where a
-	 * connection has ended or was not made.  Whoever reads too slowly is told ENOBUFS by
-	 * recvmsg(2), and then what comes later.
+	 * connection has ended or was not made.  Of a port: EVENT, CONGESTED_PORTS, and LOCAL if it
+	 * is one of this host, REMOTE if it is a peer's; 20 in a second, and no more.  Whoever
+	 * reads too slowly is told ENOBUFS by recvmsg(2), and then what comes later.
 	 */
 	RDS_STATE_CMD_PATH_EVENT,
 
@@ -125,7 +126,10 @@ enum rds_path_news {
 	RDS_PATH_CAME_UP,
 	RDS_PATH_WENT_DOWN, /* or begins to end in order */
 	RDS_PATH_FAILED,    /* a call was not answered */
-	RDS_PATH_REFUSED    /* the table of peers refuses this one, or its key may be wrong */
+	RDS_PATH_REFUSED,   /* the table of peers refuses this one, or its key may be wrong */
+	RDS_PATH_FOLDED,    /* its messages went to path 0: the peer is another now */
+	RDS_PATH_FULL,	    /* a port takes no more messages */
+	RDS_PATH_CLEAR	    /* it does again */
 };
 
 #endif

@@ -118,7 +118,10 @@ except OSError as error:
 
 @test(vms=2, only="ours")
 def a_reader_stops(t):
-    """Its port fills: since when, for whom, and which program it is."""
+    """Its port fills: since when, for whom, and which program it is; both hosts tell of it."""
+    heard = [machine.spawn(f"exec {t.tool('rdsctl')} monitor") for machine in (t.a, t.b)]
+    for listener in heard:
+        listener.wait_output("^Time Path Event$")
     reader = t.a.spawn(f"exec {PYTHON} -c '{STOPS}'", stdin=True)
     reader.wait_output("^ready$")
     ping(t, t.b, B, A)
@@ -135,14 +138,18 @@ def a_reader_stops(t):
     assert 1000 <= sock["congested-ms"] <= sock["unread-ms"] < 1000 * t.seconds(60), sock
     assert path["slowest-reader"]["local-port"] == 4000, path
     assert path["slowest-reader"]["program"].startswith("python3"), path
+    for listener in heard:
+        listener.wait_output(f" {A} port 4000  full$")
     reader.write("go on\n")
+    for listener in heard:
+        listener.wait_output(f" {A} port 4000  clear$", t.seconds(20))
     t.b.wait_until(f"{t.tool('rdsctl')} path show congested 0 | grep -q up", t.seconds(20))
     t.a.wait_until(f"{t.tool('rdsctl')} socket show local-port 4000 unread 0 | grep -q 4000")
     sock, = rows(t, "socket", "local-port 4000")
     assert sock["congested-ms"] is None and sock["unread-ms"] is None, sock
     assert rows(t, "path")[0]["slowest-reader"] is None
     assert rows(t, "path", machine=t.b)[0]["congested-ms"] is None
-    end(reader)
+    end(reader, *heard)
 
 
 @test(only="ours")

@@ -108,7 +108,10 @@ def fewer_by_parameter(t):
 
 @test(vms=2, only="ours")
 def the_peer_comes_back_with_fewer(t):
-    """From eight paths to two, to one, to eight, under traffic: all that was accepted arrives."""
+    """From eight paths to two, to one, to eight, under traffic: all that was accepted arrives, and
+    each time `rdsctl monitor` tells which paths are folded."""
+    heard = t.a.spawn(f"exec {t.tool('rdsctl')} monitor show event folded")
+    heard.wait_output("^Time Path Event$")
     flows = crowded(t)
     for most in (2, 1, 8):
         reload_with(t, flows, lambda machine, most=most: load_with(t, machine, most))
@@ -116,6 +119,10 @@ def the_peer_comes_back_with_fewer(t):
     t.note(from_first(flows.stop()))
     folds = counters(t, t.a)["conn_fold"]
     assert folds >= 2, folds
+    for path in range(1, 8):
+        heard.wait_output(f" {A} > {B} tos 0 path {path} tcp  folded$")
+    heard.kill()
+    heard.wait()
     ping(t, t.b, B, A)
 
 
