@@ -193,7 +193,8 @@ private:
 		uint64_t bytes = 0, charge = 0;
 	};
 	rds::Message *take_read(ReadSum &sum) RDS_REQUIRES(reader);
-	void free_read(unsigned int n, ReadSum &sum) RDS_REQUIRES(reader);
+	void after_read(const ReadSum &sum);
+	void pop_many(unsigned int n) RDS_REQUIRES(reader);
 	bool has_room_for(rds::Message &m, uint32_t limit, bool spill);
 	bool expects(rds::Message &m, rds::Arrival &how, bool spills) RDS_EXCLUDES(recv_lock);
 	void after_arrival(const rds::Arrival &how) RDS_EXCLUDES(recv_lock);

@@ -229,7 +229,7 @@ Message *rds_socket::recv_next(Message &m)
 		       : nullptr;
 }
 
-/* The oldest is the reader's no longer: @sum counts what it held. */
+/* The oldest is the reader's no longer: what it held is added to @sum. */
 RDS_INLINE Message *rds_socket::take_read(ReadSum &sum)
 {
 	Message *m = reading.pop_front();
@@ -243,27 +243,8 @@ RDS_INLINE Message *rds_socket::take_read(ReadSum &sum)
 	return m;
 }
 
-/* A bin is not for one message: its room on the stack alone would cost more than it saves. */
-__attribute__((noinline)) void rds_socket::free_read(unsigned int n, ReadSum &sum)
+RDS_INLINE void rds_socket::after_read(const ReadSum &sum)
 {
-	rds::MessageBin bin;
-
-	while (n--) {
-		if (Message *m = take_read(sum))
-			bin.put(m);
-	}
-}
-
-void rds_socket::recv_pop(unsigned int n)
-{
-	ReadSum sum;
-
-	if (!has_read.load())
-		has_read.store(true);
-	if (RDS_UNLIKELY(n != 1))
-		free_read(n, sum);
-	else if (Message *m = take_read(sum))
-		rds::message_put(m);
 	net->count(RDS_S_recv_delivered, sum.n);
 	net->count(RDS_S_recv_bytes_freed_fromsock, sum.bytes);
 	rcv_bytes.fetch_sub(sum.bytes);
@@ -272,6 +253,33 @@ void rds_socket::recv_pop(unsigned int n)
 		rcv_mem.take_back(this);
 	if (RDS_UNLIKELY(congested.load_seq()))
 		maybe_uncongest();
+}
+
+/* The room of a bin on the stack would cost one message more than it saves. */
+__attribute__((noinline)) void rds_socket::pop_many(unsigned int n)
+{
+	rds::MessageBin bin;
+	ReadSum sum;
+
+	while (n--) {
+		if (Message *m = take_read(sum))
+			bin.put(m);
+	}
+	after_read(sum);
+}
+
+void rds_socket::recv_pop(unsigned int n)
+{
+	if (!has_read.load())
+		has_read.store(true);
+	if (RDS_UNLIKELY(n != 1))
+		return pop_many(n);
+
+	ReadSum sum;
+
+	if (Message *m = take_read(sum))
+		rds::message_put(m);
+	after_read(sum);
 }
 
 bool rds_socket::readable() const
