@@ -158,7 +158,8 @@ uml_cases := detectors kunit shortage.[!m]* load netns.same* netns.settings* net
 	facts.congestion facts.options facts.tables \
 	idle.collected idle.one_host_forgets interop.first_contact sockets.errnos sockets.copies batch.rules \
 	faults.sockets_are_killed frames.malformed frames.claims_cost_nothing \
-	frames.ours_calls_back policy.nothing_old_comes_out policy.rows_of_others robust \
+	frames.ours_calls_back policy.nothing_old_comes_out policy.rows_of_others \
+	policy.groups_may_open refuse.stopped_reader refuse.reset_in_between robust \
 	ib.adapter_goes ib.modules_go_under_load iwarp.ours_with_ours hostile users.with_memory \
 	iwarp.few_buffers iwarp.adapter_goes order.how_much_is_held ib_rdma.refused ib_netns.keys_are_its_own \
 	adapters.operations_are_refused \

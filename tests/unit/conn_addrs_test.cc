@@ -68,6 +68,22 @@ TEST_F(Addrs, ItLeavesAndComesBack)
 	EXPECT_EQ(conns_to(a2).size(), 2u) << "one of a kind";
 }
 
+/* The one that was there is taken again, not another one made. */
+TEST_F(Addrs, ItIsBackBeforeAnybodyLooks)
+{
+	host::Socket r(*net);
+
+	ASSERT_EQ(r.bind(endpoint(a2, 5000)), 0);
+	EXPECT_EQ(sent_away(a2), 0u);
+	EXPECT_TRUE(r.recv());
+	remove(a2);
+	net->add_quietly(a2);
+	EXPECT_EQ(sent_away(a2), 0u);
+	EXPECT_TRUE(r.recv());
+	ASSERT_EQ(conns_to(a2).size(), 1u);
+	EXPECT_FALSE(conns_to(a2)[0]->astray.load());
+}
+
 TEST_F(Addrs, ItComes)
 {
 	EXPECT_EQ(sent_away(remote), 1u);

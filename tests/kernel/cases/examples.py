@@ -19,7 +19,7 @@ def congestion(t):
     assert "300 messages, in order" in reading.check(30)
     waits = re.search(r"300 messages delivered, waited (\d+) times", said)
     t.note(said.strip())
-    assert int(waits[1]) > 1, said
+    assert int(waits[1]) >= 1, said
 
 
 @test(vms=1, only="ours")
@@ -65,7 +65,7 @@ def cxx_flood(t):
     read = re.search(r"5000 messages, in order, by (\d+) calls", reading.check(30))
     waits = re.search(r"5000 messages delivered, waited (\d+) times", said)
     t.note(f"{said.strip()}; {read[0]}")
-    assert int(waits[1]) > 1, said
+    assert int(waits[1]) >= 1, said
     assert int(read[1]) < 2500 or t.a.modules != "ours", read[0]
 
 
