@@ -136,10 +136,10 @@ inline constexpr uint64_t kSweepSoonNs = 20 * 1000 * 1000;
 inline constexpr uint64_t kSweepAgainNs = 1000 * 1000 * 1000;
 inline constexpr unsigned int kSweepBatch = 512, kSweepStep = 256;
 
-/* Connections are looked at so often after addresses have changed, so long apart, ns: a new address
- * of IPv6 is nobody's for one or two seconds, unless the host was told otherwise (RFC 4862, 5.1 and
- * 5.4.2). */
-inline constexpr uint32_t kAddrLooks = 25;
+/* For so long after addresses have changed connections are looked at, and so long apart, ns: a new
+ * address of IPv6 is nobody's for one or two seconds, unless the host was told otherwise (RFC 4862,
+ * 5.1 and 5.4.2). */
+inline constexpr uint64_t kAddrsSettleNs = 2500ull * 1000 * 1000;
 inline constexpr uint64_t kAddrsAgainNs = 100 * 1000 * 1000;
 
 /* A peer that sends nothing is told of a map that changes again so long after the last change that

@@ -89,12 +89,20 @@ TEST_F(Addrs, ItComes)
 	EXPECT_EQ(sent_away(remote), 1u);
 	add(remote);
 
+	/* A peer that calls from there still is that peer. */
+	int err;
+	struct rds_conn *c = rds_conn_get(net->core(), fake::ops(), &a1, &remote, 0, 0, &err);
+
+	ASSERT_NE(c, nullptr);
+	EXPECT_EQ(c, &fake::wire().path->conn);
+	rds_conn_put(c);
+
 	host::Socket r(*net);
 
 	ASSERT_EQ(r.bind(endpoint(remote, 5000)), 0);
 	EXPECT_EQ(sent_away(remote), 1u);
 	EXPECT_TRUE(r.recv());
-	EXPECT_EQ(fake::wire().path->conn.astray.load(), true);
+	EXPECT_TRUE(fake::wire().path->conn.astray.load());
 }
 
 /* The host that has it now calls: loopback stands in no longer. */
@@ -136,9 +144,41 @@ TEST_F(Addrs, OnesOwnIsNeverAstray)
 	ASSERT_EQ(r.bind(endpoint(a1, 5000)), 0);
 	EXPECT_EQ(sent_away(a1), 0u);
 	remove(a1);
+	EXPECT_FALSE(conns_to(a1)[0]->astray.load());
 	EXPECT_EQ(sent_away(a1), 0u);
 	EXPECT_TRUE(r.recv());
 	EXPECT_TRUE(r.recv());
+}
+
+/* No transport has one of 127/8. */
+TEST_F(Addrs, LoopbacksOwnAreNeverAstray)
+{
+	host::Socket l(*net);
+	unsigned char b[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+	struct rds_addr one, two;
+
+	memcpy(&one, b, sizeof(one));
+	b[15] = 2;
+	memcpy(&two, b, sizeof(two));
+	ASSERT_EQ(l.bind(endpoint(one, 4000)), 0);
+	ASSERT_EQ(l.send(endpoint(two, 5000), pattern(10)), 0);
+	sim::run_ready();
+	add(host::addr4(3));
+	net->core()->conns.for_each([](const rds::Conn &c) { EXPECT_FALSE(c.astray.load()); });
+}
+
+/* Sockets look up again only after a move. */
+TEST_F(Addrs, OthersKeepTheirConnections)
+{
+	EXPECT_EQ(sent_away(a2), 0u);
+	EXPECT_EQ(sent_away(remote), 1u);
+
+	const uint64_t before = net->core()->conns.generation();
+
+	add(host::addr4(3));
+	EXPECT_EQ(net->core()->conns.generation(), before);
+	remove(a2);
+	EXPECT_GT(net->core()->conns.generation(), before);
 }
 
 /* No transport can tell at the moment: nothing changes. */
@@ -147,6 +187,7 @@ TEST_F(Addrs, NobodyKnows)
 	static int answer;
 	struct rds_transport asked = *fake::ops();
 
+	asked.type = 0; /* as well as any */
 	EXPECT_EQ(sent_away(a2), 0u);
 	rds_transport_unregister(fake::ops());
 	asked.laddr_check = [](struct rds_os_net *, const struct rds_addr *, uint32_t) {
@@ -175,14 +216,31 @@ TEST_F(Addrs, TheyAreLookedAtForSomeTime)
 {
 	EXPECT_EQ(sent_away(remote), 1u);
 	rds_net_addrs_changed(net->core());
-	sim::run_for((rds::kAddrLooks - 2) * rds::kAddrsAgainNs);
+	sim::run_for(rds::kAddrsSettleNs - rds::kAddrsAgainNs);
 	EXPECT_FALSE(conns_to(remote)[0]->astray.load());
 	net->add_quietly(remote);
 	sim::run_for(2 * rds::kAddrsAgainNs);
 	EXPECT_TRUE(conns_to(remote)[0]->astray.load());
 	net->remove_quietly(remote);
-	sim::run_for(rds::kAddrLooks * rds::kAddrsAgainNs);
+	sim::run_for(rds::kAddrsSettleNs);
 	EXPECT_TRUE(conns_to(remote)[0]->astray.load()) << "nobody has told of it";
+}
+
+/* A namespace without connections looks at nothing, until there is the first. */
+TEST_F(Addrs, TheFirstConnectionIsLookedAt)
+{
+	rds_net_addrs_changed(net->core());
+	sim::run_for(rds::kAddrsSettleNs / 2);
+	EXPECT_EQ(sent_away(remote), 1u);
+	net->add_quietly(remote);
+	sim::run_for(rds::kAddrsSettleNs / 4);
+	EXPECT_TRUE(conns_to(remote)[0]->astray.load());
+	net->remove_quietly(remote);
+	sim::run_for(rds::kAddrsSettleNs);
+	EXPECT_FALSE(conns_to(remote)[0]->astray.load());
+	net->add_quietly(remote);
+	sim::run_for(rds::kAddrsSettleNs);
+	EXPECT_FALSE(conns_to(remote)[0]->astray.load()) << "nobody has told of it";
 }
 
 } // namespace

@@ -13,8 +13,8 @@
  * A task that changes addresses may be in a softirq, and a transport may have to sleep to know its
  * own: so a work item asks, for each connection.  An address of IPv6 becomes the host's some time
  * after it was told of, when nobody else has claimed it, and nothing tells of that moment: so all
- * are looked at kAddrLooks times, kAddrsAgainNs apart.  That finds also a connection that is just
- * being made, with an older answer.
+ * are looked at every kAddrsAgainNs until kAddrsSettleNs have passed, those as well that are made
+ * meanwhile, with an older answer.  A namespace without connections has nothing to look at.
  */
 #include "conn_table.h"
 
@@ -43,8 +43,11 @@ bool leads_astray(const Conn &c) RDS_SLEEPS
 
 void ConnTable::addrs_changed()
 {
-	addr_looks_.store(kAddrLooks);
-	rds_work_queue(&addrs_work_);
+	addrs_settle_.store(rds_now_ns() + kAddrsSettleNs);
+	/* Then we look at the table; make() looks here when its connection is in that. */
+	full_fence();
+	if (table_.count())
+		rds_work_queue(&addrs_work_);
 }
 
 void ConnTable::addrs_timer_fn(struct rds_timer *t)
@@ -61,12 +64,11 @@ void ConnTable::addrs_fn(struct rds_work *w)
 
 void ConnTable::look_at_addrs()
 {
-	uint32_t left = addr_looks_.load();
 	bool moved = false;
 
-	if (swept_.load())
+	if (swept_.load() || !table_.count())
 		return;
-	if (left && addr_looks_.compare_exchange(left, left - 1) && left > 1)
+	if (rds_now_ns() < addrs_settle_.load())
 		rds_timer_arm(&addrs_timer_, kAddrsAgainNs);
 	for (uint64_t pos = 0; pos < kWalkEnd; let_others_run())
 		pos = visit(pos, [&](Conn &c) RDS_SLEEPS {

@@ -172,7 +172,9 @@ Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 	});
 
 	if (!old) {
-		start_sweep();
+		start_sweep(); /* with a fence */
+		if (rds_now_ns() < addrs_settle_.load())
+			rds_work_queue(&addrs_work_);
 		return c;
 	}
 	/* Somebody else was faster, or it is one that led astray; nobody has seen ours. */

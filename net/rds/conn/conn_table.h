@@ -264,7 +264,7 @@ private:
 	Round round_;
 	Atomic<uint32_t> maps_due_; /* MapChange, since the round began */
 	struct rds_work maps_work_;
-	Atomic<uint32_t> addr_looks_; /* of the work, that are still to be made */
+	Atomic<uint64_t> addrs_settle_; /* ns: until then the host's addresses may still change */
 	struct rds_work addrs_work_;
 	struct rds_timer addrs_timer_;
 	struct rds_work reap_work_;
