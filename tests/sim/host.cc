@@ -20,7 +20,7 @@ void (*on_state)(const struct rds_path *p, unsigned int from, unsigned int to, u
 void (*on_event)(const struct rds_path *p, unsigned int event, unsigned int from);
 void (*on_drop)(const struct rds_path *p, unsigned int why, uint64_t seq, uint32_t len,
 		uint16_t sport, uint16_t dport);
-void (*on_cong)(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news);
+void (*on_cong)(int ours, const struct rds_addr *addr, unsigned int port, enum rds_cong_news news);
 void (*on_module_request)(const char *name, int for_all);
 std::atomic<unsigned int> bugs;
 std::atomic<const char *> last_bug;
@@ -531,11 +531,11 @@ void rds_trace_drop(const struct rds_path *p, unsigned int why, uint64_t seq, ui
 		host::on_drop(p, why, seq, len, sport, dport);
 }
 
-void rds_trace_cong(struct rds_os_net *, int, const struct rds_addr *addr, unsigned int port,
+void rds_trace_cong(struct rds_os_net *, int ours, const struct rds_addr *addr, unsigned int port,
 		    enum rds_cong_news news)
 {
 	if (host::on_cong)
-		host::on_cong(addr, port, news);
+		host::on_cong(ours, addr, port, news);
 }
 
 /* ---- modules ---- */

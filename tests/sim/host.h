@@ -135,7 +135,8 @@ extern void (*on_event)(const struct rds_path *p, unsigned int event, unsigned i
 /* Called for what tracing is told: a message that is thrown away, news of a port. */
 extern void (*on_drop)(const struct rds_path *p, unsigned int why, uint64_t seq, uint32_t len,
 		       uint16_t sport, uint16_t dport);
-extern void (*on_cong)(const struct rds_addr *addr, unsigned int port, enum rds_cong_news news);
+extern void (*on_cong)(int ours, const struct rds_addr *addr, unsigned int port,
+		       enum rds_cong_news news);
 /* Called when the core asks for a transport by name. */
 extern void (*on_module_request)(const char *name, int for_all);
 

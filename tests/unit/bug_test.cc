@@ -101,6 +101,19 @@ TEST_F(Bug, MessagesMoveThatATransportMayRead)
 	EXPECT_EQ(told(), "");
 }
 
+TEST_F(Bug, OneWaitsBeforeOneThatDoesNot)
+{
+	rds::SendQueue q(1);
+	Message *m = make();
+
+	q.append(m);
+	q.append(make());
+	q.hold(m);
+	EXPECT_EQ(told(), "a message is held before one that is not");
+	q.release();
+	clear(q);
+}
+
 TEST_F(Bug, AMessageIsTakenBackThatIsLeaving)
 {
 	rds::SendQueue q(1);

@@ -58,13 +58,14 @@ TEST_F(PathStamp, TheRestOfAMessageAnswersNobody)
 struct News {
 	unsigned int port;
 	enum rds_cong_news what;
+	int ours = 1;
 	bool operator==(const News &) const = default;
 };
 std::vector<News> news;
 
-void note(const struct rds_addr *, unsigned int port, enum rds_cong_news what)
+void note(int ours, const struct rds_addr *, unsigned int port, enum rds_cong_news what)
 {
-	news.push_back({port, what});
+	news.push_back({port, what, ours});
 }
 
 /* A port that fills up is told as full, and then as clear. */
@@ -128,10 +129,30 @@ TEST_F(PathStamp, TracingHearsOfNoPortsThatWereClear)
 	hello();
 	map[to.port / 8] = static_cast<unsigned char>(1 << to.port % 8);
 	ASSERT_EQ(fake::arrive(wire().path, 0, 0, 0, map, rds::wire::kCongBitmap), 0);
-	news.clear();
 	rds_path_drop(wire().path, RDS_DROP_ERROR);
 	sim::run_ready();
-	EXPECT_EQ(news, (std::vector<News>{{0, RDS_CONG_FORGOTTEN}}));
+	EXPECT_EQ(news, (std::vector<News>{{0, RDS_CONG_MAP, 0}, {0, RDS_CONG_FORGOTTEN, 0}}));
+}
+
+/* Of a peer of ours it is told which ports have changed. */
+TEST_F(PathStamp, TracingHearsOfAPeersPorts)
+{
+	rds::wire::MapChanges c;
+
+	begin_one();
+	ASSERT_TRUE(c.add(5000, true));
+	news.clear();
+	host::on_cong = note;
+	{
+		rds::RcuReader rcu;
+		rds::CongMap &map = *wire().path->conn.fcong;
+
+		ASSERT_TRUE(rds::CongTable::heard(*net->core(), map, c).ok());
+		c = {};
+		ASSERT_TRUE(c.add(5000, false));
+		ASSERT_TRUE(rds::CongTable::heard(*net->core(), map, c).ok());
+	}
+	EXPECT_EQ(news, (std::vector<News>{{5000, RDS_CONG_FULL, 0}, {5000, RDS_CONG_CLEAR, 0}}));
 }
 
 } // namespace
