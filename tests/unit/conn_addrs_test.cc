@@ -27,6 +27,16 @@ protected:
 		EXPECT_EQ(send(to), 0);
 		return fake::wires().size();
 	}
+	/* A reader at port 5000 of @a, an address of this host, which has got a message. */
+	std::unique_ptr<host::Socket> reached_here(const struct rds_addr &a)
+	{
+		auto r = std::make_unique<host::Socket>(*net);
+
+		EXPECT_EQ(r->bind(endpoint(a, 5000)), 0);
+		EXPECT_EQ(sent_away(a), 0u);
+		EXPECT_TRUE(r->recv());
+		return r;
+	}
 	/* The connections between a1 and @to, as long as they are there. */
 	std::vector<const rds::Conn *> conns_to(const struct rds_addr &to)
 	{
@@ -50,19 +60,16 @@ protected:
 
 TEST_F(Addrs, ItLeavesAndComesBack)
 {
-	host::Socket r(*net);
+	const auto r = reached_here(a2);
 
-	ASSERT_EQ(r.bind(endpoint(a2, 5000)), 0);
-	EXPECT_EQ(sent_away(a2), 0u);
-	EXPECT_TRUE(r.recv());
 	remove(a2);
 	EXPECT_EQ(sent_away(a2), 1u);
 	EXPECT_EQ(sent_away(a2), 1u) << "the second time as well";
-	EXPECT_FALSE(r.recv()) << "it is bound to what is another host's";
+	EXPECT_FALSE(r->recv()) << "it is bound to what is another host's";
 	EXPECT_EQ(conns_to(a2).size(), 2u);
 	add(a2);
 	EXPECT_EQ(sent_away(a2), 1u);
-	EXPECT_TRUE(r.recv());
+	EXPECT_TRUE(r->recv());
 	remove(a2);
 	EXPECT_EQ(sent_away(a2), 1u) << "over the one that was there";
 	EXPECT_EQ(conns_to(a2).size(), 2u) << "one of a kind";
@@ -71,15 +78,12 @@ TEST_F(Addrs, ItLeavesAndComesBack)
 /* The one that was there is taken again, not another one made. */
 TEST_F(Addrs, ItIsBackBeforeAnybodyLooks)
 {
-	host::Socket r(*net);
+	const auto r = reached_here(a2);
 
-	ASSERT_EQ(r.bind(endpoint(a2, 5000)), 0);
-	EXPECT_EQ(sent_away(a2), 0u);
-	EXPECT_TRUE(r.recv());
 	remove(a2);
 	net->add_quietly(a2);
 	EXPECT_EQ(sent_away(a2), 0u);
-	EXPECT_TRUE(r.recv());
+	EXPECT_TRUE(r->recv());
 	ASSERT_EQ(conns_to(a2).size(), 1u);
 	EXPECT_FALSE(conns_to(a2)[0]->astray.load());
 }
@@ -124,13 +128,10 @@ TEST_F(Addrs, ThePeerThatHasItNowMayCall)
  * nobody else's way. */
 TEST_F(Addrs, AReplyOfALostAddress)
 {
-	host::Socket r(*net);
+	const auto r = reached_here(a2);
 
-	ASSERT_EQ(r.bind(endpoint(a2, 5000)), 0);
-	EXPECT_EQ(sent_away(a2), 0u);
-	EXPECT_TRUE(r.recv());
 	remove(a2);
-	EXPECT_EQ(r.send(endpoint(a1, 4000), pattern(10)), 0);
+	EXPECT_EQ(r->send(endpoint(a1, 4000), pattern(10)), 0);
 	sim::run_ready();
 	EXPECT_TRUE(s->recv());
 	EXPECT_EQ(sent_away(a2), 1u);
