@@ -4,6 +4,8 @@
  */
 #include "dma_watch.h"
 
+#include "dma_bounce.h"
+
 #include <linux/hashtable.h>
 #include <linux/module.h>
 #include <linux/scatterlist.h>
@@ -26,6 +28,7 @@ struct mapping {
 	u64 addr;
 	size_t len;
 	enum dma_data_direction dir;
+	void *mem; /* what is at @addr is a copy of this; NULL: it is none */
 	struct list_head parts;
 };
 
@@ -50,14 +53,27 @@ static void wrong(const char *what, u64 addr, size_t len)
 	WARN(1, "rds: dma: %s: %zu bytes at %llx\n", what, len, addr);
 }
 
-static bool add(struct ib_device *dev, u64 addr, size_t len, enum dma_data_direction dir)
+static void to_memory(const struct mapping *m, u64 addr, size_t len)
+{
+	if (m->mem && m->dir != DMA_TO_DEVICE)
+		memcpy((char *)m->mem + (addr - m->addr), dma_copy_at(addr), len);
+}
+
+static void to_copy(const struct mapping *m, u64 addr, size_t len)
+{
+	if (m->mem && m->dir != DMA_FROM_DEVICE)
+		memcpy(dma_copy_at(addr), (char *)m->mem + (addr - m->addr), len);
+}
+
+/* @mem: at @addr is a copy of it; NULL: it is itself there. */
+static bool add(struct ib_device *dev, u64 addr, size_t len, enum dma_data_direction dir, void *mem)
 {
 	struct mapping *m = kmalloc(sizeof(*m), GFP_ATOMIC | __GFP_NOWARN);
 	unsigned long flags;
 
 	if (!m)
 		return false;
-	*m = (struct mapping){.dev = dev, .addr = addr, .len = len, .dir = dir};
+	*m = (struct mapping){.dev = dev, .addr = addr, .len = len, .dir = dir, .mem = mem};
 	INIT_LIST_HEAD(&m->parts);
 	spin_lock_irqsave(&lock, flags);
 	hash_add(mappings, &m->on, addr);
@@ -72,7 +88,8 @@ static bool is_to_fail(void)
 	return every && (unsigned int)atomic_inc_return(&tried) % every == 0;
 }
 
-static void take_away(struct ib_device *dev, u64 addr, size_t len, enum dma_data_direction dir)
+static void take_away(struct ib_device *dev, u64 addr, size_t len, enum dma_data_direction dir,
+		      unsigned long attrs)
 {
 	struct mapping *m, *found = NULL;
 	struct part *p, *next;
@@ -89,6 +106,10 @@ static void take_away(struct ib_device *dev, u64 addr, size_t len, enum dma_data
 		wrong("unmapped without being mapped so", addr, len);
 		return;
 	}
+	if (!(attrs & DMA_ATTR_SKIP_CPU_SYNC))
+		to_memory(found, addr, len);
+	if (found->mem)
+		dma_unbounce(dma_copy_at(addr), len);
 	list_for_each_entry_safe(p, next, &found->parts, of)
 		kfree(p);
 	kfree(found);
@@ -152,6 +173,10 @@ static void turn_of(struct ib_device *dev, u64 addr, size_t len, enum dma_data_d
 		what = "given to the adapter, which has it";
 	if (p)
 		p->turn = turn;
+	if (m && turn == PROCESSORS)
+		to_memory(m, addr, len);
+	else if (m)
+		to_copy(m, addr, len);
 	spin_unlock_irqrestore(&lock, flags);
 	kfree(fresh);
 	if (what)
@@ -190,43 +215,59 @@ int ib_dma_mapping_error(struct ib_device *dev, u64 addr)
 	return addr == FAILED || plain_ib_dma_mapping_error(dev, addr);
 }
 
-u64 ib_dma_map_single(struct ib_device *dev, void *mem, size_t len, enum dma_data_direction dir)
+/* As ib_dma_map_single() of @mem, or of a copy of it. */
+static u64 map(struct ib_device *dev, void *mem, size_t len, enum dma_data_direction dir)
 {
+	void *copy = NULL;
 	u64 addr;
 
-	if (is_to_fail())
+	if (is_to_fail() || !dma_bounce(dev, mem, len, &copy))
 		return FAILED;
-	addr = plain_ib_dma_map_single(dev, mem, len, dir);
-	if (plain_ib_dma_mapping_error(dev, addr) || add(dev, addr, len, dir))
-		return addr;
-	plain_ib_dma_unmap_single(dev, addr, len, dir);
+	addr = plain_ib_dma_map_single(dev, copy ?: mem, len, dir);
+	if (!plain_ib_dma_mapping_error(dev, addr)) {
+		if (add(dev, addr, len, dir, copy ? mem : NULL))
+			return addr;
+		plain_ib_dma_unmap_single(dev, addr, len, dir);
+	}
+	dma_unbounce(copy, len);
 	return FAILED;
+}
+
+u64 ib_dma_map_single(struct ib_device *dev, void *mem, size_t len, enum dma_data_direction dir)
+{
+	return map(dev, mem, len, dir);
 }
 
 void ib_dma_unmap_single(struct ib_device *dev, u64 addr, size_t len, enum dma_data_direction dir)
 {
-	take_away(dev, addr, len, dir);
+	take_away(dev, addr, len, dir, 0);
 	plain_ib_dma_unmap_single(dev, addr, len, dir);
 }
 
 u64 ib_dma_map_page(struct ib_device *dev, struct page *page, unsigned long off, size_t len,
 		    enum dma_data_direction dir)
 {
-	u64 addr;
-
-	if (is_to_fail())
-		return FAILED;
-	addr = plain_ib_dma_map_page(dev, page, off, len, dir);
-	if (plain_ib_dma_mapping_error(dev, addr) || add(dev, addr, len, dir))
-		return addr;
-	plain_ib_dma_unmap_page(dev, addr, len, dir);
-	return FAILED;
+	return map(dev, (char *)page_address(page) + off, len, dir);
 }
 
 void ib_dma_unmap_page(struct ib_device *dev, u64 addr, size_t len, enum dma_data_direction dir)
 {
-	take_away(dev, addr, len, dir);
+	take_away(dev, addr, len, dir, 0);
 	plain_ib_dma_unmap_page(dev, addr, len, dir);
+}
+
+static bool add_entry(struct ib_device *dev, struct scatterlist *sg, enum dma_data_direction dir)
+{
+	void *copy = NULL;
+
+	if (!dma_bounce(dev, sg_virt(sg), sg_dma_len(sg), &copy))
+		return false;
+	if (copy)
+		sg_dma_address(sg) = (uintptr_t)copy;
+	if (add(dev, sg_dma_address(sg), sg_dma_len(sg), dir, copy ? sg_virt(sg) : NULL))
+		return true;
+	dma_unbounce(copy, sg_dma_len(sg));
+	return false;
 }
 
 int ib_dma_map_sgtable_attrs(struct ib_device *dev, struct sg_table *sgt,
@@ -241,14 +282,14 @@ int ib_dma_map_sgtable_attrs(struct ib_device *dev, struct sg_table *sgt,
 	if (err)
 		return err;
 	for_each_sgtable_dma_sg(sgt, sg, done)
-		if (!add(dev, sg_dma_address(sg), sg_dma_len(sg), dir))
+		if (!add_entry(dev, sg, dir))
 			break;
 	if (done == sgt->nents)
 		return 0;
 	for_each_sgtable_dma_sg(sgt, sg, i) {
 		if (i == done)
 			break;
-		take_away(dev, sg_dma_address(sg), sg_dma_len(sg), dir);
+		take_away(dev, sg_dma_address(sg), sg_dma_len(sg), dir, DMA_ATTR_SKIP_CPU_SYNC);
 	}
 	plain_ib_dma_unmap_sgtable_attrs(dev, sgt, dir, attrs);
 	return -ENOMEM;
@@ -261,8 +302,34 @@ void ib_dma_unmap_sgtable_attrs(struct ib_device *dev, struct sg_table *sgt,
 	int i;
 
 	for_each_sgtable_dma_sg(sgt, sg, i)
-		take_away(dev, sg_dma_address(sg), sg_dma_len(sg), dir);
+		take_away(dev, sg_dma_address(sg), sg_dma_len(sg), dir, attrs);
 	plain_ib_dma_unmap_sgtable_attrs(dev, sgt, dir, attrs);
+}
+
+bool dma_watch_uses_virt_dma(struct ib_device *dev)
+{
+	return !dma_bounces() && plain_ib_uses_virt_dma(dev);
+}
+
+void dma_watch_sync(struct sg_table *sgt, enum dma_data_direction dir, bool for_device)
+{
+	struct scatterlist *sg;
+	struct mapping *m;
+	unsigned long flags;
+	int i;
+
+	spin_lock_irqsave(&lock, flags);
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		hash_for_each_possible(mappings, m, on, sg_dma_address(sg)) {
+			if (m->addr != sg_dma_address(sg) || m->dir != dir)
+				continue;
+			if (for_device)
+				to_copy(m, m->addr, m->len);
+			else
+				to_memory(m, m->addr, m->len);
+		}
+	}
+	spin_unlock_irqrestore(&lock, flags);
 }
 
 void ib_dma_sync_single_for_cpu(struct ib_device *dev, u64 addr, size_t len,

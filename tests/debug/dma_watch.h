@@ -10,6 +10,10 @@
  * not mapped, and nothing is left when the adapter goes.  A mapping without memory for the account
  * fails, so that failures of mappings are tried where those of allocations are; and with the
  * parameter dma_fail_every each n'th.
+ *
+ * With the parameter dma_bounce the adapter has a copy of what is mapped, in pages that are given
+ * back with the mapping: bytes that are not given to and fro, or too late, are wrong then, and
+ * KASAN tells of an adapter that uses what is not mapped any more.
  */
 #ifndef RDS_DMA_WATCH_H
 #define RDS_DMA_WATCH_H
@@ -23,9 +27,12 @@
 #define ib_dma_unmap_sgtable_attrs plain_ib_dma_unmap_sgtable_attrs
 #define ib_dma_sync_single_for_cpu plain_ib_dma_sync_single_for_cpu
 #define ib_dma_sync_single_for_device plain_ib_dma_sync_single_for_device
+#define ib_uses_virt_dma plain_ib_uses_virt_dma
 #define ib_post_send plain_ib_post_send
 #define ib_post_recv plain_ib_post_recv
 #define ib_dealloc_pd plain_ib_dealloc_pd
+#include <linux/dma-mapping.h>
+#include <linux/swiotlb.h>
 #include <rdma/ib_verbs.h>
 #undef ib_dma_mapping_error
 #undef ib_dma_map_single
@@ -36,6 +43,7 @@
 #undef ib_dma_unmap_sgtable_attrs
 #undef ib_dma_sync_single_for_cpu
 #undef ib_dma_sync_single_for_device
+#undef ib_uses_virt_dma
 #undef ib_post_send
 #undef ib_post_recv
 #undef ib_dealloc_pd
@@ -43,6 +51,16 @@
 #undef ib_alloc_pd
 #define ib_alloc_pd(dev, flags) dma_watch_alloc_pd(dev, flags)
 
+#undef dma_sync_sgtable_for_cpu
+#undef dma_sync_sgtable_for_device
+#define ib_uses_virt_dma(dev) dma_watch_uses_virt_dma(dev)
+#define is_swiotlb_force_bounce(dma) (dma_bounces() > 1)
+#define dma_sync_sgtable_for_cpu(dma, sgt, dir) dma_watch_sync(sgt, dir, false)
+#define dma_sync_sgtable_for_device(dma, sgt, dir) dma_watch_sync(sgt, dir, true)
+
+bool dma_watch_uses_virt_dma(struct ib_device *dev);
+unsigned int dma_bounces(void);
+void dma_watch_sync(struct sg_table *sgt, enum dma_data_direction dir, bool for_device);
 struct ib_pd *dma_watch_alloc_pd(struct ib_device *dev, unsigned int flags);
 int ib_dma_mapping_error(struct ib_device *dev, u64 addr);
 u64 ib_dma_map_single(struct ib_device *dev, void *mem, size_t len, enum dma_data_direction dir);

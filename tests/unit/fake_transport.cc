@@ -191,6 +191,7 @@ void mr_free(void *mr, int now)
 
 	live.erase(std::find(live.begin(), live.end(), region));
 	rds_pages_unpin(region->pages);
+	state().regions.calls = region->calls;
 	delete region;
 	state().regions.freed++;
 	state().regions.freed_now += now != 0;

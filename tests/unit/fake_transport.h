@@ -77,6 +77,7 @@ struct Regions {
 	int mr_get_result = 0;
 	unsigned int atomics = RDS_ATOMICS_PLAIN;
 	unsigned int freed = 0, freed_now = 0, flushed = 0;
+	std::vector<std::string> calls; /* of the one that was freed last */
 	uint32_t next_key = 0x100;
 	uint32_t at = 0x10; /* where a region begins for peers */
 };

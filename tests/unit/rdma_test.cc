@@ -212,6 +212,20 @@ TEST_F(Rdma, AFreedRegionIsUnreachableAtOnceIfThatWasAsked)
 	EXPECT_EQ(regions().freed, 3);
 }
 
+/* Peers may have written there without a message. */
+TEST_F(Rdma, AProgramGetsBackWhatPeersWrote)
+{
+	EXPECT_EQ(rds_mr_free(s->core(), region(), 0), 0);
+	EXPECT_EQ(regions().calls, std::vector<std::string>{"sync"});
+}
+
+/* After the message its program may write there: it is told of, and not looked at any more. */
+TEST_F(Rdma, WhatIsUsedOnceIsLookedAtBeforeItsMessage)
+{
+	arrive_using(static_cast<uint32_t>(region(kReadWrite | kUseOnce)));
+	EXPECT_EQ(regions().calls, std::vector<std::string>{"sync"});
+}
+
 TEST_F(Rdma, ManyRegionsAreFoundByKey)
 {
 	std::vector<uint64_t> cookies;

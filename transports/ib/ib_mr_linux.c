@@ -5,6 +5,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/swiotlb.h>
 
 #include "ib_mr_linux.h"
 
@@ -67,6 +68,7 @@ static int rds_ib_mr_arm(struct rds_ib_mr *mr, struct rds_pages *pages, bool wri
 	int err;
 
 	mr->dir = write ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+	mr->is_back = false;
 	if (ib_dma_map_sgtable_attrs(ibdev, &pages->sgt, mr->dir, 0))
 		return -ENOMEM;
 	mr->pages = pages;
@@ -81,9 +83,22 @@ static int rds_ib_mr_arm(struct rds_ib_mr *mr, struct rds_pages *pages, bool wri
 	}
 	if (!err)
 		return 0;
-	ib_dma_unmap_sgtable_attrs(ibdev, &pages->sgt, mr->dir, 0);
+	ib_dma_unmap_sgtable_attrs(ibdev, &pages->sgt, mr->dir, DMA_ATTR_SKIP_CPU_SYNC);
 	mr->pages = NULL;
 	return err;
+}
+
+/*
+ * A region is memory that a program and its peers use whenever they like.  Behind bounce buffers
+ * each of them has a copy, and nothing tells when to make them alike.
+ */
+static bool rds_ib_mr_bounces(struct ib_device *ibdev)
+{
+	bool bounces = !ib_uses_virt_dma(ibdev) && is_swiotlb_force_bounce(ibdev->dma_device);
+
+	if (bounces)
+		pr_info_once("rds_rdma: %s uses bounce buffers: no memory regions\n", ibdev->name);
+	return bounces;
 }
 
 static struct rds_ib_mr *rds_ib_mr_for(struct rds_ib_mrs *mrs, u32 pages)
@@ -91,7 +106,7 @@ static struct rds_ib_mr *rds_ib_mr_for(struct rds_ib_mrs *mrs, u32 pages)
 	enum rds_ib_mr_kind kind = rds_ib_mr_kind_for(&mrs->limits, pages);
 	struct rds_ib_mr *mr;
 
-	if (!mrs->limits.pages[RDS_IB_MR_1M])
+	if (!mrs->limits.pages[RDS_IB_MR_1M] || rds_ib_mr_bounces(mrs->dev->ibdev))
 		return ERR_PTR(-ENODEV);
 	if (kind == RDS_IB_MR_KINDS)
 		return ERR_PTR(-EINVAL);
@@ -157,6 +172,7 @@ void rds_ib_mr_free(void *priv, int now)
 		pool->n_dirty++;
 		if (!mrs->gone && now)
 			held = refcount_inc_not_zero(&mrs->dev->users);
+		mr->is_back = !held;
 		wait = rds_ib_mr_flush_in(&mrs->limits, mr->kind, pool->n_dirty);
 		if (!mrs->gone && !held && !wait)
 			mod_delayed_work(rds_ib_wq, &mrs->work, 0);
@@ -250,7 +266,7 @@ static void rds_ib_mrs_reap(struct rds_ib_mrs *mrs, struct list_head *list, bool
 		if (rds_ib_mr_unmake(was.ibmr, was.kind))
 			pr_warn("rds_rdma: %s does not end a memory region\n", ibdev->name);
 		if (was.pages)
-			rds_ib_mr_let_go(ibdev, was.pages, was.dir);
+			rds_ib_mr_let_go(ibdev, &was);
 		if (!live)
 			rds_ib_mr_destroy(mr);
 	}

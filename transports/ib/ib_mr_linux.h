@@ -34,6 +34,7 @@ struct rds_ib_mr {
 	struct rds_pages *pages; /* mapped; NULL: a clean one */
 	u8 kind;		 /* enum rds_ib_mr_kind */
 	u8 dir;			 /* enum dma_data_direction */
+	bool is_back;		 /* mapped still, but its program uses it again */
 };
 
 struct rds_ib_mr_pool {
@@ -86,9 +87,8 @@ void rds_ib_mr_destroy(struct rds_ib_mr *mr);
 int rds_ib_mr_make(struct rds_ib_mr *mr);
 /* The adapter is to forget it, and so its key: 0; -errno: nobody knows. */
 int rds_ib_mr_unmake(struct ib_mr *ibmr, unsigned int kind);
-/* No key leads to @pages any more. */
-void rds_ib_mr_let_go(struct ib_device *ibdev, struct rds_pages *pages,
-		      enum dma_data_direction dir);
+/* No key leads to its pages any more. */
+void rds_ib_mr_let_go(struct ib_device *ibdev, const struct rds_ib_mr *mr);
 /* A clean one, or one more: ERR_PTR(-EAGAIN), there may be none, or dirty ones are to be cleared
  * first, unless that was tried; or -ENOMEM. */
 struct rds_ib_mr *rds_ib_mr_take(struct rds_ib_mrs *mrs, enum rds_ib_mr_kind kind, bool cleared);

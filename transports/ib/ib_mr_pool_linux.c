@@ -66,10 +66,12 @@ int rds_ib_mr_unmake(struct ib_mr *ibmr, unsigned int kind)
 	return err;
 }
 
-void rds_ib_mr_let_go(struct ib_device *ibdev, struct rds_pages *pages, enum dma_data_direction dir)
+void rds_ib_mr_let_go(struct ib_device *ibdev, const struct rds_ib_mr *mr)
 {
-	ib_dma_unmap_sgtable_attrs(ibdev, &pages->sgt, dir, 0);
-	rds_pages_unpin(pages);
+	/* A copy of what was there would overwrite what the program has written since. */
+	ib_dma_unmap_sgtable_attrs(ibdev, &mr->pages->sgt, mr->dir,
+				   mr->is_back ? DMA_ATTR_SKIP_CPU_SYNC : 0);
+	rds_pages_unpin(mr->pages);
 }
 
 /* ---- pools ---- */
@@ -142,6 +144,7 @@ static void rds_ib_mr_stick(struct rds_ib_mr *mr)
 	struct rds_ib_mrs *mrs = mr->mrs;
 
 	rds_ib_count(RDS_IB_S_mr_stuck);
+	mr->is_back = true; /* nobody waits for it */
 	spin_lock_bh(&mrs->lock);
 	list_add_tail(&mr->on, &mrs->pool[mr->kind].stuck);
 	if (!mrs->gone)
@@ -203,7 +206,7 @@ static void rds_ib_mr_ended(struct rds_ib_mr *mr, int err)
 	if (err)
 		mr->ibmr = NULL;
 	if (mr->pages)
-		rds_ib_mr_let_go(mrs->dev->ibdev, mr->pages, mr->dir);
+		rds_ib_mr_let_go(mrs->dev->ibdev, mr);
 	mr->pages = NULL;
 	rds_ib_mr_drop(mr, !err);
 }
@@ -233,7 +236,7 @@ static void rds_ib_mr_unstick(struct rds_ib_mrs *mrs, struct rds_ib_mr_pool *poo
 			continue;
 		}
 		if (mr->pages)
-			rds_ib_mr_let_go(mrs->dev->ibdev, mr->pages, mr->dir);
+			rds_ib_mr_let_go(mrs->dev->ibdev, mr);
 		rds_ib_mr_destroy(mr);
 	}
 }

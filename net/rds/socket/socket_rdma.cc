@@ -230,6 +230,8 @@ int rds_mr_free(struct rds_socket *s, uint64_t cookie, uint64_t flags)
 
 	if (!mr)
 		return -err::kEinval;
+	/* From now on the memory is the program's alone, also what peers wrote without a word. */
+	mr->trans.mr_sync(mr->handle, 0);
 	rds::mr_put(mr, mr->invalidate || flags & rds::kRdmaInvalidate);
 	return 0;
 }

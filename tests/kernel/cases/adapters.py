@@ -114,6 +114,29 @@ def mappings_fail(t):
 
 
 @test(**NONE)
+def memory_is_copied(t):
+    """Bounce buffers: messages and operations go on as ever. Where all goes through them no peer
+    can share memory, and programs are told; elsewhere what is told of is seen, and what is freed
+    is let be."""
+    with adapters(t):
+        ping(t, t.a, A, B)
+        with faults(t.a, module="rds_rdma", dma_bounce=2):
+            Owner(t, t.b, B, A).tap(t.a, "check")
+            Owner(t, t.a, A, B, "--no-regions", both="--control 4410 --port 4411") \
+                .tap(t.b, "check")
+            with faults(t.b, module="rds_rdma", dma_bounce=1):
+                Owner(t, t.b, B, A, "--copies", both="--control 4420 --port 4421") \
+                    .tap(t.a, "check")
+                there = Flows(t, t.a, A, t.b, B, LOAD, messages=20)
+                back = Flows(t, t.b, B, t.a, A, f"{LOAD} --base-port 6000 --control 4900",
+                             messages=20)
+                t.note(exact(there.result()))
+                t.note(exact(back.result()))
+        for machine in (t.a, t.b):
+            nothing_pinned(t, machine)
+
+
+@test(**NONE)
 def completions_come_as_they_like(t):
     """Late, one at a time, those of different queues in any order: nobody minds."""
     with adapters(t):

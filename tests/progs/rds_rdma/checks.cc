@@ -46,6 +46,8 @@ private:
 	void alone();
 	void notifications();
 	void useOnce();
+	void freed();
+	void refused();
 	void cookies();
 	void manyAtOnce();
 	void atomics();
@@ -208,6 +210,38 @@ void Checks::useOnce()
 	}
 }
 
+/* The memory is its program's again, with what was written without a message, and from then on no
+ * adapter writes there, not even late. */
+void Checks::freed()
+{
+	constexpr size_t length = 10000;
+	const uint64_t cookie = owner_.map(farAt, length), written = seed_++, own = seed_++;
+
+	if (options_.selfIsOurs) {
+		Op o = op(true, cookie, nearAt, length);
+
+		o.flags |= RDS_RDMA_SILENT;
+		fillPayload(memory_.at(nearAt), length, written);
+		same(sendOp(fd_, to_, o, ++token_, ""), 0, "sendmsg");
+		told(token_);
+	} else {
+		ask("FILL", {farAt, length, written});
+	}
+	ask("FREE", {cookie, 0});
+	ask("CHECK", {farAt, length, written});
+	ask("FILL", {farAt, length, own});
+	same(owner_.numbers("FREE 0 0").at(0), 0, "RDS_FREE_MR of all");
+	ask("CHECK", {farAt, length, own});
+}
+
+/* The owner's adapter has none that peers could reach. */
+void Checks::refused()
+{
+	const auto said = owner_.numbers("MAP 0 4096 " + std::to_string(RDS_RDMA_READWRITE));
+
+	same(said.at(0), -ENODEV, "RDS_GET_MR");
+}
+
 /* Cookies come with messages. */
 void Checks::cookies()
 {
@@ -294,6 +328,10 @@ int Checks::run()
 	/* Mainline registers memory only where there is a connection. */
 	same(sendText(fd_, makePayload(8, 1), to_), 8, "first message");
 	ask("RECV", {8, 1});
+	if (!options_.regions) {
+		one("no memory regions", [&] { refused(); });
+		return tap.finish();
+	}
 	for (const size_t length :
 	     {1, 7, 8, 4091, 4096, 4097, 8192, 12288, 65536, 1048575, 1048576})
 		one(std::to_string(length) + " bytes", [&, length] { size(length); });
@@ -305,15 +343,18 @@ int Checks::run()
 		one(std::to_string(n) + " pieces of " + std::to_string(each) + " bytes",
 		    [&, each, gap] { pieces(n, each, gap); });
 	}
-	one("fence", [&] { fence(); });
+	/* The adapter's copy lacks what the owner's program writes later. */
+	if (!options_.copies)
+		one("fence", [&] { fence(); });
 	/* Mainline waits for ever. */
-	if (options_.selfIsOurs)
+	if (options_.selfIsOurs && !options_.copies)
 		one("alone", [&] { alone(); });
 	one("only who asks is told", [&] { notifications(); });
 	one("use once", [&] { useOnce(); });
+	one("freed", [&] { freed(); });
 	one("cookies in messages", [&] { cookies(); });
 	one("60 MiB at once", [&] { manyAtOnce(); });
-	if (options_.atomics)
+	if (options_.atomics && !options_.copies)
 		one("atomics", [&] { atomics(); });
 	return tap.finish();
 }

@@ -16,7 +16,7 @@ int main(int argc, char **argv)
 	RdmaOptions options;
 	std::string self, peer, selfIs = "ours", peerIs = "ours";
 	uint32_t timeout = 120, depth = options.depth, freeEvery = 0;
-	bool noAtomics = false;
+	bool noAtomics = false, noRegions = false;
 
 	for (CommandLine *command : {&own, &check, &errors, &alone, &storm}) {
 		command->required("--bind", self, "local address");
@@ -29,6 +29,8 @@ int main(int argc, char **argv)
 		command->flag("--no-atomics", noAtomics, "the adapters have none that work");
 	}
 	check.option("--pieces", options.pieces, "pieces of an operation at most");
+	check.flag("--no-regions", noRegions, "the owner's adapter is to have none");
+	check.flag("--copies", options.copies, "the owner's adapter has copies of the memory");
 	storm.option("--depth", depth, "operations at a time");
 	storm.option("--free-every", freeEvery, "operations, memory that is in use is freed");
 	storm.option("--largest", options.largest, "bytes of an operation");
@@ -39,6 +41,7 @@ int main(int argc, char **argv)
 		options.selfIsOurs = selfIs == "ours";
 		options.peerIsOurs = peerIs == "ours";
 		options.atomics = !noAtomics;
+		options.regions = !noRegions;
 		options.depth = depth;
 		options.freeEvery = freeEvery;
 		if (own.chosen())

@@ -31,6 +31,8 @@ struct RdmaOptions {
 	bool selfIsOurs = true, peerIsOurs = true;
 	bool atomics = true;
 	/* check */
+	bool regions = true;	    /* the owner's adapter has some */
+	bool copies = false;	    /* there are bounce buffers between it and the memory */
 	unsigned int pieces = 1000; /* of an operation, at most */
 	/* storm */
 	unsigned int depth = 8;
