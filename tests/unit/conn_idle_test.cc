@@ -247,6 +247,33 @@ TEST_F(ConnIdle, ThePeersEndIsEnough)
 	EXPECT_EQ(wires().size(), 0u);
 }
 
+/* sim_fast --verbs --crowd --seed 7265: it ended before it had heard that we acknowledge, with
+ * messages in its queue that we had, and sent them again to one that had forgotten them. */
+TEST_F(ConnIdle, ButNotWhileItIsOwedAnAck)
+{
+	used();
+	EXPECT_EQ(fake::arrive(w().path, 1, 5000, 4000, pattern(10)), 0);
+	rds_path_drop(w().path, RDS_DROP_PEER_CLOSED);
+	sim::run_ready();
+	EXPECT_EQ(w().path->drained.load(), 0u);
+	EXPECT_EQ(net->stat(RDS_S_conn_reset), 1u);
+	sim::run_for(2000 * kMs);
+	EXPECT_EQ(wires().size(), 1u);
+}
+
+/* Every peer acknowledges by number, so there is nothing to be read before the end. */
+TEST_F(ConnIdle, AnAdministratorsEndIsOneAtOnceWherePeersCount)
+{
+	fake::set_caps(RDS_CAP_DELIVERY_ACK | RDS_CAP_NUMBERED);
+	ASSERT_EQ(send(), 0);
+	rds_path_connected(w().path);
+	sim::run_ready();
+	rds_path_drop(w().path, RDS_DROP_ADMIN);
+	sim::run_ready();
+	EXPECT_EQ(w().history(), "connect close connect")
+		<< "with a message left, and no end in order";
+}
+
 TEST_F(ConnIdle, WhatIsNotAcknowledgedKeepsIt)
 {
 	ASSERT_EQ(send(), 0);

@@ -105,15 +105,16 @@ void rds_path::hear_of_ports()
  * spoken on this connection: it takes an end in order for one that has nothing left to say. */
 bool rds_path::peer_gets_again() const
 {
-	return peer() == rds::Peer::kAcks ||
+	return conn.trans.caps & RDS_CAP_NUMBERED || peer() == rds::Peer::kAcks ||
 	       (peer() == rds::Peer::kUnknown && received_.generation());
 }
 
 /* Up, and the token is ours to keep: ends the connection the way that @why allows. */
 void rds_path::end_connection(unsigned int why)
 {
-	/* One of ours closes only with nothing left to say, and resets otherwise. */
-	bool drains = why == RDS_DROP_PEER_CLOSED && peer_drains();
+	/* One of ours closes with nothing left to say, and resets otherwise; but of what it was not
+	 * told that we have it has something left. */
+	bool drains = why == RDS_DROP_PEER_CLOSED && peer_drains() && peer_knows_all();
 
 	if (why != RDS_DROP_IDLE && !drains)
 		conn.net.count(RDS_S_conn_reset);
