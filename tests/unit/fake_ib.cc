@@ -342,6 +342,11 @@ void rds_path_drop(struct rds_path *path, enum rds_drop_reason why)
 	end_of(path).drops.push_back(why);
 }
 
+void rds_path_drained(struct rds_path *path)
+{
+	end_of(path).drained++;
+}
+
 void rds_path_writable(struct rds_path *path)
 {
 	end_of(path).writable++;

@@ -84,7 +84,7 @@ struct End {
 	unsigned int sends_before = 0;			   /* frames that pass before send_error */
 	size_t most_buffers = SIZE_MAX;			   /* there is memory for */
 	std::vector<enum rds_drop_reason> drops;
-	unsigned int writable = 0, later = 0;
+	unsigned int writable = 0, later = 0, drained = 0;
 };
 
 /* A message with header and pattern, with a number; the test's own. */

@@ -31,12 +31,12 @@ struct rds_addr addr(const Bytes &b)
 const Bytes kV4[] = {{10, 0, 0, 1}, {10, 0, 0, 2}};
 const Bytes kV6[] = {{0xfd, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
 		     {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2}};
-/* Behind the addresses: 4.1, minors, TOS, ack, credit. */
-const Bytes kRest = {4, 1, 0, 3, 5, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 4, 0, 0, 0, 0, 0};
+/* Behind the addresses: 4.1, minors, TOS, ack, credit; the last byte is our own. */
+const Bytes kRest = {4, 1, 0, 3, 5, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 4, 0, 0, 0, 0, 1};
 
 struct rds_ib_offer offer(const Bytes &from, const Bytes &to)
 {
-	return {addr(from), addr(to), 0x0102030405060708, 1024, 3, 4, 1, 5};
+	return {addr(from), addr(to), 0x0102030405060708, 1024, 3, 4, 1, 5, RDS_IB_CAN_END};
 }
 
 Bytes operator+(Bytes a, const Bytes &b)
@@ -67,6 +67,7 @@ void expect_same(const struct rds_ib_offer &a, const struct rds_ib_offer &b)
 	EXPECT_EQ(a.major, b.major);
 	EXPECT_EQ(a.minor, b.minor);
 	EXPECT_EQ(a.tos, b.tos);
+	EXPECT_EQ(a.can, b.can);
 }
 
 TEST(IbOffer, LiesOnTheWireAsMainlines)
@@ -110,7 +111,7 @@ TEST(IbOffer, NoneOrTooShortOrVersion0IsFourPointNothing)
 			struct rds_ib_offer got = o;
 
 			EXPECT_EQ(decode(b, v6, &got), 0);
-			expect_same(got, {o.saddr, o.daddr, 0, 0, 1, 4, 0, 0});
+			expect_same(got, {o.saddr, o.daddr, 0, 0, 1, 4, 0, 0, 0});
 			EXPECT_EQ(rds_ib_offer_agree(&got), 0);
 			EXPECT_EQ(got.minor, 0);
 		}

@@ -65,6 +65,7 @@ static void rds_ib_say(struct rds_ib_path *tp, struct rds_ib_offer *o, struct rd
 	o->ack_seq = rds_path_received(tp->path);
 	o->credit = tp->link.p.flow ? tp->link.offered : 0;
 	o->tos = rds_path_tos(tp->path);
+	o->can = RDS_IB_CAN_END;
 	p->private_data = data;
 	p->private_data_len = rds_ib_offer_encode(o, data);
 	p->responder_resources = min_t(u32, p->responder_resources, attrs->max_qp_rd_atom);
@@ -82,6 +83,8 @@ static void rds_ib_hear(struct rds_ib_path *tp, const struct rds_ib_offer *o)
 	rds_path_delivered(tp->path, o->ack_seq);
 	spin_lock_bh(&tp->lock);
 	rds_ib_link_peer_credit(&tp->link, o->credit);
+	if (o->can & RDS_IB_CAN_END)
+		rds_ib_link_peer_ends(&tp->link);
 	spin_unlock_bh(&tp->lock);
 }
 
@@ -365,12 +368,20 @@ void rds_ib_discard(void *handle)
 	rds_ib_call_end(handle, 0);
 }
 
-/* Nothing is lost by ending at once: what the peer's RDS has not acknowledged goes out again. */
+int rds_ib_midway(const void *priv)
+{
+	const struct rds_ib_path *tp = priv;
+
+	return rds_ib_link_midway(&tp->link);
+}
+
 void rds_ib_shutdown(void *priv)
 {
 	struct rds_ib_path *tp = priv;
 
-	rds_path_drained(tp->path);
+	spin_lock_bh(&tp->lock);
+	rds_ib_link_shutdown(&tp->link);
+	spin_unlock_bh(&tp->lock);
 }
 
 void rds_ib_close(void *priv)

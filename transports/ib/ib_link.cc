@@ -5,6 +5,8 @@
  */
 #include "ib_link.h"
 
+#include "../../net/platform/platform.h"
+#include "../../net/rds/ref.h"
 #include "../../net/rds/result.h"
 #include "ib_link_parts.h"
 
@@ -96,6 +98,39 @@ void tell_of_room(Link &l)
 	rds_path_writable(l.path);
 }
 
+/* The first frame tells the peer who we are: that is the core's. */
+bool may_post_own(const Link &l)
+{
+	return l.state == RDS_IB_LINK_OPEN && l.begun && !l.end_said &&
+	       l.posted - l.done < l.p.send_wr;
+}
+
+/* A frame without payload, @mark in it.  False: the connection is broken. */
+bool post_empty(Link &l, uint8_t mark, unsigned int flags)
+{
+	wire::Header h;
+
+	wire::encode(h, 0, 0, 0, 0);
+	wire::put64(h.ack, l.last_ack);
+	h.pad[0] = mark;
+	l.own = l.posted;
+	if (ib::post(l, h, nullptr, 0, 0, flags | RDS_IB_SIGNALED | RDS_IB_SOLICITED)) {
+		rds_ib_link_broken(&l, RDS_DROP_SEND);
+		return false;
+	}
+	l.own_out = 1;
+	return true;
+}
+
+/* Behind all that was posted, and not before what that reads. */
+bool post_end(Link &l)
+{
+	if (!may_post_own(l) || l.cut || (l.p.flow && l.credits < 1))
+		return false;
+	l.end_said = post_empty(l, ib::kEnd, RDS_IB_FENCE);
+	return l.end_said;
+}
+
 void give_back_all(Link &l)
 {
 	while (l.done != l.posted)
@@ -140,21 +175,7 @@ int post(Link &l, wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t len
 
 bool post_own(Link &l)
 {
-	wire::Header h;
-
-	/* The first frame tells the peer who we are: that is the core's. */
-	if (l.state != RDS_IB_LINK_OPEN || !l.begun || l.own_out ||
-	    l.posted - l.done >= l.p.send_wr)
-		return false;
-	wire::encode(h, 0, 0, 0, 0);
-	wire::put64(h.ack, l.last_ack);
-	l.own = l.posted;
-	if (post(l, h, nullptr, 0, 0, RDS_IB_SIGNALED | RDS_IB_SOLICITED)) {
-		rds_ib_link_broken(&l, RDS_DROP_SEND);
-		return false;
-	}
-	l.own_out = 1;
-	return true;
+	return may_post_own(l) && !l.own_out && post_empty(l, 0, 0);
 }
 
 /* Without a completion it would wait for ever: if nobody has asked for one of what is out we do,
@@ -212,6 +233,11 @@ void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits)
 	l->p.flow = l->p.flow && credits;
 }
 
+void rds_ib_link_peer_ends(struct rds_ib_link *l)
+{
+	l->ends = 1;
+}
+
 void rds_ib_link_open(struct rds_ib_link *l)
 {
 	if (l->state == RDS_IB_LINK_IDLE && !l->p.hears_first)
@@ -265,6 +291,33 @@ void rds_ib_link_failed(struct rds_ib_link *l, uint32_t slot, int status)
 	l->ops--;
 	l->op_reported = 1;
 	rds_op_done(l->path, m, status);
+}
+
+int rds_ib_link_midway(const struct rds_ib_link *l)
+{
+	using rds::read_once;
+
+	return !read_once(l->ends) || read_once(l->under_way) || read_once(l->ops) ||
+	       read_once(l->taken) != read_once(l->arrived);
+}
+
+void rds_ib_link_shutdown(struct rds_ib_link *l)
+{
+	if (!l->ends)
+		rds_path_drained(l->path);
+	else if (!post_end(*l))
+		rds_ib_link_broken(l, RDS_DROP_SEND);
+}
+
+void rds_ib_link_answer_end(struct rds_ib_link *l)
+{
+	if (l->end_heard)
+		(void)post_end(*l);
+}
+
+int rds_ib_link_ending(const struct rds_ib_link *l)
+{
+	return l->end_said && l->own_out;
 }
 
 int rds_ib_link_owed(const struct rds_ib_link *l)

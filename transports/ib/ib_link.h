@@ -14,6 +14,12 @@
  * when the connection has ended before either.  One that the adapter does not take fails by itself:
  * its message does not go, and everything else does.
  *
+ * An end in order.  A reliable connection that goes takes with it what is on its way, and its end
+ * says nothing of what either host had.  So a host that ends one in order says that in the
+ * connection, by an END frame behind all that it has posted, and says nothing after it; the other
+ * one, when it has read that far, does the same, and each of them then knows that the other has
+ * heard it to its end.  Only hosts that both say so while they connect (RDS_IB_CAN_END) do this.
+ *
  * Pure: runs in the simulator as in the kernel.  Everything of a link is guarded by one lock,
  * which the hardware side owns and holds around each call below; rds_ib_hw_*() are called with it
  * held and must not call back.  A frame posted is the adapter's until rds_ib_link_sent() (or
@@ -107,7 +113,13 @@ struct rds_ib_link {
 	uint8_t begun;		 /* the core has said something: so may we */
 	uint8_t own_out;	 /* a frame of our own is with the adapter: one at a time ... */
 	uint32_t own;		 /* ... this one (posted) */
+	uint8_t cut;		 /* of the message last begun a part has gone */
 	uint64_t last_ack;	 /* h_ack as the core last gave it */
+
+	/* the end in order */
+	uint8_t ends;	   /* the peer knows END, too */
+	uint8_t end_said;  /* ours is with the adapter, or was: we say nothing more */
+	uint8_t end_heard; /* the peer's has come: nothing does after it */
 
 	/* receiving */
 	uint32_t offered, arrived, taken;
@@ -135,6 +147,8 @@ void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params 
 /* The buffers that the peer has by its offer, before the link is opened; 0: it counts none, and so
  * do we not. */
 void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits);
+/* The peer ends connections in order, by its offer; before the link is opened. */
+void rds_ib_link_peer_ends(struct rds_ib_link *l);
 /* Posts receive buffers until all slots are out or memory is: 0, -ENOMEM (some or none posted), or
  * what rds_ib_hw_offer() said.  rds_ib_link_settle() does it too; who lacks memory tries again. */
 int rds_ib_link_offer(struct rds_ib_link *l, enum rds_ctx ctx);
@@ -156,6 +170,17 @@ void rds_ib_link_arrived(struct rds_ib_link *l);
 void rds_ib_link_settle(struct rds_ib_link *l, enum rds_ctx ctx);
 /* ops->recv_retry. */
 void rds_ib_link_retry(struct rds_ib_link *l);
+/* ops->midway.  1: the connection is not to be ended in order now, for a message has come in part,
+ * an operation is with the adapter, or the peer does not know how.  Any context, without a lock. */
+int rds_ib_link_midway(const struct rds_ib_link *l);
+/* ops->shutdown: our END goes, and rds_path_drained() follows with the peer's; at once where the
+ * peer knows none. */
+void rds_ib_link_shutdown(struct rds_ib_link *l);
+/* Before the queue pair is destroyed: a peer that has ended in order is answered, if it was heard
+ * to its end and has all that we began. */
+void rds_ib_link_answer_end(struct rds_ib_link *l);
+/* Is our END with the adapter?  The queue pair is to stay until it is not. */
+int rds_ib_link_ending(const struct rds_ib_link *l);
 /* Does the adapter owe a completion?  Nobody hears of frames that none was asked for. */
 int rds_ib_link_owed(const struct rds_ib_link *l);
 /* Every few seconds once it is up: sends an empty frame if nothing was sent since, so that the

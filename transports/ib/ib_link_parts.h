@@ -24,6 +24,9 @@ inline constexpr int kRdmaOtherError = 4;
 /* More credits than a peer can have buffers: what it says beyond does not count. */
 inline constexpr int32_t kManyCredits = 1 << 24;
 
+/* An END frame: pad[0] of an empty one's header. */
+inline constexpr uint8_t kEnd = 1;
+
 /* From now on it sends. */
 void open(Link &l);
 /* Is there room for @n, without the slot and the credit that are kept for what the link itself has

@@ -84,6 +84,20 @@ Step show(Link &l, const Frame &f, struct rds_msg **m)
 	return !r || r == RDS_RECV_SKIP ? Step::kGoOn : Step::kEnded;
 }
 
+/* Behind it nothing comes, and of what came before nothing is missing. */
+Step hear_end(Link &l)
+{
+	if (l.under_way)
+		return bad(l, RDS_IB_LINK_rx_bad_frame);
+	l.end_heard = 1;
+	if (!l.end_said) {
+		rds_path_drop(l.path, RDS_DROP_PEER_CLOSED);
+		return Step::kDone;
+	}
+	rds_path_drained(l.path);
+	return Step::kEnded;
+}
+
 Step take_empty(Link &l, const Frame &f)
 {
 	struct rds_msg *m;
@@ -98,7 +112,7 @@ Step take_empty(Link &l, const Frame &f)
 	/* The core keeps none of these. */
 	if (m)
 		rds_msg_put(m);
-	return Step::kDone;
+	return l.ends && f.h.pad[0] == ib::kEnd ? hear_end(l) : Step::kDone;
 }
 
 Step begin(Link &l, const Frame &f)
@@ -189,7 +203,7 @@ namespace rds::ib
 
 void take_arrived(Link &l, enum rds_ctx ctx)
 {
-	while (l.state == RDS_IB_LINK_OPEN && !l.paused && l.taken != l.arrived) {
+	while (l.state == RDS_IB_LINK_OPEN && !l.paused && !l.end_heard && l.taken != l.arrived) {
 		uint32_t slot = l.taken % l.p.recv_wr;
 
 		switch (take(l, slot, ctx)) {

@@ -213,6 +213,8 @@ extern "C" long rds_ib_link_xmit(struct rds_ib_link *l, const struct rds_xmit *x
 			return n;
 		}
 		bytes += n;
+		/* Of one of which nothing has gone, nothing has to follow. */
+		l->cut = n < want && (off || n);
 		if (n < want) {
 			count_blocked(*l);
 			return bytes ? bytes : -err::kEagain;

@@ -78,6 +78,8 @@ static inline u16 rds_ib_port(const struct rds_addr *addr)
 /* The time that the adapter may take to tell of operations when the connection has ended already.
  */
 #define RDS_IB_LAST_WORDS msecs_to_jiffies(100)
+/* ... and for our END to be with a peer that waits for it as long (kDrainTimeoutNs). */
+#define RDS_IB_LAST_END (5 * HZ)
 
 /* How long to wait for memory for receive buffers, and for mappings. */
 #define RDS_IB_REFILL_DELAY msecs_to_jiffies(10)
@@ -365,6 +367,7 @@ int rds_ib_initiates(const void *priv);
 int rds_ib_connect(void *priv);
 int rds_ib_adopt(void *priv, void *handle);
 void rds_ib_discard(void *handle);
+int rds_ib_midway(const void *priv);
 void rds_ib_shutdown(void *priv);
 void rds_ib_close(void *priv);
 

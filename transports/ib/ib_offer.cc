@@ -31,7 +31,8 @@ struct Common {
 	uint8_t reserved[3];
 	uint8_t ack_seq[8];
 	uint8_t credit[4];
-	uint8_t pad[4];
+	uint8_t pad[3];
+	uint8_t can;
 };
 static_assert(sizeof(Common) == kCommonBytes);
 
@@ -90,6 +91,7 @@ unsigned int rds_ib_offer_encode(const struct rds_ib_offer *o,
 	c.tos = o->tos;
 	put64(c.ack_seq, o->ack_seq);
 	put32(c.credit, o->credit);
+	c.can = o->can;
 	__builtin_memcpy(p, &c, sizeof(c));
 	return v6 ? RDS_IB_OFFER_BYTES_V6 : RDS_IB_OFFER_BYTES_V4;
 }
@@ -105,7 +107,8 @@ int rds_ib_offer_decode(const void *data, unsigned int len, int v6, struct rds_i
 		      .minors = 1,
 		      .major = 4,
 		      .minor = 0,
-		      .tos = 0};
+		      .tos = 0,
+		      .can = 0};
 	Common c;
 
 	if (!p || len < 2 * addr_bytes + kCommonBytes || !p[2 * addr_bytes]) {
@@ -123,6 +126,7 @@ int rds_ib_offer_decode(const void *data, unsigned int len, int v6, struct rds_i
 	said.tos = c.tos;
 	said.ack_seq = get64(c.ack_seq);
 	said.credit = get32(c.credit);
+	said.can = c.can;
 	*o = said;
 	return 0;
 }

@@ -19,6 +19,9 @@ extern "C" {
 /* A reject's private data, le32 or be32: the versions have nothing in common. */
 #define RDS_IB_REJECT_VERSION 1
 
+/* rds_ib_offer.can: this host ends connections in order (ib_link.h). */
+#define RDS_IB_CAN_END 1
+
 struct rds_ib_offer {
 	struct rds_addr saddr; /* who speaks */
 	struct rds_addr daddr;
@@ -27,6 +30,7 @@ struct rds_ib_offer {
 	uint16_t minors;  /* bit n: minor version n of @major is understood */
 	uint8_t major, minor;
 	uint8_t tos;
+	uint8_t can; /* RDS_IB_CAN_*; mainline says 0 */
 };
 
 /* Writes what @o says; its length.  IPv4 and IPv6 by @o->daddr. */

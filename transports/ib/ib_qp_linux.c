@@ -86,10 +86,11 @@ static bool rds_ib_poll_batch(struct rds_ib_path *tp)
 	return ib_req_notify_cq(tp->cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
 }
 
-/* Will the adapter tell of operations, if it is given time?  Behind a failure all are flushed. */
+/* Will the adapter tell of operations, or that the peer's has our END, if it is given time?  Behind
+ * a failure all are flushed. */
 static bool rds_ib_may_tell(const struct rds_ib_path *tp)
 {
-	return tp->live && tp->link.ops && !tp->link.failed;
+	return tp->live && (tp->link.ops || rds_ib_link_ending(&tp->link)) && !tp->link.failed;
 }
 
 void rds_ib_poll(struct tasklet_struct *t)
@@ -237,13 +238,19 @@ void rds_ib_qp_go(struct rds_ib_path *tp, bool open)
  */
 static void rds_ib_listen_on(struct rds_ib_path *tp)
 {
+	unsigned long most = RDS_IB_LAST_WORDS;
 	bool may;
 
 	spin_lock_bh(&tp->lock);
+	if (tp->live)
+		rds_ib_link_answer_end(&tp->link);
+	/* Then the peer waits for us. */
+	if (rds_ib_link_ending(&tp->link))
+		most = RDS_IB_LAST_END;
 	may = tp->closing = rds_ib_may_tell(tp);
 	spin_unlock_bh(&tp->lock);
 	if (may)
-		wait_for_completion_timeout(&tp->heard, RDS_IB_LAST_WORDS);
+		wait_for_completion_timeout(&tp->heard, most);
 }
 
 /* Takes the completions that there are: so operations that were carried out are known to be. */

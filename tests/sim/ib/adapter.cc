@@ -21,6 +21,7 @@ constexpr int kNoMemory = -12, kRefused = -22;
 constexpr uint64_t kKeepaliveNs = 5ull * 1000 * 1000 * 1000;
 constexpr uint64_t kRefillNs = 1000 * 1000;
 constexpr uint64_t kRoomNs = 100 * 1000;
+constexpr uint64_t kLastEndNs = 5ull * 1000 * 1000 * 1000;
 
 /* Later, if it is still there, with the queue pair locked. */
 template <typename F>
@@ -132,6 +133,7 @@ fabric::Data Adapter::say(struct rds_ib_offer o) const
 	o.ack_seq = rds_path_received(path);
 	o.credit = link.p.flow ? link.offered - link.taken : 0;
 	o.tos = rds_path_tos(path);
+	o.can = RDS_IB_CAN_END;
 	return fabric::Data(out, out + rds_ib_offer_encode(&o, out));
 }
 
@@ -139,6 +141,8 @@ void Adapter::hear(const struct rds_ib_offer &o)
 {
 	rds_path_delivered(path, o.ack_seq);
 	rds_ib_link_peer_credit(&link, o.credit);
+	if (o.can & RDS_IB_CAN_END)
+		rds_ib_link_peer_ends(&link);
 }
 
 void Adapter::end()
@@ -219,6 +223,24 @@ long Adapter::xmit(const struct rds_xmit &x)
 		later(*this, kRoomNs, "room", [](Adapter &a) { rds_path_writable(a.path); });
 	}
 	return rds_ib_link_xmit(&link, &part);
+}
+
+void Adapter::last_word()
+{
+	const uint64_t until = rds_now_ns() + kLastEndNs;
+
+	{
+		fabric::Locked l(qp());
+
+		rds_ib_link_answer_end(&link);
+	}
+	if (!rds_ib_link_ending(&link))
+		return;
+	sim::after(kLastEndNs, "no answer to our end", [] {});
+	sim::wait_until([&] {
+		return !rds_ib_link_ending(&link) || link.failed || qp().dead || qp().gone ||
+		       rds_now_ns() >= until;
+	});
 }
 
 void Adapter::recv_retry()

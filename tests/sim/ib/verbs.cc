@@ -171,13 +171,17 @@ void discard(void *handle)
 	fabric::reject(*h);
 }
 
-/* Nothing is lost by ending at once: what the peer has not acknowledged goes out again. */
+int midway(const void *tp)
+{
+	return rds_ib_link_midway(&static_cast<const Adapter *>(tp)->link);
+}
+
 void shutdown(void *tp)
 {
 	auto *l = static_cast<Adapter *>(tp);
 	Locked lock(l->qp());
 
-	rds_path_drained(l->path);
+	rds_ib_link_shutdown(&l->link);
 }
 
 void close(void *tp)
@@ -187,6 +191,7 @@ void close(void *tp)
 
 	if (!p)
 		return;
+	l->last_word();
 
 	Locked lock(l->qp());
 
@@ -249,7 +254,7 @@ struct rds_transport table = {
 	.xmit = xmit,
 	.other_end = nullptr,
 	.recv_retry = recv_retry,
-	.midway = nullptr,
+	.midway = midway,
 	.wants = wants,
 	.facts = nullptr,
 	.mr_get = mr_get,

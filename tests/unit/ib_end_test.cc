@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ib_end_test.cc: links that end in order: END goes behind everything, nothing after it, and both
+ * ends hear each other's.
+ */
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "fake_ib.h"
+
+namespace
+{
+
+using fake_ib::End;
+using fake_ib::message;
+using fake_ib::with_op;
+using Drops = std::vector<enum rds_drop_reason>;
+
+constexpr long kHeader = RDS_HEADER_BYTES;
+constexpr size_t kMarkAt = 26;
+
+class IbEnd : public testing::Test
+{
+protected:
+	IbEnd()
+	{
+		fake_path = &path;
+		path.skip_port = 0;
+	}
+	void TearDown() override
+	{
+		rds_ib_link_end(&end.link);
+		EXPECT_EQ(path.live, 0) << "messages leaked";
+	}
+	struct rds_msg *msg(uint32_t len)
+	{
+		messages.emplace_back(message(len, 2));
+		return messages.back().get();
+	}
+	/* Open, to a peer that ends in order as well; the core has said hello. */
+	void up(uint32_t ring = 16, uint32_t credits = 0)
+	{
+		end.up(ring, 8, credits);
+		rds_ib_link_peer_ends(&end.link);
+		ASSERT_EQ(end.xmit({msg(0)}), kHeader);
+		end.complete();
+		begin_ = end.sent.size();
+	}
+	/* What was posted since. */
+	std::vector<fake_ib::Sent> said() const
+	{
+		return {end.sent.begin() + static_cast<long>(begin_), end.sent.end()};
+	}
+	static bool is_end(const fake_ib::Sent &s)
+	{
+		return s.payload.empty() && s.header[kMarkAt] == 1;
+	}
+	/* The peer's. */
+	void arrive_end()
+	{
+		std::string h = fake_header(0, 0);
+
+		h[kMarkAt] = 1;
+		end.arrive(h);
+	}
+
+	struct rds_path path;
+	std::vector<std::unique_ptr<struct rds_msg>> messages;
+	End end{&path};
+
+private:
+	size_t begin_ = 0;
+};
+
+TEST_F(IbEnd, OursGoesAndThePeersAnswersIt)
+{
+	up();
+	EXPECT_FALSE(rds_ib_link_midway(&end.link));
+	rds_ib_link_shutdown(&end.link);
+	ASSERT_EQ(said().size(), 1u);
+	EXPECT_TRUE(is_end(said()[0]));
+	EXPECT_EQ(end.story(), "s|s") << "behind what is read, and with a completion";
+	EXPECT_TRUE(rds_ib_link_ending(&end.link));
+	end.complete();
+	EXPECT_FALSE(rds_ib_link_ending(&end.link));
+	EXPECT_EQ(end.drained, 0u) << "the peer has not answered";
+	arrive_end();
+	EXPECT_EQ(end.drained, 1u);
+	rds_ib_link_broken(&end.link, RDS_DROP_ERROR); /* it goes, when it has heard us */
+	EXPECT_TRUE(end.drops.empty());
+}
+
+TEST_F(IbEnd, ThePeersIsAnsweredBeforeTheQueuePairGoes)
+{
+	up();
+	rds_ib_link_answer_end(&end.link);
+	EXPECT_TRUE(said().empty()) << "the peer has not ended";
+	arrive_end();
+	EXPECT_EQ(end.drops, Drops{RDS_DROP_PEER_CLOSED});
+	EXPECT_TRUE(said().empty()) << "the core may have something to say still";
+	rds_ib_link_answer_end(&end.link);
+	ASSERT_EQ(said().size(), 1u);
+	EXPECT_TRUE(is_end(said()[0]));
+	EXPECT_TRUE(rds_ib_link_ending(&end.link));
+	rds_ib_link_answer_end(&end.link);
+	EXPECT_EQ(said().size(), 1u) << "once";
+	EXPECT_EQ(end.drained, 0u);
+}
+
+TEST_F(IbEnd, BothAtOnceHearEachOther)
+{
+	up();
+	rds_ib_link_shutdown(&end.link);
+	arrive_end();
+	EXPECT_EQ(end.drained, 1u);
+	EXPECT_TRUE(end.drops.empty());
+	rds_ib_link_answer_end(&end.link);
+	EXPECT_EQ(said().size(), 1u);
+}
+
+TEST_F(IbEnd, NothingIsSaidAfterOurs)
+{
+	up();
+	rds_ib_link_shutdown(&end.link);
+	end.complete();
+	rds_ib_link_keepalive(&end.link);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_EQ(said().size(), 1u);
+}
+
+TEST_F(IbEnd, NothingIsHeardAfterThePeers)
+{
+	up();
+	arrive_end();
+	end.arrive(fake_header(3, 5), "abc");
+	EXPECT_TRUE(path.taken.empty());
+}
+
+/* What the peer began before its end is missing. */
+TEST_F(IbEnd, InTheMidstOfAMessageItIsNone)
+{
+	up();
+	end.arrive(fake_header(5000, 3), fake_ib::pattern(4096, 3));
+	EXPECT_TRUE(rds_ib_link_midway(&end.link));
+	arrive_end();
+	EXPECT_EQ(end.drops, Drops{RDS_DROP_PROTOCOL});
+	EXPECT_EQ(end.counts[RDS_IB_LINK_rx_bad_frame], 1u);
+}
+
+/* The peer would miss the rest of the message. */
+TEST_F(IbEnd, APeerIsNotAnsweredInTheMidstOfOurs)
+{
+	up(4);
+	ASSERT_LT(end.xmit({msg(5 * RDS_IB_FRAME)}), 5l * RDS_IB_FRAME + kHeader);
+	end.complete();
+	arrive_end();
+
+	const size_t before = said().size();
+
+	rds_ib_link_answer_end(&end.link);
+	EXPECT_EQ(said().size(), before);
+	EXPECT_FALSE(rds_ib_link_ending(&end.link));
+}
+
+TEST_F(IbEnd, AWholeMessageIsNoPartOfOne)
+{
+	up(4);
+	struct rds_msg *m = msg(5 * RDS_IB_FRAME);
+	long n = 0;
+
+	while (n < 5l * RDS_IB_FRAME + kHeader) {
+		n += std::max(end.xmit({m}, static_cast<uint32_t>(n)), 0l);
+		end.complete();
+	}
+	arrive_end();
+	rds_ib_link_answer_end(&end.link);
+	EXPECT_TRUE(is_end(said().back()));
+}
+
+/* Of a message for which there was no room nothing has to follow. */
+TEST_F(IbEnd, NorIsOneOfWhichNothingHasGone)
+{
+	up(4);
+	ASSERT_EQ(end.xmit({msg(0), msg(0), msg(0), msg(0)}), 3 * kHeader);
+	ASSERT_LT(end.xmit({msg(0)}), 0);
+	end.complete();
+	arrive_end();
+	rds_ib_link_answer_end(&end.link);
+	EXPECT_TRUE(is_end(said().back()));
+}
+
+TEST_F(IbEnd, AnOperationIsWaitedFor)
+{
+	struct rds_msg *m = with_op(msg(0), 2);
+
+	m->op.alone = 1;
+	up();
+	ASSERT_EQ(end.xmit({m}), kHeader);
+	EXPECT_TRUE(rds_ib_link_midway(&end.link));
+	end.complete();
+	EXPECT_FALSE(rds_ib_link_midway(&end.link));
+}
+
+TEST_F(IbEnd, WhatCameAndWasNotTakenIsWaitedFor)
+{
+	up();
+	end.fill(fake_header(0, 0));
+	EXPECT_TRUE(rds_ib_link_midway(&end.link));
+	rds_ib_link_settle(&end.link, RDS_ATOMIC);
+	EXPECT_FALSE(rds_ib_link_midway(&end.link));
+}
+
+TEST_F(IbEnd, APeerThatDoesNotKnowItIsLeftAtOnce)
+{
+	end.up(16, 8);
+	EXPECT_TRUE(rds_ib_link_midway(&end.link)) << "it does not end because it is idle";
+	rds_ib_link_shutdown(&end.link);
+	EXPECT_TRUE(said().empty());
+	EXPECT_EQ(end.drained, 1u);
+}
+
+TEST_F(IbEnd, TheMarkOfOneThatDoesNotSaySoMeansNothing)
+{
+	end.up(16, 8);
+	arrive_end();
+	EXPECT_TRUE(end.drops.empty());
+	end.arrive(fake_header(3, 5), "abc");
+	EXPECT_EQ(path.taken.size(), 1u);
+}
+
+/* Over iWARP a frame without a buffer ends the connection. */
+TEST_F(IbEnd, WithoutACreditItIsNone)
+{
+	up(16, 3);
+	end.link.credits = 0;
+	rds_ib_link_shutdown(&end.link);
+	EXPECT_TRUE(said().empty());
+	EXPECT_EQ(end.drops, Drops{RDS_DROP_SEND});
+	EXPECT_EQ(end.drained, 0u);
+}
+
+TEST_F(IbEnd, ANewConnectionHasNotEnded)
+{
+	up();
+	rds_ib_link_shutdown(&end.link);
+	rds_ib_link_end(&end.link);
+	end.sent.clear();
+	up();
+	EXPECT_FALSE(rds_ib_link_ending(&end.link));
+	rds_ib_link_keepalive(&end.link);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_EQ(said().size(), 1u);
+}
+
+} // namespace
