@@ -67,7 +67,7 @@ bool rds_test_same(struct kunit *test, const struct rds_payload *p, const u8 *by
 	u8 *copy = test_memory(test, n);
 
 	memset(copy, 0xa5, n);
-	rds_payload_to_mem(p, off, n, copy);
+	KUNIT_EXPECT_EQ(test, rds_payload_to_mem(p, off, n, copy), 0);
 	return !memcmp(copy, bytes + off, n);
 }
 

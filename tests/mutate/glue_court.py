@@ -53,7 +53,7 @@ CASES = ["kunit.*", "sockets.errnos", "sockets.behave", "sockets.copies", "inter
          "ib_rdma.killed", "ib_rdma.freed_in_use", "ib_rdma.adapter_goes",
          "ib_rdma.by_who_was_called", "ib_regions.*", "ib.last_word_is_lost", "ib_peer.*",
          "ib_netns.among_themselves", "ib_stress.regions_are_shown", "ib_stress.nowhere_else",
-         "iwarp.*", "observe.*", "detectors.broken*", "facts.*", "faults.resets_are_injected",
+         "iwarp.*", "adapters.*", "ib_idle.*", "observe.*", "detectors.broken*", "facts.*", "faults.resets_are_injected",
          "netns.exit_under_load", "netns.port_is*", "netns.a_listener_comes_late",
          "netns.rmmod_under_load", "batch.rules", "batch.between_two_hosts", "policy.*", "look.*",
          "peers.*", "peers_ib.*", "refuse.*", "congestion.a_change_is_no_map",

@@ -47,7 +47,7 @@ protected:
 		end.complete();
 		begin_ = end.sent.size();
 	}
-	/* What was posted since. */
+	/* Posted since. */
 	std::vector<fake_ib::Sent> said() const
 	{
 		return {end.sent.begin() + static_cast<long>(begin_), end.sent.end()};
@@ -137,7 +137,7 @@ TEST_F(IbEnd, NothingIsHeardAfterThePeers)
 	EXPECT_TRUE(path.taken.empty());
 }
 
-/* What the peer began before its end is missing. */
+/* A part of what the peer began is missing. */
 TEST_F(IbEnd, InTheMidstOfAMessageItIsNone)
 {
 	up();
@@ -238,6 +238,28 @@ TEST_F(IbEnd, WithoutACreditItIsNone)
 	EXPECT_TRUE(said().empty());
 	EXPECT_EQ(end.drops, Drops{RDS_DROP_SEND});
 	EXPECT_EQ(end.drained, 0u);
+}
+
+TEST_F(IbEnd, TheLastCreditIsGoodForIt)
+{
+	up(16, 3);
+	end.link.credits = 1;
+	rds_ib_link_shutdown(&end.link);
+	ASSERT_EQ(said().size(), 1u);
+	EXPECT_TRUE(is_end(said()[0]));
+}
+
+TEST_F(IbEnd, AFullRingHasNoRoomForIt)
+{
+	up(4);
+	ASSERT_EQ(end.xmit({msg(0), msg(0), msg(0)}), 3 * kHeader);
+	rds_ib_link_keepalive(&end.link);
+	rds_ib_link_keepalive(&end.link);
+	ASSERT_EQ(said().size(), 4u) << "the last slot is for what the link has to say";
+	EXPECT_FALSE(is_end(said()[3])) << "which is no end";
+	rds_ib_link_shutdown(&end.link);
+	EXPECT_EQ(said().size(), 4u);
+	EXPECT_EQ(end.drops, Drops{RDS_DROP_SEND});
 }
 
 TEST_F(IbEnd, ANewConnectionHasNotEnded)

@@ -368,11 +368,12 @@ void rds_ib_discard(void *handle)
 	rds_ib_call_end(handle, 0);
 }
 
+/* While peers may reach our memory, which they do without our hearing of it, they end it. */
 int rds_ib_midway(const void *priv)
 {
 	const struct rds_ib_path *tp = priv;
 
-	return rds_ib_link_midway(&tp->link);
+	return rds_ib_link_midway(&tp->link) || rds_ib_mrs_in_use(tp->dev);
 }
 
 void rds_ib_shutdown(void *priv)

@@ -78,7 +78,7 @@ static inline u16 rds_ib_port(const struct rds_addr *addr)
 /* The time that the adapter may take to tell of operations when the connection has ended already.
  */
 #define RDS_IB_LAST_WORDS msecs_to_jiffies(100)
-/* ... and for our END to be with a peer that waits for it as long (kDrainTimeoutNs). */
+/* ... where a peer that has ended in order waits for that, as long (kDrainTimeoutNs). */
 #define RDS_IB_LAST_END (5 * HZ)
 
 /* How long to wait for memory for receive buffers, and for mappings. */
@@ -419,6 +419,8 @@ struct rds_ib_mrs *rds_ib_mrs_create(struct rds_ib_dev *dev);
 void rds_ib_mrs_end(struct rds_ib_mrs *mrs);
 /* How many large regions there may be, and their pages. */
 void rds_ib_mrs_info(const struct rds_ib_mrs *mrs, u32 *most, u32 *pages);
+/* May peers reach memory by it?  A hint; @dev is held. */
+bool rds_ib_mrs_in_use(const struct rds_ib_dev *dev);
 int rds_ib_mr_get(struct rds_os_net *os, const struct rds_addr *laddr, u32 scope,
 		  struct rds_pages *pages, int write, u32 *key, u32 *at, void **out);
 void rds_ib_mr_free(void *priv, int now);

@@ -291,6 +291,16 @@ void rds_ib_mrs_end(struct rds_ib_mrs *mrs)
 	kref_put(&mrs->ref, rds_ib_mrs_release);
 }
 
+bool rds_ib_mrs_in_use(const struct rds_ib_dev *dev)
+{
+	unsigned int kind;
+
+	for (kind = 0; kind < RDS_IB_MR_KINDS; kind++)
+		if (!list_empty(&dev->mrs->pool[kind].live))
+			return true;
+	return false;
+}
+
 void rds_ib_mrs_info(const struct rds_ib_mrs *mrs, u32 *most, u32 *pages)
 {
 	*most = mrs->limits.most[RDS_IB_MR_1M];

@@ -236,21 +236,31 @@ void rds_ib_qp_go(struct rds_ib_path *tp, bool open)
  * A peer whose adapter refused an operation ends the connection, too, and rdma_cm may tell us of
  * that before our adapter has told of the operation: soft-RoCE works off what came in its own time.
  */
-static void rds_ib_listen_on(struct rds_ib_path *tp)
+static void rds_ib_hear_out(struct rds_ib_path *tp, unsigned long most)
 {
-	unsigned long most = RDS_IB_LAST_WORDS;
 	bool may;
 
 	spin_lock_bh(&tp->lock);
-	if (tp->live)
-		rds_ib_link_answer_end(&tp->link);
-	/* Then the peer waits for us. */
-	if (rds_ib_link_ending(&tp->link))
-		most = RDS_IB_LAST_END;
+	reinit_completion(&tp->heard);
 	may = tp->closing = rds_ib_may_tell(tp);
 	spin_unlock_bh(&tp->lock);
 	if (may)
 		wait_for_completion_timeout(&tp->heard, most);
+}
+
+/* A peer that has ended in order waits for us: for our operations, and then for our END. */
+static void rds_ib_listen_on(struct rds_ib_path *tp)
+{
+	const bool waits = READ_ONCE(tp->link.end_heard);
+
+	rds_ib_hear_out(tp, waits ? RDS_IB_LAST_END : RDS_IB_LAST_WORDS);
+	if (!waits)
+		return;
+	spin_lock_bh(&tp->lock);
+	if (tp->live)
+		rds_ib_link_answer_end(&tp->link);
+	spin_unlock_bh(&tp->lock);
+	rds_ib_hear_out(tp, RDS_IB_LAST_END);
 }
 
 /* Takes the completions that there are: so operations that were carried out are known to be. */

@@ -1,61 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
 """Connections that nobody uses go, with their memory; whoever sends does not notice."""
+from quiet import all_collected, forgotten_by_one, messages_in_between
 from suite import test
-from traffic import A, A6, B, B6, Flows, counters, exact, ping
-
-IDLE_MS = 200
-
-
-def impatient(*machines):
-    for machine in machines:
-        machine.check(f"sysctl -qw net.rds.idle_timeout_ms={IDLE_MS}")
-
-
-def gone(machine):
-    """Until no connection over TCP is left."""
-    machine.wait_until("! grep -qw tcp /proc/net/rds/paths")
 
 
 @test(vms=2, only="ours")
 def collected(t):
     """Both hosts forget a connection that ended in order, IPv4 and IPv6, and make it again."""
-    impatient(t.a, t.b)
-    for own, other in ((A, B), (A6, B6), (A, B)):
-        ping(t, t.a, own, other)
-        for machine in (t.a, t.b):
-            gone(machine)
-            machine.check("! ss -Htno state established '( sport = :16385 or dport = :16385 )'"
-                          " | grep -q .")
-    for machine in (t.a, t.b):
-        now = counters(t, machine)
-        assert now["conn_collected"] == 3, now
-    assert sum(counters(t, m)["conn_idle"] for m in (t.a, t.b)) >= 3
+    all_collected(t, "tcp", lambda machine: machine.check(
+        "! ss -Htno state established '( sport = :16385 or dport = :16385 )' | grep -q ."))
 
 
 @test(vms=2, only="ours", extra=True)
 def nobody_notices(t):
     """Messages that come just when a connection is about to go: exactly once, in order."""
-    impatient(t.a, t.b)
-    flows = Flows(t, t.a, A, t.b, B, "--flows 4", send_options="--rate 4 --drain 15")
-    # Of some thirty messages one comes late enough.
-    for _ in range(600):
-        flows.wait_progress(1)
-        if counters(t, t.b)["conn_collected"] >= 5:
-            break
-    else:
-        raise AssertionError("it was never idle for long enough")
-    t.note(exact(flows.stop()))
-    t.note(f"{counters(t, t.a)['conn_collected']} and {counters(t, t.b)['conn_collected']}"
-           " connections collected")
+    messages_in_between(t, 5)
 
 
 @test(vms=2, only="ours")
 def one_host_forgets(t):
     """The other keeps its connection: the numbers that it remembers are not the new ones'."""
-    impatient(t.a)
-    ping(t, t.b, B, A)  # or we would be a stranger, whom nobody remembers
-    for _ in range(3):
-        ping(t, t.a, A, B)
-        gone(t.a)
-    now = counters(t, t.b)
-    assert now["conn_collected"] == 0 and now["recv_drop_old_seq"] == 0, now
+    forgotten_by_one(t, "tcp")

@@ -227,20 +227,22 @@ long Adapter::xmit(const struct rds_xmit &x)
 
 void Adapter::last_word()
 {
-	const uint64_t until = rds_now_ns() + kLastEndNs;
+	if (!link.end_heard)
+		return;
 
+	const uint64_t until = rds_now_ns() + kLastEndNs;
+	const auto over = [&] {
+		return link.failed || qp().dead || qp().gone || rds_now_ns() >= until;
+	};
+
+	sim::after(kLastEndNs, "no answer to our end", [] {});
+	sim::wait_until([&] { return !link.ops || over(); });
 	{
 		fabric::Locked l(qp());
 
 		rds_ib_link_answer_end(&link);
 	}
-	if (!rds_ib_link_ending(&link))
-		return;
-	sim::after(kLastEndNs, "no answer to our end", [] {});
-	sim::wait_until([&] {
-		return !rds_ib_link_ending(&link) || link.failed || qp().dead || qp().gone ||
-		       rds_now_ns() >= until;
-	});
+	sim::wait_until([&] { return !rds_ib_link_ending(&link) || over(); });
 }
 
 void Adapter::recv_retry()
