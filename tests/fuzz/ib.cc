@@ -31,7 +31,7 @@ void offer(FuzzedDataProvider &in)
 		return;
 	must(rds_ib_offer_encode(&o, back) == bytes, "the family stays");
 	memset(&d[common + 5], 0, 3);
-	memset(&d[common + 20], 0, 4);
+	memset(&d[common + 20], 0, 3);
 	must(!memcmp(back, d.data(), bytes), "nothing is lost of it");
 	(void)rds_ib_offer_agree(&o);
 	must(o.major == 3 || o.major == 4 || rds_ib_offer_agree(&o), "a version that we speak");
@@ -67,9 +67,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	{
 		fake_ib::End end(&path);
 
-		end.up(4, 4, in.ConsumeIntegral<uint8_t>());
+		const auto credits = in.ConsumeIntegral<uint8_t>();
+
+		end.up(4, 4, credits);
+		if (credits & 1)
+			rds_ib_link_peer_ends(&end.link);
 		while (in.remaining_bytes()) {
-			bool ended = end.link.state == RDS_IB_LINK_ENDED;
+			bool ended = end.link.state == RDS_IB_LINK_ENDED || end.link.end_heard;
 			size_t taken = path.taken.size();
 			int refuse = in.ConsumeIntegralInRange<int>(0, 15);
 
@@ -80,6 +84,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				rds_ib_link_keepalive(&end.link);
 			if (refuse == 5)
 				end.complete();
+			if (refuse == 6)
+				rds_ib_link_shutdown(&end.link);
+			if (refuse == 7)
+				rds_ib_link_answer_end(&end.link);
 
 			std::string h = header(in);
 			bool any = in.ConsumeIntegralInRange<int>(0, 7) == 0;
@@ -93,7 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				end.arrive(h, std::string(n, 'x'));
 			must(!ended || path.taken.size() == taken,
 			     "nothing is taken after the end");
-			must(end.drops.size() <= 1, "a connection ends once");
+			/* One that the peer has ended may break before we have. */
+			must(end.drops.size() <= 1u + end.link.end_heard, "a connection ends once");
 		}
 	}
 	must(!path.live, "no message is left");
