@@ -25,7 +25,8 @@ def all_collected(t, transport, nothing_left):
             nothing_left(machine)
     for machine in (t.a, t.b):
         now = counters(t, machine)
-        assert now["conn_collected"] == 3, now
+        # Between two pings, too, where the guests are slow.
+        assert now["conn_collected"] >= 3, now
         assert not now["conn_reset"] and not now["conn_drain_timeout"], now
     assert sum(counters(t, m)["conn_idle"] for m in (t.a, t.b)) >= 3
 
