@@ -181,9 +181,10 @@ struct rds_transport {
 	struct rds_path *(*other_end)(const void *tp);
 	/* Goes on receiving after rds_recv_*() said -ENOMEM or -EAGAIN.  Process. */
 	void (*recv_retry)(void *tp);
-	/* Has a message arrived in part?  Then the path is not idle, however long the rest takes.
-	 * Of a transport with RDS_CAP_DELIVERY_ACK whose peer's orderly end can be told from a
-	 * failure; NULL: idle connections stay.  Process, connected. */
+	/* Is this no moment to end the connection in order, though the core sees nothing go over
+	 * it? A message has arrived in part, however long the rest takes; or the transport is at
+	 * work. Of a transport with RDS_CAP_DELIVERY_ACK whose peer's orderly end can be told from
+	 * a failure; NULL: idle connections stay.  Process, connected. */
 	int (*midway)(const void *tp);
 	/* Bytes that the peer owes of the frame under way: 0 between two, and while the core has no
 	 * room for what is here.  NULL: frames come whole.  Any context, from path_alloc to

@@ -85,9 +85,10 @@ void age(struct rds_path *path)
 
 	if (!s.on)
 		return;
-	/* Before the first change: a version that went back could be one that a peer knows. */
+	/* Before the first change: a version that went back could be one that a peer knows.  Behind
+	 * its end it is 0 again, and the map has had bits. */
 	for (rds::CongMap *map : {c.lcong, c.fcong})
-		if (!map->version_.load())
+		if (!map->version_.load() && !map->bits_.load())
 			map->version_.store(static_cast<uint32_t>(before(1ull << 32, 20)));
 	if (!path->index) {
 		const_cast<uint32_t &>(c.gen) = unique(~0u);

@@ -5,39 +5,25 @@
  */
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <memory>
 
-#include "fake_ib.h"
+#include "ib_fixture.h"
 
 namespace
 {
 
 using fake_ib::End;
-using fake_ib::message;
 using fake_ib::with_op;
 using Drops = std::vector<enum rds_drop_reason>;
 
 constexpr long kHeader = RDS_HEADER_BYTES;
 constexpr size_t kMarkAt = 26;
 
-class IbEnd : public testing::Test
+class IbEnd : public fake_ib::LinkTest
 {
 protected:
-	IbEnd()
-	{
-		fake_path = &path;
-		path.skip_port = 0;
-	}
-	void TearDown() override
-	{
-		rds_ib_link_end(&end.link);
-		EXPECT_EQ(path.live, 0) << "messages leaked";
-	}
-	struct rds_msg *msg(uint32_t len)
-	{
-		messages.emplace_back(message(len, 2));
-		return messages.back().get();
-	}
 	/* Open, to a peer that ends in order as well; the core has said hello. */
 	void up(uint32_t ring = 16, uint32_t credits = 0)
 	{
@@ -65,10 +51,6 @@ protected:
 		end.arrive(h);
 	}
 
-	struct rds_path path;
-	std::vector<std::unique_ptr<struct rds_msg>> messages;
-	End end{&path};
-
 private:
 	size_t begin_ = 0;
 };
@@ -81,31 +63,36 @@ TEST_F(IbEnd, OursGoesAndThePeersAnswersIt)
 	ASSERT_EQ(said().size(), 1u);
 	EXPECT_TRUE(is_end(said()[0]));
 	EXPECT_EQ(end.story(), "s|s") << "behind what is read, and with a completion";
-	EXPECT_TRUE(rds_ib_link_ending(&end.link));
 	end.complete();
-	EXPECT_FALSE(rds_ib_link_ending(&end.link));
 	EXPECT_EQ(end.drained, 0u) << "the peer has not answered";
+	EXPECT_TRUE(end.drops.empty());
 	arrive_end();
 	EXPECT_EQ(end.drained, 1u);
 	rds_ib_link_broken(&end.link, RDS_DROP_ERROR); /* it goes, when it has heard us */
 	EXPECT_TRUE(end.drops.empty());
 }
 
-TEST_F(IbEnd, ThePeersIsAnsweredBeforeTheQueuePairGoes)
+TEST_F(IbEnd, ThePeersIsAnsweredAndThenItHasClosed)
 {
 	up();
-	rds_ib_link_answer_end(&end.link);
-	EXPECT_TRUE(said().empty()) << "the peer has not ended";
 	arrive_end();
-	EXPECT_EQ(end.drops, Drops{RDS_DROP_PEER_CLOSED});
-	EXPECT_TRUE(said().empty()) << "the core may have something to say still";
-	rds_ib_link_answer_end(&end.link);
 	ASSERT_EQ(said().size(), 1u);
 	EXPECT_TRUE(is_end(said()[0]));
-	EXPECT_TRUE(rds_ib_link_ending(&end.link));
-	rds_ib_link_answer_end(&end.link);
-	EXPECT_EQ(said().size(), 1u) << "once";
+	EXPECT_TRUE(end.drops.empty()) << "the peer has not heard us to our end";
+	end.complete();
+	EXPECT_EQ(end.drops, Drops{RDS_DROP_PEER_CLOSED});
+	rds_ib_link_broken(&end.link, RDS_DROP_ERROR); /* the peer goes */
+	EXPECT_EQ(end.drops.size(), 1u);
 	EXPECT_EQ(end.drained, 0u);
+}
+
+/* The queue pair may go while our answer is with the adapter. */
+TEST_F(IbEnd, AnAnswerThatDoesNotArriveIsAnError)
+{
+	up();
+	arrive_end();
+	rds_ib_link_broken(&end.link, RDS_DROP_ERROR);
+	EXPECT_EQ(end.drops, Drops{RDS_DROP_ERROR});
 }
 
 TEST_F(IbEnd, BothAtOnceHearEachOther)
@@ -114,9 +101,71 @@ TEST_F(IbEnd, BothAtOnceHearEachOther)
 	rds_ib_link_shutdown(&end.link);
 	arrive_end();
 	EXPECT_EQ(end.drained, 1u);
+	end.complete();
 	EXPECT_TRUE(end.drops.empty());
-	rds_ib_link_answer_end(&end.link);
 	EXPECT_EQ(said().size(), 1u);
+}
+
+/* The core looks for idle paths while the peer's end is being answered. */
+TEST_F(IbEnd, OneThatIsBeingAnsweredIsOurOwnAsWell)
+{
+	up();
+	arrive_end();
+	rds_ib_link_shutdown(&end.link);
+	EXPECT_EQ(said().size(), 1u);
+	EXPECT_TRUE(end.drops.empty());
+	end.complete();
+	EXPECT_EQ(end.drops, Drops{RDS_DROP_PEER_CLOSED});
+}
+
+/* The core sends it on another connection. */
+TEST_F(IbEnd, NoMessageGoesAfterThePeers)
+{
+	up();
+	arrive_end();
+	EXPECT_EQ(end.xmit({msg(0)}), -EAGAIN);
+	EXPECT_EQ(said().size(), 1u);
+	end.complete();
+	EXPECT_EQ(end.writable, 0u);
+}
+
+TEST_F(IbEnd, OperationsComeBeforeTheAnswer)
+{
+	struct rds_msg *m = with_op(msg(0), 2);
+
+	m->op.alone = 1;
+	up();
+	ASSERT_EQ(end.xmit({m}), kHeader);
+	arrive_end();
+	EXPECT_EQ(end.story(), "soO|s");
+	end.complete();
+	EXPECT_EQ(m->op_told, std::vector<int>{0});
+	EXPECT_EQ(end.drops, Drops{RDS_DROP_PEER_CLOSED});
+}
+
+TEST_F(IbEnd, AFullRingAnswersWhenItHasRoom)
+{
+	up(4);
+	ASSERT_EQ(end.xmit({msg(0), msg(0), msg(0)}), 3 * kHeader);
+	rds_ib_link_keepalive(&end.link);
+	rds_ib_link_keepalive(&end.link);
+	ASSERT_EQ(said().size(), 4u);
+	arrive_end();
+	EXPECT_EQ(said().size(), 4u);
+	EXPECT_TRUE(end.drops.empty());
+	end.complete();
+	ASSERT_EQ(said().size(), 5u);
+	EXPECT_TRUE(is_end(said()[4]));
+}
+
+/* It would not know who we are. */
+TEST_F(IbEnd, NobodyEndsBeforeHello)
+{
+	end.up(16, 8);
+	rds_ib_link_peer_ends(&end.link);
+	arrive_end();
+	EXPECT_TRUE(end.sent.empty());
+	EXPECT_EQ(end.drops, Drops{RDS_DROP_ERROR});
 }
 
 TEST_F(IbEnd, NothingIsSaidAfterOurs)
@@ -154,13 +203,12 @@ TEST_F(IbEnd, APeerIsNotAnsweredInTheMidstOfOurs)
 	up(4);
 	ASSERT_LT(end.xmit({msg(5 * RDS_IB_FRAME)}), 5l * RDS_IB_FRAME + kHeader);
 	end.complete();
-	arrive_end();
 
 	const size_t before = said().size();
 
-	rds_ib_link_answer_end(&end.link);
+	arrive_end();
 	EXPECT_EQ(said().size(), before);
-	EXPECT_FALSE(rds_ib_link_ending(&end.link));
+	EXPECT_EQ(end.drops, Drops{RDS_DROP_ERROR});
 }
 
 TEST_F(IbEnd, AWholeMessageIsNoPartOfOne)
@@ -174,7 +222,6 @@ TEST_F(IbEnd, AWholeMessageIsNoPartOfOne)
 		end.complete();
 	}
 	arrive_end();
-	rds_ib_link_answer_end(&end.link);
 	EXPECT_TRUE(is_end(said().back()));
 }
 
@@ -186,7 +233,6 @@ TEST_F(IbEnd, NorIsOneOfWhichNothingHasGone)
 	ASSERT_LT(end.xmit({msg(0)}), 0);
 	end.complete();
 	arrive_end();
-	rds_ib_link_answer_end(&end.link);
 	EXPECT_TRUE(is_end(said().back()));
 }
 
@@ -240,6 +286,15 @@ TEST_F(IbEnd, WithoutACreditItIsNone)
 	EXPECT_EQ(end.drained, 0u);
 }
 
+TEST_F(IbEnd, NorIsAnAnswer)
+{
+	up(16, 3);
+	end.link.credits = 0;
+	arrive_end();
+	EXPECT_TRUE(said().empty());
+	EXPECT_EQ(end.drops, Drops{RDS_DROP_ERROR});
+}
+
 TEST_F(IbEnd, TheLastCreditIsGoodForIt)
 {
 	up(16, 3);
@@ -269,7 +324,6 @@ TEST_F(IbEnd, ANewConnectionHasNotEnded)
 	rds_ib_link_end(&end.link);
 	end.sent.clear();
 	up();
-	EXPECT_FALSE(rds_ib_link_ending(&end.link));
 	rds_ib_link_keepalive(&end.link);
 	rds_ib_link_keepalive(&end.link);
 	EXPECT_EQ(said().size(), 1u);

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "../../include/uapi/linux/rds.h"
-#include "fake_ib.h"
+#include "ib_fixture.h"
 
 namespace
 {
@@ -23,19 +23,9 @@ using Told = std::vector<int>;
 constexpr long kHeader = RDS_HEADER_BYTES;
 const Told kNone;
 
-class IbLinkOp : public testing::Test
+class IbLinkOp : public fake_ib::LinkTest
 {
 protected:
-	IbLinkOp()
-	{
-		fake_path = &path;
-		path.skip_port = 0;
-	}
-	struct rds_msg *msg(uint32_t len)
-	{
-		messages.emplace_back(message(len, 2));
-		return messages.back().get();
-	}
 	struct rds_msg *op(uint32_t slots, uint32_t len = 0)
 	{
 		return with_op(msg(len), slots);
@@ -54,10 +44,6 @@ protected:
 		h[25] = static_cast<char>(n);
 		end.arrive(h);
 	}
-
-	struct rds_path path;
-	std::vector<std::unique_ptr<struct rds_msg>> messages;
-	End end{&path};
 };
 
 /* ---- beginning ---- */

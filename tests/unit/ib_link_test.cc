@@ -9,7 +9,7 @@
 #include <memory>
 #include <random>
 
-#include "fake_ib.h"
+#include "ib_fixture.h"
 #include "transports/ib/ib_link_parts.h"
 
 namespace
@@ -64,24 +64,9 @@ std::string with_csum(std::string h)
 	return h;
 }
 
-class IbLink : public testing::Test
+class IbLink : public fake_ib::LinkTest
 {
 protected:
-	IbLink()
-	{
-		fake_path = &path;
-		path.skip_port = 0;
-	}
-	void TearDown() override
-	{
-		rds_ib_link_end(&end.link);
-		EXPECT_EQ(path.live, 0) << "messages leaked";
-	}
-	struct rds_msg *msg(uint32_t len, uint16_t sport = 2, uint64_t ack = 0)
-	{
-		messages.emplace_back(message(len, sport, ack));
-		return messages.back().get();
-	}
 	/* So that the link may say something, too. */
 	void greet()
 	{
@@ -95,10 +80,6 @@ protected:
 		EXPECT_EQ(end.counts[why], 1u);
 		EXPECT_EQ(end.link.state, RDS_IB_LINK_ENDED);
 	}
-
-	struct rds_path path;
-	std::vector<Message> messages;
-	End end{&path};
 };
 
 /* ---- sending ---- */

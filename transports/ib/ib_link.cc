@@ -88,7 +88,7 @@ void give_back(Link &l, int status)
 
 void tell_of_room(Link &l)
 {
-	if (l.state != RDS_IB_LINK_OPEN || !l.blocked)
+	if (l.state != RDS_IB_LINK_OPEN || l.end_heard || !l.blocked)
 		return;
 	if (!room(l, l.need)) {
 		note_blocked(l, l.need);
@@ -122,13 +122,28 @@ bool post_empty(Link &l, uint8_t mark, unsigned int flags)
 	return true;
 }
 
-/* Behind all that was posted, and not before what that reads. */
-bool post_end(Link &l)
+/* Can the peer be told that it has all of ours?  It may lack a part of a message, or a buffer. */
+bool may_end(const Link &l)
 {
-	if (!may_post_own(l) || l.cut || (l.p.flow && l.credits < 1))
-		return false;
-	l.end_said = post_empty(l, ib::kEnd, RDS_IB_FENCE);
-	return l.end_said;
+	return l.begun && !l.cut && (!l.p.flow || l.credits > 0);
+}
+
+/* Behind all that was posted, and not before what that reads. */
+void post_end(Link &l)
+{
+	if (may_post_own(l))
+		l.end_said = post_empty(l, ib::kEnd, RDS_IB_FENCE);
+}
+
+/* The peer has ended in order: so do we, as soon as there is room. */
+void answer_end(Link &l)
+{
+	if (!l.end_heard || l.end_said)
+		return;
+	if (may_end(l))
+		post_end(l);
+	else
+		rds_ib_link_broken(&l, RDS_DROP_ERROR);
 }
 
 void give_back_all(Link &l)
@@ -271,6 +286,9 @@ void rds_ib_link_sent(struct rds_ib_link *l, uint32_t slot)
 			l->own_out = 0;
 		give_back(*l, ib::kRdmaSuccess);
 	}
+	/* The peer has our answer to its END, and all before it. */
+	if (l->end_heard && l->end_said && !l->own_out)
+		rds_ib_link_broken(l, RDS_DROP_PEER_CLOSED);
 }
 
 void rds_ib_link_failed(struct rds_ib_link *l, uint32_t slot, int status)
@@ -303,21 +321,14 @@ int rds_ib_link_midway(const struct rds_ib_link *l)
 
 void rds_ib_link_shutdown(struct rds_ib_link *l)
 {
-	if (!l->ends)
+	if (!l->ends) {
 		rds_path_drained(l->path);
-	else if (!post_end(*l))
+		return;
+	}
+	if (may_end(*l))
+		post_end(*l);
+	if (!l->end_said)
 		rds_ib_link_broken(l, RDS_DROP_SEND);
-}
-
-void rds_ib_link_answer_end(struct rds_ib_link *l)
-{
-	if (l->end_heard)
-		(void)post_end(*l);
-}
-
-int rds_ib_link_ending(const struct rds_ib_link *l)
-{
-	return l->end_said && l->own_out;
 }
 
 int rds_ib_link_owed(const struct rds_ib_link *l)
@@ -331,6 +342,7 @@ void rds_ib_link_settle(struct rds_ib_link *l, enum rds_ctx ctx)
 	if (l->state != RDS_IB_LINK_OPEN)
 		return;
 	(void)rds_ib_link_offer(l, ctx);
+	answer_end(*l);
 	return_credits(*l);
 	tell_of_room(*l);
 }

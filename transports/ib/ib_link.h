@@ -17,8 +17,9 @@
  * An end in order.  A reliable connection that goes takes with it what is on its way, and its end
  * says nothing of what either host had.  So a host that ends one in order says that in the
  * connection, by an END frame behind all that it has posted, and says nothing after it; the other
- * one, when it has read that far, does the same, and each of them then knows that the other has
- * heard it to its end.  Only hosts that both say so while they connect (RDS_IB_CAN_END) do this.
+ * one, when it has read that far, does the same, and its core hears that the peer has closed when
+ *the adapter says that its own END has arrived.  Each then knows that the other has heard it to its
+ *end.  Only hosts that both say so while they connect (RDS_IB_CAN_END) do this.
  *
  * Pure: runs in the simulator as in the kernel.  Everything of a link is guarded by one lock,
  * which the hardware side owns and holds around each call below; rds_ib_hw_*() are called with it
@@ -176,11 +177,6 @@ int rds_ib_link_midway(const struct rds_ib_link *l);
 /* ops->shutdown: our END goes, and rds_path_drained() follows with the peer's; at once where the
  * peer knows none. */
 void rds_ib_link_shutdown(struct rds_ib_link *l);
-/* Before the queue pair is destroyed: a peer that has ended in order is answered, if it was heard
- * to its end and has all that we began. */
-void rds_ib_link_answer_end(struct rds_ib_link *l);
-/* Is our END with the adapter?  The queue pair is to stay until it is not. */
-int rds_ib_link_ending(const struct rds_ib_link *l);
 /* Does the adapter owe a completion?  Nobody hears of frames that none was asked for. */
 int rds_ib_link_owed(const struct rds_ib_link *l);
 /* Every few seconds once it is up: sends an empty frame if nothing was sent since, so that the

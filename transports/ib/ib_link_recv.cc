@@ -84,16 +84,15 @@ Step show(Link &l, const Frame &f, struct rds_msg **m)
 	return !r || r == RDS_RECV_SKIP ? Step::kGoOn : Step::kEnded;
 }
 
-/* Behind it nothing comes, and of what came before nothing is missing. */
+/* Behind it nothing comes, and of what came before nothing is missing.  It answers ours, or we
+ * answer it: rds_ib_link_settle(). */
 Step hear_end(Link &l)
 {
 	if (l.under_way)
 		return bad(l, RDS_IB_LINK_rx_bad_frame);
 	l.end_heard = 1;
-	if (!l.end_said) {
-		rds_path_drop(l.path, RDS_DROP_PEER_CLOSED);
+	if (!l.end_said)
 		return Step::kDone;
-	}
 	rds_path_drained(l.path);
 	return Step::kEnded;
 }

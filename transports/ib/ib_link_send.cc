@@ -198,7 +198,7 @@ extern "C" long rds_ib_link_xmit(struct rds_ib_link *l, const struct rds_xmit *x
 	uint32_t off = x->off;
 	long bytes = 0;
 
-	if (l->state == RDS_IB_LINK_IDLE) {
+	if (l->state == RDS_IB_LINK_IDLE || (l->state == RDS_IB_LINK_OPEN && l->end_heard)) {
 		note_blocked(*l, kOneFrame);
 		return -err::kEagain;
 	}

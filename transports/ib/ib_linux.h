@@ -78,8 +78,6 @@ static inline u16 rds_ib_port(const struct rds_addr *addr)
 /* The time that the adapter may take to tell of operations when the connection has ended already.
  */
 #define RDS_IB_LAST_WORDS msecs_to_jiffies(100)
-/* ... where a peer that has ended in order waits for that, as long (kDrainTimeoutNs). */
-#define RDS_IB_LAST_END (5 * HZ)
 
 /* How long to wait for memory for receive buffers, and for mappings. */
 #define RDS_IB_REFILL_DELAY msecs_to_jiffies(10)

@@ -86,11 +86,10 @@ static bool rds_ib_poll_batch(struct rds_ib_path *tp)
 	return ib_req_notify_cq(tp->cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
 }
 
-/* Will the adapter tell of operations, or that the peer's has our END, if it is given time?  Behind
- * a failure all are flushed. */
+/* Will the adapter tell of operations, if it is given time?  Behind a failure all are flushed. */
 static bool rds_ib_may_tell(const struct rds_ib_path *tp)
 {
-	return tp->live && (tp->link.ops || rds_ib_link_ending(&tp->link)) && !tp->link.failed;
+	return tp->live && tp->link.ops && !tp->link.failed;
 }
 
 void rds_ib_poll(struct tasklet_struct *t)
@@ -236,31 +235,15 @@ void rds_ib_qp_go(struct rds_ib_path *tp, bool open)
  * A peer whose adapter refused an operation ends the connection, too, and rdma_cm may tell us of
  * that before our adapter has told of the operation: soft-RoCE works off what came in its own time.
  */
-static void rds_ib_hear_out(struct rds_ib_path *tp, unsigned long most)
+static void rds_ib_listen_on(struct rds_ib_path *tp)
 {
 	bool may;
 
 	spin_lock_bh(&tp->lock);
-	reinit_completion(&tp->heard);
 	may = tp->closing = rds_ib_may_tell(tp);
 	spin_unlock_bh(&tp->lock);
 	if (may)
-		wait_for_completion_timeout(&tp->heard, most);
-}
-
-/* A peer that has ended in order waits for us: for our operations, and then for our END. */
-static void rds_ib_listen_on(struct rds_ib_path *tp)
-{
-	const bool waits = READ_ONCE(tp->link.end_heard);
-
-	rds_ib_hear_out(tp, waits ? RDS_IB_LAST_END : RDS_IB_LAST_WORDS);
-	if (!waits)
-		return;
-	spin_lock_bh(&tp->lock);
-	if (tp->live)
-		rds_ib_link_answer_end(&tp->link);
-	spin_unlock_bh(&tp->lock);
-	rds_ib_hear_out(tp, RDS_IB_LAST_END);
+		wait_for_completion_timeout(&tp->heard, RDS_IB_LAST_WORDS);
 }
 
 /* Takes the completions that there are: so operations that were carried out are known to be. */

@@ -21,7 +21,6 @@ constexpr int kNoMemory = -12, kRefused = -22;
 constexpr uint64_t kKeepaliveNs = 5ull * 1000 * 1000 * 1000;
 constexpr uint64_t kRefillNs = 1000 * 1000;
 constexpr uint64_t kRoomNs = 100 * 1000;
-constexpr uint64_t kLastEndNs = 5ull * 1000 * 1000 * 1000;
 
 /* Later, if it is still there, with the queue pair locked. */
 template <typename F>
@@ -223,26 +222,6 @@ long Adapter::xmit(const struct rds_xmit &x)
 		later(*this, kRoomNs, "room", [](Adapter &a) { rds_path_writable(a.path); });
 	}
 	return rds_ib_link_xmit(&link, &part);
-}
-
-void Adapter::last_word()
-{
-	if (!link.end_heard)
-		return;
-
-	const uint64_t until = rds_now_ns() + kLastEndNs;
-	const auto over = [&] {
-		return link.failed || qp().dead || qp().gone || rds_now_ns() >= until;
-	};
-
-	sim::after(kLastEndNs, "no answer to our end", [] {});
-	sim::wait_until([&] { return !link.ops || over(); });
-	{
-		fabric::Locked l(qp());
-
-		rds_ib_link_answer_end(&link);
-	}
-	sim::wait_until([&] { return !rds_ib_link_ending(&link) || over(); });
 }
 
 void Adapter::recv_retry()

@@ -34,8 +34,6 @@ struct Adapter final : fabric::User {
 	/* Our own offer in the version of @o. */
 	fabric::Data say(struct rds_ib_offer o) const;
 	void hear(const struct rds_ib_offer &o);
-	/* Before it is destroyed: our end in order, as long as that takes. */
-	void last_word();
 	/* The queue pair was destroyed. */
 	void end();
 	long xmit(const struct rds_xmit &x);

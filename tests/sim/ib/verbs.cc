@@ -191,7 +191,6 @@ void close(void *tp)
 
 	if (!p)
 		return;
-	l->last_word();
 
 	Locked lock(l->qp());
 
