@@ -125,8 +125,8 @@ TEST_F(IbEnd, NoMessageGoesAfterThePeers)
 	arrive_end();
 	EXPECT_EQ(end.xmit({msg(0)}), -EAGAIN);
 	EXPECT_EQ(said().size(), 1u);
-	end.complete();
-	EXPECT_EQ(end.writable, 0u);
+	rds_ib_link_settle(&end.link, RDS_ATOMIC);
+	EXPECT_EQ(end.writable, 0u) << "there is room, and not for messages";
 }
 
 TEST_F(IbEnd, OperationsComeBeforeTheAnswer)
@@ -261,9 +261,11 @@ TEST_F(IbEnd, APeerThatDoesNotKnowItIsLeftAtOnce)
 {
 	end.up(16, 8);
 	EXPECT_TRUE(rds_ib_link_midway(&end.link)) << "it does not end because it is idle";
+	ASSERT_EQ(end.xmit({msg(0)}), kHeader);
 	rds_ib_link_shutdown(&end.link);
-	EXPECT_TRUE(said().empty());
+	EXPECT_EQ(end.sent.size(), 1u);
 	EXPECT_EQ(end.drained, 1u);
+	EXPECT_TRUE(end.drops.empty());
 }
 
 TEST_F(IbEnd, TheMarkOfOneThatDoesNotSaySoMeansNothing)
