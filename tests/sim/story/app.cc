@@ -281,14 +281,21 @@ int App::send_numbered(Task &t, bool more, bool zcopy)
 	return ret;
 }
 
-/* A transport without priorities takes every TOS for 0, and so does loopback. */
+/* A transport without priorities takes every TOS for 0, and so does loopback.  The connection may
+ * have been collected since the message was sent, but not twice. */
 void App::check_connection(Task &t)
 {
 	bool none = rds_socket_caps(socket_.core()) & RDS_CAP_TOS_ZERO ||
 		    watch_.host_of(slot) == watch_.host_of(t.job.to);
 
-	watch_.complain(check::connection_of(net_, at.addr, t.job.at.addr,
-					     none ? uint8_t{0} : habits_.tos));
+	unsigned int n =
+		check::connections(net_, at.addr, t.job.at.addr, none ? uint8_t{0} : habits_.tos);
+
+	if (n > 1 || (!n && t.flow->missed))
+		watch_.complain(who() + " sends to " + host::show(t.job.at.addr) + " over " +
+				std::to_string(n) + " connections");
+	t.flow->missed = !n;
+	t.flow->begun = n;
 }
 
 int App::push(Task &t)
@@ -301,7 +308,6 @@ int App::push(Task &t)
 		watch_.sent++;
 		if (!t.flow->begun)
 			check_connection(t);
-		t.flow->begun = true;
 	} else if (ret != kEagain && ret != kEnobufs && ret != kEnomem && !stop_) {
 		watch_.complain("a send of " + who() + " failed with " + std::to_string(ret));
 		t.job.count = 0;

@@ -115,7 +115,8 @@ private:
 		uint32_t id;
 		uint32_t sent = 0;
 		bool busy = false;
-		bool begun = false; /* something was sent */
+		bool begun = false;  /* something was sent over a connection that was seen */
+		bool missed = false; /* its connection was not there when it was looked for */
 	};
 	struct Task {
 		Job job;
