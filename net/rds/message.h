@@ -136,6 +136,12 @@ struct alignas(8) rds_msg final {
 	{
 		return RDS_UNLIKELY(flags & rds::kMsgInFlow) ? order.on : nullptr;
 	}
+	/* No peer has seen any of it, on this connection or one before it, but for the part that
+	 * may be leaving now. */
+	RDS_INLINE bool is_new() const
+	{
+		return !end_off && !(hdr.flags & rds::wire::kRetransmitted);
+	}
 	RDS_INLINE bool zcopy() const
 	{
 		return has == rds::MsgHas::kZcopy;

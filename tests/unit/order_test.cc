@@ -146,6 +146,25 @@ TEST_F(OrderTest, CancelTakesWhatHasNotBegun)
 	EXPECT_EQ(letters(*home).find('o'), std::string::npos);
 }
 
+/* The peer may still read the connection that is gone here, whatever is sent elsewhere meanwhile.
+ */
+TEST_F(OrderTest, NorWhatBeganOnAConnectionThatIsGone)
+{
+	say('a', Order::kUnordered);
+	for (Wire *w : {first, home, other})
+		catch_up(*w);
+	say('o', Order::kOrdered);
+	ASSERT_NE(letters(*home).find('o'), std::string::npos);
+	rds_path_drop(home->path, RDS_DROP_ERROR);
+	sim::run_ready();
+	say('n', Order::kOrdered);
+	rds_socket_cancel(s->core(), nullptr);
+	EXPECT_EQ(count(RDS_S_send_cancelled), 1u) << "'n' is new";
+	say('u', Order::kUnordered);
+	for (Wire *w : {first, other})
+		EXPECT_EQ(letters(*w).find('u'), std::string::npos) << "it passed 'o'";
+}
+
 /* A path that refuses is not asked with every message that it might have carried. */
 TEST_F(OrderTest, APathThatIsDownIsCalledNowAndThen)
 {
@@ -314,7 +333,7 @@ TEST_F(OrderTest, AConnectionThatIsWaitedForDoesNotEnd)
 	look_after();
 	EXPECT_TRUE(c.life.is_in_use());
 	EXPECT_EQ(net->stat(RDS_S_conn_collected), 0u);
-	rds_socket_cancel(s->core(), nullptr);
+	s.reset(); /* what began stays until its socket is gone */
 	ASSERT_EQ(c.waiting.load(), 0u);
 	look_after();
 	EXPECT_EQ(net->stat(RDS_S_conn_collected), 1u);

@@ -30,17 +30,11 @@ uint64_t number_of(const rds::Message &m)
 	return rds::wire::get64(m.hdr.sequence);
 }
 
-/* No peer has seen any of it, but for the part that may be leaving now. */
-bool is_new(const rds::Message &m)
-{
-	return !m.end_off && !(m.hdr.flags & rds::wire::kRetransmitted);
-}
-
 } // namespace
 
 bool rds_path::may_hold_locked(const rds::Message &m)
 {
-	return m.sock && is_new(m) && !queue_.is_leaving(m) && !rds::sender_has_flows(*m.sock);
+	return m.sock && m.is_new() && !queue_.is_leaving(m) && !rds::sender_has_flows(*m.sock);
 }
 
 /* The held port that @m, which is queued, has to wait for; nullptr: for none. */
@@ -50,7 +44,7 @@ rds::HeldPort *rds_path::waits_for_locked(const rds::Message &m)
 
 	if (!h || queue_.is_leaving(m))
 		return nullptr;
-	return (h->epoch ? number_of(m) >= h->first : is_new(m)) ? h : nullptr;
+	return (h->epoch ? number_of(m) >= h->first : m.is_new()) ? h : nullptr;
 }
 
 /* The port of @m is held from now on, if it is full, and @m may wait for it. */

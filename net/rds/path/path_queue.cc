@@ -250,15 +250,17 @@ struct Cancelled {
 
 /*
  * A message that is half on the wire, or in a batch with the transport, must be finished: it only
- * loses its socket.  All others leave at once; but of a socket that goes on, what has begun to
- * leave stays what it is if it belongs to a flow, for others wait until it has arrived, or if its
- * pages are the program's: the transport may read them until they are acknowledged.
+ * loses its socket.  All others leave at once; but of a socket that goes on, two kinds stay what
+ * they are.  Of a flow, what has ever begun to leave: others wait until it has arrived, which it
+ * may do by a connection that is gone here.  And a program's pages that the transport may read
+ * until they are acknowledged.
  */
 void rds_path::cancel_one_locked(rds::Message &m, rds::Cancelled &c)
 {
 	rds::HeldPort *port = c.walk.port;
 	const bool half = queue_.is_leaving(m);
-	const bool begun = half || m.end_off;
+	const bool out = half || m.end_off;
+	const bool stays = (m.flow() && (out || !m.is_new())) || (m.zcopy() && out);
 
 	if (port) {
 		/* The peer has thrown away what it has of it.  The port stays held until it is
@@ -268,7 +270,7 @@ void rds_path::cancel_one_locked(rds::Message &m, rds::Cancelled &c)
 		c.done.push_back(&m);
 		return;
 	}
-	if (RDS_UNLIKELY(m.flow() != nullptr || m.zcopy()) && begun && !rds::sender_is_gone(c.sock))
+	if (stays && !rds::sender_is_gone(c.sock))
 		return;
 	c.count++;
 	if (!half) {
