@@ -20,16 +20,11 @@ static LLIST_HEAD(unpin_list);
 static void unpin(struct rds_pages *p)
 {
 	struct scatterlist *sg;
-	struct page *page;
 	unsigned int i;
 
-	for_each_sgtable_sg(&p->sgt, sg, i) {
-		page = sg_page(sg);
-		/* Of a pin that failed only the first ones are there. */
-		if (!page)
-			break;
-		unpin_user_pages_dirty_lock(&page, 1, p->write);
-	}
+	for_each_sgtable_sg(&p->sgt, sg, i)
+		unpin_user_page_range_dirty_lock(
+			sg_page(sg), PAGE_ALIGN(sg->offset + sg->length) >> PAGE_SHIFT, p->write);
 	sg_free_table(&p->sgt);
 	mm_unaccount_pinned_pages(&p->pin);
 	kfree(p);
@@ -58,31 +53,82 @@ void rds_pages_flush(void)
 	flush_work(&unpin_work);
 }
 
-/* One piece of memory, from entry *@sg on. */
-static int pin_piece(struct rds_pages *p, const struct rds_iov *v, struct scatterlist **sg)
+/* Pages that are pinned in one call: interrupts may be off that long. */
+#define PIN_STEP 512
+
+/* One piece of memory: its pages go to @pages, and how many are pinned to *@got. */
+static int pin_piece(const struct rds_iov *v, bool write, struct page **pages, unsigned long *got)
 {
-	unsigned int gup = FOLL_LONGTERM | (p->write ? FOLL_WRITE : 0);
-	unsigned long at = v->addr, end = v->addr + v->bytes;
-	struct page *pages[16];
-	int got, i;
+	const unsigned int gup = FOLL_LONGTERM | (write ? FOLL_WRITE : 0);
+	const unsigned long start = v->addr & PAGE_MASK;
+	const unsigned long npages = (PAGE_ALIGN(v->addr + v->bytes) - start) >> PAGE_SHIFT;
+	int n;
 
-	while (at < end) {
-		got = min_t(unsigned long, ARRAY_SIZE(pages),
-			    (PAGE_ALIGN(end) - (at & PAGE_MASK)) >> PAGE_SHIFT);
-		got = pin_user_pages_fast(at & PAGE_MASK, got, gup, pages);
-		if (got <= 0)
-			return got == -ENOMEM ? -ENOMEM : -EFAULT;
-		for (i = 0; i < got; i++) {
-			unsigned int off = offset_in_page(at);
-			unsigned int n = min_t(unsigned long, PAGE_SIZE - off, end - at);
-
-			sg_set_page(*sg, pages[i], n, off);
-			*sg = sg_next(*sg);
-			p->bytes += n;
-			at += n;
-		}
+	for (*got = 0; *got < npages; *got += n) {
+		n = min_t(unsigned long, npages - *got, PIN_STEP);
+		n = pin_user_pages_fast(start + (*got << PAGE_SHIFT), n, gup, pages + *got);
+		if (n <= 0)
+			return n == -ENOMEM || n == -EOPNOTSUPP ? n : -EFAULT;
 	}
 	return 0;
+}
+
+/* All pieces, or nothing. */
+static int pin_pieces(const struct rds_iov *v, unsigned int n, bool write, struct page **pages)
+{
+	unsigned long all = 0, got;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++) {
+		err = pin_piece(&v[i], write, pages + all, &got);
+		all += got;
+	}
+	if (err)
+		unpin_user_pages(pages, all); /* nobody has written to them */
+	return err;
+}
+
+/* Memory without a gap, as one entry of a table has it. */
+struct run {
+	struct page *page;
+	unsigned int off, bytes;
+};
+
+/* @n bytes of @page, from @off on, are behind what @run has.  No run is longer than the segments
+ * that every device can do. */
+static bool goes_on(const struct run *run, struct page *page, unsigned int off, unsigned int n)
+{
+	const unsigned int end = run->off + run->bytes;
+
+	return run->bytes && !off && !offset_in_page(end) && run->bytes + n <= RDS_PAGES_RUN &&
+	       page_to_pfn(page) == page_to_pfn(run->page) + (end >> PAGE_SHIFT);
+}
+
+/* The pieces as runs, of which it tells the number; into the entries from @sg on, if there are. */
+static unsigned int fill(const struct rds_iov *v, unsigned int n, struct page **pages,
+			 struct scatterlist *sg)
+{
+	struct run run = {};
+	unsigned int runs = 0, i;
+
+	for (i = 0; i < n; i++) {
+		unsigned long at = v[i].addr, end = v[i].addr + v[i].bytes, bytes;
+
+		for (; at < end; at += bytes, pages++) {
+			bytes = min_t(unsigned long, PAGE_SIZE - offset_in_page(at), end - at);
+			if (!goes_on(&run, *pages, offset_in_page(at), bytes)) {
+				if (sg && runs)
+					sg = sg_next(sg);
+				runs++;
+				run = (struct run){*pages, offset_in_page(at), 0};
+			}
+			run.bytes += bytes;
+			if (sg)
+				sg_set_page(sg, run.page, run.bytes, run.off);
+		}
+	}
+	return runs;
 }
 
 /* 0, or -ENOMEM beyond RLIMIT_MEMLOCK.  Pages about to be unpinned need not be in the way. */
@@ -109,12 +155,32 @@ static unsigned long count_pages(const struct rds_iov *v, unsigned int n)
 	return npages;
 }
 
+/* Pins, and makes the table. */
+static int pin(struct rds_pages *p, const struct rds_iov *v, unsigned int n)
+{
+	struct page **pages = kvmalloc_array(p->npages, sizeof(*pages), GFP_KERNEL_ACCOUNT);
+	int err = -ENOMEM;
+	unsigned int i;
+
+	if (pages)
+		err = pin_pieces(v, n, p->write, pages);
+	if (!err) {
+		err = sg_alloc_table(&p->sgt, fill(v, n, pages, NULL), GFP_KERNEL_ACCOUNT);
+		if (err)
+			unpin_user_pages(pages, p->npages);
+		else
+			fill(v, n, pages, p->sgt.sgl);
+	}
+	for (i = 0; i < n; i++)
+		p->bytes += v[i].bytes;
+	kvfree(pages);
+	return err;
+}
+
 int rds_pages_pin(const struct rds_iov *v, unsigned int n, int write, struct rds_pages **pages)
 {
 	unsigned long npages = count_pages(v, n);
-	struct scatterlist *sg;
 	struct rds_pages *p;
-	unsigned int i;
 	int err;
 
 	if (!can_do_mlock())
@@ -125,20 +191,13 @@ int rds_pages_pin(const struct rds_iov *v, unsigned int n, int write, struct rds
 	if (!p)
 		return -ENOMEM;
 	p->write = write;
+	p->npages = npages;
 	err = account(p, npages);
 	if (!err)
-		err = sg_alloc_table(&p->sgt, npages, GFP_KERNEL_ACCOUNT);
+		err = pin(p, v, n);
 	if (err) {
 		mm_unaccount_pinned_pages(&p->pin);
 		kfree(p);
-		return -ENOMEM;
-	}
-	sg = p->sgt.sgl;
-	for (i = 0; i < n && !err; i++)
-		err = pin_piece(p, &v[i], &sg);
-	if (err) {
-		p->write = false; /* nobody has written to them */
-		unpin(p);
 		return err;
 	}
 	*pages = p;

@@ -11,13 +11,18 @@
 
 #include <linux/llist.h>
 #include <linux/scatterlist.h>
+#include <linux/sizes.h>
 #include <linux/skbuff.h>
 
 #include "../platform/platform.h"
 
+/* Bytes of an entry at most, where pages lie side by side (huge ones do): what every device can do
+ * as one segment, whether or not it has told of more. */
+#define RDS_PAGES_RUN max_t(unsigned int, SZ_64K, PAGE_SIZE)
+
 struct rds_pages {
-	struct sg_table sgt; /* an entry for each page, with the bytes of it that are meant */
-	u32 bytes;	     /* of all */
+	struct sg_table sgt; /* an entry for each run of pages, with the bytes that are meant */
+	u32 npages, bytes;   /* of all */
 	bool write;	     /* will be written to */
 	struct mmpin pin;    /* whose locked memory it counts as */
 	struct llist_node free;

@@ -142,8 +142,9 @@ int rds_src_copy(const struct rds_src *src, uint32_t off, void *to, uint32_t n);
 
 /* ---- a program's memory, for RDMA ---- */
 /* Pins the pages of @n pieces of the caller's memory, none of them empty; @write: they will be
- * written to.  0 and *@pages, or -EFAULT (not there, or not to be written to), -EPERM (the caller
- * may lock no memory), -ENOMEM (RLIMIT_MEMLOCK too).  Process, of the caller. */
+ * written to.  0 and *@pages, or -EFAULT (not there, or not to be written to), -EOPNOTSUPP (of a
+ * file that is not in memory: DAX), -EPERM (the caller may lock no memory), -ENOMEM (RLIMIT_MEMLOCK
+ * too).  Process, of the caller. */
 int rds_pages_pin(const struct rds_iov *v, unsigned int n, int write, struct rds_pages **pages);
 /* Lets them go; no adapter knows them any more.  Any context: what has to sleep follows soon. */
 void rds_pages_unpin(struct rds_pages *pages);

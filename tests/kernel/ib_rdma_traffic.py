@@ -80,18 +80,27 @@ class Storm:
         return found
 
 
+# With several processors each has a part of it that the file does not show for a while.
+PINS = "{ [ ! -e /proc/sys/vm/stat_refresh ] || echo >/proc/sys/vm/stat_refresh; }"
+
+
 def pins(machine):
     """Pages pinned since the guest booted, and let go."""
-    # With several processors each has a part of it that the file does not show for a second.
-    out = machine.check("[ ! -e /proc/sys/vm/stat_refresh ] || echo >/proc/sys/vm/stat_refresh;"
-                        " grep nr_foll_pin /proc/vmstat")
+    out = machine.check(f"{PINS}; grep nr_foll_pin /proc/vmstat")
     return [int(line.split()[1]) for line in out.splitlines()]
 
 
-def nothing_pinned(t, machine):
-    """Freed memory is let go within a second or so."""
+def pinned(machine):
+    """Pages that are pinned now: what mainline's modules have left stays until the guest ends."""
+    made, let_go = pins(machine)
+    return made - let_go
+
+
+def nothing_pinned(t, machine, but=0):
+    """Freed memory is let go within a second or so; `but` pages were pinned before."""
     try:
-        machine.wait_until("set -- $(grep nr_foll_pin /proc/vmstat); [ $2 = $4 ]")
+        machine.wait_until(f"{PINS}; set -- $(grep nr_foll_pin /proc/vmstat);"
+                           f" [ $(($2 - $4)) = {but} ] || {{ echo $2 $4; false; }}")
     except CommandTimeout as error:
         raise AssertionError(f"{error}\n{state(t, machine)}") from None
     assert pins(machine)[0] > 0

@@ -132,7 +132,7 @@ int rds_ib_mr_get(struct rds_os_net *os, const struct rds_addr *laddr, u32 scope
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 	mrs = dev->mrs;
-	mr = rds_ib_mr_for(mrs, pages->sgt.orig_nents);
+	mr = rds_ib_mr_for(mrs, pages->npages);
 	err = PTR_ERR_OR_ZERO(mr);
 	if (!err) {
 		err = rds_ib_mr_arm(mr, pages, write);

@@ -2,9 +2,9 @@
 /*
  * ib_op_linux.c: RDMA and atomic operations as work requests: what rds_ib_hw_op*() do for the link.
  *
- * The pages are mapped when the operation is posted, as so many entries at most as there are pages;
- * what an IOMMU joins then takes fewer work requests than slots.  The last slot holds the mapping,
- * and the reference on the message, whose pages they are.
+ * The pages are mapped when the operation is posted, as so many entries at most as there are runs
+ * of them; what an IOMMU joins then takes fewer work requests than slots.  The last slot holds the
+ * mapping, and the reference on the message, whose pages they are.
  */
 #include <linux/slab.h>
 

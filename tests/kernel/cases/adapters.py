@@ -63,11 +63,25 @@ def operations_are_refused(t):
 
 
 @test(**NONE)
+def pages_side_by_side(t):
+    """256 KiB without a gap are one work request: a second one would be refused."""
+    with adapters(t):
+        ping(t, t.a, A, B)
+        resets = Resets(t)
+        set_fault(t.a, "refuse", "any:22:0:0:1")
+        Owner(t, t.b, B, A).tap(t.a, "check --gapless")
+        resets.none()
+        wait_refused(t, 0)
+        for machine in (t.a, t.b):
+            nothing_pinned(t, machine)
+
+
+@test(**NONE)
 def refused_in_the_midst(t):
     """Where an adapter has a part of an operation the connection ends, and each is told of once."""
     with adapters(t):
         ping(t, t.a, A, B)
-        storm = Storm(t, t.a, A, t.b, B, "--largest 131072")
+        storm = Storm(t, t.a, A, t.b, B, "--depth 1 --largest 1048576")
         set_fault(t.a, "refuse", "write:95:0:1:1")
         wait_refused(t, 1)
         storm.wait_progress(SOME)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """RDMA between ours and mainline's (soft-RoCE), who owns the memory and who uses it."""
-from ib_rdma_traffic import Owner, nothing_pinned
+from ib_rdma_traffic import Owner, nothing_pinned, pinned
 from suite import test
 from traffic import A, B
 
@@ -15,8 +15,9 @@ def mixed(t, what, ours):
     soft-RoCE can do: it asks for masks, and the operation never ends."""
     others = t.b if ours is t.a else t.a
     mine, its = (A, B) if ours is t.a else (B, A)
+    before = pinned(ours)
     Owner(t, others, its, mine, "--peer mainline --no-atomics").tap(ours, what)
-    nothing_pinned(t, ours)
+    nothing_pinned(t, ours, before)
 
 
 @test(vms=2, modules=("ours", "mainline"), timeout=240)
@@ -29,13 +30,15 @@ def ours_uses_mainlines(t):
 @test(vms=2, modules=("ours", "mainline"), timeout=240)
 def mainline_uses_ours(t):
     """The same data, and mainline uses ours."""
+    before = pinned(t.a)
     Owner(t, t.a, A, B, "--self mainline --no-atomics").tap(t.b, "check")
-    nothing_pinned(t, t.a)
+    nothing_pinned(t, t.a, before)
 
 
 @test(vms=2, modules=("mainline", "ours"), timeout=240)
 def ours_is_the_larger(t):
     """Both ways, with mainline's modules on the host with the smaller address."""
+    before = pinned(t.b)
     mixed(t, "check", t.b)
     Owner(t, t.b, B, A, "--self mainline --no-atomics").tap(t.a, "check")
-    nothing_pinned(t, t.b)
+    nothing_pinned(t, t.b, before)

@@ -9,6 +9,8 @@
 #include "../lib/payload.h"
 #include "../lib/tap.h"
 
+#include <unistd.h>
+
 namespace rdstest
 {
 
@@ -31,6 +33,7 @@ public:
 private:
 	void told(int status);
 
+	static void again(const Memory &memory);
 	void tooMany();
 	void oddAtomic();
 	void noAtomics();
@@ -46,14 +49,28 @@ void Alone::told(int status)
 	notices_.none();
 }
 
+/* One page again and again: none lies behind the one before it, and each is an entry of its own. */
+void Alone::again(const Memory &memory)
+{
+	const Fd file(memfd_create("page", 0));
+
+	same(ftruncate(file, page), 0, "ftruncate");
+	for (size_t i = 0; i <= pieces; ++i)
+		want(mmap(memory.at(i * page), page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			  file, 0) != MAP_FAILED,
+		     "mmap");
+}
+
 void Alone::tooMany()
 {
 	const uint64_t cookie = owner_.map(0, mebibyte);
+	const Memory memory((pieces + 1) * page);
 	Op op;
 
+	again(memory);
 	op.cookie = cookie;
 	for (size_t i = 0; i < pieces; ++i)
-		op.local.push_back({memory_.address((i + 1) * page - 1), 2});
+		op.local.push_back({memory.address((i + 1) * page - 1), 2});
 	same(sendOp(fd_, to_, op, ++token_, makePayload(50, 1)), 50, "sendmsg");
 	message();
 	told(RDS_RDMA_OTHER_ERROR);

@@ -3,6 +3,7 @@
  * Effects of operations: data in both directions, in order with their messages, and to whom it is
  * told.
  */
+#include "gapless.h"
 #include "rdma.h"
 
 #include "../lib/check.h"
@@ -41,6 +42,8 @@ private:
 	Op op(bool write, uint64_t cookie, size_t at, size_t length, uint64_t far = 0) const;
 
 	void size(size_t length);
+	void gapless();
+	void twice();
 	void pieces(unsigned int n, size_t each, size_t gap);
 	void fence();
 	void alone();
@@ -115,6 +118,48 @@ void Checks::size(size_t length)
 		     left.compare(guard + length, guard, memory_.at(backAt + length), guard) == 0,
 	     "read beside it");
 	ask("FREE", {cookie, 0});
+}
+
+/* Whether it is one work request the adapter says, which may refuse the second. */
+void Checks::gapless()
+{
+	const Gapless memory;
+	const uint64_t cookie = owner_.map(0, Gapless::length), seed = seed_++;
+	Op o;
+
+	o.cookie = cookie;
+	o.local = {{reinterpret_cast<uint64_t>(memory.at()), Gapless::length}};
+	fillPayload(memory.at(), Gapless::length, seed);
+	go(o);
+	ask("CHECK", {0, Gapless::length, seed});
+	fillPayload(memory.at(), Gapless::length, seed_++);
+	o.write = false;
+	go(o);
+	want(isPayload(memory.at(), Gapless::length, seed), "read other bytes");
+	ask("FREE", {cookie, 0});
+}
+
+/* Pieces that go on where another one ends, and that begin where it began. */
+void Checks::twice()
+{
+	const Gapless memory;
+	std::string text;
+	Op o;
+
+	fillPayload(memory.at(), Gapless::length, seed_++);
+	for (const auto &[at, length] :
+	     {std::array{0, 100}, std::array{0, 50}, std::array{4096, 4096}, std::array{8192, 10},
+	      std::array{8192, 4096}, std::array{12288, 5000}}) {
+		o.local.push_back({reinterpret_cast<uint64_t>(memory.at() + at),
+				   static_cast<uint64_t>(length)});
+		text.append(memory.at() + at, static_cast<size_t>(length));
+	}
+	o.cookie = owner_.map(0, text.size());
+	go(o);
+	go(op(false, o.cookie, backAt, text.size()));
+	want(text.compare(0, text.size(), memory_.at(backAt), text.size()) == 0,
+	     "other bytes came back");
+	ask("FREE", {o.cookie, 0});
 }
 
 /* Gathered and scattered. */
@@ -332,6 +377,10 @@ int Checks::run()
 		one("no memory regions", [&] { refused(); });
 		return tap.finish();
 	}
+	one("pages side by side", [&] { gapless(); });
+	one("the same page twice", [&] { twice(); });
+	if (options_.gapless)
+		return tap.finish();
 	for (const size_t length :
 	     {1, 7, 8, 4091, 4096, 4097, 8192, 12288, 65536, 1048575, 1048576})
 		one(std::to_string(length) + " bytes", [&, length] { size(length); });

@@ -33,6 +33,7 @@ struct RdmaOptions {
 	/* check */
 	bool regions = true;	    /* the owner's adapter has some */
 	bool copies = false;	    /* there are bounce buffers between it and the memory */
+	bool gapless = false;	    /* only of pages that lie side by side */
 	unsigned int pieces = 1000; /* of an operation, at most */
 	/* storm */
 	unsigned int depth = 8;
