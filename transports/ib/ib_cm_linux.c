@@ -192,6 +192,18 @@ static void rds_ib_drop(struct rds_ib_path *tp, enum rds_drop_reason why)
 	spin_unlock_bh(&tp->lock);
 }
 
+/* The peer disconnects when it has our answer to its END: whether the answer has arrived is the
+ * adapter's to say, and it will.  Rdma_cm may be faster. */
+static bool rds_ib_answering(struct rds_ib_path *tp)
+{
+	bool answering;
+
+	spin_lock_bh(&tp->lock);
+	answering = tp->phase == RDS_IB_OPEN && rds_ib_link_answering(&tp->link);
+	spin_unlock_bh(&tp->lock);
+	return answering;
+}
+
 static int rds_ib_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct rds_ib_path *tp = id->context;
@@ -221,10 +233,12 @@ static int rds_ib_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
-	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 		err = -ECONNRESET;
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		err = rds_ib_answering(tp) ? 0 : -ECONNRESET;
 		break;
 	default:
 		break;

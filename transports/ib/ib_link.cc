@@ -331,6 +331,11 @@ void rds_ib_link_shutdown(struct rds_ib_link *l)
 		rds_ib_link_broken(l, RDS_DROP_SEND);
 }
 
+int rds_ib_link_answering(const struct rds_ib_link *l)
+{
+	return l->state == RDS_IB_LINK_OPEN && l->end_heard && l->end_said && l->own_out;
+}
+
 int rds_ib_link_owed(const struct rds_ib_link *l)
 {
 	return l->posted - l->done != l->unsignaled;

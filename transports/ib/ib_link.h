@@ -177,6 +177,8 @@ int rds_ib_link_midway(const struct rds_ib_link *l);
 /* ops->shutdown: our END goes, and rds_path_drained() follows with the peer's; at once where the
  * peer knows none. */
 void rds_ib_link_shutdown(struct rds_ib_link *l);
+/* Our answer to the peer's END is with the adapter, which has yet to say whether it arrived. */
+int rds_ib_link_answering(const struct rds_ib_link *l);
 /* Does the adapter owe a completion?  Nobody hears of frames that none was asked for. */
 int rds_ib_link_owed(const struct rds_ib_link *l);
 /* Every few seconds once it is up: sends an empty frame if nothing was sent since, so that the
