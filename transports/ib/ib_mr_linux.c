@@ -109,7 +109,7 @@ static struct rds_ib_mr *rds_ib_mr_for(struct rds_ib_mrs *mrs, u32 pages)
 	if (!mrs->limits.pages[RDS_IB_MR_1M] || rds_ib_mr_bounces(mrs->dev->ibdev))
 		return ERR_PTR(-ENODEV);
 	if (kind == RDS_IB_MR_KINDS)
-		return ERR_PTR(-EINVAL);
+		return ERR_PTR(-EMSGSIZE);
 	mr = rds_ib_mr_take(mrs, kind, false);
 	if (!IS_ERR(mr))
 		return mr;

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Adapters that are not soft-RoCE, imitated (rds_strict.ko): what they refuse, their limits, their
 order. docs/ib.md says which."""
+import errno
+
 from adapter import PATIENT, Resets, adapters, fault, faults, set_fault
 from ib_rdma_traffic import Owner, Storm, nothing_pinned, pins, regions_used
 from ib_traffic import LOAD
 from suite import test
-from traffic import A, B, Flows, counters, exact, ping
+from traffic import A, B, Flows, counters, exact, helper, ping
 
 IB = PATIENT
 KERNELS = ["uml", "x86"]  # debug kernels, for rds_strict.ko is built for these
@@ -204,8 +206,10 @@ def profile(name):
         with adapters(t, name):
             ping(t, t.a, A, B)
             t.note(exact(Flows(t, t.a, A, t.b, B, LOAD, messages=20).result()))
-            if name in ("cxgb4", "poor"):
-                return  # no region has 1 MiB
+            if name in ("cxgb4", "poor"):  # no region has 1 MiB
+                said = t.a.check(f"echo get 1 1048576 | {helper('rds_regions.py')} {A}")
+                assert f"1 error {errno.EMSGSIZE}\n" in said, said
+                return
             Owner(t, t.b, B, A, flags).tap(t.a, "check")
             for machine in (t.a, t.b):
                 nothing_pinned(t, machine)
