@@ -70,7 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const auto credits = in.ConsumeIntegral<uint8_t>();
 		bool shut = false;
 
-		end.up(4, 4, credits);
+		end.first_buffers = 4;
+		end.up(4, 16, credits);
 		if (credits & 1)
 			rds_ib_link_peer_ends(&end.link);
 		while (in.remaining_bytes()) {
@@ -85,6 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				rds_ib_link_keepalive(&end.link);
 			if (refuse == 5)
 				end.complete();
+			if (refuse == 7)
+				rds_ib_link_heard_all(&end.link);
+			end.may_grow = refuse != 8;
 			/* The core does so once, of a connection that it has. */
 			if (refuse == 6 && !shut && end.drops.empty()) {
 				shut = true;

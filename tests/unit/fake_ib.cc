@@ -70,6 +70,7 @@ void End::up(uint32_t send_wr, uint32_t recv_wr, uint32_t peer_credits)
 {
 	params.send_wr = send_wr;
 	params.recv_wr = recv_wr;
+	params.first_buffers = std::min(first_buffers, recv_wr);
 	params.flow = peer_credits != 0;
 	rds_ib_link_prepare(&link, &params);
 	link.posted = link.done = begin;
@@ -121,6 +122,8 @@ std::string End::miscounted() const
 	expect("ops", link.ops, ops);
 	expect("tx_frames", counts[RDS_IB_LINK_tx_frames], frames);
 	expect("offered", link.offered - link.arrived, buffers.size());
+	expect("out or waiting, and depth", std::max(link.offered - link.taken, link.depth),
+	       link.depth);
 	for (uint8_t flag :
 	     {link.blocked, link.quiet, link.deaf, link.begun, link.own_out, link.failed,
 	      link.op_reported, link.paused, link.under_way, link.p.flow})
@@ -289,6 +292,11 @@ int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx)
 	e.rx[slot].offered = true;
 	e.buffers.push_back(slot);
 	return 0;
+}
+
+int rds_ib_hw_may_grow(void *hw)
+{
+	return as_end(hw).may_grow;
 }
 
 const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **src, uint32_t *len)

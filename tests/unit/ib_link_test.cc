@@ -492,7 +492,7 @@ TEST_F(IbLink, WithAPeerThatDoesNotCountNothingIsCounted)
 	std::vector<struct rds_msg *> all(20, msg(0));
 
 	end.params.send_wr = 64;
-	end.params.recv_wr = 8;
+	end.params.recv_wr = end.params.first_buffers = 8;
 	end.params.flow = 1;
 	rds_ib_link_prepare(&end.link, &end.params);
 	rds_ib_link_peer_credit(&end.link, 0);
@@ -507,12 +507,14 @@ TEST_F(IbLink, PreparedItIsAsNew)
 	struct rds_ib_link fresh = {};
 
 	end.params.send_wr = end.params.recv_wr = 8;
+	end.params.first_buffers = 4;
 	memset(static_cast<void *>(&end.link.posted), 0x11,
 	       sizeof(end.link) - offsetof(struct rds_ib_link, posted));
 	rds_ib_link_prepare(&end.link, &end.params);
 	fresh.path = &path;
 	fresh.hw = &end;
 	fresh.p = end.params;
+	fresh.depth = 4;
 	EXPECT_FALSE(memcmp(&fresh, &end.link, sizeof(fresh)));
 }
 

@@ -13,8 +13,11 @@
 /* Receive buffers got at once by a worker. */
 #define RDS_IB_SPARES 64
 
-/* Of what a ring holds, this part more may wait for the messages that keep them. */
+/* Of what a ring may hold, this part more may wait for the messages that keep them. */
 #define RDS_IB_LENT 4
+
+/* Of all buffers, this part is for what rings begin with. */
+#define RDS_IB_RESERVE 4
 
 /* Receive buffers of all rings; see net.rds.ib.max_recv_allocation. */
 static atomic_t rds_ib_buffers;
@@ -203,6 +206,13 @@ none:
 	return NULL;
 }
 
+int rds_ib_hw_may_grow(void *hw)
+{
+	u32 most = READ_ONCE(rds_ib_max_recv_allocation);
+
+	return (u32)atomic_read(&rds_ib_buffers) < most - most / RDS_IB_RESERVE;
+}
+
 static void rds_ib_buffer_put(struct sk_buff *skb)
 {
 	consume_skb(skb);
@@ -232,6 +242,14 @@ void rds_ib_spares(struct rds_ib_path *tp)
 	}
 }
 
+void rds_ib_trim(struct rds_ib_path *tp)
+{
+	struct sk_buff *skb;
+
+	while ((skb = rds_ib_buffer_back(tp)) || (skb = skb_dequeue(&tp->spare)))
+		rds_ib_buffer_put(skb);
+}
+
 static void rds_ib_rx_unmap(struct rds_ib_path *tp, struct rds_ib_rx *rx)
 {
 	if (rx->mapped)
@@ -249,7 +267,8 @@ static int rds_ib_rx_post(struct rds_ib_path *tp, u32 slot)
 		.wr_id = RDS_IB_WR_RECV | slot, .sg_list = sge, .num_sge = ARRAY_SIZE(sge)};
 
 	ib_dma_sync_single_for_device(tp->dev->ibdev, header, RDS_HEADER_BYTES, DMA_FROM_DEVICE);
-	return ib_post_recv(tp->id->qp, &wr, NULL);
+	/* As in rds_ib_hw_send(). */
+	return ib_post_recv(tp->id->qp, &wr, NULL) ? -EIO : 0;
 }
 
 int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx ctx)
@@ -259,7 +278,7 @@ int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx ctx)
 	struct ib_device *ibdev = tp->dev->ibdev;
 	int err;
 
-	if (!rx->skb)
+	if (!rx->skb) /* or it was not to be mapped */
 		rx->skb = rds_ib_buffer_back(tp);
 	if (!rx->skb)
 		rx->skb = skb_dequeue(&tp->spare);
@@ -304,29 +323,29 @@ const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **s
 	return rds_ib_header(&tp->rx_headers, slot);
 }
 
-/* May a ring remember buffers that messages keep?  Not so many, and none beyond the limit. */
-static bool rds_ib_may_lend(const struct rds_ib_path *tp)
+/* May a ring remember buffers that messages keep?  Not so many, and none where they are few. */
+static bool rds_ib_may_lend(struct rds_ib_path *tp)
 {
-	return skb_queue_len(&tp->lent) < tp->recv_wr / RDS_IB_LENT &&
-	       (u32)atomic_read(&rds_ib_buffers) <= READ_ONCE(rds_ib_max_recv_allocation);
+	return skb_queue_len(&tp->lent) < tp->recv_wr / RDS_IB_LENT && rds_ib_hw_may_grow(tp);
 }
 
 /*
- * A buffer that no message keeps is posted again as it is; one that a message keeps, when that was
- * read, which happens in the order of arrival more or less.
+ * A buffer that no message keeps is the next to be posted, in whatever slot: slots go round, and
+ * there are more of them than buffers.  One that a message keeps, when that was read, which happens
+ * in the order of arrival more or less.
  */
 void rds_ib_hw_taken(void *hw, uint32_t slot)
 {
 	struct rds_ib_path *tp = hw;
-	struct rds_ib_rx *rx = &tp->rx[slot];
+	struct sk_buff *skb = tp->rx[slot].skb;
 
-	if (!skb_cloned(rx->skb))
-		return;
-	if (rds_ib_may_lend(tp))
-		__skb_queue_tail(&tp->lent, rx->skb);
+	tp->rx[slot].skb = NULL;
+	if (!skb_cloned(skb))
+		__skb_queue_head(&tp->lent, skb);
+	else if (rds_ib_may_lend(tp))
+		__skb_queue_tail(&tp->lent, skb);
 	else
-		rds_ib_buffer_put(rx->skb);
-	rx->skb = NULL;
+		rds_ib_buffer_put(skb);
 }
 
 /* ---- the rings ---- */

@@ -64,6 +64,16 @@ void return_credits(Link &l)
 		rds_ib_hw_count(l.hw, RDS_IB_LINK_tx_credit_updates);
 }
 
+/* Half of the buffers are for what comes while the other half is looked at.  More of them do not
+ * help a core that takes nothing. */
+void grow(Link &l)
+{
+	const uint32_t enough = l.burst < l.p.recv_wr / 2 ? 2 * l.burst : l.p.recv_wr;
+
+	if (enough > l.depth && !l.paused && rds_ib_hw_may_grow(l.hw))
+		l.depth = enough;
+}
+
 /* The oldest slot comes back; @status: how it ended.  Its mapping goes before anybody is told: what
  * was read may be where the program looks only then. */
 void give_back(Link &l, int status)
@@ -239,6 +249,7 @@ void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params 
 {
 	rds_ib_link_init(l, l->path, l->hw);
 	l->p = *p;
+	l->depth = p->first_buffers;
 }
 
 void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits)
@@ -261,7 +272,7 @@ void rds_ib_link_open(struct rds_ib_link *l)
 
 int rds_ib_link_offer(struct rds_ib_link *l, enum rds_ctx ctx)
 {
-	while (l->state != RDS_IB_LINK_ENDED && l->offered - l->taken < l->p.recv_wr) {
+	while (l->state != RDS_IB_LINK_ENDED && l->offered - l->taken < l->depth) {
 		int err = rds_ib_hw_offer(l->hw, l->offered % l->p.recv_wr, ctx);
 
 		if (err) {
@@ -343,6 +354,7 @@ int rds_ib_link_owed(const struct rds_ib_link *l)
 
 void rds_ib_link_settle(struct rds_ib_link *l, enum rds_ctx ctx)
 {
+	grow(*l);
 	ib::take_arrived(*l, ctx);
 	if (l->state != RDS_IB_LINK_OPEN)
 		return;
@@ -350,6 +362,11 @@ void rds_ib_link_settle(struct rds_ib_link *l, enum rds_ctx ctx)
 	answer_end(*l);
 	return_credits(*l);
 	tell_of_room(*l);
+}
+
+void rds_ib_link_heard_all(struct rds_ib_link *l)
+{
+	l->burst = 0;
 }
 
 void rds_ib_link_retry(struct rds_ib_link *l)

@@ -31,7 +31,12 @@
  * 2^32); slot = counter % size, and sizes are powers of two.
  *
  *	send:  done <= posted <= done + send_wr
- *	recv:  taken <= arrived <= offered <= taken + recv_wr
+ *	recv:  taken <= arrived <= offered <= taken + depth, depth <= recv_wr
+ *
+ * Of the receive slots few have a buffer at first: most connections of a cluster carry little, and
+ * each would hold 4 MiB.  There are twice as many as have ever come at once (@depth), so a stream
+ * has all of them after a thousand frames.  What has a buffer keeps it to the connection's end: an
+ * adapter gives none back.
  */
 #ifndef RDS_IB_LINK_H
 #define RDS_IB_LINK_H
@@ -61,6 +66,7 @@ enum rds_ib_link_state {
 struct rds_ib_link_params {
 	uint32_t send_wr; /* powers of two, 4 at least */
 	uint32_t recv_wr;
+	uint32_t first_buffers;	 /* posted before anything has come: recv_wr at most */
 	uint32_t max_unsignaled; /* frames in a row without a completion asked for */
 	uint8_t flow;		 /* we would count buffers, and do if the peer does */
 	uint8_t csum;		 /* headers carry a checksum and are checked (docs/wire.md) */
@@ -124,6 +130,8 @@ struct rds_ib_link {
 
 	/* receiving */
 	uint32_t offered, arrived, taken;
+	uint32_t depth;	    /* buffers that may be out, or wait to be taken */
+	uint32_t burst;	    /* frames that came since the adapter had no more to tell of */
 	uint32_t to_return; /* buffers posted again that the peer does not know of */
 	uint8_t paused;	    /* the core refused something: rds_ib_link_retry() goes on */
 	uint8_t stage;	    /* of the frame in slot @taken */
@@ -150,7 +158,7 @@ void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params 
 void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits);
 /* The peer ends connections in order, by its offer; before the link is opened. */
 void rds_ib_link_peer_ends(struct rds_ib_link *l);
-/* Posts receive buffers until all slots are out or memory is: 0, -ENOMEM (some or none posted), or
+/* Posts receive buffers until @depth are out or memory is: 0, -ENOMEM (some or none posted), or
  * what rds_ib_hw_offer() said.  rds_ib_link_settle() does it too; who lacks memory tries again. */
 int rds_ib_link_offer(struct rds_ib_link *l, enum rds_ctx ctx);
 /* With fewer posted no connection begins: a host that counts them keeps one back for telling of
@@ -169,6 +177,9 @@ void rds_ib_link_arrived(struct rds_ib_link *l);
 /* After a batch of completions: takes what arrived, posts buffers, gives credits back, tells the
  * core of room.  Softirq or process. */
 void rds_ib_link_settle(struct rds_ib_link *l, enum rds_ctx ctx);
+/* The adapter has no more to tell of: what comes from now on did not come at once with what did.
+ * After _settle(). */
+void rds_ib_link_heard_all(struct rds_ib_link *l);
 /* ops->recv_retry. */
 void rds_ib_link_retry(struct rds_ib_link *l);
 /* ops->midway.  1: the connection is not to be ended in order now, for a message has come in part,
@@ -217,6 +228,9 @@ void rds_ib_hw_sent(void *hw, uint32_t slot);
 /* Posts receive slot @slot with an empty buffer of RDS_IB_FRAME bytes: 0, -ENOMEM, or another
  * -errno when the connection is broken. */
 int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx ctx);
+/* May a ring have more buffers than at first?  Not where they are few: the last ones are for those
+ * that have none. */
+int rds_ib_hw_may_grow(void *hw);
 /* The frame that arrived in slot @slot: its header (NULL: the frame was shorter than one) and its
  * payload. */
 const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **src, uint32_t *len);

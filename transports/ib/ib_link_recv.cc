@@ -242,4 +242,5 @@ extern "C" void rds_ib_link_arrived(struct rds_ib_link *l)
 	if (l->state == RDS_IB_LINK_IDLE)
 		ib::open(*l);
 	l->arrived++;
+	l->burst++;
 }

@@ -86,6 +86,8 @@ static inline u16 rds_ib_port(const struct rds_addr *addr)
 #define RDS_IB_BATCH 32
 /* Batches, before others get the CPU. */
 #define RDS_IB_BATCHES 8
+/* Receive buffers of a connection of which nothing has come yet, a batch's. */
+#define RDS_IB_FIRST_BUFFERS RDS_IB_BATCH
 
 /* A frame's header, and a payload that may lie across the border of two pieces of memory. */
 #define RDS_IB_SGES 3
@@ -254,7 +256,7 @@ struct rds_ib_path {
 	struct rds_ib_headers tx_headers, rx_headers;
 	struct rds_ib_op_wrs *op_wrs;
 	struct sk_buff_head spare; /* receive buffers that nobody posted yet */
-	struct sk_buff_head lent;  /* those that messages keep a clone of */
+	struct sk_buff_head lent;  /* free ones, then those that messages keep a clone of */
 	struct ib_wc wc[RDS_IB_BATCH];
 	u32 done_seen, arrived_seen; /* of the link, at the last keepalive ... */
 	u32 still; /* ... and how often they were the same while frames were out */
@@ -397,6 +399,8 @@ void rds_ib_filled(struct rds_ib_path *tp, u32 slot, u32 bytes);
 void rds_ib_map_later(struct rds_ib_path *tp);
 /* Gets receive buffers that rds_ib_hw_offer() finds later.  May sleep. */
 void rds_ib_spares(struct rds_ib_path *tp);
+/* Gives back those that no slot has, for nothing comes.  Link locked. */
+void rds_ib_trim(struct rds_ib_path *tp);
 
 /* ib_op_linux.c */
 /* The limits of @tp's adapter for operations; returns the slots of the largest one. */

@@ -83,6 +83,7 @@ static bool rds_ib_poll_batch(struct rds_ib_path *tp)
 		rds_ib_link_settle(&tp->link, RDS_ATOMIC);
 	if (n == RDS_IB_BATCH)
 		return true;
+	rds_ib_link_heard_all(&tp->link);
 	return ib_req_notify_cq(tp->cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
 }
 
@@ -155,7 +156,7 @@ static int rds_ib_cq_create(struct rds_ib_path *tp)
 	struct ib_device *ibdev = tp->dev->ibdev;
 	struct ib_cq_init_attr attr = {
 		.cqe = tp->send_wr + tp->recv_wr + 1,
-		.comp_vector = (u32)atomic_inc_return(&vector) % ibdev->num_comp_vectors,
+		.comp_vector = (u32)atomic_inc_return(&vector) % max(ibdev->num_comp_vectors, 1),
 	};
 	struct ib_cq *cq = ib_create_cq(ibdev, rds_ib_cq_ready, rds_ib_async_event, tp, &attr);
 
@@ -200,6 +201,7 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 	rds_ib_size_rings(tp);
 	params.send_wr = tp->send_wr;
 	params.recv_wr = tp->recv_wr;
+	params.first_buffers = min_t(u32, RDS_IB_FIRST_BUFFERS, tp->recv_wr);
 	tp->still = 0;
 	tp->closing = false;
 	reinit_completion(&tp->heard);
@@ -347,6 +349,8 @@ void rds_ib_keepalive(struct work_struct *work)
 		rds_ib_count(RDS_IB_S_tx_stuck);
 		rds_ib_link_broken(&tp->link, RDS_DROP_ERROR);
 	} else if (tp->live) {
+		if (tp->link.deaf)
+			rds_ib_trim(tp);
 		rds_ib_link_keepalive(&tp->link);
 	}
 	spin_unlock_bh(&tp->lock);

@@ -106,6 +106,7 @@ bool Adapter::begin(const fabric::Ref &p, unsigned int s, Phase ph)
 {
 	struct rds_ib_link_params params = {.send_wr = ring(verbs::params().send_ring),
 					    .recv_wr = ring(verbs::params().recv_ring),
+					    .first_buffers = ring(verbs::params().recv_ring / 4),
 					    .max_unsignaled = 8,
 					    .flow = verbs::params().credits,
 					    .csum = 1,
@@ -203,6 +204,7 @@ void Adapter::completed(enum rds_ctx ctx)
 		rds_ib_link_arrived(&link);
 	}
 	rds_ib_link_settle(&link, ctx);
+	rds_ib_link_heard_all(&link);
 	if (q.failed && link.state != RDS_IB_LINK_ENDED)
 		rds_ib_link_failed(&link, q.failed_slot, q.failed);
 	q.failed = 0;
@@ -322,6 +324,11 @@ int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx)
 	a.rx[slot] = {};
 	fabric::post_recv(a.pair, a.side);
 	return 0;
+}
+
+int rds_ib_hw_may_grow(void *)
+{
+	return !sim::chance(sim::options().fail_per_1000);
 }
 
 const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **src, uint32_t *len)
