@@ -95,7 +95,7 @@ TEST_F(IbRing, WhereBuffersAreFewItStaysAsItIs)
 	EXPECT_EQ(end.buffers.size(), 2 * kFirst);
 }
 
-/* What lies there untaken is no stream. */
+/* Frames that the core leaves lying are no stream. */
 TEST_F(IbRing, WhileTheCoreTakesNothingItStaysAsItIs)
 {
 	up();
