@@ -18,8 +18,8 @@
  * says nothing of what either host had.  So a host that ends one in order says that in the
  * connection, by an END frame behind all that it has posted, and says nothing after it; the other
  * one, when it has read that far, does the same, and its core hears that the peer has closed when
- * the adapter says that its own END has arrived.  Each then knows that the other has heard it to
- *its end.  Only hosts that both say so while they connect (RDS_IB_CAN_END) do this.
+ * the adapter says that its own END has arrived.  Each then knows that it was heard to its end.
+ * Only hosts that both say so while they connect (RDS_IB_CAN_END) do this.
  *
  * Pure: runs in the simulator as in the kernel.  Everything of a link is guarded by one lock,
  * which the hardware side owns and holds around each call below; rds_ib_hw_*() are called with it
