@@ -18,6 +18,8 @@ unsigned int strict_flushed_as = IB_WC_WR_FLUSH_ERR;
 module_param_named(flushed_as, strict_flushed_as, uint, 0644);
 unsigned int strict_slow_end;
 module_param_named(slow_end, strict_slow_end, uint, 0644);
+unsigned int strict_qp_most;
+module_param_named(qp_most, strict_qp_most, uint, 0644);
 bool strict_one_at_a_time;
 module_param_named(one_at_a_time, strict_one_at_a_time, bool, 0644);
 bool strict_shuffle;

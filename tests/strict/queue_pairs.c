@@ -70,6 +70,8 @@ int strict_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 		return strict_ops(qp->device)->create_qp(qp, attr, udata);
 	if (too_much(&qp->device->attrs, attr))
 		return -EINVAL;
+	if (strict_qp_most && max(attr->cap.max_send_wr, attr->cap.max_recv_wr) > strict_qp_most)
+		return -ENOMEM;
 	q = make(qp, &asked);
 	if (!q)
 		return -ENOMEM;

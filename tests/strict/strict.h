@@ -34,6 +34,7 @@
  *	flushed_as		the status (enum ib_wc_status) that stands for "flushed"
  *	events_lost		so many completion events are lost
  *	slow_end		destroying a queue pair takes so many ms
+ *	qp_most			a queue pair with more entries cannot be made: -ENOMEM (0: it can)
  *
  * Locking.  strict_lock (irqs off) guards every account; drivers are called without it, but for
  * poll_cq, which strict_cq.lock serialises.  Accounts of an object live as long as the object.
@@ -95,6 +96,7 @@ int strict_refuses(const struct ib_send_wr *wr, unsigned int at);
 bool strict_one_of(int *left);
 extern int strict_dereg_fails, strict_events_lost;
 extern unsigned int strict_late_sends, strict_late_recvs, strict_flushed_as, strict_slow_end;
+extern unsigned int strict_qp_most;
 extern bool strict_one_at_a_time, strict_shuffle;
 
 /* ---- queue_pairs.c ---- */

@@ -177,6 +177,53 @@ static void rds_ib_size_rings(struct rds_ib_path *tp)
 	tp->recv_wr = rds_ib_ring(READ_ONCE(rds_ib_max_recv_wr), 4, most);
 }
 
+static void rds_ib_cq_destroy(struct rds_ib_path *tp)
+{
+	if (tp->cq)
+		ib_destroy_cq(tp->cq);
+	tp->cq = NULL;
+}
+
+/* Rings, completion queue and queue pair, of the sizes that the rings have now. */
+static int rds_ib_queues_create(struct rds_ib_path *tp)
+{
+	struct ib_qp_init_attr attr = {
+		.event_handler = rds_ib_async_event,
+		.qp_context = tp,
+		.cap = {.max_send_wr = tp->send_wr,
+			.max_recv_wr = tp->recv_wr,
+			.max_send_sge = max_t(u32, RDS_IB_SGES, tp->write_sges),
+			.max_recv_sge = 2},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	int err = rds_ib_rings_alloc(tp);
+
+	if (!err)
+		err = rds_ib_cq_create(tp);
+	if (err)
+		return err;
+	attr.send_cq = attr.recv_cq = tp->cq;
+	return rdma_create_qp(tp->id, tp->dev->pd, &attr);
+}
+
+/* Half of each ring, if that is still of use.  An adapter may say that it has more than it can
+ * make, and a long queue wants memory in one piece. */
+static bool rds_ib_try_smaller(struct rds_ib_path *tp)
+{
+	u32 least = roundup_pow_of_two(rds_ib_op_limits(tp) + RDS_IB_OP_SPARE);
+	u32 send_wr = max(tp->send_wr / 2, min(tp->send_wr, least));
+	u32 recv_wr = max_t(u32, tp->recv_wr / 2, min_t(u32, tp->recv_wr, RDS_IB_FIRST_BUFFERS));
+
+	if (send_wr == tp->send_wr && recv_wr == tp->recv_wr)
+		return false;
+	rds_ib_cq_destroy(tp);
+	rds_ib_rings_free(tp);
+	tp->send_wr = send_wr;
+	tp->recv_wr = recv_wr;
+	return true;
+}
+
 int rds_ib_qp_create(struct rds_ib_path *tp)
 {
 	const bool iwarp = rdma_protocol_iwarp(tp->id->device, tp->id->port_num);
@@ -187,18 +234,16 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 		.csum = 1,
 		.hears_first = iwarp && tp->phase != RDS_IB_CALLING,
 	};
-	struct ib_qp_init_attr attr = {
-		.event_handler = rds_ib_async_event,
-		.qp_context = tp,
-		.cap = {.max_recv_sge = 2},
-		.sq_sig_type = IB_SIGNAL_REQ_WR,
-		.qp_type = IB_QPT_RC,
-	};
 	int err;
 
 	if (!rds_ib_dev_attach(tp, tp->id->device))
 		return -ENODEV;
 	rds_ib_size_rings(tp);
+	do
+		err = rds_ib_queues_create(tp);
+	while ((err == -ENOMEM || err == -EINVAL) && rds_ib_try_smaller(tp));
+	if (err)
+		return err;
 	params.send_wr = tp->send_wr;
 	params.recv_wr = tp->recv_wr;
 	params.first_buffers = min_t(u32, RDS_IB_FIRST_BUFFERS, tp->recv_wr);
@@ -206,18 +251,6 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 	tp->closing = false;
 	reinit_completion(&tp->heard);
 	rds_ib_link_prepare(&tp->link, &params);
-	err = rds_ib_rings_alloc(tp);
-	if (!err)
-		err = rds_ib_cq_create(tp);
-	if (err)
-		return err;
-	attr.send_cq = attr.recv_cq = tp->cq;
-	attr.cap.max_send_sge = max_t(u32, RDS_IB_SGES, tp->write_sges);
-	attr.cap.max_send_wr = tp->send_wr;
-	attr.cap.max_recv_wr = tp->recv_wr;
-	err = rdma_create_qp(tp->id, tp->dev->pd, &attr);
-	if (err)
-		return err;
 	/* With some buffers one can begin; the others come later. */
 	err = rds_ib_link_offer(&tp->link, RDS_MAY_SLEEP);
 	return tp->link.offered >= RDS_IB_FEWEST_BUFFERS ? 0 : err;
@@ -282,9 +315,7 @@ void rds_ib_qp_destroy(struct rds_ib_path *tp)
 		rdma_disconnect(tp->id);
 		rdma_destroy_qp(tp->id);
 	}
-	if (tp->cq)
-		ib_destroy_cq(tp->cq);
-	tp->cq = NULL;
+	rds_ib_cq_destroy(tp);
 	tasklet_kill(&tp->tasklet);
 	cancel_work_sync(&tp->begun);
 	rds_ib_link_end(&tp->link);

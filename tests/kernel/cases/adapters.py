@@ -5,7 +5,7 @@ import errno
 
 from adapter import PATIENT, Resets, adapters, fault, faults, set_fault
 from ib_rdma_traffic import Owner, Storm, nothing_pinned, pins, regions_used
-from ib_traffic import LOAD
+from ib_traffic import LOAD, queue_pairs
 from suite import test
 from traffic import A, B, Flows, counters, exact, helper, ping
 
@@ -107,6 +107,18 @@ def mlx5(t):
         for machine in (t.a, t.b):
             assert int(fault(machine, "refused")) <= 3, fault(machine, "refused")
             nothing_pinned(t, machine)
+
+
+@test(**NONE)
+def queues_are_too_long(t):
+    """An adapter that cannot make what it says it can is asked for less, and everything goes on."""
+    with adapters(t), faults(t.a, t.b, qp_most=128):
+        ping(t, t.a, A, B)
+        for machine in (t.a, t.b):
+            sizes = [(c["max_send_wr"], c["max_recv_wr"])
+                     for c in queue_pairs(t, machine, "-v")]
+            assert sizes == [(64, 128)], sizes
+        t.note(exact(Flows(t, t.a, A, t.b, B, LOAD, messages=20).result()))
 
 
 @test(**NONE)
