@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				end.complete();
 			if (refuse == 7)
 				rds_ib_link_heard_all(&end.link);
-			end.may_grow = refuse != 8;
+			end.may_grow = refuse == 8 ? 0 : 1u << (refuse % 8);
 			/* The core does so once, of a connection that it has. */
 			if (refuse == 6 && !shut && end.drops.empty()) {
 				shut = true;

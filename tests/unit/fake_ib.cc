@@ -294,9 +294,9 @@ int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx)
 	return 0;
 }
 
-int rds_ib_hw_may_grow(void *hw)
+int rds_ib_hw_may_grow(void *hw, uint32_t more)
 {
-	return as_end(hw).may_grow;
+	return more <= as_end(hw).may_grow;
 }
 
 const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **src, uint32_t *len)

@@ -84,7 +84,7 @@ struct End {
 	unsigned int sends_before = 0;			   /* frames that pass before send_error */
 	size_t most_buffers = SIZE_MAX;			   /* there is memory for */
 	uint32_t first_buffers = UINT32_MAX;		   /* before anything has come */
-	bool may_grow = true;				   /* and then there may be more */
+	uint32_t may_grow = UINT32_MAX;			   /* by so many at a time then */
 	std::vector<enum rds_drop_reason> drops;
 	unsigned int writable = 0, later = 0, drained = 0;
 };

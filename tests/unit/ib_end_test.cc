@@ -331,25 +331,25 @@ TEST_F(IbEnd, ANewConnectionHasNotEnded)
 	EXPECT_EQ(said().size(), 1u);
 }
 
-/* Meanwhile another's word that the peer has disconnected says nothing. */
-TEST_F(IbEnd, OurAnswerIsOutUntilTheAdapterTells)
+/* Until then rdma_cm's word of the peer is not the end. */
+TEST_F(IbEnd, ItIsAtItUntilTheAdapterTellsOfTheAnswer)
 {
 	up();
-	EXPECT_FALSE(rds_ib_link_answering(&end.link));
+	EXPECT_FALSE(rds_ib_link_ending(&end.link));
 	arrive_end();
-	EXPECT_TRUE(rds_ib_link_answering(&end.link));
+	EXPECT_TRUE(rds_ib_link_ending(&end.link));
 	end.complete();
-	EXPECT_FALSE(rds_ib_link_answering(&end.link));
+	EXPECT_FALSE(rds_ib_link_ending(&end.link));
 	EXPECT_EQ(end.drops, Drops{RDS_DROP_PEER_CLOSED});
 }
 
-TEST_F(IbEnd, WhoHasBegunAnswersNothing)
+TEST_F(IbEnd, ItIsAtItUntilThePeersHasCome)
 {
 	up();
 	rds_ib_link_shutdown(&end.link);
-	EXPECT_FALSE(rds_ib_link_answering(&end.link));
+	EXPECT_TRUE(rds_ib_link_ending(&end.link));
 	arrive_end();
-	EXPECT_FALSE(rds_ib_link_answering(&end.link));
+	EXPECT_FALSE(rds_ib_link_ending(&end.link));
 	EXPECT_EQ(end.drained, 1u);
 }
 

@@ -87,25 +87,46 @@ TEST_F(IbRing, OneThatIsEmptiedDoubles)
 TEST_F(IbRing, WhereBuffersAreFewItStaysAsItIs)
 {
 	up();
-	end.may_grow = false;
+	end.may_grow = kFirst - 1;
 	burst(kFirst);
 	EXPECT_EQ(end.buffers.size(), kFirst);
-	end.may_grow = true;
+	end.may_grow = kFirst;
 	burst(kFirst);
 	EXPECT_EQ(end.buffers.size(), 2 * kFirst);
 }
 
-/* Frames that the core leaves lying are no stream. */
-TEST_F(IbRing, WhileTheCoreTakesNothingItStaysAsItIs)
+/* Two hosts whose readers have stopped have frames for each other behind which even a keepalive
+ * waits: all buffers are for them. */
+TEST_F(IbRing, FramesThatWaitForTheCoreCount)
 {
 	up();
 	path.begin_nomem = 1;
 	burst(1);
 	ASSERT_EQ(end.link.paused, 1);
-	burst(kFirst - 1);
-	EXPECT_TRUE(end.buffers.empty());
+	for (int i = 0; i < 3; i++)
+		burst(1);
+	EXPECT_EQ(end.buffers.size(), 4u);
+	while (!end.buffers.empty())
+		burst(1);
+	EXPECT_EQ(end.link.offered - end.link.taken, kAll);
 	rds_ib_link_retry(&end.link);
-	EXPECT_EQ(end.buffers.size(), kFirst);
+	EXPECT_EQ(end.buffers.size(), kAll);
+}
+
+/* However much has come while it might not grow. */
+TEST_F(IbRing, GetsFewMoreAtATime)
+{
+	end.first_buffers = kFirst;
+	end.up(8, 1024);
+	end.may_grow = 0;
+	for (int i = 0; i < 600; i++)
+		end.arrive(fake_header(0, 3));
+	ASSERT_EQ(end.buffers.size(), kFirst);
+	end.may_grow = UINT32_MAX;
+	end.arrive(fake_header(0, 3));
+	EXPECT_EQ(end.buffers.size(), kFirst + 64);
+	end.arrive(fake_header(0, 3));
+	EXPECT_EQ(end.buffers.size(), kFirst + 128);
 }
 
 /* The peer knows of each: those of the offer, and those that it was told of since. */

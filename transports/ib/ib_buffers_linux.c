@@ -206,11 +206,11 @@ none:
 	return NULL;
 }
 
-int rds_ib_hw_may_grow(void *hw)
+int rds_ib_hw_may_grow(void *hw, uint32_t more)
 {
 	u32 most = READ_ONCE(rds_ib_max_recv_allocation);
 
-	return (u32)atomic_read(&rds_ib_buffers) < most - most / RDS_IB_RESERVE;
+	return (u64)atomic_read(&rds_ib_buffers) + more <= most - most / RDS_IB_RESERVE;
 }
 
 static void rds_ib_buffer_put(struct sk_buff *skb)
@@ -232,9 +232,12 @@ static struct sk_buff *rds_ib_buffer_back(struct rds_ib_path *tp)
 
 void rds_ib_spares(struct rds_ib_path *tp)
 {
+	/* As good as the moment is: the link may be at it. */
+	u32 has = READ_ONCE(tp->link.offered) - READ_ONCE(tp->link.taken);
+	u32 lacks = READ_ONCE(tp->link.depth) - has;
 	struct sk_buff *skb;
 
-	while (skb_queue_len_lockless(&tp->spare) < RDS_IB_SPARES) {
+	while (skb_queue_len_lockless(&tp->spare) < min_t(u32, lacks, RDS_IB_SPARES)) {
 		skb = rds_ib_buffer_get(GFP_KERNEL);
 		if (!skb)
 			break;
@@ -323,10 +326,12 @@ const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **s
 	return rds_ib_header(&tp->rx_headers, slot);
 }
 
-/* May a ring remember buffers that messages keep?  Not so many, and none where they are few. */
+/* May a ring remember buffers that messages keep?  Not so many, and none where they are few.  For
+ * all that one look takes others are got only then. */
 static bool rds_ib_may_lend(struct rds_ib_path *tp)
 {
-	return skb_queue_len(&tp->lent) < tp->recv_wr / RDS_IB_LENT && rds_ib_hw_may_grow(tp);
+	return skb_queue_len(&tp->lent) < tp->recv_wr / RDS_IB_LENT &&
+	       rds_ib_hw_may_grow(tp, RDS_IB_BATCH);
 }
 
 /*

@@ -192,16 +192,22 @@ static void rds_ib_drop(struct rds_ib_path *tp, enum rds_drop_reason why)
 	spin_unlock_bh(&tp->lock);
 }
 
-/* The peer disconnects when it has our answer to its END: whether the answer has arrived is the
- * adapter's to say, and it will.  Rdma_cm may be faster. */
-static bool rds_ib_answering(struct rds_ib_path *tp)
+/*
+ * A peer that ends in order disconnects when it has our END, or when the adapter has told it that
+ * its own has arrived here.  Rdma_cm may be faster to tell of that than our adapter and the core
+ * are with the ENDs: they are given a moment (rds_ib_keepalive()).  True: they are not at it.
+ */
+static bool rds_ib_disconnected(struct rds_ib_path *tp)
 {
-	bool answering;
+	bool ending;
 
 	spin_lock_bh(&tp->lock);
-	answering = tp->phase == RDS_IB_OPEN && rds_ib_link_answering(&tp->link);
+	ending = tp->phase == RDS_IB_OPEN && rds_ib_link_ending(&tp->link);
+	tp->left |= ending;
 	spin_unlock_bh(&tp->lock);
-	return answering;
+	if (ending)
+		mod_delayed_work(rds_ib_wq, &tp->keepalive, RDS_IB_LAST_WORDS);
+	return !ending;
 }
 
 static int rds_ib_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -238,7 +244,7 @@ static int rds_ib_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		err = -ECONNRESET;
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		err = rds_ib_answering(tp) ? 0 : -ECONNRESET;
+		err = rds_ib_disconnected(tp) ? -ECONNRESET : 0;
 		break;
 	default:
 		break;

@@ -22,6 +22,8 @@ using ib::room;
 /* Credits given back at a time, if no message carries them. */
 constexpr uint32_t kUpdateAt = 16;
 constexpr uint32_t kMaxHeaderCredit = 255;
+/* Buffers that a ring gets more at a time. */
+constexpr uint32_t kMaxGrowth = 64;
 
 void stamp(Link &l, wire::Header &h)
 {
@@ -64,14 +66,20 @@ void return_credits(Link &l)
 		rds_ib_hw_count(l.hw, RDS_IB_LINK_tx_credit_updates);
 }
 
-/* Half of the buffers are for what comes while the other half is looked at.  More of them do not
- * help a core that takes nothing. */
+/* Half of the buffers are for what comes while the other half is looked at, or waits for the core.
+ * They are got a few at a time, for this is a softirq. */
 void grow(Link &l)
 {
-	const uint32_t enough = l.burst < l.p.recv_wr / 2 ? 2 * l.burst : l.p.recv_wr;
+	const uint32_t waits = l.arrived - l.taken, at_once = l.burst < waits ? waits : l.burst;
+	const uint32_t enough = at_once < l.p.recv_wr / 2 ? 2 * at_once : l.p.recv_wr;
 
-	if (enough > l.depth && !l.paused && rds_ib_hw_may_grow(l.hw))
-		l.depth = enough;
+	if (enough <= l.depth)
+		return;
+
+	const uint32_t lacks = enough - l.depth, more = lacks < kMaxGrowth ? lacks : kMaxGrowth;
+
+	if (rds_ib_hw_may_grow(l.hw, more))
+		l.depth += more;
 }
 
 /* The oldest slot comes back; @status: how it ended.  Its mapping goes before anybody is told: what
@@ -342,9 +350,9 @@ void rds_ib_link_shutdown(struct rds_ib_link *l)
 		rds_ib_link_broken(l, RDS_DROP_SEND);
 }
 
-int rds_ib_link_answering(const struct rds_ib_link *l)
+int rds_ib_link_ending(const struct rds_ib_link *l)
 {
-	return l->state == RDS_IB_LINK_OPEN && l->end_heard && l->end_said && l->own_out;
+	return l->state == RDS_IB_LINK_OPEN && l->end_said;
 }
 
 int rds_ib_link_owed(const struct rds_ib_link *l)

@@ -34,9 +34,9 @@
  *	recv:  taken <= arrived <= offered <= taken + depth, depth <= recv_wr
  *
  * Of the receive slots few have a buffer at first: most connections of a cluster carry little, and
- * each would hold 4 MiB.  There are twice as many as have ever come at once (@depth), so a stream
- * has all of them after a thousand frames.  What has a buffer keeps it to the connection's end: an
- * adapter gives none back.
+ * each would hold 4 MiB.  There are twice as many as have ever come at once, or waited for the core
+ * (@depth), so a stream has all of them after a thousand frames.  What has a buffer keeps it to the
+ *connection's end: an adapter gives none back.
  */
 #ifndef RDS_IB_LINK_H
 #define RDS_IB_LINK_H
@@ -188,8 +188,9 @@ int rds_ib_link_midway(const struct rds_ib_link *l);
 /* ops->shutdown: our END goes, and rds_path_drained() follows with the peer's; at once where the
  * peer knows none. */
 void rds_ib_link_shutdown(struct rds_ib_link *l);
-/* Our answer to the peer's END is with the adapter, which has yet to say whether it arrived. */
-int rds_ib_link_answering(const struct rds_ib_link *l);
+/* Our END was said, and there is still to come what makes it an end in order: the peer's, or the
+ * adapter's word that ours, in answer, has arrived. */
+int rds_ib_link_ending(const struct rds_ib_link *l);
 /* Does the adapter owe a completion?  Nobody hears of frames that none was asked for. */
 int rds_ib_link_owed(const struct rds_ib_link *l);
 /* Every few seconds once it is up: sends an empty frame if nothing was sent since, so that the
@@ -228,9 +229,9 @@ void rds_ib_hw_sent(void *hw, uint32_t slot);
 /* Posts receive slot @slot with an empty buffer of RDS_IB_FRAME bytes: 0, -ENOMEM, or another
  * -errno when the connection is broken. */
 int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx ctx);
-/* May a ring have more buffers than at first?  Not where they are few: the last ones are for those
+/* May a ring have @more buffers than it has?  Not where they are few: the last ones are for those
  * that have none. */
-int rds_ib_hw_may_grow(void *hw);
+int rds_ib_hw_may_grow(void *hw, uint32_t more);
 /* The frame that arrived in slot @slot: its header (NULL: the frame was shorter than one) and its
  * payload. */
 const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **src, uint32_t *len);

@@ -250,6 +250,7 @@ struct rds_ib_path {
 	spinlock_t lock; /* guards what follows; bh */
 	bool live;	 /* completions may be polled */
 	bool closing;	 /* close() waits for @heard */
+	bool left;	 /* rdma_cm says that the peer has gone, in the midst of an end in order */
 	struct rds_ib_link link;
 	struct rds_ib_tx *tx;
 	struct rds_ib_rx *rx;

@@ -248,7 +248,7 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 	params.recv_wr = tp->recv_wr;
 	params.first_buffers = min_t(u32, RDS_IB_FIRST_BUFFERS, tp->recv_wr);
 	tp->still = 0;
-	tp->closing = false;
+	tp->closing = tp->left = false;
 	reinit_completion(&tp->heard);
 	rds_ib_link_prepare(&tp->link, &params);
 	/* With some buffers one can begin; the others come later. */
@@ -376,7 +376,9 @@ void rds_ib_keepalive(struct work_struct *work)
 
 	rds_ib_insist(tp);
 	spin_lock_bh(&tp->lock);
-	if (tp->live && rds_ib_stuck(tp)) {
+	if (tp->live && tp->left) {
+		rds_ib_link_broken(&tp->link, RDS_DROP_ERROR);
+	} else if (tp->live && rds_ib_stuck(tp)) {
 		rds_ib_count(RDS_IB_S_tx_stuck);
 		rds_ib_link_broken(&tp->link, RDS_DROP_ERROR);
 	} else if (tp->live) {

@@ -326,7 +326,7 @@ int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx)
 	return 0;
 }
 
-int rds_ib_hw_may_grow(void *)
+int rds_ib_hw_may_grow(void *, uint32_t)
 {
 	return !sim::chance(sim::options().fail_per_1000);
 }
