@@ -246,7 +246,10 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 		return err;
 	params.send_wr = tp->send_wr;
 	params.recv_wr = tp->recv_wr;
-	params.first_buffers = min_t(u32, RDS_IB_FIRST_BUFFERS, tp->recv_wr);
+	/* An iWARP adapter is done with what TCP has taken, whoever hears it: that a peer is gone
+	 * shows only when that is full, and so the peer's word must be good for more
+	 * (decisions/054). */
+	params.first_buffers = iwarp ? tp->recv_wr : min_t(u32, RDS_IB_FIRST_BUFFERS, tp->recv_wr);
 	tp->still = 0;
 	tp->closing = tp->left = false;
 	reinit_completion(&tp->heard);
@@ -296,6 +299,20 @@ static void rds_ib_last_words(struct rds_ib_path *tp)
 }
 
 /*
+ * The queue pair's end flushes what is posted, of which the adapter tells once, for nobody asks it
+ * to tell of more.  That is waited for: soft-RoCE tells from a tasklet, and up to 6.2 does not look
+ * whether that has run when the completion queue goes.  An adapter that flushes nothing has 100 ms.
+ */
+static void rds_ib_quiesce(struct rds_ib_path *tp)
+{
+	struct ib_qp_attr attr = {.qp_state = IB_QPS_ERR};
+
+	if (rdma_disconnect(tp->id))
+		ib_modify_qp(tp->id->qp, &attr, IB_QP_STATE);
+	wait_for_completion_timeout(&tp->heard, RDS_IB_LAST_WORDS);
+}
+
+/*
  * The adapter may schedule the tasklet until the completion queue is gone, and it may run after
  * that; it looks at @live first.
  */
@@ -308,11 +325,13 @@ void rds_ib_qp_destroy(struct rds_ib_path *tp)
 	if (tp->live)
 		rds_ib_last_words(tp);
 	tp->live = false;
+	tp->closing = true;
+	reinit_completion(&tp->heard);
 	spin_unlock_bh(&tp->lock);
 	cancel_delayed_work_sync(&tp->keepalive);
 	cancel_delayed_work_sync(&tp->refill);
 	if (tp->id->qp) {
-		rdma_disconnect(tp->id);
+		rds_ib_quiesce(tp);
 		rdma_destroy_qp(tp->id);
 	}
 	rds_ib_cq_destroy(tp);
