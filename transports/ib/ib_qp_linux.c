@@ -300,7 +300,7 @@ static void rds_ib_last_words(struct rds_ib_path *tp)
 
 /*
  * The queue pair's end flushes what is posted, of which the adapter tells once, for nobody asks it
- * to tell of more.  That is waited for: soft-RoCE tells from a tasklet, and up to 6.2 does not look
+ * to tell of more.  That is waited for: soft-RoCE of 6.1 tells from a tasklet, and does not look
  * whether that has run when the completion queue goes.  An adapter that flushes nothing has 100 ms.
  */
 static void rds_ib_quiesce(struct rds_ib_path *tp)
