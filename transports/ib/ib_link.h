@@ -35,8 +35,8 @@
  *
  * Of the receive slots few have a buffer at first: most connections of a cluster carry little, and
  * each would hold 4 MiB.  There are twice as many as have ever come at once, or waited for the core
- * (@depth), so a stream has all of them after a thousand frames.  What has a buffer keeps it to the
- *connection's end: an adapter gives none back.
+ * (@depth), so a stream has all of them after a thousand frames.  There are never fewer, for an
+ * adapter gives none back.
  */
 #ifndef RDS_IB_LINK_H
 #define RDS_IB_LINK_H
