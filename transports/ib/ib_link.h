@@ -35,7 +35,7 @@
  *
  * Of the receive slots few have a buffer at first: most connections of a cluster carry little, and
  * each would hold 4 MiB.  There are twice as many as have ever come at once, or waited for the core
- * (@depth), so a stream has all of them after a thousand frames.  There are never fewer, for an
+ * (@depth), so a stream has all of them after 512 frames.  There are never fewer, for an
  * adapter gives none back.
  */
 #ifndef RDS_IB_LINK_H
