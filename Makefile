@@ -114,7 +114,7 @@ flaky: ## tests N=20 times beside changing loads: CASES='faults.* ...' of the VM
 
 test-user: ## unit, contract, simulator, threads, fuzzers, seam, ABI, docs (ctest)
 	@mkdir -p $(logs)
-	@cd build && ctest -j$(JOBS) --output-on-failure 2>&1 | tee logs/test-user.log
+	@cd build && ctest -j$$(($(JOBS) + 1)) --output-on-failure 2>&1 | tee logs/test-user.log
 
 test-vm: ## the VM suite on KERNEL
 	@mkdir -p $(logs)
@@ -169,8 +169,8 @@ uml_cases := detectors kunit shortage.[!m]* load netns.same* netns.settings* net
 	congestion.ours_with_ours interop.ours_with_ours idle.nobody_notices ib.ours_with_ours ib.credits ib.queue_pairs_break \
 	iwarp.connections_break ib_netns.it_ends_under_load ib_peer facts)
 # Of these, `make test` plays on the stock kernel, too, what races with a second processor.
-uml_only = $(filter-out faults.% ib.% %_under_load idle.% shortage.% users.%,$(uml_cases))
-uml_rounds := $(if $(ALL),50,15)
+uml_only = $(filter-out faults.% ib.% %_under_load idle.% robust shortage.% users.%,$(uml_cases))
+uml_rounds := $(if $(ALL),50,10)
 # With more than one CPU, preemption and sleep-in-atomic, but emulated.
 x86_cases := detectors kunit shortage.calls* shortage.workers netns load tcp idle \
 	congestion.ours_with_ours interop.first_contact faults.sockets_are_killed \
@@ -183,7 +183,7 @@ debug_run = rm -f $(logs)/test-$1.log; scripts/debug-kernel.sh $1 >/dev/null && 
 	! grep -E 'warning:|WARNING:' $(logs)/build-$1.log && \
 	tests/kernel/run.py --kernel $1 $(if $(GUESTS),--jobs $(GUESTS)) $($1_cases) 2>&1 | tee $(logs)/test-$1.log
 
-test-uml: deps tests ## User-Mode Linux with KASAN, lockdep, kmemleak; KUnit; no memory (ROUNDS=15)
+test-uml: deps tests ## User-Mode Linux with KASAN, lockdep, kmemleak; KUnit; no memory (ROUNDS=10)
 	@export ROUNDS=$(or $(ROUNDS),$(uml_rounds)); $(call debug_run,uml)
 
 test-adapters: deps tests ## adapters of several families and their bad days, imitated over soft-RoCE (UML)

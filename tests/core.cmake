@@ -27,6 +27,8 @@ endif()
 # Between any two atomics another task may run, and stores are seen late (tests/sim/between).
 set(RDS_SIM_BETWEEN ${RDS_SIM_SANITIZE} -DRDS_SIM_HOOKED
 	-include ${CMAKE_SOURCE_DIR}/tests/sim/between/hooks.h)
+# For programs that are started once for each of their tests: a quarter of that is relocating them.
+set(RDS_STARTED_OFTEN -no-pie)
 set(RDS_THREAD_SANITIZE -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer)
 
 # Objects of kernel C++, with more flags.

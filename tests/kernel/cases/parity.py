@@ -10,7 +10,7 @@ KERNELS = parity.KERNELS
 FULL = 10  # all that rds_edge.py sends then fits the receiver's buffer: its port stays clear
 
 
-@test(vms=2, modules="mainline")
+@test(vms=2, modules="mainline", extra=True)
 def edge_triggered_sender(t):
     """With EPOLLOUT|EPOLLET a sender that met EAGAIN is woken every time that there is room."""
     def play(side):

@@ -19,7 +19,7 @@ def over_tcp(t):
     return play
 
 
-@test(vms=2, modules="mainline", timeout=400)
+@test(vms=2, modules="mainline", timeout=400, extra=True)
 def stopped_reader(t):
     """40 sockets flood a reader over TCP that has stopped; another pair of these hosts talks on."""
     parity.compare(t, over_tcp(t), MEMORY)
