@@ -232,7 +232,7 @@ inline constexpr unsigned int kMaxPongs = 64;
 inline constexpr unsigned int kMaxCongWaits = 64, kCongIndexLists = 512;
 
 /* Addresses that a socket has sent to, of which it keeps a list (sent_to.h). */
-inline constexpr unsigned int kMaxSentTo = 8;
+inline constexpr unsigned int kMaxSentTo = 32;
 
 /* Sockets and connections that one user may have in a namespace, by default (sysctls): a quarter of
  * the ports of an address, and an eighth of the paths that rds_tcp has. */

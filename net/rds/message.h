@@ -225,6 +225,8 @@ bool sender_has_flows(const Socket &s);
 bool sender_converses(Socket &s);
 /* It was released. */
 bool sender_is_gone(const Socket &s);
+/* Nothing of it is queued or unacknowledged: a search for that is over. */
+bool sender_is_done(const Socket &s);
 /* Flows are above as well, and define these (order.cc).  @m has left its queue, delivered or
  * dropped.  Others that could not be queued then join @done.  Any context, RCU reader. */
 void flow_left(Message &m, Conn &c, MsgList &done) RDS_READS(kRcu);

@@ -281,6 +281,26 @@ TEST_F(ConnMany, ACloseTakesWhatIsItsOwn)
 	}
 }
 
+/* The queue behind its last message is others', however long it is. */
+TEST_F(ConnMany, ACloseLooksNoFurtherThanItsLastMessage)
+{
+	constexpr unsigned int kSteps = 20;
+	auto first = std::make_unique<Socket>(*net);
+
+	ASSERT_EQ(first->bind(endpoint(a1, 4001)), 0);
+	ASSERT_EQ(first->send(there(0), pattern(10)), 0);
+	for (unsigned int i = 0; i < kSteps * rds::kQueueStep; i++)
+		ASSERT_EQ(s->send(there(0), pattern(1)), 0);
+	sim::run_ready();
+
+	const uint64_t locks = sim::spin_locks();
+
+	first.reset();
+	EXPECT_LT(sim::spin_locks() - locks, kSteps);
+	EXPECT_TRUE(queued(4001).empty());
+	EXPECT_EQ(queued(4000).size(), kSteps * rds::kQueueStep);
+}
+
 /* Messages for one host and port, for which no list is needed. */
 TEST_F(ConnMany, OneDestinationIsCancelled)
 {

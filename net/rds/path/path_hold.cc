@@ -216,9 +216,7 @@ rds::Message *rds_path::step_locked(rds::QueueWalk &w)
 	if (m) {
 		w.port = w.held.port();
 	} else if (full_ports_.is_over(w.held)) {
-		queue_.stop(w.queued);
-		full_ports_.stop(w.held);
-		w.is_over = true;
+		w.end(queue_, full_ports_);
 	}
 	return m;
 }

@@ -293,6 +293,8 @@ bool rds_path::cancel_some(rds::Cancelled &c)
 	{
 		rds::Guard g(lock);
 
+		if (rds::sender_is_done(c.sock))
+			c.walk.end(queue_, full_ports_);
 		for (unsigned int n = 0; !c.walk.is_over && n < rds::kQueueStep; n++) {
 			rds::Message *m = step_locked(c.walk);
 

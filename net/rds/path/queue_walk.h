@@ -20,6 +20,14 @@ struct QueueWalk {
 	HeldPorts::Walk held;
 	HeldPort *port = nullptr; /* for which the last message waits; nullptr: it is queued */
 	bool is_over = false;
+
+	/* Nobody is kept waiting for it. */
+	void end(SendQueue &q, HeldPorts &h)
+	{
+		q.stop(queued);
+		h.stop(held);
+		is_over = true;
+	}
 };
 
 } // namespace rds

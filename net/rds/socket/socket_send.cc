@@ -277,6 +277,11 @@ bool sender_is_gone(const Socket &s)
 	return s.dead.load();
 }
 
+bool sender_is_done(const Socket &s)
+{
+	return s.snd_space.empty();
+}
+
 } // namespace rds
 
 bool rds_socket::congested_to(const struct rds_endpoint &to)
@@ -306,9 +311,10 @@ void rds_socket::cancel(const struct rds_endpoint *to)
 	else if (sent_to.is_complete())
 		sent_to.for_each(cancel_to);
 	else
-		for (uint64_t pos = 0; pos < rds::kWalkEnd; rds::let_others_run())
+		for (uint64_t pos = 0; pos < rds::kWalkEnd && !snd_space.empty();
+		     rds::let_others_run())
 			pos = net->conns.visit(pos, [&](Conn &c) RDS_SLEEPS {
-				if (rds::same_addr(c.laddr, bound.addr))
+				if (rds::same_addr(c.laddr, bound.addr) && !snd_space.empty())
 					cancel_on(c, -1);
 			});
 }
