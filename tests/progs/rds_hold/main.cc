@@ -8,6 +8,7 @@
 #include "../lib/command_line.h"
 #include "../lib/socket.h"
 
+#include <arpa/inet.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -21,22 +22,41 @@ namespace
 struct Options {
 	std::vector<std::string> bind;
 	std::string to;
-	uint32_t count = 1, unbound = 0, messages = 10, length = 1000, unread = 0, reserve = 0;
+	uint32_t count = 1, unbound = 0, messages = 10, length = 1000, unread = 0, reserve = 0,
+		 hosts = 1;
 	uint16_t port = 4000;
 	bool traffic = false, told = false;
 };
 
-/* Messages that nobody reads, and messages for the other host. */
-void fillQueues(const std::vector<Fd> &sockets, const Options &options)
+/* The @nth of the hosts from --to on. */
+Address target(const Options &options, uint32_t nth)
+{
+	char text[INET_ADDRSTRLEN];
+	in_addr host;
+
+	if (options.hosts == 1)
+		return Address::parse(options.to, options.port);
+	if (inet_pton(AF_INET, options.to.c_str(), &host) != 1)
+		throw std::invalid_argument("--hosts wants an IPv4 address after --to");
+	host.s_addr = htonl(ntohl(host.s_addr) + nth % options.hosts);
+	return Address::parse(inet_ntop(AF_INET, &host, text, sizeof(text)), options.port);
+}
+
+/* Messages that nobody reads, and messages for other hosts; how many were taken. */
+uint64_t fillQueues(const std::vector<Fd> &sockets, const Options &options)
 {
 	const std::string payload(options.length, 'h');
+	const unsigned int messages = options.to.empty() ? 0 : options.messages;
+	uint32_t nth = 0;
+	uint64_t taken = 0;
 
 	for (const Fd &fd : sockets) {
 		for (unsigned int i = 0; i < options.unread; ++i)
-			sendText(fd, payload, localAddress(fd));
-		for (unsigned int i = 0; i < options.messages && !options.to.empty(); ++i)
-			sendText(fd, payload, Address::parse(options.to, options.port));
+			taken += sendText(fd, payload, localAddress(fd)) >= 0;
+		for (unsigned int i = 0; i < messages; ++i)
+			taken += sendText(fd, payload, target(options, nth++)) >= 0;
 	}
+	return taken;
 }
 
 /* SO_RESERVE_MEM, which the headers of some systems lack. */
@@ -87,7 +107,9 @@ void hold(const Options &options)
 		unbound.push_back(openRds());
 	for (const Fd &fd : sockets)
 		reserve(fd, options.reserve);
-	fillQueues(sockets, options);
+	const uint64_t taken = fillQueues(sockets, options);
+	if (options.hosts > 1)
+		std::cout << taken << " messages\n";
 	std::cout << "ready" << std::endl;
 	if (options.told)
 		inputIsOpen(std::chrono::minutes(1));
@@ -110,6 +132,7 @@ int main(int argc, char **argv)
 	line.option("--unread", options.unread, "messages to leave in each receive queue");
 	line.option("--reserve", options.reserve, "bytes of SO_RESERVE_MEM for each bound socket");
 	line.option("--to", options.to, "address to send messages to");
+	line.option("--hosts", options.hosts, "to so many hosts from that one on, by turns");
 	line.option("--port", options.port, "port to send messages to");
 	line.option("--messages", options.messages, "with --to: how many from each socket");
 	line.option("--length", options.length, "bytes of a message");
