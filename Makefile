@@ -114,7 +114,7 @@ flaky: ## tests N=20 times beside changing loads: CASES='faults.* ...' of the VM
 
 test-user: ## unit, contract, simulator, threads, fuzzers, seam, ABI, docs (ctest)
 	@mkdir -p $(logs)
-	@cd build && ctest -j$$(($(JOBS) + 1)) --output-on-failure 2>&1 | tee logs/test-user.log
+	@cd build && ctest -j$(JOBS) --output-on-failure 2>&1 | tee logs/test-user.log
 
 test-vm: ## the VM suite on KERNEL
 	@mkdir -p $(logs)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What grows with all that a host has: a hundred thousand sockets, ten thousand connections to hosts
-that are not there, a million messages for them. No processor is held (the kernel would tell of a soft
+"""A host with very much of all: a hundred thousand sockets, ten thousand connections to hosts that are
+not there, a million messages for them. No processor is held (the kernel would tell of a soft
 lockup), a stream of others loses nothing, and in the end nothing is left.
 """
 import json
