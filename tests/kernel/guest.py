@@ -226,7 +226,7 @@ def initramfs(kern, name, addrs, env):
               "MODTREE": str(kern.modules), "DIRECTORY": os.getcwd(), "CHECKOUT": str(TOP),
               **kern.machine.config}
     env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-           "HOME": os.environ.get("HOME", "/root"), "LANG": "C.UTF-8", **env}
+           "HOME": os.environ.get("HOME", "/root"), "LANG": "C.UTF-8", **kern.machine.env, **env}
     text = "".join(f"{k}={shlex.quote(v)}\n" for k, v in config.items())
     # The guest's commands need a PATH that finds the host's tools, init's own is /bin.
     init_env = "".join(f"export {k}={shlex.quote(v)}\n" for k, v in env.items() if k != "PATH")
