@@ -94,8 +94,8 @@ class Uml:
     them have to end together, or the orphans would run their code on the host."""
     config = {"LOWER": "-t hostfs none -o ro,/", "PORT": "/dev/ttyS0"}
     longest = 2000  # the line's buffer has 4096, and once full it stays so
-    # A thread that is interrupted can lose its mask registers: memcmp() then read beyond what it was to
-    # read, once in some 15 plays of robust.random_calls. Its other forms have none.
+    # In one of some 15 plays of robust.random_calls memcmp() read a page that its mask register leaves
+    # out. Perhaps a thread that is interrupted loses these; forms without them were not seen to fail.
     env = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512VL,-AVX512BW"}
 
     def __init__(self, vm):

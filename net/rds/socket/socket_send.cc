@@ -314,7 +314,7 @@ void rds_socket::cancel(const struct rds_endpoint *to)
 		for (uint64_t pos = 0; pos < rds::kWalkEnd && !snd_space.empty();
 		     rds::let_others_run())
 			pos = net->conns.visit(pos, [&](Conn &c) RDS_SLEEPS {
-				if (rds::same_addr(c.laddr, bound.addr) && !snd_space.empty())
+				if (rds::same_addr(c.laddr, bound.addr))
 					cancel_on(c, -1);
 			});
 }
