@@ -29,7 +29,8 @@ void turned(const check::Turn &t)
 {
 	if (!check::legal(t) && bad_turn.empty())
 		bad_turn = "a turn that the table does not have: " + check::show(t);
-	sim::say("    %s", check::show(t).c_str());
+	if (sim::tracing)
+		sim::say("    %s", check::show(t).c_str());
 	coverage->add(t);
 }
 

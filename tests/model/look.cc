@@ -64,7 +64,7 @@ public:
 	template <typename... T>
 	void add(T... values)
 	{
-		((h_ = sim::mix(h_ ^ static_cast<uint64_t>(values))), ...);
+		((h_ = step(h_ ^ static_cast<uint64_t>(values))), ...);
 	}
 	/* Is it queued, running, armed? */
 	template <typename T>
@@ -74,11 +74,18 @@ public:
 	}
 	uint64_t value() const
 	{
-		return h_;
+		return sim::mix(h_);
 	}
 
 private:
-	uint64_t h_ = 0;
+	/* Of the fields of a state there are hundreds, and all but the last are mixed again. */
+	static uint64_t step(uint64_t h)
+	{
+		h *= 0x9e3779b97f4a7c15ull;
+		return h ^ h >> 29;
+	}
+
+	uint64_t h_ = 1;
 };
 
 void add_queue(Digest &d, rds::Path &p)

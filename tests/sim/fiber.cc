@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Its longjmp() goes to another stack, which the fortified one takes for a mistake. */
-#undef _FORTIFY_SOURCE
 #include "fiber.h"
 
 #include <cstdint>
@@ -17,8 +15,11 @@
 #endif
 #endif
 #ifdef SIM_ASAN
-#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/asan_interface.h>
 #endif
+
+/* ASan takes a call that does not return for the end of all frames below it: not in here. */
+#define SIM_FRAMES_STAY __attribute__((no_sanitize_address))
 
 namespace sim
 {
@@ -44,6 +45,20 @@ void finish_switch([[maybe_unused]] void *saved, [[maybe_unused]] const void **b
 #endif
 }
 
+/* A body that has not ended leaves the red zones of its frames. */
+void forget_frames([[maybe_unused]] void *stack, [[maybe_unused]] size_t bytes)
+{
+#ifdef SIM_ASAN
+	__asan_unpoison_memory_region(stack, bytes);
+#endif
+}
+
+/* Not in the function that the target is in, says the compiler. */
+[[noreturn]] SIM_FRAMES_STAY __attribute__((noinline)) void jump(void **to)
+{
+	__builtin_longjmp(to, 1);
+}
+
 } // namespace
 
 Fiber::Fiber(void (*body)(void *arg), void *arg) : body_(body), arg_(arg)
@@ -58,6 +73,7 @@ Fiber::Fiber(void (*body)(void *arg), void *arg) : body_(body), arg_(arg)
 
 Fiber::~Fiber()
 {
+	forget_frames(base_ + kGuardBytes, kStackBytes);
 	munmap(base_, kStackBytes + kGuardBytes);
 }
 
@@ -72,10 +88,7 @@ void Fiber::first(unsigned int low, unsigned int high)
 }
 
 /* Left by a jump: it must not leave red zones behind where the next call's frame will be. */
-#ifdef SIM_ASAN
-__attribute__((no_sanitize_address))
-#endif
-void Fiber::start()
+SIM_FRAMES_STAY void Fiber::start()
 {
 	auto self = reinterpret_cast<uintptr_t>(this);
 	ucontext_t uc;
@@ -91,22 +104,22 @@ void Fiber::start()
 	abort();
 }
 
-void Fiber::enter()
+SIM_FRAMES_STAY void Fiber::enter()
 {
 	start_switch(&fake_outside_, base_ + kGuardBytes, kStackBytes);
-	if (!_setjmp(outside_)) {
+	if (!__builtin_setjmp(outside_)) {
 		if (!started_)
 			start();
-		_longjmp(inside_, 1);
+		jump(inside_);
 	}
 	finish_switch(fake_outside_, nullptr, nullptr);
 }
 
-void Fiber::leave()
+SIM_FRAMES_STAY void Fiber::leave()
 {
 	start_switch(&fake_inside_, outside_bottom_, outside_bytes_);
-	if (!_setjmp(inside_))
-		_longjmp(outside_, 1);
+	if (!__builtin_setjmp(inside_))
+		jump(outside_);
 	finish_switch(fake_inside_, &outside_bottom_, &outside_bytes_);
 }
 

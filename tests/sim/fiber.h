@@ -2,13 +2,14 @@
 /*
  * fiber.h: a stack and a place to go on from.
  *
- * ucontext makes the first switch and setjmp all others: swapcontext() asks the kernel for the
- * signal mask every time.  AddressSanitizer is told of every switch.
+ * ucontext makes the first switch and the compiler's own jump all others: swapcontext() asks the
+ * kernel for the signal mask every time, and AddressSanitizer takes the C library's longjmp() for
+ * the end of all frames of that stack: it would forget where their variables end, and ask the
+ * kernel for the signal stack.  It is told of every switch.
  */
 #ifndef RDS_TESTS_FIBER_H
 #define RDS_TESTS_FIBER_H
 
-#include <csetjmp>
 #include <cstddef>
 
 namespace sim
@@ -36,7 +37,7 @@ private:
 	void *const arg_;
 	char *base_; /* an unmapped page, then the stack */
 	bool started_ = false;
-	jmp_buf inside_, outside_;
+	void *inside_[5], *outside_[5];
 	/* AddressSanitizer's. */
 	void *fake_inside_ = nullptr, *fake_outside_ = nullptr;
 	const void *outside_bottom_ = nullptr;

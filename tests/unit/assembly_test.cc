@@ -247,6 +247,20 @@ TEST_F(RecvAssembly, WhatIsGivenUpComesBack)
 	EXPECT_TRUE(s->recv());
 }
 
+/* A byte that was counted is not counted again with those that come next. */
+TEST_F(RecvAssembly, WhatGrowsIsCountedOnce)
+{
+	Half half = {&stranger(2)};
+
+	ASSERT_EQ(begin(half), 0);
+	for (unsigned int i = 0; i < 5; i++) {
+		ASSERT_EQ(more(half, kLong / 8), 0);
+		EXPECT_LE(strangers(), kAtOnce) << i;
+	}
+	drop(half);
+	EXPECT_EQ(strangers(), 0u);
+}
+
 /* Its bytes were at hand when it began: not looked at. */
 TEST_F(RecvAssembly, AWholeMessageIsNotCounted)
 {

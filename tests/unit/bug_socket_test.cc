@@ -133,6 +133,20 @@ TEST_F(SocketBug, AFlowWithMessages)
 		busy.ordered_home = 1;
 	}
 	EXPECT_EQ(told(), "a flow is destroyed that has messages");
+
+	/* Any of its lists, each alone. */
+	rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
+
+	for (auto list : {&rds::Flow::home, &rds::Flow::away, &rds::Flow::waiting}) {
+		{
+			rds::Flow busy(flows, path().conn, 5000, path());
+
+			(busy.*list).push_back(m);
+		}
+		m->recv_link = {}; /* of a list that is no more */
+		EXPECT_EQ(told(), "a flow is destroyed that has messages");
+	}
+	rds_msg_put(m);
 }
 
 /* ---- loopback ---- */

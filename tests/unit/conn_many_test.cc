@@ -301,6 +301,22 @@ TEST_F(ConnMany, ACloseLooksNoFurtherThanItsLastMessage)
 	EXPECT_EQ(queued(4000).size(), kSteps * rds::kQueueStep);
 }
 
+/* One message stays, which a transport has: the search for more ends all the same. */
+TEST_F(ConnMany, ACancelEndsThoughATransportHasAMessage)
+{
+	for (unsigned int i = 0; i < rds::kMaxSentTo + 3; i++)
+		ASSERT_EQ(s->send(there(i), pattern(10)), 0);
+	sim::run_ready();
+
+	rds_path *first = wires()[0]->path;
+
+	wires()[0]->on_xmit = [this] { rds_socket_cancel(s->core(), nullptr); };
+	rds_path_connected(first);
+	sim::run_ready();
+	EXPECT_EQ(fake::frames(wires()[0]->sent).back().data, pattern(10));
+	EXPECT_TRUE(queued(4000).empty());
+}
+
 /* Messages for one host and port, for which no list is needed. */
 TEST_F(ConnMany, OneDestinationIsCancelled)
 {

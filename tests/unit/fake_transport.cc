@@ -161,8 +161,10 @@ void take(Wire *w, const struct rds_xmit *x, const host::Bytes &all, size_t n)
 			rds_msg_get(m);
 			w->ops.push_back(m);
 		}
-		for (size_t at = std::max(begin, from); at < std::min(end, to) && !alone; at++)
-			w->sent.push_back(all[at]);
+		const size_t first = std::max(begin, from), last = std::min(end, to);
+
+		if (first < last && !alone)
+			w->sent.insert(w->sent.end(), &all[first], &all[first] + (last - first));
 		begin = end;
 	}
 }

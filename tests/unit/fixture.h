@@ -114,13 +114,27 @@ inline std::string told()
 }
 
 /* @n bytes that depend on @seed. */
+inline unsigned char pattern_byte(size_t i, unsigned int seed)
+{
+	return static_cast<unsigned char>((i * 31 + seed * 7) ^ (i >> 8));
+}
+
 inline host::Bytes pattern(size_t n, unsigned int seed = 1)
 {
 	host::Bytes b(n);
 
 	for (size_t i = 0; i < n; i++)
-		b[i] = static_cast<unsigned char>((i * 31 + seed * 7) ^ (i >> 8));
+		b[i] = pattern_byte(i, seed);
 	return b;
+}
+
+/* @b == pattern(@b.size(), @seed), without making that. */
+inline bool is_pattern(const host::Bytes &b, unsigned int seed)
+{
+	for (size_t i = 0; i < b.size(); i++)
+		if (b[i] != pattern_byte(i, seed))
+			return false;
+	return true;
 }
 
 #endif

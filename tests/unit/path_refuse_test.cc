@@ -360,6 +360,7 @@ TEST_F(PathRefuse, WhatIsRefusedGoesAgainInOrder)
 	EXPECT_EQ(talk(), "9:1 5:2 6:3 5:4 R:5 5:2 5:4 ");
 	peer_has(first + 4);
 	EXPECT_EQ(queued() + waiting(), 0u);
+	EXPECT_EQ(path().conn.fcong->held.load(), 0u) << "nobody waits for a port to clear";
 	EXPECT_EQ(put(*s, 5), 0);
 	EXPECT_EQ(talk(), "9:1 5:2 6:3 5:4 R:5 5:2 5:4 5:5 ");
 }

@@ -46,6 +46,16 @@ protected:
 	uint64_t below = ~0ull; /* acks stay below this number */
 };
 
+/* One of ours is of use from its hello on, but not on the next connection before that. */
+TEST_F(ReceivedTest, OneOfOursIsOfUse)
+{
+	EXPECT_FALSE(r.is_of_use());
+	meet();
+	EXPECT_TRUE(r.is_of_use());
+	begin();
+	EXPECT_FALSE(r.is_of_use());
+}
+
 /* Something that came may not be acknowledged: neither it nor what is behind it. */
 TEST_F(ReceivedTest, AnAckStaysBelowItsLimit)
 {

@@ -3,6 +3,9 @@
 
 #include "fixture.h"
 #include "net/rds/path/refused.h"
+#include "reach.h"
+
+RDS_REACH(refused_epoch, &rds::Refused::epoch_)
 
 namespace
 {
@@ -71,6 +74,14 @@ TEST_F(Refused, OpensAndCloses)
 	/* Another time, another epoch. */
 	ASSERT_TRUE(r->refuse(5, 20));
 	EXPECT_NE(tell().epoch, told.epoch);
+}
+
+/* To a peer epoch 0 means that there is none. */
+TEST_F(Refused, NoEpochIsZero)
+{
+	(*r).*reach(refused_epoch()) = ~0u;
+	ASSERT_TRUE(r->refuse(5, 10));
+	EXPECT_EQ(tell().epoch, 1u);
 }
 
 TEST_F(Refused, AMessageMoreChangesNothing)

@@ -651,11 +651,12 @@ protected:
 		}
 	}
 	/* Messages that left the queue are not missed. */
-	void forget(Walker &w)
+	void forget_gone(Walker (&all)[3])
 	{
-		std::set<uint64_t> now = numbered();
+		const std::set<uint64_t> now = numbered();
 
-		std::erase_if(w.there, [&](uint64_t n) { return !now.contains(n); });
+		for (Walker &w : all)
+			std::erase_if(w.there, [&](uint64_t n) { return !now.contains(n); });
 	}
 	void play()
 	{
@@ -670,8 +671,7 @@ protected:
 			look(one, 1 + rng() % 3);
 			act();
 			check();
-			for (Walker &each : w)
-				forget(each);
+			forget_gone(w);
 			drop();
 		}
 		for (Walker &each : w)

@@ -5,7 +5,7 @@ from suite import test
 from judges import exact
 from traffic import A, B, Flows, counters, ping, soon, unavailable
 
-MANY, MOST = 2000, 5000
+MANY, MOST = 1000, 5000
 NEW = "10.8.200.1"  # smaller than both: it calls
 
 # The acts of each of them once it has connected.
@@ -50,7 +50,7 @@ def goes_away(t):
 
 @test(vms=2, timeout=400)
 def pings_and_resets(t):
-    """2000 addresses say one ping and reset; a host never heard of is served, and they are forgotten."""
+    """1000 addresses say one ping and reset; a host never heard of is served, and they are forgotten."""
     ping(t, t.a, A, B)
     before = unavailable(t.b)
     refused = strangers_call(t, MANY, 0, PING)
@@ -181,7 +181,7 @@ def who_ping_all_the_time(t):
 
 
 # STORM addresses of 256 prefixes call, 100 under way at a time, and reset as soon as they are in.
-STORM = 5000
+STORM = 3000
 SAME, SAME_AT_MOST = 4000, 20000  # of one prefix: the more, the slower they are
 AT_ONCE, BACK_A_SECOND = 2048, 125  # kPrefixCalls, and by kPrefixCallTicks, in limits.h
 RUSH = """import errno, select, socket, struct, time

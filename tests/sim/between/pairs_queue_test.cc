@@ -123,7 +123,7 @@ protected:
 				continue;
 			out.push_back(0);
 			for (unsigned int i = 1; i < 2 * kMany && !out.back(); i++)
-				if (f.data == pattern(bytes, i))
+				if (is_pattern(f.data, i))
 					out.back() = i;
 		}
 		return out;
