@@ -14,6 +14,7 @@
 
 struct rds_linux_net {
 	struct rds_net *core;
+	struct workqueue_struct *workers; /* of the core's work items */
 	struct rds_stats __percpu *stats;
 	struct ctl_table_header *sysctl;
 	struct ctl_table *sysctl_table;

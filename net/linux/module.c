@@ -74,9 +74,12 @@ static int __net_init rds_net_init(struct net *net)
 	int err = -ENOMEM;
 
 	xa_init_flags(&rn->socks, XA_FLAGS_ALLOC);
+	rn->workers = rds_workers_create(net);
+	if (!rn->workers)
+		return err;
 	rn->stats = alloc_percpu_gfp(struct rds_stats, GFP_KERNEL_ACCOUNT);
 	if (!rn->stats)
-		return err;
+		goto no_stats;
 	/* By way of a number: per-CPU memory is an address space of its own to newer compilers. */
 	rn->core = rds_net_create(rds_os_net(net),
 				  (struct rds_stats *)(__force unsigned long)rn->stats);
@@ -99,6 +102,8 @@ destroy_core:
 	rds_net_destroy(rn->core);
 free_stats:
 	free_percpu(rn->stats);
+no_stats:
+	destroy_workqueue(rn->workers);
 	return err;
 }
 
@@ -111,6 +116,7 @@ static void __net_exit rds_net_exit(struct net *net)
 	rds_net_destroy(rn->core);
 	rds_peers_stop(net);
 	free_percpu(rn->stats);
+	destroy_workqueue(rn->workers);
 }
 
 static struct pernet_operations rds_net_ops = {

@@ -13,13 +13,11 @@
 #include <linux/slab.h>
 
 #include "glue.h"
+#include "linux_net.h"
 #include "payload_pool.h"
 #include "../rds/path_event.h"
 #include "state.h"
 #include "trace.h"
-
-/* Everything that may sleep and is nobody's system call: connect, shutdown, retries. */
-static struct workqueue_struct *rds_wq;
 
 int rds_platform_init(void)
 {
@@ -29,21 +27,13 @@ int rds_platform_init(void)
 		return err;
 	err = rds_pool_init();
 	if (err)
-		goto no_pool;
-	rds_wq = alloc_workqueue("krdsd", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (rds_wq)
-		return 0;
-	err = -ENOMEM;
-	rds_pool_exit();
-no_pool:
-	rds_memory_exit();
+		rds_memory_exit();
 	return err;
 }
 
 void rds_platform_exit(void)
 {
 	rcu_barrier();
-	destroy_workqueue(rds_wq);
 	rds_pool_exit();
 	rds_memory_exit();
 }
@@ -177,9 +167,17 @@ void rds_work_init(struct rds_work *w, void (*fn)(struct rds_work *w), enum rds_
 	to_work(w)->fn = fn;
 }
 
-void rds_work_queue(struct rds_work *w)
+struct workqueue_struct *rds_workers_create(const struct net *net)
 {
-	queue_work(rds_wq, &to_work(w)->work);
+	if (net_eq(net, &init_net))
+		return alloc_workqueue("krdsd", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	/* Not WQ_MEM_RECLAIM: that is a thread for each container, used or not. */
+	return alloc_workqueue("krdsd/%u", WQ_UNBOUND, RDS_WORKERS_OF_A_NET, net->ns.inum);
+}
+
+void rds_work_queue(struct rds_work *w, struct rds_os_net *os)
+{
+	queue_work(rds_linux_net(rds_os_net_to_net(os))->workers, &to_work(w)->work);
 }
 
 void rds_work_cancel_sync(struct rds_work *w)

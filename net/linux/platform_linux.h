@@ -14,6 +14,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
+struct net;
 struct rds_work;
 struct rds_timer;
 struct rds_rcu_head;
@@ -39,7 +40,14 @@ struct rds_linux_rcu {
 int rds_memory_init(void);
 void rds_memory_exit(void);
 int rds_platform_init(void);
-/* Nothing of the core runs any more: waits for RCU callbacks and ends the workqueue. */
+/* Nothing of the core runs any more: waits for RCU callbacks. */
 void rds_platform_exit(void);
+
+/* So many work items of a namespace run at a time, but of the first one (on a host with several
+ * memory nodes, before Linux 6.9, on each of them). */
+#define RDS_WORKERS_OF_A_NET max_t(int, num_possible_cpus() / 2, 4)
+/* For @net, NULL without memory: runs all that may sleep and is nobody's system call, of one
+ * namespace (docs/decisions/055-works-of-a-namespace.md).  Process. */
+struct workqueue_struct *rds_workers_create(const struct net *net);
 
 #endif

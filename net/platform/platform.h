@@ -63,8 +63,9 @@ void rds_rcu_defer(struct rds_rcu_head *h, void (*fn)(struct rds_rcu_head *h));
 /* RDS_WORK_WAITS: it may wait for work items of the other kind, which wait for none. */
 enum rds_work_kind { RDS_WORK_LEAF, RDS_WORK_WAITS };
 void rds_work_init(struct rds_work *w, void (*fn)(struct rds_work *w), enum rds_work_kind kind);
-/* Any context, hardirq too. */
-void rds_work_queue(struct rds_work *w);
+/* Among those of namespace @os, always the same for @w: however many these are, no other
+ * namespace's wait for them.  Any context, hardirq too. */
+void rds_work_queue(struct rds_work *w, struct rds_os_net *os);
 /* After it neither runs nor is queued.  Process, not from @w itself, no lock that @w takes. */
 void rds_work_cancel_sync(struct rds_work *w);
 /* Waits until what is queued now has run.  Same context rules. */

@@ -165,7 +165,7 @@ uint64_t CongMap::clear_all()
 	return ports;
 }
 
-CongTable::CongTable()
+CongTable::CongTable(struct rds_os_net *os) : os_(os)
 {
 	rds_work_init(&reap_work_, reap_fn, RDS_WORK_LEAF);
 }
@@ -219,7 +219,7 @@ void CongTable::put(CongMap &map)
 	do
 		map.next_gone = before;
 	while (!gone_.compare_exchange(before, &map));
-	rds_work_queue(&reap_work_);
+	rds_work_queue(&reap_work_, os_);
 }
 
 void CongTable::reap_fn(struct rds_work *w)

@@ -202,7 +202,7 @@ void CongMap::for_each_set(F fn) const
 class CongTable final
 {
 public:
-	CongTable();
+	explicit CongTable(struct rds_os_net *os);
 	Status init() RDS_SLEEPS
 	{
 		return table_.init();
@@ -268,6 +268,7 @@ private:
 	static void reap_fn(struct rds_work *w);
 	void reap();
 
+	struct rds_os_net *const os_;
 	HashTable<CongMap, &CongMap::node> table_;
 	Atomic<CongMap *> gone_; /* by next_gone: nobody has them, and the work item none yet */
 	struct rds_work reap_work_;

@@ -16,7 +16,7 @@ namespace rds
 {
 struct WholeNet final : Net {
 	WholeNet(struct rds_os_net *os, struct rds_stats *st)
-		: Net(os, st, bind_table, conn_table, cong_table)
+		: Net(os, st, bind_table, conn_table, cong_table), cong_table(os)
 	{
 	}
 

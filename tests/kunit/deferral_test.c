@@ -3,6 +3,7 @@
 #include <linux/completion.h>
 
 #include "kunit_rds.h"
+#include "net/linux/platform_linux.h"
 
 /* ---- RCU ---- */
 struct deferred {
@@ -71,7 +72,7 @@ static void work_runs_in_process_context(struct kunit *test)
 {
 	struct job *j = new_job(test);
 
-	rds_work_queue(&j->work);
+	rds_work_queue(&j->work, rds_os_net(&init_net));
 	rds_work_flush(&j->work);
 	KUNIT_EXPECT_EQ(test, j->runs, 1);
 	KUNIT_EXPECT_TRUE(test, j->in_process);
@@ -84,10 +85,10 @@ static void work_queued_while_it_runs_runs_once_more(struct kunit *test)
 	struct job *j = new_job(test);
 
 	j->blocks = true;
-	rds_work_queue(&j->work);
+	rds_work_queue(&j->work, rds_os_net(&init_net));
 	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&j->began, RDS_SOON), 0);
-	rds_work_queue(&j->work);
-	rds_work_queue(&j->work);
+	rds_work_queue(&j->work, rds_os_net(&init_net));
+	rds_work_queue(&j->work, rds_os_net(&init_net));
 	complete_all(&j->go_on);
 	rds_work_flush(&j->work);
 	KUNIT_EXPECT_EQ(test, j->runs, 2);
@@ -100,12 +101,88 @@ static void work_cancelled_is_over(struct kunit *test)
 
 	rds_work_cancel_sync(&j->work);
 	KUNIT_EXPECT_EQ(test, j->runs, 0);
-	rds_work_queue(&j->work);
+	rds_work_queue(&j->work, rds_os_net(&init_net));
 	rds_work_cancel_sync(&j->work);
 	runs = READ_ONCE(j->runs);
 	KUNIT_EXPECT_LE(test, runs, 1);
 	rds_work_flush(&j->work);
 	KUNIT_EXPECT_EQ(test, j->runs, runs);
+}
+
+/* ---- work of two namespaces ---- */
+/* More than a workqueue of the kernel runs at a time. */
+#define MANY 1100
+
+/* Any but the first, with a reference: the test's guest has one. */
+static struct net *another_net(void)
+{
+	struct net *net, *found = NULL;
+
+	rcu_read_lock();
+	for_each_net_rcu(net) if (!net_eq(net, &init_net) && !found) found = maybe_get_net(net);
+	rcu_read_unlock();
+	return found;
+}
+
+/* A great many work items of @net, none of which ends before let_go(). */
+static struct job *block(struct kunit *test, struct net *net)
+{
+	struct job *jobs = kunit_kcalloc(test, MANY, sizeof(*jobs), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, jobs);
+	for (i = 0; i < MANY; i++) {
+		rds_work_init(&jobs[i].work, job_runs, RDS_WORK_LEAF);
+		init_completion(&jobs[i].began);
+		init_completion(&jobs[i].go_on);
+		jobs[i].blocks = true;
+		rds_work_queue(&jobs[i].work, rds_os_net(net));
+	}
+	return jobs;
+}
+
+static unsigned int began(const struct job *jobs)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < MANY; i++)
+		n += completion_done((struct completion *)&jobs[i].began);
+	return n;
+}
+
+static void let_go(struct job *jobs)
+{
+	unsigned int i;
+
+	for (i = 0; i < MANY; i++)
+		complete_all(&jobs[i].go_on);
+	for (i = 0; i < MANY; i++)
+		rds_work_flush(&jobs[i].work);
+}
+
+/* All that @busy may run at a time waits for something, and much more is queued: @other does not
+ * notice. */
+static void one_namespace_beside(struct kunit *test, struct net *busy, struct net *other)
+{
+	struct job *many = block(test, busy), *one = new_job(test);
+
+	rds_work_queue(&one->work, rds_os_net(other));
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&one->began, RDS_SOON), 0);
+	if (!net_eq(busy, &init_net))
+		KUNIT_EXPECT_LE(test, began(many), RDS_WORKERS_OF_A_NET * nr_node_ids);
+	let_go(many);
+	KUNIT_EXPECT_EQ(test, began(many), MANY);
+	rds_work_flush(&one->work);
+}
+
+static void namespaces_do_not_wait_for_each_other(struct kunit *test)
+{
+	struct net *net = another_net();
+
+	KUNIT_ASSERT_NOT_NULL(test, net);
+	one_namespace_beside(test, net, &init_net);
+	one_namespace_beside(test, &init_net, net);
+	put_net(net);
 }
 
 /* ---- timers ---- */
@@ -122,7 +199,7 @@ static void ringer_fires(struct rds_timer *timer)
 
 	WRITE_ONCE(a->count, a->count + 1);
 	if (a->job)
-		rds_work_queue(&a->job->work);
+		rds_work_queue(&a->job->work, rds_os_net(&init_net));
 	complete(&a->fired);
 }
 
@@ -232,6 +309,7 @@ static struct kunit_case cases[] = {KUNIT_CASE(deferred_until_readers_leave),
 				    KUNIT_CASE(work_runs_in_process_context),
 				    KUNIT_CASE(work_queued_while_it_runs_runs_once_more),
 				    KUNIT_CASE(work_cancelled_is_over),
+				    KUNIT_CASE(namespaces_do_not_wait_for_each_other),
 				    KUNIT_CASE(timer_fires_once),
 				    KUNIT_CASE(timer_armed_again_forgets_the_first),
 				    KUNIT_CASE(timer_cancelled_does_not_fire),

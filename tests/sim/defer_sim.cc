@@ -328,7 +328,7 @@ void rds_work_init(struct rds_work *w, void (*fn)(struct rds_work *w), enum rds_
 	k->fn = fn;
 }
 
-void rds_work_queue(struct rds_work *w)
+void rds_work_queue(struct rds_work *w, struct rds_os_net *)
 {
 	Work *k = as_work(w);
 

@@ -21,6 +21,32 @@ using Outer = rds::Spinlock<RDS_RANK_CONG>;
 using Inner = rds::Spinlock<RDS_RANK_RECV>;
 using AMutex = rds::Mutex<RDS_RANK_TABLE>;
 
+/* Of AddressSanitizer; NULL where the build has none. */
+extern "C" int __asan_address_is_poisoned(const volatile void *at) __attribute__((weak));
+
+/* Other tasks ran meanwhile: what lies behind a variable is nobody's all the same. */
+TEST_F(Sim, ASwitchLeavesRedZonesAlone)
+{
+	unsigned int looks = 0;
+
+	for (const char *name : {"one", "other"})
+		sim::spawn(name, [&looks] {
+			volatile char four[4] = {};
+
+			for (unsigned int i = 0; i < 3; i++) {
+				four[i] = 1;
+				sim::yield();
+				if (__asan_address_is_poisoned) {
+					EXPECT_TRUE(
+						__asan_address_is_poisoned(four + sizeof(four)));
+				}
+				looks++;
+			}
+		});
+	sim::run_ready();
+	EXPECT_EQ(looks, 6u);
+}
+
 TEST_F(Sim, AllowsLocksInRankOrder)
 {
 	Outer a;
@@ -136,7 +162,7 @@ TEST_F(Sim, StopsFreeingQueuedWorkAndArmedTimers)
 			auto *b = static_cast<Box *>(rds_alloc(sizeof(Box), RDS_MAY_SLEEP));
 			rds_work_init(
 				&b->work, [](struct rds_work *) {}, RDS_WORK_LEAF);
-			rds_work_queue(&b->work);
+			rds_work_queue(&b->work, nullptr);
 			rds_free(b);
 		},
 		"work that is pending");
@@ -217,12 +243,12 @@ TEST_F(Sim, RunsWorkOnceMoreWhenQueuedWhileItRuns)
 		&w,
 		[](struct rds_work *w) {
 			if (++runs == 1)
-				rds_work_queue(w);
+				rds_work_queue(w, nullptr);
 			sim::yield();
 		},
 		RDS_WORK_LEAF);
-	rds_work_queue(&w);
-	rds_work_queue(&w);
+	rds_work_queue(&w, nullptr);
+	rds_work_queue(&w, nullptr);
 	sim::run_ready();
 	EXPECT_EQ(runs, 2);
 }
@@ -251,7 +277,7 @@ protected:
 	void queue()
 	{
 		started = stop = ended = false;
-		rds_work_queue(&w);
+		rds_work_queue(&w, nullptr);
 	}
 };
 
@@ -278,7 +304,7 @@ TEST_F(LongWork, FlushDoesNotWaitForARunThatWasCancelled)
 	for (unsigned int round = 1; round <= 20; round++) {
 		queue();
 		sim::run_until([] { return started; }, 5000);
-		rds_work_queue(&w);
+		rds_work_queue(&w, nullptr);
 		sim::spawn("flusher", [&] {
 			rds_work_flush(&w);
 			flushed++;

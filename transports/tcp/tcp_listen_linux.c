@@ -160,7 +160,8 @@ static void rds_tcp_accept_work(struct work_struct *work)
 		queue_delayed_work(rds_tcp_wq, &tn->accept_work, err ? RDS_TCP_ACCEPT_PAUSE : 0);
 }
 
-static int rds_tcp_listen_on(struct net *net, int family, struct socket **res)
+/* @v6only: not for IPv4 as well. */
+static int rds_tcp_listen_on(struct net *net, int family, bool v6only, struct socket **res)
 {
 	struct sockaddr_storage ss = {.ss_family = family};
 	struct socket *sock;
@@ -171,7 +172,7 @@ static int rds_tcp_listen_on(struct net *net, int family, struct socket **res)
 		return err;
 	sock_set_reuseaddr(sock->sk);
 	if (family == AF_INET6) {
-		sock->sk->sk_ipv6only = 0; /* net.ipv6.bindv6only may say otherwise */
+		sock->sk->sk_ipv6only = v6only; /* net.ipv6.bindv6only may say otherwise */
 		((struct sockaddr_in6 *)&ss)->sin6_port = htons(RDS_TCP_PORT);
 		len = sizeof(struct sockaddr_in6);
 	} else {
@@ -208,15 +209,33 @@ static void rds_tcp_close_listener(struct rds_tcp_net *tn)
 	synchronize_rcu();
 }
 
+/* For both versions of IP, or for the fourth alone: there is no sixth, or somebody has its port. */
+static int rds_tcp_listen_on_any(struct rds_tcp_net *tn, struct socket **res)
+{
+	int err = rds_tcp_listen_on(tn->net, AF_INET6, false, res);
+
+	tn->lacks_v6 = err == -EADDRINUSE;
+	return err ? rds_tcp_listen_on(tn->net, AF_INET, false, res) : 0;
+}
+
+/* The program that had it is gone. */
+static bool rds_tcp_may_have_v6(const struct rds_tcp_net *tn)
+{
+	struct socket *sock;
+
+	if (!tn->lacks_v6 || rds_tcp_listen_on(tn->net, AF_INET6, true, &sock))
+		return false;
+	sock_release(sock);
+	return true;
+}
+
 static int rds_tcp_open_listener(struct rds_tcp_net *tn)
 {
 	struct socket *sock;
 	struct sock *sk;
 	int err;
 
-	err = rds_tcp_listen_on(tn->net, AF_INET6, &sock);
-	if (err)
-		err = rds_tcp_listen_on(tn->net, AF_INET, &sock);
+	err = rds_tcp_listen_on_any(tn, &sock);
 	if (err)
 		return err;
 	sk = sock->sk;
@@ -244,9 +263,9 @@ static void rds_tcp_listen_later(struct rds_tcp_net *tn, int err)
 {
 	rds_tcp_count(tn, RDS_TCP_S_listen_failed);
 	if (!tn->logged)
-		pr_warn_ratelimited(
-			"rds_tcp: port %d of a namespace is not to be had (%d): tried again\n",
-			RDS_TCP_PORT, err);
+		pr_warn_ratelimited("rds_tcp: port %d of a namespace is not to be had%s (%d): tried"
+				    " again\n",
+				    RDS_TCP_PORT, tn->listener ? " for IPv6" : "", err);
 	tn->logged = true;
 	queue_delayed_work(rds_tcp_wq, &tn->listen_work, RDS_TCP_LISTEN_PAUSE);
 }
@@ -263,15 +282,16 @@ static void rds_tcp_listen_work(struct work_struct *work)
 	bool wanted =
 		!READ_ONCE(tn->stopping) && (READ_ONCE(tn->always) || atomic_read(&tn->users));
 	bool listens = tn->listener && inet_sk_state_load(tn->listener->sk) == TCP_LISTEN;
-	int err;
+	int err = 0;
 
-	if (tn->listener && !(wanted && listens))
+	if (tn->listener && (!wanted || !listens || rds_tcp_may_have_v6(tn)))
 		rds_tcp_close_listener(tn);
-	if (!wanted || tn->listener)
+	if (!wanted)
 		return;
-	err = rds_tcp_open_listener(tn);
-	if (err)
-		rds_tcp_listen_later(tn, err);
+	if (!tn->listener)
+		err = rds_tcp_open_listener(tn);
+	if (err || tn->lacks_v6)
+		rds_tcp_listen_later(tn, err ?: -EADDRINUSE);
 }
 
 static void rds_tcp_listen_now(struct rds_tcp_net *tn)

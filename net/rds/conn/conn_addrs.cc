@@ -47,12 +47,14 @@ void ConnTable::addrs_changed()
 	/* Then we look at the table; make() looks here when its connection is in that. */
 	full_fence();
 	if (table_.count())
-		rds_work_queue(&addrs_work_);
+		rds_work_queue(&addrs_work_, net_->os);
 }
 
 void ConnTable::addrs_timer_fn(struct rds_timer *t)
 {
-	rds_work_queue(&container_of(t, &ConnTable::addrs_timer_)->addrs_work_);
+	ConnTable *table = container_of(t, &ConnTable::addrs_timer_);
+
+	rds_work_queue(&table->addrs_work_, table->net_->os);
 }
 
 void ConnTable::addrs_fn(struct rds_work *w)

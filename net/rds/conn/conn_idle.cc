@@ -117,7 +117,9 @@ Status ConnTable::init(Net &net)
 
 void ConnTable::sweep_timer_fn(struct rds_timer *t)
 {
-	rds_work_queue(&container_of(t, &ConnTable::sweep_timer_)->sweep_work_);
+	ConnTable *table = container_of(t, &ConnTable::sweep_timer_);
+
+	rds_work_queue(&table->sweep_work_, table->net_->os);
 }
 
 void ConnTable::sweep_fn(struct rds_work *w)
@@ -161,7 +163,7 @@ void ConnTable::sweep()
 	}
 	switch (step()) {
 	case Step::kMore:
-		rds_work_queue(&sweep_work_);
+		rds_work_queue(&sweep_work_, net_->os);
 		return;
 	case Step::kPause:
 		rds_timer_arm(&sweep_timer_, kSweepSoonNs);
@@ -252,7 +254,7 @@ void ConnTable::reap_later(Conn &c)
 	c.next_dead = dead_.load();
 	while (!dead_.compare_exchange(c.next_dead, &c))
 		;
-	rds_work_queue(&reap_work_);
+	rds_work_queue(&reap_work_, net_->os);
 }
 
 void ConnTable::reap_fn(struct rds_work *w)

@@ -42,7 +42,7 @@ void ConnTable::map_changed(MapChange what)
 	if (pos == kWalkEnd)
 		return;
 	maps_due_.fetch_or(what);
-	rds_work_queue(&maps_work_);
+	rds_work_queue(&maps_work_, net_->os);
 }
 
 void ConnTable::maps_fn(struct rds_work *w)
@@ -66,7 +66,7 @@ void ConnTable::look_at_maps()
 		round_.at = next % kWalkEnd;
 	}
 	if (round_.left)
-		rds_work_queue(&maps_work_);
+		rds_work_queue(&maps_work_, net_->os);
 	else
 		round_.what = 0;
 }

@@ -174,7 +174,7 @@ Result<Conn *> ConnTable::make(Net &net, const struct rds_transport &t,
 	if (!old) {
 		start_sweep(); /* with a fence */
 		if (rds_now_ns() < addrs_settle_.load())
-			rds_work_queue(&addrs_work_);
+			rds_work_queue(&addrs_work_, net.os);
 		return c;
 	}
 	/* Somebody else was faster, or it is one that led astray; nobody has seen ours. */

@@ -32,7 +32,7 @@ void rds_conn::wake_worker()
 	rds::RcuReader rcu;
 
 	if (!dead_.load())
-		rds_work_queue(&work_);
+		rds_work_queue(&work_, net.os);
 }
 
 void rds_conn::work_fn(struct rds_work *w)

@@ -41,7 +41,7 @@ void rds_path::kick()
 	rds::RcuReader rcu;
 
 	if (state() != rds::PathState::kDead)
-		rds_work_queue(&send_work_);
+		rds_work_queue(&send_work_, conn.net.os);
 }
 
 void rds_path::drop(enum rds_drop_reason why)

@@ -144,8 +144,15 @@ def a_listener_comes_late(t):
 
 # Somebody has the port of a third namespace.
 IN_Z, Z = "ip netns exec z", "10.8.7.1"
-TAKER = (f"exec {IN_Z} {PYTHON} -c 'import socket\ns = socket.socket(socket.AF_INET6)\n"
+TAKER = ("exec {} {} -c 'import socket\ns = socket.socket(socket.AF_INET6)\n"
+         "s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, {})\n"
          "s.bind((\"::\", 16385))\ns.listen()\nprint(\"taken\", flush=True)\ninput()'")
+
+
+def taken(t, ns, v6only):
+    taker = t.a.spawn(TAKER.format(ns, PYTHON, int(v6only)), stdin=True)
+    taker.wait_output("^taken$")
+    return taker
 
 
 @test(modules="none", only="ours")
@@ -156,8 +163,7 @@ def port_is_taken(t):
     pair(t, always=False)
     t.a.check(f"ip netns add z && ip -n z link set lo up && ip -n z addr add {Z}/32 dev lo")
     for again in (False, True):
-        taker = t.a.spawn(TAKER, stdin=True)
-        taker.wait_output("^taken$")
+        taker = taken(t, IN_Z, v6only=False)
         t.a.unload()
         load_again(t, t.a)
         may_be_called(t, "y")
@@ -178,6 +184,26 @@ def port_is_taken(t):
     said = [line for line in t.a.dmesg() if "16385" in line]
     assert len(said) == 2, f"once each time that it was loaded: {said}"
     t.a.check("ip netns del z")
+    unpair(t)
+
+
+@test(modules="none", only="ours")
+def port_of_ipv6_is_taken(t):
+    """The same of a program that listens for IPv6 alone: IPv4 is served meanwhile, and IPv6 when it
+    has ended."""
+    pair(t, always=False)
+    t.a.unload()
+    taker = taken(t, IN_Y, v6only=True)
+    load_again(t, t.a)
+    held = [holder(t, IN_Y, Y), holder(t, IN_Y, Y6)]
+    ping(t, t.a, X, Y, prefix=IN_X)
+    assert counters(t, t.a, IN_Y)["tcp_listen_failed"] >= 1
+    taker.kill()
+    taker.wait()
+    t.a.wait_until(f"{IN_X} {t.tool('rds-ping')} -q -c 1 -w 3 -I {X6} {Y6}", 60)
+    ping(t, t.a, X, Y, prefix=IN_X)
+    let_go(*held)
+    assert sum("for IPv6" in line for line in t.a.dmesg()) == 1
     unpair(t)
 
 

@@ -52,11 +52,11 @@ void __wrap_rds_rcu_sync(void)
 	__real_rds_rcu_sync();
 }
 
-void __real_rds_work_queue(struct rds_work *w);
-void __wrap_rds_work_queue(struct rds_work *w)
+void __real_rds_work_queue(struct rds_work *w, struct rds_os_net *os);
+void __wrap_rds_work_queue(struct rds_work *w, struct rds_os_net *os)
 {
 	seam.works++;
-	__real_rds_work_queue(w);
+	__real_rds_work_queue(w, os);
 }
 
 void __real_rds_timer_arm(struct rds_timer *t, uint64_t ns);
