@@ -4,6 +4,7 @@
  * the wrong time.
  */
 #include "fixture.h"
+#include "net/rds/cong.h"
 #include "net/rds/path/coalesce.h"
 #include "net/rds/path/dial.h"
 #include "net/rds/conn/fan.h"
@@ -54,6 +55,32 @@ TEST_F(PartsBug, KeptAfterItsDeath)
 	life.keep(0, 0);
 	EXPECT_EQ(told(), "a connection is given back that its worker has not");
 	EXPECT_TRUE(life.is_dying());
+}
+
+/* Counted, or on any of the lists. */
+TEST_F(PartsBug, DestroyedWhileItWaitsForAPort)
+{
+	const std::string said = "a socket is destroyed that waits for a port";
+
+	{
+		rds::CongWatch idle;
+	}
+	EXPECT_EQ(told(), "");
+	{
+		rds::CongWatch waits;
+
+		waits.n_waits = 1;
+	}
+	EXPECT_EQ(told(), said);
+	for (auto link : {&rds::CongWatch::any_link, &rds::CongWatch::monitor_link,
+			  &rds::CongWatch::waking_link}) {
+		{
+			rds::CongWatch listed;
+
+			(listed.*link).next = &(listed.*link);
+		}
+		EXPECT_EQ(told(), said);
+	}
 }
 
 TEST_F(PartsBug, AHoldWindowWithNothingInIt)

@@ -82,6 +82,17 @@ protected:
 	}
 };
 
+/* An adapter that tells of more frames than it has buffers. */
+TEST_F(IbLink, NothingArrivesWithoutABuffer)
+{
+	const uint32_t arrived = end.link.arrived;
+
+	end.link.arrived = end.link.offered;
+	rds_ib_link_arrived(&end.link);
+	EXPECT_EQ(end.link.arrived, end.link.offered);
+	end.link.arrived = arrived;
+}
+
 /* ---- sending ---- */
 
 TEST_F(IbLink, AMessageGoesOutInFramesThatAllHaveItsHeader)

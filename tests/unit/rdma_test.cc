@@ -433,6 +433,7 @@ TEST_F(Rdma, AMessageTellsOfARegion)
 	ASSERT_FALSE(sent.empty());
 	EXPECT_EQ(net->stat(RDS_S_send_rdma), 0u) << "it does nothing there by itself";
 	EXPECT_EQ(rds::rdma_cookie(sent.back().header), cookie);
+	EXPECT_EQ(rds::rdma_cookie(sent.front().header), 0u) << "a hello has none";
 
 	rds::wire::ExtReader r(sent.back().header);
 	rds::wire::ExtView e;

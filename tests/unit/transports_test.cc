@@ -47,6 +47,21 @@ TEST_F(Transports, OneOfEachType)
 	EXPECT_EQ(rds_transport_register(&copy), -17);
 }
 
+/* It is another one after each change, and never 0, which is "never looked". */
+TEST_F(Transports, TheStampIsOddAndNew)
+{
+	const unsigned int before = rds_transports_stamp();
+
+	EXPECT_TRUE(before & 1);
+	rds_transport_unregister(fake::ops());
+
+	const unsigned int gone = rds_transports_stamp();
+
+	EXPECT_TRUE(gone & 1 && gone != before);
+	ASSERT_EQ(rds_transport_register(fake::ops()), 0);
+	EXPECT_TRUE(rds_transports_stamp() & 1 && rds_transports_stamp() != gone);
+}
+
 TEST_F(Transports, OneThatIsBeingUnloadedIsNotFound)
 {
 	Socket s(*net);

@@ -292,6 +292,8 @@ TEST(WireChanges, LieOnTheWireLikeThis)
 	Header h;
 
 	EXPECT_TRUE(c.add(0x0102, true) && c.add(0x0304, false) && c.add(0x0506, true));
+	encode_control(h);
+	EXPECT_TRUE(ExtWriter(h).changes(c)) << "there is room for them";
 	encode_changes(h, c);
 	EXPECT_TRUE(is_control(decode(h)));
 	EXPECT_TRUE(is_changes(h) && tells_of_ports(h));
