@@ -74,6 +74,33 @@ TEST_F(Bug, MessagesMoveThatATransportHas)
 	clear(other);
 }
 
+/* All of one has left, and the peer has not said that it has it: the two queues alike. */
+TEST_F(Bug, MessagesMoveThatWereSent)
+{
+	for (bool its : {true, false}) {
+		rds::SendQueue q(1), other(1);
+		rds::SendQueue &sends = its ? other : q;
+		rds::SendQueue::Fold f;
+		rds::Batch b;
+		MsgList done;
+
+		sends.append(make());
+		sends.append(make());
+		sends.begin(b);
+		sends.add(b, sends.front());
+		(void)sends.settle(b, b.bytes, done);
+		EXPECT_EQ(told(), "");
+		q.begin_fold(f);
+		take_all(
+			q, f, other, [](const Message &) { return false; }, done);
+		EXPECT_EQ(told(), "messages move while a transport has some of them") << its;
+		restart(sends);
+		renumber(q, f);
+		clear(q);
+		clear(other);
+	}
+}
+
 /* A batch that the transport has is marked, though nothing of it has left yet. */
 TEST_F(Bug, MessagesMoveThatATransportMayRead)
 {
