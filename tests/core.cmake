@@ -28,8 +28,9 @@ endif()
 # Between any two atomics another task may run, and stores are seen late (tests/sim/between).
 set(RDS_SIM_BETWEEN ${RDS_SIM_SANITIZE} -DRDS_SIM_HOOKED
 	-include ${CMAKE_SOURCE_DIR}/tests/sim/between/hooks.h)
-# For a program that is started once for each of its tests.  A quarter of that was relocating it;
-# more was reading its data for leaks, most of which described the test files' own constants to ASan.
+# For a program that is started once for each of its tests, and has no source of the product's but by
+# its libraries.  A quarter of that was relocating it; more was reading its data for leaks, most of
+# which described the test files' own constants to ASan.
 function(rds_started_often target)
 	target_link_options(${target} PRIVATE -no-pie)
 	if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -119,7 +119,9 @@ static struct net *another_net(void)
 	struct net *net, *found = NULL;
 
 	rcu_read_lock();
-	for_each_net_rcu(net) if (!net_eq(net, &init_net) && !found) found = maybe_get_net(net);
+	for_each_net_rcu(net)
+		if (!net_eq(net, &init_net) && !found)
+			found = maybe_get_net(net);
 	rcu_read_unlock();
 	return found;
 }
@@ -141,12 +143,12 @@ static struct job *block(struct kunit *test, struct net *net)
 	return jobs;
 }
 
-static unsigned int began(const struct job *jobs)
+static unsigned int began(struct job *jobs)
 {
 	unsigned int i, n = 0;
 
 	for (i = 0; i < MANY; i++)
-		n += completion_done((struct completion *)&jobs[i].began);
+		n += completion_done(&jobs[i].began);
 	return n;
 }
 

@@ -18,7 +18,8 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-/* ASan takes a call that does not return for the end of all frames below it: not in here. */
+/* ASan takes a call that does not return for the end of all frames of the stack; the functions that
+ * switch are not instrumented, and so do not tell it of one. */
 #define SIM_FRAMES_STAY __attribute__((no_sanitize_address))
 
 namespace sim
@@ -53,7 +54,7 @@ void forget_frames([[maybe_unused]] void *stack, [[maybe_unused]] size_t bytes)
 #endif
 }
 
-/* Not in the function that the target is in, says the compiler. */
+/* The compiler wants a jump to be in another function than its target. */
 [[noreturn]] SIM_FRAMES_STAY __attribute__((noinline)) void jump(void **to)
 {
 	__builtin_longjmp(to, 1);

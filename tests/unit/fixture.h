@@ -113,12 +113,12 @@ inline std::string told()
 	return host::bugs.exchange(0) ? host::last_bug.load() : "";
 }
 
-/* @n bytes that depend on @seed. */
 inline unsigned char pattern_byte(size_t i, unsigned int seed)
 {
 	return static_cast<unsigned char>((i * 31 + seed * 7) ^ (i >> 8));
 }
 
+/* @n bytes that depend on @seed. */
 inline host::Bytes pattern(size_t n, unsigned int seed = 1)
 {
 	host::Bytes b(n);
