@@ -91,10 +91,12 @@ test: deps ## what every change must pass; last line: N passed, N failed, N skip
 	@$(again) modules tests 2>&1 | tee $(logs)/build.log
 	@! grep -E 'warning:|WARNING:' $(logs)/build.log || { \
 	echo "warnings in the build, see $(logs)/build.log" >&2; exit 1; }
-	@$(again) test-user; \
+	@$(again) ONLY='-LE patient' test-user; \
+	(exec nice -n 19 $(again) PART=patient ONLY='-L patient' test-user >/dev/null 2>&1) & \
 	$(again) GUESTS=3 test-uml 2>&1 | sed -u 's/^/uml: /' & $(again) test-vm; wait; \
+	tail -n 30 $(logs)/test-patient.log; \
 	tests/docs/threats.py $(addprefix $(logs)/test-,user.log vm.log uml.log) | tee $(logs)/test-threats.log; \
-	scripts/summary.py $(addprefix $(logs)/test-,user.log vm.log uml.log threats.log)
+	scripts/summary.py $(addprefix $(logs)/test-,user.log patient.log vm.log uml.log threats.log)
 
 # No fuzzer looks for new inputs here, no play is explored, no guest boots that is not User-Mode Linux:
 # `make test` does all of that.
@@ -114,7 +116,7 @@ flaky: ## tests N=20 times beside changing loads: CASES='faults.* ...' of the VM
 
 test-user: ## unit, contract, simulator, threads, fuzzers, seam, ABI, docs (ctest)
 	@mkdir -p $(logs)
-	@cd build && ctest -j$(JOBS) --output-on-failure 2>&1 | tee logs/test-user.log
+	@cd build && ctest -j$(JOBS) --output-on-failure $(ONLY) 2>&1 | tee logs/test-$(or $(PART),user).log
 
 test-vm: ## the VM suite on KERNEL
 	@mkdir -p $(logs)

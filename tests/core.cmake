@@ -37,6 +37,11 @@ function(rds_started_often target)
 		target_compile_options(${target} PRIVATE --param=asan-globals=0)
 	endif()
 endfunction()
+# Tests that compute and never wait nor look at the real time: `make test` plays them with a low
+# priority while its guests run, so their limits are for one that gets little of the processors.
+function(rds_patient)
+	set_tests_properties(${ARGN} PROPERTIES LABELS patient TIMEOUT 2700)
+endfunction()
 set(RDS_THREAD_SANITIZE -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer)
 
 # Objects of kernel C++, with more flags.

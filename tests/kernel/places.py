@@ -2,7 +2,8 @@
 """Which files of the suite run at a time: as many guests as were asked for, and more while the
 processors of this host stand idle. Guests that talk to each other often wait, so a number that
 keeps two processors busy with some files leaves them idle with others; and where other programs
-use the machine, it is to stay at the number.
+use the machine, it is to stay at the number. What runs with a low priority gives way and is no such
+program: `make test` has work of that kind beside the guests.
 """
 import threading
 import time
@@ -12,8 +13,8 @@ ENOUGH = 0.2  # of the processors' time
 
 
 class Idle:
-    """The part of this host's processor time in which nothing ran, over the last WATCHED seconds
-    and more since anybody was let in."""
+    """The part of this host's processor time in which nothing ran, or what has a low priority, over
+    the last WATCHED seconds and more since anybody was let in."""
 
     def __init__(self):
         self.restart()
@@ -28,7 +29,8 @@ class Idle:
         """(idle, all) in ticks"""
         with open("/proc/stat") as stat:
             ticks = list(map(int, stat.readline().split()[1:9]))
-        return ticks[3] + ticks[4], sum(ticks)
+        nice, idle, waiting = ticks[1], ticks[3], ticks[4]
+        return nice + idle + waiting, sum(ticks)
 
     def enough(self):
         """Asked again before WATCHED seconds have gone it says no."""

@@ -29,6 +29,7 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import guest  # noqa: E402
+import guests  # noqa: E402
 import suite  # noqa: E402
 import vm  # noqa: E402
 from places import Places  # noqa: E402
@@ -157,14 +158,15 @@ def why_not(options, module, one, named):
 
 def places_of(options, module, tests):
     """How many guests' places a file takes: one for each processor of each guest."""
-    smp = max(getattr(module, "SMP", 1), *(guest.kernel(k).least_smp for k in options.kernels))
-    return min(options.jobs, max(t.vms for t in tests) * smp)
+    kind = guests.Kind.of(module, tests)
+    smp = max(kind.smp, *(guest.kernel(k).least_smp for k in options.kernels))
+    return min(options.jobs, kind.count * smp)
 
 
-def run_file(options, module, tests, report):
+def run_file(options, module, tests, report, pool):
     try:
         if not options.stop:
-            suite.FileRun(options, module, tests, report).run()
+            suite.FileRun(options, module, tests, report, pool).run()
     except Exception as error:  # whatever it was, it is not to be missed in the count
         if not isinstance(error, guest.SetupError):
             traceback.print_exc()
@@ -174,10 +176,13 @@ def run_file(options, module, tests, report):
 
 def run_files(options, chosen, report):
     places, left, threads = Places(options.jobs, MOST * options.jobs), list(chosen), []
+    # Counters of coverage are read and begin anew with a boot.
+    pool = guests.Pool(options.kernels, [] if os.environ.get("GCOV") else
+                       [guests.Kind.of(*one) for one in chosen], report.line)
 
     def work(count, module, tests):
         try:
-            run_file(options, module, tests, report)
+            run_file(options, module, tests, report, pool)
         finally:
             places.give(count)
 
@@ -196,6 +201,8 @@ def run_files(options, chosen, report):
         for thread in threads:
             thread.join()
         raise
+    finally:
+        pool.close()
 
 
 def main(argv=None):

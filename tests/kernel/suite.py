@@ -16,11 +16,11 @@
         '''One sentence that says what is shown.'''
         t.a.check(f"{t.tool('rds-ping')} -c 3 10.9.0.2")
 
-A test fails by raising (assert will do). The guests of a file are booted once; before each test
-the modules are loaded and after it everything its commands left running is killed, the modules
-are unloaded, the kernel log must be clean and the guest's state (state.sh) as before. After a
-failure the guests of the next test are fresh ones. Where the kernel has kmemleak, a last result of
-every file tells whether its tests left memory that nobody can reach.
+A test fails by raising (assert will do). A file has guests of its kind to itself (guests.py); before
+each test the modules are loaded and after it everything its commands left running is killed, the
+modules are unloaded, the kernel log must be clean and the guest's state (state.sh) as after the
+boot. After a failure the guests of the next test are fresh ones. Where the kernel has kmemleak, a
+last result of every file tells whether its tests left memory that nobody can reach.
 """
 import contextlib
 import dataclasses
@@ -35,6 +35,7 @@ import traceback
 import gcov
 import guest
 import vm
+from guests import KMEMLEAK, Kind, Pool, State
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.modules.setdefault("suite", sys.modules[__name__])
@@ -132,26 +133,6 @@ def where(options, kind):
     return f"ours:{options.modules_dir}" if kind == "ours" and options.modules_dir else kind
 
 
-class State:
-    """A guest's state.sh, to compare."""
-
-    @staticmethod
-    def read(guest_vm):
-        return set(guest_vm.check(f". {HERE}/state.sh").splitlines())
-
-    @staticmethod
-    def strays(guest_vm, before):
-        """The lines that are there and were not. Modules that a test's tools pulled in are unloaded
-        first."""
-        new = State.read(guest_vm) - before
-        mods = " ".join(line.split()[1] for line in new if line.startswith("module "))
-        if mods:
-            guest_vm.run(f"for i in 1 2 3 4; do rmmod {mods} 2>/dev/null; done")
-            new = State.read(guest_vm) - before
-        return sorted(new)
-
-
-KMEMLEAK = "/sys/kernel/debug/kmemleak"
 # The kernel's own, seen when a slab's directory in /sys finds no memory.
 NOT_OURS = re.compile(r"\bsysfs_slab_add\b")
 
@@ -167,28 +148,32 @@ def leaks(*machines):
 
 
 class FileRun:
-    """Runs tests of one file; the guests live as long as this does."""
+    """Runs tests of one file, in guests that a pool lends it."""
 
-    def __init__(self, options, module, tests, report):
+    def __init__(self, options, module, tests, report, pool=None):
         self.options, self.tests, self.report = options, tests, report
         self.logdir = options.logs / tests[0].file
-        self.machine = {"smp": getattr(module, "SMP", 1), "mem": getattr(module, "MEM", 512),
-                        "ib": getattr(module, "IB", False),
-                        "adapter": getattr(module, "ADAPTER", "rxe"),
-                        "boot": getattr(module, "BOOT", "")}
-        self.count = max(t.vms for t in tests)
-        self.fresh, self.before = False, {}
+        self.kind, self.set = Kind.of(module, tests), None
+        self.pool = pool or Pool(options.kernels)
 
     @contextlib.contextmanager
     def guests(self):
         """While it lasts, run_one() can be called; the first one boots them."""
-        kernels = (self.options.kernels * 2)[:2]
-        with vm.pair(kernels=kernels, start=False, logdir=self.logdir, **self.machine) as vms:
-            self.vms = vms[:self.count]
-            if self.count == 1:
-                self.vms[0].net = None
+        with self.pool.lend(self.kind, self.logdir) as self.set:
             self.options.live.extend(self.vms)
             yield self
+
+    @property
+    def vms(self):
+        return self.set.vms
+
+    @property
+    def fresh(self):
+        return self.set.fresh
+
+    @fresh.setter
+    def fresh(self, value):
+        self.set.fresh = value
 
     def run(self):
         with self.guests():
@@ -209,7 +194,7 @@ class FileRun:
         """In guests whose tests have passed; others are not worth it."""
         def nothing_is_lost():
             pass
-        one = Test(nothing_is_lost, self.count, (), 0, None, False, None, self.tests[0].file)
+        one = Test(nothing_is_lost, self.kind.count, (), 0, None, False, None, self.tests[0].file)
         began, log = time.monotonic(), self.logdir / "kmemleak.log"
         for machine in self.vms:
             machine.deadline = None
@@ -219,27 +204,21 @@ class FileRun:
             found = [describe(error)]
         if found and not self.options.stop:
             log.write_text("".join(found))
-            self.report.result(one, time.monotonic() - began, list(filter(None, found)), [], log)
+            found = list(filter(None, found))
+            self.report.result(one, time.monotonic() - began, found, [], log)
+            self.fresh = not found
 
     def boot(self):
         began = time.monotonic()
-        for machine in self.vms:
-            machine.close()
-            machine.deadline = None
-            machine.start()
-        for machine in self.vms:
-            machine.ready()
-            machine.run(f"[ ! -e {KMEMLEAK} ] || echo clear >{KMEMLEAK}")
-            self.before[machine] = State.read(machine)
-        self.fresh = True
-        self.report.line(f"boot  {self.tests[0].file}: {self.count} guest"
-                         f"{'s' * (self.count > 1)}", time.monotonic() - began)
+        self.set.boot()
+        self.report.line(f"boot  {self.tests[0].file}: {self.kind.count} guest"
+                         f"{'s' * (self.kind.count > 1)}", time.monotonic() - began)
 
     def run_one(self, one):
         log = self.logdir / f"{one.function.__name__}.log"
         self.logdir.mkdir(parents=True, exist_ok=True)
         began, ctx, errors = time.monotonic(), None, []
-        used = self.used()
+        used = self.set.used()
         with open(log, "w", buffering=1) as transcript:
             try:
                 if not self.fresh:
@@ -259,11 +238,7 @@ class FileRun:
         if self.options.stop:
             return  # interrupted: that the guests were switched off is no finding
         self.report.result(one, time.monotonic() - began, errors, ctx.notes if ctx else [], log,
-                           self.used() - used)
-
-    def used(self):
-        """Seconds of the host's processors that all guests have taken."""
-        return sum(machine.used() for machine in self.vms)
+                           self.set.used() - used)
 
     def play(self, one, ctx):
         loading = []
@@ -289,7 +264,7 @@ class FileRun:
                 machine.kill_all()
                 if clean:
                     machine.unload()
-                    strays = State.strays(machine, self.before[machine])
+                    strays = State.strays(machine, self.set.before[machine])
                     if strays:
                         errors.append(f"{machine.name}: left behind: {', '.join(strays)}")
                 bad = machine.dmesg_problems()

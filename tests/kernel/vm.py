@@ -201,6 +201,15 @@ class VM:
             self.start()
             self.wait_for_boot(attempts - 1)
 
+    def log_to(self, logdir):
+        """Logs go to another directory from here on; the console goes on where it is."""
+        self.logdir = pathlib.Path(logdir)
+        self.logdir.mkdir(parents=True, exist_ok=True)
+        with self.cond:
+            self.klog_file.close()
+            self.klog_path = self.logdir / self.klog_path.name
+            self.klog_file = open(self.klog_path, "w", buffering=1)
+
     def close(self):
         """Power off, as pulling the plug: the root is read-only, nothing is worth saving."""
         # Taken at once: an interrupt's handler may do this in the middle of it.  A reader may

@@ -48,6 +48,28 @@ def strays_are_seen(t):
 
 
 @test(modules="none")
+def settings_are_seen(t):
+    """A setting, an address, a mount, a directory and what was written are told: nobody after this
+    file has its guests again."""
+    before = suite.State.whole(t.a)
+    assert suite.State.whole(t.a) == before
+    for deed, undo, name in (
+            ("sysctl -qw net.ipv4.tcp_rmem='4096 8192 16384'", "sysctl -qw net.ipv4.tcp_rmem='{}'",
+             "net.ipv4.tcp_rmem"),
+            ("ip addr add 10.77.0.1/24 dev lo", "ip addr del 10.77.0.1/24 dev lo",
+             "ip inet 10.77.0.1/24 scope global lo"),
+            ("mount -t tmpfs x /mnt", "umount /mnt", "mount x /mnt tmpfs"),
+            ("mkdir /run/left", "rmdir /run/left", "directory /run/left"),
+            ("dd if=/dev/zero of=/run/left bs=1M count=40 status=none", "rm /run/left",
+             "written")):
+        t.a.check(deed)
+        names = {name for name, _ in suite.State.whole(t.a).items() ^ before.items()}
+        assert any(one.startswith(name) for one in names), (name, names)
+        t.a.check(undo.format(before.get(name)))
+        assert suite.State.whole(t.a) == before, deed
+
+
+@test(modules="none")
 def commands_end_as_told(t):
     """Exit status, output, input, a killed command, one that takes too long."""
     assert t.a.run("echo out; echo err >&2; exit 3") == (3, "out\nerr\n")
