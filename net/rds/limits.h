@@ -100,9 +100,6 @@ inline constexpr uint32_t kHoldBytes = 32 * 1024;
 /* So many that wait are passed by an answer: their numbers change, under the path's lock. */
 inline constexpr unsigned int kMostOvertaken = 64;
 
-/* An own connect attempt that got no answer is given up, ns (TCP alone would try for two minutes
- * with growing pauses, and miss a host that comes back). */
-inline constexpr uint64_t kConnectTimeoutNs = 5ull * 1000 * 1000 * 1000;
 /* Orderly end: how long the peer's end is waited for, ns (mainline 7.x waits as long). */
 inline constexpr uint64_t kDrainTimeoutNs = 5ull * 1000 * 1000 * 1000;
 /* After a knock the peer needs time to call; only then another knock, ns. */

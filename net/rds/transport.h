@@ -122,6 +122,7 @@ struct rds_transport {
 	unsigned int type;	  /* RDS_TRANS_* of the UAPI */
 	unsigned int caps;	  /* enum rds_transport_caps */
 	unsigned int max_paths;	  /* of one connection, 1..8 */
+	unsigned int call_ms;	  /* a connect that neither succeeds nor fails ends then */
 	struct rds_module *owner; /* pinned by every socket that is bound to this transport */
 
 	/* A socket of @net has chosen the transport; it is released, and nothing of it is queued

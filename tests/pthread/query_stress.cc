@@ -39,6 +39,7 @@ const struct rds_transport none = {
 	.type = 2,
 	.caps = 0,
 	.max_paths = kPaths,
+	.call_ms = 5000,
 	.owner = nullptr,
 	.use = nullptr,
 	.unuse = nullptr,

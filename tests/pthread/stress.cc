@@ -323,6 +323,7 @@ const struct rds_transport local = {
 	.type = 2,
 	.caps = RDS_CAP_PREFER_LOOP,
 	.max_paths = 1,
+	.call_ms = 5000,
 	.owner = &local_module,
 	.use = nullptr,
 	.unuse = nullptr,

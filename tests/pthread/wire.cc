@@ -445,6 +445,7 @@ const struct rds_transport ops = {
 	.type = 2,
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_COALESCE | RDS_CAP_PROBE | RDS_CAP_DELIVERY_ACK,
 	.max_paths = 4,
+	.call_ms = 5000,
 	.owner = nullptr,
 	.use = nullptr,
 	.unuse = nullptr,

@@ -99,7 +99,7 @@ TEST_F(ConnStrangersPath, RestsWhenNobodyCallsOrAllCallsAreMade)
 	send();
 	go_down();
 	ASSERT_TRUE(sim::run_until([&] { return path().state() == PathState::kConnecting; },
-				   2 * rds::kConnectTimeoutNs));
+				   2 * fake::kCallNs));
 	for (uint32_t calls = 0; calls <= rds::kStrangerCalls + 1; calls++) {
 		called(calls);
 		EXPECT_EQ(path().is_resting(), calls >= rds::kStrangerCalls) << calls;
@@ -107,7 +107,7 @@ TEST_F(ConnStrangersPath, RestsWhenNobodyCallsOrAllCallsAreMade)
 	wire().connect_result = -111;
 	go_down();
 	ASSERT_TRUE(sim::run_until([&] { return path().state() == PathState::kDown; },
-				   2 * rds::kConnectTimeoutNs));
+				   2 * fake::kCallNs));
 	called(rds::kStrangerCalls - 1);
 	EXPECT_FALSE(path().is_resting()) << "down, and wanted";
 	called(rds::kStrangerCalls);

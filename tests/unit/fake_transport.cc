@@ -271,6 +271,7 @@ struct rds_transport table = {
 	.type = 2,
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_TOS_ZERO,
 	.max_paths = 1,
+	.call_ms = kCallMs,
 	.owner = nullptr,
 	.use = use,
 	.unuse = unuse,
@@ -335,6 +336,7 @@ void reset()
 	table.owner = &state().module;
 	table.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_TOS_ZERO;
 	table.max_paths = 1;
+	table.call_ms = kCallMs;
 	table.midway = midway;
 	for (Region *r : state().regions.live)
 		delete r;
@@ -365,6 +367,11 @@ void set_caps(unsigned int caps)
 void set_max_paths(unsigned int n)
 {
 	table.max_paths = n;
+}
+
+void set_call_ms(unsigned int ms)
+{
+	table.call_ms = ms;
 }
 
 void set_midway(bool has)

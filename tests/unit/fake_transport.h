@@ -68,6 +68,10 @@ int users(host::Net &net);
 /* Before the first path is made. */
 void set_caps(unsigned int caps);
 void set_max_paths(unsigned int n);
+/* Calls end after that without an answer. */
+inline constexpr unsigned int kCallMs = 5000;
+inline constexpr uint64_t kCallNs = kCallMs * 1'000'000ull;
+void set_call_ms(unsigned int ms);
 /* Without: an orderly end cannot be told from a failure. */
 void set_midway(bool has);
 /* RDS_CAP_RDMA's calls, whatever set_caps() says. */

@@ -181,15 +181,14 @@ TEST_F(Info, SaysWhyNobodyWasReached)
 	sim::run_ready();
 	EXPECT_EQ(reason(), "refused here");
 	wire().connect_result = -111;
-	ASSERT_TRUE(sim::run_until([&] { return reason() == "connect failed"; },
-				   rds::kConnectTimeoutNs));
+	ASSERT_TRUE(sim::run_until([&] { return reason() == "connect failed"; }, fake::kCallNs));
 	wire().connect_result = 0;
 	wire().unanswered = RDS_DROP_KEY;
-	ASSERT_TRUE(sim::run_until([&] { return reason() == "no answer; key?"; },
-				   3 * rds::kConnectTimeoutNs));
+	ASSERT_TRUE(
+		sim::run_until([&] { return reason() == "no answer; key?"; }, 3 * fake::kCallNs));
 	wire().unanswered = RDS_DROP_CONNECT;
-	ASSERT_TRUE(sim::run_until([&] { return reason() == "connect failed"; },
-				   3 * rds::kConnectTimeoutNs));
+	ASSERT_TRUE(
+		sim::run_until([&] { return reason() == "connect failed"; }, 3 * fake::kCallNs));
 }
 
 /* Local is the socket that has the message, foreign the one that sent it. */

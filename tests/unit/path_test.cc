@@ -525,6 +525,17 @@ TEST_F(PathStates, RetriesReceivingAfterAPause)
 	EXPECT_EQ(wire().history(), "connect recv_retry");
 }
 
+/* An adapter asks for the route first, and asks a peer that does not answer again and again. */
+TEST_F(PathStates, ATransportSaysHowLongACallMayTake)
+{
+	fake::set_call_ms(25'000);
+	send();
+	sim::run_for(25'000'000'000 - 1);
+	EXPECT_EQ(wire().history(), "connect");
+	sim::run_for(1000 * 1000);
+	EXPECT_EQ(wire().history(), "connect close connect");
+}
+
 /* The transport reads as soon as it is connected: it may have paused before our worker knows. */
 TEST_F(PathStates, RetriesReceivingThatPausedWhileItConnected)
 {

@@ -223,7 +223,7 @@ static int rds_ib_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		err = rdma_resolve_route(id, RDS_IB_RESOLVE_MS);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		err = rds_ib_call_peer(tp);
+		queue_work(rds_ib_wq, &tp->routed);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		WRITE_ONCE(tp->unconfirmed, false);
@@ -255,6 +255,24 @@ static int rds_ib_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
+/*
+ * A queue pair with its rings takes milliseconds, or seconds while memory is short, and the thread
+ * that tells of events is one for all users of rdma_cm.  A call that has ended since, or whose
+ * adapter goes, is refused by rdma_cm, or finds its phase set back.
+ */
+static void rds_ib_routed(struct work_struct *work)
+{
+	struct rds_ib_path *tp = container_of(work, struct rds_ib_path, routed);
+	int err = 0;
+
+	rdma_lock_handler(tp->id);
+	if (tp->phase == RDS_IB_CALLING)
+		err = rds_ib_call_peer(tp);
+	rdma_unlock_handler(tp->id);
+	if (err)
+		rds_path_drop(tp->path, RDS_DROP_CONNECT);
+}
+
 /* ---- ops ---- */
 
 void *rds_ib_path_alloc(struct rds_path *path)
@@ -270,6 +288,7 @@ void *rds_ib_path_alloc(struct rds_path *path)
 	tasklet_setup(&tp->tasklet, rds_ib_poll);
 	INIT_DELAYED_WORK(&tp->refill, rds_ib_refill);
 	INIT_DELAYED_WORK(&tp->keepalive, rds_ib_keepalive);
+	INIT_WORK(&tp->routed, rds_ib_routed);
 	INIT_WORK(&tp->begun, rds_ib_begun);
 	init_completion(&tp->heard);
 	rds_ib_link_init(&tp->link, path, tp);
@@ -416,6 +435,7 @@ void rds_ib_close(void *priv)
 	WRITE_ONCE(tp->phase, RDS_IB_IDLE);
 	id->event_handler = rds_ib_no_event;
 	rdma_unlock_handler(id);
+	cancel_work_sync(&tp->routed);
 	rds_ib_qp_destroy(tp);
 	rds_ib_id_end(id);
 	tp->id = NULL;

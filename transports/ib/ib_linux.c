@@ -38,6 +38,7 @@ struct rds_transport rds_ib_transport = {
 	.type = RDS_TRANS_IB,
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_RDMA | RDS_CAP_DELIVERY_ACK | RDS_CAP_NUMBERED,
 	.max_paths = 1,
+	.call_ms = 2 * RDS_IB_RESOLVE_MS + RDS_IB_REQUEST_MS,
 	.use = rds_ib_use,
 	.unuse = rds_ib_unuse,
 	.laddr_check = rds_ib_laddr_check,

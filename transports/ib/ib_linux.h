@@ -70,6 +70,9 @@ static inline u16 rds_ib_port(const struct rds_addr *addr)
 
 /* The time that address and route resolution may take, each. */
 #define RDS_IB_RESOLVE_MS 5000
+/* And the peer's answer: rdma_cm asks anew every 4.3 s, so three requests or answers may be lost.
+ */
+#define RDS_IB_REQUEST_MS 15000
 
 /* A dead peer is noticed by a frame that is never acknowledged; one is sent as often as this. */
 #define RDS_IB_KEEPALIVE (5 * HZ)
@@ -265,8 +268,9 @@ struct rds_ib_path {
 	struct tasklet_struct tasklet;
 	struct delayed_work refill; /* buffers that there was no memory for, and mappings */
 	struct delayed_work keepalive;
-	struct work_struct begun; /* frames came before rdma_cm's word */
-	struct completion heard;  /* the adapter has said what it will of operations */
+	struct work_struct routed; /* the route to the peer is known */
+	struct work_struct begun;  /* frames came before rdma_cm's word */
+	struct completion heard;   /* the adapter has said what it will of operations */
 };
 
 /* A peer's request, between rdma_cm's event and the path that takes it. */

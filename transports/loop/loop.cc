@@ -116,6 +116,7 @@ struct rds_transport ops = {
 	.type = 3, /* RDS_TRANS_LOOP */
 	.caps = RDS_CAP_SHARED_CONG,
 	.max_paths = 1,
+	.call_ms = 5000,
 	.owner = nullptr,
 	.use = nullptr,
 	.unuse = nullptr,

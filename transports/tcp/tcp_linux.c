@@ -59,6 +59,7 @@ struct rds_transport rds_tcp_transport = {
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_ZEROCOPY | RDS_CAP_COALESCE | RDS_CAP_PROBE |
 		RDS_CAP_DELIVERY_ACK | RDS_CAP_TOS_ZERO,
 	.max_paths = RDS_TCP_MAX_PATHS,
+	.call_ms = RDS_TCP_CALL_MS,
 	.use = rds_tcp_use,
 	.unuse = rds_tcp_unuse,
 	.laddr_check = rds_tcp_laddr_check,

@@ -56,6 +56,9 @@
 /* Ports that one connect tries to bind. */
 #define RDS_TCP_BIND_TRIES 8
 
+/* A call without an answer ends: TCP alone would try for two minutes with growing pauses, and miss
+ * a host that comes back. */
+#define RDS_TCP_CALL_MS 5000
 /* Default of rds_tcp_user_timeout_ms: as long as keepalive takes to notice an idle peer's death. */
 #define RDS_TCP_USER_TIMEOUT_MS 30000
 

@@ -18,10 +18,10 @@ namespace rds
 {
 
 struct StateLimit final {
-	/* The peer that was called does not answer. */
-	static Due<StateLimit> call() RDS_REQUIRES(kWorker)
+	/* The peer that was called does not answer: @ms of rds_transport::call_ms. */
+	static Due<StateLimit> call(unsigned int ms) RDS_REQUIRES(kWorker)
 	{
-		return Due<StateLimit>(kConnectTimeoutNs);
+		return Due<StateLimit>(ms * 1000ull * 1000);
 	}
 	/* The peer does not end as well. */
 	static Due<StateLimit> drain() RDS_REQUIRES(kWorker)

@@ -57,7 +57,7 @@ void rds_path::start_connect()
 	dial_.begin();
 	fresh_stream();
 	enter(PathState::kConnecting, RDS_DROP_NONE);
-	arm(rds::StateLimit::call());
+	arm(rds::StateLimit::call(conn.trans.call_ms));
 	if (const int err = conn.trans.connect(priv)) {
 		conn.trans.close(priv);
 		go_down(rds::Status(err).is(rds::err::kEacces) ? RDS_DROP_REFUSED

@@ -139,6 +139,21 @@ def last_word_is_lost(t):
         assert re.search(r"packets [1-9]", t.a.check("nft list table inet cut")), "none was lost"
 
 
+# The first of the three (REQ): two of them, of 308 bytes each.
+FIRST_REQUESTS = ("udp dport 4791 @th,64,8 0x64 @th,352,16 0x10 quota until 700 bytes counter drop",)
+
+
+@test(vms=2, only="ours")
+def requests_are_lost(t):
+    """Rdma_cm asks again, and a call lasts until it has: the first one succeeds."""
+    with filters.ready(t.b, modules="nft_quota"), filters.incoming(t.b, *FIRST_REQUESTS):
+        ping(t, t.a, A, B, count=1)
+        lost = t.b.check("nft list table inet cut")
+        assert "packets 2 " in lost, lost
+    called = t.a.check(f"{t.tool('rdsctl')} path show remote {B}")
+    assert "attempts 1 " in called, called
+
+
 @test(vms=2, timeout=240)
 def congestion(t):
     """A slow reader: ENOBUFS, monitor, blocked senders, SO_SNDTIMEO, recovery; both families."""

@@ -52,7 +52,7 @@ void cold(World &w, const Start &start)
 	if (start.both)
 		w.run("a reads", [&] { receive(w, *a, order, kCount); });
 	/* A pause of back-off at most, and a connect that nobody heard. */
-	EXPECT_TRUE(w.finish(rds::kConnectTimeoutNs + 2 * kSecond));
+	EXPECT_TRUE(w.finish(7 * kSecond));
 	EXPECT_EQ(order.complaint(), "");
 	EXPECT_TRUE(order.complete());
 }

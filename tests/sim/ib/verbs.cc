@@ -235,6 +235,7 @@ struct rds_transport table = {
 	.type = 0,
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_RDMA | RDS_CAP_DELIVERY_ACK | RDS_CAP_NUMBERED,
 	.max_paths = 1,
+	.call_ms = 5000,
 	.owner = nullptr,
 	.use = nullptr,
 	.unuse = nullptr,

@@ -429,6 +429,7 @@ constinit struct rds_transport table = {
 	.type = 2,
 	.caps = kCaps,
 	.max_paths = 1,
+	.call_ms = 5000,
 	.owner = nullptr,
 	.use = nullptr,
 	.unuse = nullptr,

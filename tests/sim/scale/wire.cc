@@ -178,6 +178,7 @@ struct rds_transport table = {
 	.type = 2,
 	.caps = RDS_CAP_PREFER_LOOP | RDS_CAP_COALESCE | RDS_CAP_PROBE | RDS_CAP_TOS_ZERO,
 	.max_paths = 1,
+	.call_ms = 5000,
 	.owner = nullptr,
 	.use = nullptr,
 	.unuse = nullptr,
