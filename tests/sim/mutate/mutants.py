@@ -76,7 +76,7 @@ MUTANTS = [
     # ---- the queue of a path ----
     # ---- what the model is for ----
     Mutant("connect-untimed", "a connect without an answer is waited for", STREAM,
-           "arm(rds::StateLimit::call());", ""),
+           "arm(rds::StateLimit::call(conn.trans.call_ms));", ""),
     Mutant("ack-ahead", "the peer is told of one message more than came", RECEIVED_H,
            "b.ack ? b.ack - 1 : 0", "b.ack"),
     Mutant("turn-drop", "a failed connect is waited for", TABLE,
