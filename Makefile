@@ -40,7 +40,7 @@ locked := mkdir -p $(logs) && flock build/.lock
 again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
-.PHONY: all modules modules-now user tests deps check flaky test test-user test-vm test-uml test-adapters test-debug \
+.PHONY: all modules modules-now user tests deps check flaky test test-user test-gtest test-vm test-uml test-adapters test-debug \
 	test-kcsan test-wireshark test-report test-rust test-metrics test-all test-kernels matrix fuzz fuzz-users coverage coverage-glue demo lab bench resets ordering scale soak mutation mutants mutants-glue tidy install \
 	uninstall packages packages-test clean help need-headers need-cmake
 
@@ -85,18 +85,20 @@ tests: need-cmake ## what the tests consist of, without running them
 deps: ## installs what is missing (apt; asks for root only then)
 	@scripts/deps.sh --kernel $(test_kernel)
 
+test_logs := $(addprefix $(logs)/test-,gtest.log user.log patient.log vm.log uml.log)
+
 test: deps ## what every change must pass; last line: N passed, N failed, N skipped
 	@mkdir -p $(logs)
 	@rm -f $(logs)/test-*.log
 	@$(again) modules tests 2>&1 | tee $(logs)/build.log
 	@! grep -E 'warning:|WARNING:' $(logs)/build.log || { \
 	echo "warnings in the build, see $(logs)/build.log" >&2; exit 1; }
-	@$(again) ONLY='-LE patient' test-user; \
+	@$(again) test-gtest; $(again) ONLY='-LE $(if $(ALL),patient,"patient|alone")' test-user; \
 	(exec nice -n 19 $(again) PART=patient ONLY='-L patient' test-user >/dev/null 2>&1) & \
 	$(again) GUESTS=3 test-uml 2>&1 | sed -u 's/^/uml: /' & $(again) test-vm; wait; \
 	tail -n 30 $(logs)/test-patient.log; \
-	tests/docs/threats.py $(addprefix $(logs)/test-,user.log vm.log uml.log) | tee $(logs)/test-threats.log; \
-	scripts/summary.py $(addprefix $(logs)/test-,user.log patient.log vm.log uml.log threats.log)
+	tests/docs/threats.py $(test_logs) | tee $(logs)/test-threats.log; \
+	scripts/summary.py $(test_logs) $(logs)/test-threats.log
 
 # No fuzzer looks for new inputs here, no play is explored, no guest boots that is not User-Mode Linux:
 # `make test` does all of that.
@@ -113,6 +115,13 @@ check: need-cmake ## the part of test that finds most, before every commit; CHEC
 flaky: ## tests N=20 times beside changing loads: CASES='faults.* ...' of the VM suite, or CTEST=REGEX
 	@$(if $(CTEST),,KERNEL=$(test_kernel)) scripts/flaky.py --times $(or $(N),20) $(if $(CTEST),--ctest '$(CTEST)') \
 	$(foreach case,$(CASES),'$(case)')
+
+test-gtest: ## unit, contract, scenarios: a process for each suite of them (ctest: for each test)
+	@mkdir -p $(logs)
+	@scripts/gtests.py -j $(JOBS) $(addprefix unit=build/tests/unit/unit_,core tcp ib) \
+	contract=build/tests/contract/contract_test sim=build/tests/sim/corners/corners_test \
+	sim=build/tests/sim/scenario_test tools=build/tools/tests/tools-test \
+	progs_lib=build/tests/progs/progs_lib_test 2>&1 | tee $(logs)/test-gtest.log
 
 test-user: ## unit, contract, simulator, threads, fuzzers, seam, ABI, docs (ctest)
 	@mkdir -p $(logs)
@@ -240,7 +249,7 @@ matrix-%:
 
 test-all: ## test with its long cases, test-debug and test-kcsan; the last line adds them up
 	@export ALL=1 FUZZ_SECONDS=60; for run in test test-debug test-kcsan; do $(MAKE) --no-print-directory $$run; done; \
-	scripts/summary.py $(addprefix $(logs)/test-,user.log vm.log uml.log x86.log kcsan.log)
+	scripts/summary.py $(test_logs) $(logs)/test-x86.log $(logs)/test-kcsan.log
 
 coverage: deps ## lines and branches of the core that unit, contract, simulator and fuzz inputs run
 	@JOBS=$(JOBS) scripts/coverage.sh

@@ -25,6 +25,7 @@ CODE = re.compile(r"`([^`]+)`")
 # A scenario is played with several seeds, and the contract over several transports.
 PLAYED = re.compile(r"^(sim|contract)\.\w+/(\w+\.\w+)/\w+$")
 VM = re.compile(r"^(ok|FAIL|skip) +(\w+\.\w+)", re.M)
+GTEST = re.compile(r"^(ok|FAIL) +((?:unit|sim|contract)\.\S+) ", re.M)
 UNIT = re.compile(r"^ *\d+/\d+ Test +#\d+: ((?:unit|sim|contract)\.\S+)(?:  # .*?)? \.+\**(.*)$",
                   re.M)
 
@@ -78,6 +79,9 @@ def played(logs):
         for how, name in VM.findall(text):
             if how != "skip":
                 came[name] = came.get(name, True) and how == "ok"
+        for how, name in GTEST.findall(text):
+            name = PLAYED.sub(r"\1.\2", name)
+            came[name] = came.get(name, True) and how == "ok"
         for name, how in UNIT.findall(text):
             name = PLAYED.sub(r"\1.\2", name)
             came[name] = came.get(name, True) and "Passed" in how

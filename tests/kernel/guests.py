@@ -22,7 +22,7 @@ RESTLESS = re.compile(
     r"^((fs\.(dentry-state|file-nr|inode-(nr|state)|quota\..*)|kernel\.(ns_last_pid|random\..*"
     r"|pty\.nr|sched_domain\..*|tainted)|net\.netfilter\..*count|vm\.stat_refresh"
     r"|net\.ipv4\.tcp_fastopen_key)|mount \S+ (/usr)?/lib/modules"  # vm.py knows which are there
-    r"|(directory|mount \S+) /run/(mount|netns)) ")
+    r"|(directory|mount \S+) (/run/(mount|netns)|/sys/kernel/tracing)) ")
 # Bits of kernel.tainted that say that modules of ours were loaded: staging, of no tree, unsigned.
 LOADED = 1 << 10 | 1 << 12 | 1 << 13
 

@@ -4,6 +4,7 @@
 Both give the guest the host's `/` read-only, a port to its agent, and at most one network
 interface, eth0. Neither needs root, and both end with the process that started them.
 """
+import concurrent.futures
 import contextlib
 import os
 import shutil
@@ -18,6 +19,16 @@ COMMON = ("quiet loglevel=5 panic=-1 oops=panic log_buf_len=4M slab_nomerge prin
 # These cost an emulator much, and matter to no test.  It translates a program anew for each place in
 # memory that the program comes to: short ones took four times as long.
 EMULATED = "mitigations=off norandmaps cryptomgr.notests"
+
+
+# The kernel ends such a process when the *thread* that started it ends. Guests go from one file of
+# tests to the next, whose threads come and go: so all are started by this one.
+_starter = concurrent.futures.ThreadPoolExecutor(1)
+
+
+def started(*args, **options):
+    """A process that ends with this one, however that ends."""
+    return _starter.submit(subprocess.Popen, *args, **options).result()
 
 
 def processor(pid):
@@ -44,7 +55,7 @@ class Qemu:
     def start(self, initrd, port, log):
         fds = [port.fileno(), self.qmp_guest.fileno()]
         with self.qmp_guest:
-            self.proc = subprocess.Popen(
+            self.proc = started(
                 ["setpriv", "--pdeathsig", "KILL", *self.command(initrd, *fds)], pass_fds=fds,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
@@ -109,7 +120,7 @@ class Uml:
                 *([f"vec0:{net[1]}"] if net else []), *COMMON.split(), *vm.boot.split()]
         with open(vm.console, "w") as console:
             # A fatal signal it can handle: it takes its children along.
-            self.proc = subprocess.Popen(
+            self.proc = started(
                 ["setpriv", "--pdeathsig", "TERM", *args], stdin=subprocess.DEVNULL, stdout=console,
                 stderr=log, pass_fds=[port.fileno(), *(net[:1] if net else [])],
                 env={**os.environ, **self.memory()}, start_new_session=True)

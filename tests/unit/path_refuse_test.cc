@@ -365,6 +365,23 @@ TEST_F(PathRefuse, WhatIsRefusedGoesAgainInOrder)
 	EXPECT_EQ(talk(), "9:1 5:2 6:3 5:4 R:5 5:2 5:4 5:5 ");
 }
 
+/* RESUME is about what was thrown away on its connection. */
+TEST_F(PathRefuse, AResumeDoesNotOutliveItsConnection)
+{
+	up();
+
+	const uint64_t first = next();
+
+	ASSERT_EQ(put(*s, 5), 0);
+	map({5});
+	ASSERT_EQ(peer_refuses(5, first), RDS_RECV_SKIP);
+	wire().room = 0;
+	map({});
+	wire().room = SIZE_MAX;
+	reconnect();
+	EXPECT_EQ(talk(), "5:2 ");
+}
+
 /* Some are under way, some wait behind others' messages for room, some come later: whatever of that
  * is over when the port clears, none overtakes another, and RESUME comes when the first are known
  * to be thrown away. */

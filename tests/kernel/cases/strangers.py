@@ -204,31 +204,32 @@ while at < count or under_way:
             failed += s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) not in (
                 0, errno.ECONNRESET, errno.EPIPE)
 assert not failed, failed
-print(int(count / (time.monotonic() - begun) * 60))
+print(begun, time.monotonic())
 """
 
 
 def rush(t, count, prefixes):
-    """So many strangers call guest b as fast as they can; how many that would be in a minute."""
+    """So many strangers call guest b as fast as they can: when they began and were through, in
+    seconds of its clock."""
     script = RUSH.format(count=count, prefixes=prefixes, target=B)
-    return int(t.a.check(f"python3 -I -S - <<'END'\n{script}END", 300))
+    return map(float, t.a.check(f"python3 -I -S - <<'END'\n{script}END", 300).split())
 
 
-def least_refused(calls, a_minute):
+def least_refused(calls, seconds):
     """Of so many calls of one prefix: all but those that may come at once, and those that may come
-    back while they last and for 2 s before each rush (limits.h)."""
-    return calls - AT_ONCE - BACK_A_SECOND * (calls * 60 // a_minute + 2 * (1 + calls // SAME))
+    back while they last and for 2 s before (limits.h)."""
+    return calls - AT_ONCE - int(BACK_A_SECOND * (seconds + 2))
 
 
 def rush_of_one_prefix(t):
-    """As many calls as it takes at this pace for some to be refused: their number and the pace."""
-    calls = 0
+    """As many calls as it takes at this pace for some to be refused: their number, and seconds."""
+    calls, begun = 0, None
     while calls < SAME_AT_MOST:
-        a_minute = rush(t, SAME, 1)
-        calls += SAME
-        if least_refused(calls, a_minute) > 0:
-            return calls, a_minute
-    raise AssertionError(f"too slow to tell: {a_minute} a minute")
+        first, ended = rush(t, SAME, 1)
+        begun, calls = begun or first, calls + SAME
+        if least_refused(calls, ended - begun) > 0:
+            return calls, ended - begun
+    raise AssertionError(f"too slow to tell: {calls} in {ended - begun:.1f} s")
 
 
 @test(vms=2, timeout=500, only="ours")
@@ -241,17 +242,19 @@ def beside_a_stream(t):
     before = unavailable(t.b)
     flows = Flows(t, t.a, A, t.b, B, timeout=400)  # both rushes are in it
     flows.wait_progress()
-    fast = rush(t, STORM, 256)
+    begun, ended = rush(t, STORM, 256)
     flows.wait_progress()
     wide = counters(t, t.b)
-    calls, same = rush_of_one_prefix(t)
+    calls, seconds = rush_of_one_prefix(t)
     flows.wait_progress()
     now = counters(t, t.b)
     stream = exact(flows.stop(), soon(t))
-    t.note(f"{stream}; {fast} a minute of 256 prefixes, {wide['conn_call_refused']} refused; {same} of one, "
+    t.note(f"{stream}; {STORM / (ended - begun) * 60:.0f} a minute of 256 prefixes, "
+           f"{wide['conn_call_refused']} refused; {calls / seconds * 60:.0f} of one, "
            f"{now['conn_call_refused'] - wide['conn_call_refused']} refused")
     assert not wide["conn_call_refused"], wide["conn_call_refused"]
-    refused, least = now["conn_call_refused"] - wide["conn_call_refused"], least_refused(calls, same)
+    refused = now["conn_call_refused"] - wide["conn_call_refused"]
+    least = least_refused(calls, seconds)
     assert refused >= least, f"{refused} of one prefix were refused, {least} had to be"
     new_host_is_served(t)
     t.b.wait_until("test $(wc -l </proc/net/rds/connections) -lt 10", 60)
