@@ -184,35 +184,13 @@ def who_ping_all_the_time(t):
 STORM = 3000
 SAME, SAME_AT_MOST = 4000, 20000  # of one prefix: the more, the slower they are
 AT_ONCE, BACK_A_SECOND = 2048, 125  # kPrefixCalls, and by kPrefixCallTicks, in limits.h
-RUSH = """import errno, select, socket, struct, time
-at, failed, count, prefixes, begun = 0, 0, {count}, {prefixes}, time.monotonic()
-poll, under_way = select.epoll(), {{}}
-linger = struct.pack("ii", 1, 0)
-while at < count or under_way:
-    while at < count and len(under_way) < 100:
-        s = socket.socket()
-        s.setblocking(False)
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-        s.bind((f"10.8.{{at % prefixes}}.{{at // prefixes % 250 + 1}}", 0))
-        assert s.connect_ex(("{target}", 16385)) in (0, errno.EINPROGRESS)
-        under_way[s.fileno()] = s
-        poll.register(s, select.EPOLLOUT)
-        at += 1
-    for fd, _ in poll.poll():
-        poll.unregister(fd)
-        with under_way.pop(fd) as s:
-            failed += s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) not in (
-                0, errno.ECONNRESET, errno.EPIPE)
-assert not failed, failed
-print(begun, time.monotonic())
-"""
 
 
 def rush(t, count, prefixes):
     """So many strangers call guest b as fast as they can: when they began and were through, in
     seconds of its clock."""
-    script = RUSH.format(count=count, prefixes=prefixes, target=B)
-    return map(float, t.a.check(f"python3 -I -S - <<'END'\n{script}END", 300).split())
+    return map(float, t.a.check(f"{t.prog('rds_rush')} --to {B} --count {count}"
+                                f" --prefixes {prefixes}", 300).split())
 
 
 def least_refused(calls, seconds):
