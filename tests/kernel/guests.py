@@ -130,13 +130,14 @@ class Pool:
     """Guests that wait for the next file of their kind. Any thread calls it."""
 
     def __init__(self, kernels, kinds=(), say=print):
-        """@kinds: of the files to come, one each. Without, guests live as long as they are lent."""
+        """@kinds: of the files to come that take used ones. Without, guests live as long as they
+        are lent."""
         self.kernels, self.say, self.lock = kernels, say, threading.Lock()
         self.to_come, self.waiting = collections.Counter(kinds), collections.defaultdict(list)
 
     @contextlib.contextmanager
-    def lend(self, kind, logdir):
-        guests = self.take(kind)
+    def lend(self, kind, logdir, new=False):
+        guests = None if new else self.take(kind)
         if guests:
             self.say(f"again {logdir.name}: guests of {', '.join(guests.played)}")
             for machine in guests.vms:

@@ -41,8 +41,8 @@ class PoolTest(unittest.TestCase):
     def pool(self, *kinds):
         return guests.Pool(["6.1"], kinds, self.said.append)
 
-    def play(self, pool, kind, name, left=()):
-        with pool.lend(kind, pathlib.Path(name)) as lent:
+    def play(self, pool, kind, name, left=(), new=False):
+        with pool.lend(kind, pathlib.Path(name), new) as lent:
             lent.left = list(left)
         return lent
 
@@ -54,6 +54,14 @@ class PoolTest(unittest.TestCase):
         self.assertIs(self.play(pool, ONE, "c"), first)
         self.assertEqual(first.logs, [pathlib.Path("a"), pathlib.Path("c")])
         self.assertEqual(self.said, ["again c: guests of a"])
+
+    def test_who_wants_new_ones_has_them(self):
+        pool = self.pool(ONE, ONE)
+        first = self.play(pool, ONE, "a")
+        measured = self.play(pool, ONE, "m", new=True)
+        self.assertIsNot(measured, first)
+        self.assertFalse(measured.open, "one is enough for those to come")
+        self.assertIs(self.play(pool, ONE, "b"), first)
 
     def test_none_wait_that_nobody_will_want(self):
         pool = self.pool(ONE, TWO, ONE)

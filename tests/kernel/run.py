@@ -178,7 +178,8 @@ def run_files(options, chosen, report):
     places, left, threads = Places(options.jobs, MOST * options.jobs), list(chosen), []
     # Counters of coverage are read and begin anew with a boot.
     pool = guests.Pool(options.kernels, [] if os.environ.get("GCOV") else
-                       [guests.Kind.of(*one) for one in chosen], report.line)
+                       [guests.Kind.of(*one) for one in chosen
+                        if not getattr(one[0], "FRESH", False)], report.line)
 
     def work(count, module, tests):
         try:
