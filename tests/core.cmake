@@ -40,7 +40,7 @@ endfunction()
 # Tests that compute and never wait nor look at the real time: `make test` plays them with a low
 # priority while its guests run, so their limits are for one that gets little of the processors.
 function(rds_patient)
-	set_tests_properties(${ARGN} PROPERTIES LABELS patient TIMEOUT 2700)
+	set_tests_properties(${ARGN} PROPERTIES LABELS patient TIMEOUT 4500)
 endfunction()
 set(RDS_THREAD_SANITIZE -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer)
 
