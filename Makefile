@@ -96,7 +96,7 @@ test: deps ## what every change must pass; last line: N passed, N failed, N skip
 	@$(again) test-gtest; $(again) ONLY='-LE $(if $(ALL),patient,"patient|alone")' test-user; \
 	(exec nice -n 19 $(again) PART=patient ONLY='-L patient' test-user >/dev/null 2>&1) & \
 	$(again) GUESTS=3 test-uml 2>&1 | sed -u 's/^/uml: /' & $(again) test-vm; wait; \
-	tail -n 30 $(logs)/test-patient.log; \
+	cat $(logs)/test-patient.log; \
 	tests/docs/threats.py $(test_logs) | tee $(logs)/test-threats.log; \
 	scripts/summary.py $(test_logs) $(logs)/test-threats.log
 

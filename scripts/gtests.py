@@ -4,11 +4,11 @@
 
     gtests.py [-j N] PREFIX=PROGRAM...
 
-ctest starts a process for each test. Where a test takes a millisecond that is a hundred times as
-much, which reads a program of 60 MB and looks through its memory for leaks. Here a process plays a
-suite, some ten tests. One that dies has failed the test that it was at, and another process goes on
-behind that; one that complains when all its tests have passed (of memory that was lost) is a failure
-of its suite. ctest knows the same tests by the same names, for one of them alone.
+ctest starts a process for each test: a tenth of a second to read a program of 60 MB and to look for
+leaks at its end, for tests that mostly take a millisecond. Here a process plays a suite, some ten
+tests. When it dies, the test that it was at has failed, and another process goes on behind that test.
+When it complains although all its tests have passed (of lost memory), its suite has failed. ctest
+knows the same tests by the same names, and plays each of them alone.
 
 A line for each, `ok    PREFIX.Suite.Test  0.01 s`; of failures what they said. The last one is
 `N passed, N failed, N skipped`; the exit status is 0 only if nothing failed and something passed.

@@ -22,7 +22,8 @@ CTEST_SKIPPED = re.compile(r"^\s*\d+ - .* \((?:Skipped|Disabled|Not Run \(Disabl
 GTEST_PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?\.$", re.M)
 GTEST_FAILED = re.compile(r"^\[  FAILED  \] (\d+) tests?, listed below:$", re.M)
 GTEST_SKIPPED = re.compile(r"^\[  SKIPPED \] (\d+) tests?, listed below:$", re.M)
-TAP = re.compile(r"^(not ok|ok)\b(.*)$", re.M)
+# Our own runners put more than one space behind the word: one that died is not taken for TAP.
+TAP = re.compile(r"^(not ok|ok) (\S.*)$", re.M)
 # A failure: a guest's case with what is indented below it; a line of ctest's closing list; TAP's.
 FAILURE = re.compile(r"^FAIL .*(?:\n {6}.*)*|^\s*\d+ - .* \((?!Skipped|Disabled|Not Run \(D).*\)$"
                      r"|^not ok\b.*", re.M)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The guests of a run of the suite. A file of tests is lent guests of the kind that it asks for: some
 that an earlier file has given back, or new ones, which boot with its first test. An emulated kernel
-takes seconds to boot, and what it has run before runs faster.
+takes seconds to boot, and the emulator is faster with code that it has translated before.
 
 Guests are given back if no test has failed in them and they are as they were after they had booted,
 to the last setting (state_whole.sh). They are switched off when no file of their kind is left.

@@ -179,7 +179,7 @@ def run_files(options, chosen, report):
     # Counters of coverage are read and begin anew with a boot.
     pool = guests.Pool(options.kernels, [] if os.environ.get("GCOV") else
                        [guests.Kind.of(*one) for one in chosen
-                        if not getattr(one[0], "FRESH", False)], report.line)
+                        if not getattr(one[0], "NEW_GUESTS", False)], report.line)
 
     def work(count, module, tests):
         try:

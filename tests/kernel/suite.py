@@ -10,7 +10,7 @@
     IB = True                   # over InfiniBand, not TCP; or parameters of rds_rdma as a text
     ADAPTER = "siw"             # soft-iWARP, not soft-RoCE ("rxe")
     BOOT = "slub_debug=P"       # more words for the kernel's command line
-    FRESH = True                # no guests that other files had: it measures their memory
+    NEW_GUESTS = True           # none that other files had: it measures their memory
 
     @test(vms=2, modules=("ours", "mainline"), timeout=60)
     def mainline_answers(t):
@@ -155,7 +155,7 @@ class FileRun:
         self.options, self.tests, self.report = options, tests, report
         self.logdir = options.logs / tests[0].file
         self.kind, self.set = Kind.of(module, tests), None
-        self.wants_new = getattr(module, "FRESH", False)
+        self.wants_new = getattr(module, "NEW_GUESTS", False)
         self.pool = pool or Pool(options.kernels)
 
     @contextlib.contextmanager

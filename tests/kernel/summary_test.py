@@ -33,6 +33,9 @@ class SummaryTest(unittest.TestCase):
         self.assertEqual(summary.count("ok 1 a\nnot ok 2 b\nok 3 c # skip\n"), (1, 1, 1))
         self.assertIsNone(summary.count("Segmentation fault\n"))
 
+    def test_a_runner_that_died_has_no_result(self):
+        self.assertIsNone(summary.count(GUESTS.rpartition("2 passed")[0]))
+
     def test_a_failure_is_told_again(self):
         self.assertEqual(list(summary.failures(GUESTS)), [
             "FAIL  a.breaks                      3.2 s, cpu   1.0 s\n"

@@ -375,8 +375,10 @@ TEST_F(PathRefuse, AResumeDoesNotOutliveItsConnection)
 	ASSERT_EQ(put(*s, 5), 0);
 	map({5});
 	ASSERT_EQ(peer_refuses(5, first), RDS_RECV_SKIP);
+	peer_has(first);
 	wire().room = 0;
 	map({});
+	EXPECT_EQ(waiting(), 0u) << "it has gone back";
 	wire().room = SIZE_MAX;
 	reconnect();
 	EXPECT_EQ(talk(), "5:2 ");

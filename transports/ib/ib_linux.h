@@ -70,8 +70,7 @@ static inline u16 rds_ib_port(const struct rds_addr *addr)
 
 /* The time that address and route resolution may take, each. */
 #define RDS_IB_RESOLVE_MS 5000
-/* And the peer's answer: rdma_cm asks anew every 4.3 s, so three requests or answers may be lost.
- */
+/* And the peer's answer: rdma_cm asks anew after 4 to 6 s, so two requests may be lost. */
 #define RDS_IB_REQUEST_MS 15000
 
 /* A dead peer is noticed by a frame that is never acknowledged; one is sent as often as this. */

@@ -8,7 +8,7 @@ import memcg
 from suite import test
 from traffic import A, B, counters, helper, unavailable
 
-FRESH = True  # it measures memory
+NEW_GUESTS = True  # it measures memory
 
 # After these mainline waits for the rest of a message; so do we where it could still come.
 BROKEN = ("too_long", "huge", "huge_map", "half_header", "half_payload", "half_map", "http",

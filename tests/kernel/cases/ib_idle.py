@@ -10,7 +10,7 @@ from traffic import A, B, Flows, counters, exact, ping, unavailable
 
 SMP = 2  # completions, worker and process of one host at the same time
 IB = PATIENT
-FRESH = True  # it measures memory
+NEW_GUESTS = True  # it measures memory
 KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]  # kcsan has no InfiniBand
 
 

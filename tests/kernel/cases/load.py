@@ -6,7 +6,7 @@ from suite import HERE, test
 from traffic import A
 
 ROUNDS, PARTS = 50, 2
-FRESH = True  # it measures memory
+NEW_GUESTS = True  # it measures memory
 TALK = f"python3 -I -S {HERE}/rds_talk.py"
 
 

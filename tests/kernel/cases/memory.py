@@ -8,7 +8,7 @@ from traffic import A, B, helper, ping
 
 SLAB = f"awk '$1 == \"slab\" {{print $2}}' {GROUP}/memory.stat"
 KERNELS = ["6.1", "6.12", "7.2"]  # the debug kernels have no memory controller
-FRESH = True  # it measures memory
+NEW_GUESTS = True  # it measures memory
 
 
 def ended_only(t):

@@ -7,7 +7,7 @@ from suite import test
 from traffic import PYTHON, Flows, counters, exact, helper, load_again, ping
 
 
-FRESH = True  # it measures memory
+NEW_GUESTS = True  # it measures memory
 PARTS = 2  # of the rounds of exit_under_load
 LOOKS = 4  # at memory: the least counts
 LOST = 4   # kB: a page in each round, of two namespaces with six sockets and full queues

@@ -14,7 +14,7 @@ from suite import test
 from traffic import A, A6, B, B6, PYTHON, helper, load_again, ping
 
 SMP = 2
-FRESH = True  # it measures memory
+NEW_GUESTS = True  # it measures memory
 SEED = int(os.environ.get("SEED") or random.randrange(1, 1 << 31))
 CALLS, STREAMS = 40000, 500
 # Beyond what comes and goes: less than one object for every second of the streams, or for every

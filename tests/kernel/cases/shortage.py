@@ -8,7 +8,7 @@ from traffic import Flows, exact
 
 KERNELS = ["uml", "x86"]
 MEM = 1500
-FRESH = True  # it measures memory
+NEW_GUESTS = True  # it measures memory
 
 
 def failnth(t, options, prefix="", timeout=200):

@@ -6,7 +6,7 @@ from judges import exact
 from traffic import A, B, Flows, counters, ping, soon, unavailable
 
 MANY, MOST = 1000, 5000
-FRESH = True  # it measures memory
+NEW_GUESTS = True  # it measures memory
 NEW = "10.8.200.1"  # smaller than both: it calls
 
 # The acts of each of them once it has connected.

@@ -19,7 +19,7 @@ from traffic import load_again, soon
 from vm import VMError
 
 BOOT, SMP = users.POISON, 2
-FRESH = True  # it measures memory
+NEW_GUESTS = True  # it measures memory
 
 
 def play(t, seeds, turns):
