@@ -95,7 +95,7 @@ void play_one(void *arg)
 {
 	auto *a = static_cast<Attempt *>(arg);
 
-	alarm(cli::kTimeout);
+	cli::limit_time();
 
 	adversary::Result r = adversary::play(*a->plan);
 
@@ -131,7 +131,7 @@ void play_all(void *arg)
 		const Plan plan = plan_of(*run->args, seed);
 
 		sh->seed = seed;
-		alarm(cli::kTimeout);
+		cli::limit_time();
 
 		adversary::Result r = adversary::play(plan);
 

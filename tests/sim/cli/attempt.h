@@ -15,8 +15,8 @@ namespace cli
 {
 
 constexpr unsigned int kRecoveries = 1 << 14;
-/* Nobody waits longer for one attempt, s. */
-constexpr unsigned int kTimeout = 120;
+/* Seconds of a processor that one play may take: whatever else the machine does. */
+constexpr unsigned int kMostSeconds = 120;
 
 /* Written by the child, read by both. */
 struct Shared {
@@ -33,13 +33,15 @@ struct Shared {
 Shared *make_shared();
 /* Forks; true when @body ran to its end.  @quiet: what it prints goes nowhere. */
 bool in_child(Shared *sh, bool quiet, void (*body)(void *arg), void *arg);
+/* A play begins: the process is ended if it takes more than kMostSeconds. */
+void limit_time();
 /* Notes why and ends the process. */
 [[noreturn]] void give_up(Shared *sh, const std::string &why);
 
 /* The kind of a failure: the part of the complaint that stays the same when the plan does not.
  */
 std::string kind_of(const std::string &why);
-/* Does @body fail, quietly, and in this way? */
+/* Does @body fail, quietly, and in this way?  No for a play that did not end. */
 bool fails_so(Shared *sh, const std::string &kind, void (*body)(void *arg), void *arg);
 
 /* Leaves out large lots of @steps and then small ones, as long as the others go on failing (delta

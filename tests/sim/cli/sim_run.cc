@@ -208,6 +208,7 @@ void play_seeds(void *arg)
 		story::Plan p = plan_of(*run->a, seed);
 
 		run->sh->seed = seed;
+		cli::limit_time();
 
 		story::Result r = story::play(p);
 

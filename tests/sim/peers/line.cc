@@ -59,6 +59,7 @@ void Line::close()
 	if (closed_)
 		return;
 	closed_ = true;
+	out_.clear();
 	tube::close(tube_, side_);
 }
 

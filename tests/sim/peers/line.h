@@ -24,6 +24,10 @@ public:
 	/* Bytes, the end, or a reset. */
 	virtual void came(Line &l) = 0;
 	virtual void acked(Line &l, uint64_t bytes) = 0;
+	/* TCP has taken some of what it had no room for. */
+	virtual void room(Line &)
+	{
+	}
 
 protected:
 	~Owner() = default;
@@ -71,6 +75,11 @@ public:
 	{
 		return end().accepted;
 	}
+	/* A buffer for sending is not full; if it is, room() comes. */
+	bool takes_more() const
+	{
+		return out_.size() < kSendBuffer;
+	}
 	bool closed() const
 	{
 		return closed_;
@@ -92,9 +101,12 @@ public:
 	void room() override
 	{
 		push();
+		owner_.room(*this);
 	}
 
 private:
+	static constexpr size_t kSendBuffer = 64 * 1024;
+
 	void push();
 
 	Owner &owner_;

@@ -353,6 +353,8 @@ void Mainline::pump(Remote &r)
 	for (Message &m : r.queue) {
 		if (m.end)
 			continue;
+		if (!r.line->takes_more())
+			return;
 		m.start = r.line->put_bytes();
 		m.end = m.start + m.bytes.size();
 		put_be(m.bytes, kAckAt, 8, ack(r));
@@ -367,6 +369,12 @@ void Mainline::acked(Line &l, uint64_t bytes)
 
 	while (r && !r->queue.empty() && r->queue.front().end && r->queue.front().end <= bytes)
 		r->queue.pop_front();
+}
+
+void Mainline::room(Line &l)
+{
+	if (Remote *r = by_line(l))
+		pump(*r);
 }
 
 void Mainline::congest(uint16_t port, bool on)

@@ -90,6 +90,7 @@ private:
 	void opened(Line &l) override;
 	void came(Line &l) override;
 	void acked(Line &l, uint64_t bytes) override;
+	void room(Line &l) override;
 	void incoming(const tube::Ref &p) override;
 
 	Remote &remote(const struct rds_addr &a);
