@@ -32,11 +32,11 @@ log=$cache/log/deps.log
 packages=(
 	# build
 	gcc g++ make cmake ccache linux-headers-amd64 kmod xz-utils zstd
-	libcli11-dev nlohmann-json3-dev libmnl-dev
+	libcli11-dev nlohmann-json3-dev libmnl-dev librdmacm-dev
 	# tests in user space
 	libgtest-dev libgmock-dev googletest clang clang-format clang-tidy libclang-rt-14-dev llvm-14
 	universal-ctags python3 mypy man-db mandoc groff
-	pkgconf libibverbs-dev librdmacm-dev ibverbs-providers
+	pkgconf libibverbs-dev ibverbs-providers
 	# debug kernels
 	bc bison flex libelf-dev
 	# tests in virtual machines; the guests use the host's tools over 9p
@@ -225,9 +225,9 @@ next_kernel() {
 
 # One root to build the packages in, and one to install them in, which is only read: with all that they
 # depend on, and the headers of two kernels. ccache makes modules faster that are built again.
-build_root=(build-essential debhelper dh-dkms cmake libcli11-dev nlohmann-json3-dev libmnl-dev po-debconf pkgconf
+build_root=(build-essential debhelper dh-dkms cmake libcli11-dev nlohmann-json3-dev libmnl-dev librdmacm-dev po-debconf pkgconf
 	bash-completion lintian fakeroot man-db tshark dh-python python3)
-try_root=(g++ make ccache dkms openssl linux-headers-amd64 libmnl0 tshark man-db bash-completion pkgconf kmod
+try_root=(g++ make ccache dkms openssl linux-headers-amd64 libmnl0 librdmacm1 tshark man-db bash-completion pkgconf kmod
 	procps debconf linux-libc-dev python3 zsh iproute2)
 
 package_roots() {

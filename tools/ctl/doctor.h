@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../lib/table.h"
@@ -26,7 +27,10 @@ struct Route {
 	std::uint64_t mtu = 0;
 };
 
-/* How a host takes a call of its TCP port 16385. */
+/* A host's address, and the transport that it is called by: "tcp" or "infiniband". */
+using Callee = std::pair<std::string, std::string>;
+
+/* How a host takes a call of the port on which its RDS listens. */
 enum class Called { answered, refused, silent, unreachable };
 
 struct Evidence {
@@ -36,7 +40,7 @@ struct Evidence {
 	/* Of hosts that there are paths to, by address. */
 	std::map<std::string, Route> routes;
 	/* Of hosts only that messages wait for and that have no connection. */
-	std::map<std::string, Called> calls;
+	std::map<Callee, Called> calls;
 	/* nft -j list ruleset; nothing: there is no nft, or this user may not. */
 	std::optional<Json> rules;
 	/* The kernel's configuration, if it is in the kernel; else /boot has it perhaps. */

@@ -21,6 +21,8 @@ std::optional<std::uint64_t> number_of(const Evidence &e, const std::string &fil
 void look_at_kernel(const Evidence &e, Findings &found);
 /* Rules of a packet filter that keep peers from RDS's ports. */
 void look_at_firewall(const Evidence &e, Findings &found);
+/* Peers that messages wait for and cannot get to, or from which nothing comes back. */
+void look_at_paths(const Evidence &e, Findings &found);
 /* Segments on the way to a host are smaller than those of the device, or do not get through. */
 void look_at_routes(const Evidence &e, Findings &found);
 /* Devices that RDS could use, or that it cannot. */

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <ifaddrs.h>
-#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "../lib/error.h"
 #include "../lib/socket.h"
 #include "../lib/text.h"
+#include "call.h"
 #include "state.h"
 
 namespace rdstools
@@ -24,9 +24,8 @@ namespace
 {
 
 constexpr std::uint16_t rds_port = 16385;
-/* Hosts that are asked for, and called: no more, so that a look takes no time to speak of. */
-constexpr std::size_t most_routes = 256, most_calls = 16;
-constexpr std::uint64_t call_limit_ns = 1500000000;
+/* Hosts that are asked for: no more, so that a look takes no time to speak of. */
+constexpr std::size_t most_routes = 256;
 constexpr std::size_t most_output = 16 << 20;
 
 /* Output of a program; nothing: it is not there, or has failed. */
@@ -98,33 +97,18 @@ std::map<std::string, std::string> device_addresses()
 	return names;
 }
 
-/* A socket that is bound to a path's own address, if that is one still. */
-UniqueFd socket_of(const Json &path, int type, Address &remote)
-{
-	remote = numeric_address(path["remote"].get<std::string>());
-	Address local = numeric_address(path["local"].get<std::string>());
-
-	if (path["scope"].is_number()) {
-		remote.set_scope(path["scope"].get<std::uint32_t>());
-		local.set_scope(path["scope"].get<std::uint32_t>());
-	}
-	UniqueFd fd(socket(remote.family(), type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-	if (fd && bind(fd.get(), local.sa(), local.size()))
-		fd.reset();
-	return fd;
-}
-
 /* By a socket of UDP, which sends nothing when it is connected. */
 std::optional<Route> route_to(const Json &path, const std::map<std::string, std::string> &devices)
 {
-	Address remote;
+	auto [own, remote] = ends_of(path);
 	int mtu = 0;
 	socklen_t size = sizeof(mtu);
-	UniqueFd fd = socket_of(path, SOCK_DGRAM, remote);
+	UniqueFd fd(socket(remote.family(), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	const bool v4 = remote.family() == AF_INET;
 
 	remote.set_port(rds_port);
-	if (!fd || connect(fd.get(), remote.sa(), remote.size()) ||
+	if (!fd || bind(fd.get(), own.sa(), own.size()) ||
+	    connect(fd.get(), remote.sa(), remote.size()) ||
 	    getsockopt(fd.get(), v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &mtu,
 		       &size))
 		return {};
@@ -135,79 +119,6 @@ std::optional<Route> route_to(const Json &path, const std::map<std::string, std:
 	if (device == devices.end() || mtu <= 0)
 		return {};
 	return Route{device->second, static_cast<std::uint64_t>(mtu)};
-}
-
-Called called_of(int error)
-{
-	switch (error) {
-	case 0:
-		return Called::answered;
-	case ECONNREFUSED:
-		return Called::refused;
-	case ENETUNREACH:
-	case EHOSTUNREACH:
-		return Called::unreachable;
-	default:
-		return Called::silent;
-	}
-}
-
-struct Call {
-	std::string remote;
-	UniqueFd fd;
-};
-
-/* Waits for all of them at a time, until the limit at most. */
-void finish(std::vector<Call> &calls, std::map<std::string, Called> &found)
-{
-	const std::uint64_t end = now_ns() + call_limit_ns;
-
-	while (!calls.empty() && now_ns() < end) {
-		std::vector<pollfd> fds;
-
-		for (const Call &c : calls)
-			fds.push_back({c.fd.get(), POLLOUT, 0});
-		const std::uint64_t left = end - std::min(end, now_ns());
-		if (poll(fds.data(), fds.size(), static_cast<int>(left / 1000000) + 1) < 0)
-			return;
-		for (std::size_t at = fds.size(); at-- > 0;) {
-			int error = 0;
-			socklen_t size = sizeof(error);
-
-			if (!fds[at].revents)
-				continue;
-			getsockopt(fds[at].fd, SOL_SOCKET, SO_ERROR, &error, &size);
-			found[calls[at].remote] = called_of(error);
-			calls.erase(calls.begin() + static_cast<std::ptrdiff_t>(at));
-		}
-	}
-}
-
-/* Hosts that are not reached: what their port 16385 answers. */
-std::map<std::string, Called> call(const Json &paths)
-{
-	std::map<std::string, Called> found;
-	std::vector<Call> calls;
-
-	for (const Json &path : paths) {
-		const std::string name = path["remote"].get<std::string>();
-		Address remote;
-
-		if (!is_not_reached(path) || path["transport"] != "tcp" || found.contains(name) ||
-		    found.size() >= most_calls || path["last-reason"] == "refused here")
-			continue;
-		UniqueFd fd = socket_of(path, SOCK_STREAM, remote);
-		if (!fd)
-			continue;
-		remote.set_port(rds_port);
-		found[name] = Called::silent;
-		if (!connect(fd.get(), remote.sa(), remote.size()) || errno == EINPROGRESS)
-			calls.push_back({name, std::move(fd)});
-		else
-			found[name] = called_of(errno);
-	}
-	finish(calls, found);
-	return found;
 }
 
 /* A rule that refuses the port to programs of this host refuses it to this one. */
@@ -244,7 +155,7 @@ Evidence gather()
 			if (auto route = route_to(path, devices))
 				evidence.routes[remote] = *route;
 	if (!is_kept_from_programs(evidence.rules))
-		evidence.calls = call(*evidence.paths);
+		evidence.calls = call_hosts(*evidence.paths);
 	return evidence;
 }
 

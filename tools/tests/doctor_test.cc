@@ -57,9 +57,9 @@ protected:
 	}
 	static Json path(const char *state, unsigned unacked, const char *reason = "-")
 	{
-		return {{"remote", "10.9.0.2"}, {"state", state}, {"state-ms", 60000},
-			{"unacked", unacked},	{"attempts", 1},  {"last-reason", reason},
-			{"heard-ms", 5}};
+		return {{"remote", "10.9.0.2"},	 {"transport", "tcp"}, {"state", state},
+			{"state-ms", 60000},	 {"unacked", unacked}, {"attempts", 1},
+			{"last-reason", reason}, {"heard-ms", 5}};
 	}
 	/* A rule of nft's JSON in the chain "input", which has no policy. */
 	void rule(const std::string &expressions)
@@ -255,17 +255,40 @@ TEST_F(Doctor, faults_come_first)
 
 TEST_F(Doctor, what_the_port_of_a_host_that_is_not_reached_answers)
 {
-	e.paths = Json::array({path("connecting", 4, "connect failed")});
-	for (const auto &[called, why, command] :
-	     {std::tuple(Called::refused, "refuses TCP port 16385",
-			 "ssh 10.9.0.2 'modprobe rds_tcp"),
-	      std::tuple(Called::silent, "is not answered", "ping -c 3 10.9.0.2"),
-	      std::tuple(Called::unreachable, "no way to it", "ip route get 10.9.0.2"),
-	      std::tuple(Called::answered, "is open", "rdsctl peer list")}) {
-		e.calls["10.9.0.2"] = called;
-		expect("paths", true, "10.9.0.2 has not been reached", command);
-		EXPECT_NE(only().why.find(why), std::string::npos) << only().why;
+	for (const auto &[transport, port, mend] :
+	     {std::tuple("tcp", "TCP port 16385", "ssh 10.9.0.2 'modprobe rds_tcp"),
+	      std::tuple("infiniband", "RDMA port 18634", "ssh 10.9.0.2 'modprobe rds_rdma")}) {
+		Json one = path("connecting", 4, "connect failed");
+
+		one["transport"] = transport;
+		e.paths = Json::array({one});
+		expect("paths", true, "10.9.0.2 has not been reached", "10.9.0.2");
+		EXPECT_NE(only().why.find(std::string("on ") + port), std::string::npos)
+			<< only().why;
+		for (const auto &[called, why, command] :
+		     {std::tuple(Called::refused, std::string("refuses ") + port, mend),
+		      std::tuple(Called::silent, port + std::string(" is not answered"),
+				 "ping -c 3 10.9.0.2"),
+		      std::tuple(Called::unreachable, std::string("no way to it"),
+				 "ip route get 10.9.0.2"),
+		      std::tuple(Called::answered, port + std::string(" is open"),
+				 "rdsctl peer list")}) {
+			e.calls[{"10.9.0.2", transport}] = called;
+			expect("paths", true, "10.9.0.2 has not been reached", command);
+			EXPECT_NE(only().why.find(why), std::string::npos) << only().why;
+		}
 	}
+}
+
+TEST_F(Doctor, calls_over_another_transport_do_not_count)
+{
+	e.paths = Json::array({path("connecting", 4, "connect failed")});
+	e.calls[{"10.9.0.2", "infiniband"}] = Called::answered;
+	EXPECT_NE(only().why.find("nobody answers on TCP port 16385"), std::string::npos)
+		<< only().why;
+	(*e.paths)[0].update(Json{{"transport", "infiniband"}, {"remote", "fd00::2"}});
+	EXPECT_NE(only().why.find("nobody answers on RDMA port 16385"), std::string::npos)
+		<< only().why;
 }
 
 TEST_F(Doctor, nothing_ever_comes_back)
