@@ -106,7 +106,10 @@ static int put_name(struct sk_buff *skb, const struct rds_path_facts *f)
 
 static int put_state(struct sk_buff *skb, const struct rds_path_facts *f)
 {
+	BUILD_BUG_ON((int)RDS_FACT_PEER_OTHER != (int)RDS_PATH_PEER_OTHER ||
+		     (int)RDS_FACT_PEER_OURS != (int)RDS_PATH_PEER_PF_RDS);
 	if (nla_put_u8(skb, RDS_PATH_A_STATE, f->state) ||
+	    nla_put_u8(skb, RDS_PATH_A_PEER, f->peer) ||
 	    (f->state_ns &&
 	     nla_put_u64_64bit(skb, RDS_PATH_A_STATE_MS, div_u64(f->state_ns, NSEC_PER_MSEC),
 			       RDS_PATH_A_PAD)) ||

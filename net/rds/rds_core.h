@@ -301,6 +301,7 @@ uint64_t rds_info_sockets(struct rds_net *net, uint64_t pos,
 
 /* All that is known of a path.  A message costs it the time at which it was queued. */
 #define RDS_FACT_PORTS 16
+enum { RDS_FACT_PEER_UNKNOWN, RDS_FACT_PEER_OTHER, RDS_FACT_PEER_OURS };
 struct rds_path_facts {
 	struct rds_path_info i;
 	uint64_t state_ns;		/* for which it has been in its state */
@@ -317,6 +318,7 @@ struct rds_path_facts {
 	unsigned char holds;		/* messages wait for one of those ports */
 	unsigned char refuses;		/* this end has refused messages for ports of its own */
 	unsigned char state;		/* enum rds::PathState */
+	unsigned char peer;		/* RDS_FACT_PEER_*: of the last connection */
 	struct rds_link_facts link;	/* while it is up */
 };
 /* How far a walk is, which may end in the midst of a position: the paths of one are met in the

@@ -72,7 +72,7 @@ def tool_faults():
             if name != "pad" and "cmd" not in prefix and fields.get(constant(prefix, name)) != name:
                 yield f"tools/ctl/state.cc: {constant(prefix, name)} is not \"{name}\""
     for table, enum in (("state", "path-state"), ("news", "path-news"), ("method", "method"),
-                        ("transport", "transport")):
+                        ("peer", "path-peer"), ("transport", "transport")):
         has = re.search(rf"{table}_words\[\] = \{{(.*?)\}}", tool, re.S)[1]
         if re.findall(r'"([\w-]+)"', has) != words(spec)[enum]:
             yield f"tools/ctl/state.cc: the words of {enum} are not those of the specification"

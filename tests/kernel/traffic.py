@@ -27,6 +27,12 @@ def paths(t, machine, prefix=""):
     return json.loads(machine.check(f"{prefix} {t.tool('rds-info')} -p --json"))["paths"]
 
 
+def peers_of(t, machine):
+    """Whose RDS the other ends of paths have, as rdsctl names them."""
+    out = machine.run(f"{t.tool('rdsctl')} -j path state up")[1]
+    return {row["peer"] for row in json.loads(out)["paths"]}
+
+
 def ping(t, machine, source, target, count=3, prefix="", options=""):
     """Every ping must be answered."""
     out = machine.check(f"{prefix} {t.tool('rds-ping')} -q -c {count} -i 1ms "

@@ -116,6 +116,37 @@ TEST_F(PathFacts, MessagesThatThePeerHasNot)
 	EXPECT_EQ(only().unacked, 0u);
 }
 
+/* Told by the first frame of a connection, and known until the first one of the next. */
+TEST_F(PathFacts, TheRdsAtTheOtherEnd)
+{
+	send();
+	EXPECT_EQ(only().peer, RDS_FACT_PEER_UNKNOWN);
+	bring_up();
+	EXPECT_EQ(only().peer, RDS_FACT_PEER_UNKNOWN);
+	hello();
+	EXPECT_EQ(only().peer, RDS_FACT_PEER_OURS);
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	EXPECT_EQ(only().peer, RDS_FACT_PEER_OURS) << "there is no other yet";
+	sim::run_for(1000 * kMs);
+	bring_up();
+	EXPECT_EQ(only().peer, RDS_FACT_PEER_UNKNOWN);
+	ASSERT_GE(arrive(1), 0);
+	EXPECT_EQ(only().peer, RDS_FACT_PEER_OTHER) << "it has said no hello";
+}
+
+/* Over queue pairs it acknowledges by number, and is none of ours for all that. */
+TEST_F(PathFacts, AnotherRdsThatAcknowledgesByNumber)
+{
+	numbered();
+	send();
+	bring_up();
+	ASSERT_GE(arrive(1), 0);
+	EXPECT_EQ(only().peer, RDS_FACT_PEER_OTHER);
+	reconnect();
+	hello();
+	EXPECT_EQ(only().peer, RDS_FACT_PEER_OURS);
+}
+
 /* Until it is delivered, whatever the transport has of it. */
 TEST_F(PathFacts, TheAgeOfTheOldestMessage)
 {

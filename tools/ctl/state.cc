@@ -12,6 +12,7 @@ namespace
 constexpr const char *state_words[] = {"down", "connecting", "disconnecting", "up", "dead"};
 constexpr const char *news_words[] = {"up", "down", "failed", "refused", "folded", "full", "clear"};
 constexpr const char *method_words[] = {"none", "tcp-md5", "tcp-ao"};
+constexpr const char *peer_words[] = {"unknown", "other", "pf-rds"};
 constexpr const char *transport_words[] = {"ib", "iwarp", "tcp", "loop"};
 
 constexpr Field path_table[] = {
@@ -42,6 +43,7 @@ constexpr Field path_table[] = {
 	{RDS_PATH_A_SIGNED, "signed", Kind::choice, method_words},
 	{RDS_PATH_A_WAITS_MS, "waits-ms", Kind::u32},
 	{RDS_PATH_A_CONGESTED_MS, "congested-ms", Kind::u32},
+	{RDS_PATH_A_PEER, "peer", Kind::choice, peer_words},
 	{RDS_PATH_A_EVENT, "event", Kind::choice, news_words}, /* the last: see State::paths() */
 };
 

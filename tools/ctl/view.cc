@@ -88,7 +88,8 @@ void print_path(std::ostream &out, const Json &path, const Paint &paint)
 	out << path_name(path) << "  " << paint.state(word(path["state"])) << ' '
 	    << duration_text(path["state-ms"]) << '\n';
 	out << "    last reason " << word(path["last-reason"]) << "  attempts "
-	    << word(path["attempts"]) << "  resets " << word(path["resets"]) << '\n';
+	    << word(path["attempts"]) << "  resets " << word(path["resets"]) << "  peer "
+	    << word(path["peer"]) << '\n';
 	out << "    unacked " << word(path["unacked"]) << "  oldest "
 	    << duration_text(path["waits-ms"]) << "  unsent " << bytes_text(path["unsent-bytes"])
 	    << "  next tx " << word(path["next-tx"]) << "  next rx " << word(path["next-rx"])

@@ -70,11 +70,12 @@ TEST(View, a_path_says_what_is_known)
 					       {"rx-bytes", 10u},
 					       {"rtt-us", 350u},
 					       {"heard-ms", 20u},
-					       {"signed", "tcp-md5"}}));
+					       {"signed", "tcp-md5"},
+					       {"peer", "other"}}));
 
 	for (const char *part :
 	     {"10.9.0.1 > 10.9.0.2", "up 3m12s", "unacked 5", "last reason error", "tx 2.0 KiB",
-	      "rtt 0.350ms", "heard 20ms ago", "signed tcp-md5"})
+	      "rtt 0.350ms", "heard 20ms ago", "signed tcp-md5", "peer other"})
 		EXPECT_TRUE(has(text, part)) << part << " in " << text;
 	EXPECT_FALSE(has(text, "ports"));
 	EXPECT_FALSE(has(printed(path()), "rtt")) << "there is no connection";

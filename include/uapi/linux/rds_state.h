@@ -71,6 +71,7 @@ enum {
 	 * most.  Not of loopback. */
 	RDS_PATH_A_WAITS_MS,
 	RDS_PATH_A_CONGESTED_MS, /* u32: milliseconds for which a port of the peer has been full */
+	RDS_PATH_A_PEER,	 /* u8: enum rds_path_peer */
 
 	__RDS_PATH_A_MAX,
 	RDS_PATH_A_MAX = __RDS_PATH_A_MAX - 1
@@ -112,6 +113,13 @@ enum {
 
 	__RDS_COUNTER_A_MAX,
 	RDS_COUNTER_A_MAX = __RDS_COUNTER_A_MAX - 1
+};
+
+/* The RDS at the other end, as the first frame of the last connection said. */
+enum rds_path_peer {
+	RDS_PATH_PEER_UNKNOWN, /* nothing came yet */
+	RDS_PATH_PEER_OTHER,   /* mainline's, or another: what may be lost is in docs/wire.md */
+	RDS_PATH_PEER_PF_RDS,  /* of this project: it acknowledges what it has delivered */
 };
 
 enum rds_path_state {

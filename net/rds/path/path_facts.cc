@@ -45,6 +45,16 @@ void note_age(const rds::Message *m, struct rds_path_facts &f)
 	f.waits = true;
 }
 
+/* The RDS at the other end: one of ours, or another, such as mainline's. */
+unsigned char peer_of(bool local, const rds::Received &received)
+{
+	if (local)
+		return RDS_FACT_PEER_OURS;
+	if (received.peer() == rds::Peer::kUnknown)
+		return RDS_FACT_PEER_UNKNOWN;
+	return received.is_ours() ? RDS_FACT_PEER_OURS : RDS_FACT_PEER_OTHER;
+}
+
 } // namespace
 
 void rds_path::look(struct rds_path_facts &f)
@@ -56,6 +66,7 @@ void rds_path::look(struct rds_path_facts &f)
 	f.scope = conn.scope;
 	list_full_ports(*conn.fcong, f);
 	f.refuses = refused_any();
+	f.peer = peer_of(conn.is_local(), received_);
 	if (conn.trans.facts && state() == rds::PathState::kUp)
 		conn.trans.facts(priv, &f.link);
 

@@ -133,10 +133,16 @@ public:
 	{
 		return peer_.load();
 	}
+	/* One of ours says in which generation it counts, and acknowledges by number.  Mainline's
+	 * does neither over TCP, and over queue pairs the latter only. */
+	bool is_ours() const
+	{
+		return peer() == Peer::kAcks && generation();
+	}
 	/* On this connection: it is one of ours, or a message of it was dealt with. */
 	bool is_of_use() const
 	{
-		return known_.load() || (peer() == Peer::kAcks && generation());
+		return known_.load() || is_ours();
 	}
 	/* Of next()'s count; 0: none. */
 	RDS_INLINE uint32_t generation() const

@@ -2,7 +2,7 @@
 """Ours and mainline's over InfiniBand (soft-RoCE on the hosts' network interface)."""
 from ib_traffic import broken_streams, flows, pings, rdma, rdma_each_way
 from suite import test
-from traffic import A, B, slow_reader
+from traffic import A, B, peers_of, slow_reader
 
 IB = True
 # Mainline's of 7.2 leaves connections behind when its modules go, and the kernel does not like that;
@@ -17,6 +17,7 @@ def ours_is_the_smaller(t):
     """Pings and exact flows of mixed sizes, both ways and families; mainline is the larger."""
     pings(t)
     flows(t)
+    assert peers_of(t, t.a) == {"other"}
 
 
 @test(vms=2, modules=("mainline", "ours"), timeout=180, extra=True)

@@ -3,7 +3,7 @@
 import filters
 from suite import test
 from traffic import (A, A6, B, B6, Flows, exact, helper, large_buffers, load_again, mebibytes,
-                     paths, ping, soon, stress)
+                     paths, peers_of, ping, soon, stress)
 
 SMP = 2  # softirq, worker and process of one host at the same time
 
@@ -35,12 +35,14 @@ def together(t):
 def ours_with_ours(t):
     """Ours and ours: pings and exact flows of mixed sizes, both ways, both families."""
     together(t)
+    assert peers_of(t, t.a) == peers_of(t, t.b) == {"pf-rds"}
 
 
 @test(vms=2, modules=("ours", "mainline"), timeout=180)
 def ours_is_the_smaller(t):
-    """The same with mainline's modules on the host with the larger address."""
+    """The same with mainline's modules on the host with the larger address; ours tells which it is."""
     together(t)
+    assert peers_of(t, t.a) == {"other"}
 
 
 @test(vms=2, modules=("mainline", "ours"), timeout=180, extra=True)

@@ -55,6 +55,7 @@ def a_path(t):
         assert path["transport"] == "tcp" and path["index"] == 0 and path["signed"] == "none", path
         assert path["rtt-us"] > 0 and path["tx-bytes"] > 0 and path["rx-bytes"] > 0, path
         assert path["state-ms"] < 1000 * t.seconds(600) and path["last-reason"] == "-", path
+        assert path["peer"] == "pf-rds", path
         assert path["congested"] == path["refused"] == 0 and path["congested-ports"] is None, path
     said = ctl(t, "path")
     assert f"{A} > {B} tos 0 path 0 tcp  up " in said and "\033" not in said, said
