@@ -55,7 +55,7 @@ static void leak(void)
 {
 	int i;
 
-	for (i = 0; i < 100; i++)
+	for (i = 0; i < 400; i++)
 		if (!kmalloc(1000, GFP_KERNEL))
 			return;
 }

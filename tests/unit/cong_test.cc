@@ -307,8 +307,11 @@ TEST_F(Cong, SeveralWaitForAnyPort)
 	CongMap &m = map(remote), &other = map(a2);
 	rds::Message *clear = CongTable::make_update(map(host::addr4(77)));
 
+	rds::wire::MapChanges change;
+
 	ASSERT_NE(clear, nullptr);
-	for (int how = 0; how < 4; how++) {
+	ASSERT_TRUE(change.add(10, false));
+	for (int how = 0; how < 5; how++) {
 		std::vector<std::unique_ptr<Socket>> all;
 
 		other.set(10);
@@ -325,14 +328,17 @@ TEST_F(Cong, SeveralWaitForAnyPort)
 			EXPECT_TRUE(
 				table().wait(w->core()->watch, other, 10).is(rds::err::kEnobufs));
 		all.erase(all.begin() + 1);
-		if (how == 0)
+		if (how == 0) {
 			CongTable::lost_peer(*net->core(), other);
-		else if (how == 1)
+		} else if (how == 1) {
 			EXPECT_TRUE(CongTable::received(*net->core(), other, *clear).ok());
-		else if (how == 2)
+		} else if (how == 2) {
 			CongTable::local_changed(*net->core(), other, 10, false);
+		} else if (how == 3) {
+			EXPECT_TRUE(CongTable::heard(*net->core(), other, change).ok());
+		}
 		for (auto &w : all)
-			EXPECT_EQ(w->sock().woken_cong.load(), how < 3) << how;
+			EXPECT_EQ(w->sock().woken_cong.load(), how < 4) << how;
 		all.clear();
 		CongTable::lost_peer(*net->core(), m);
 	}

@@ -27,18 +27,29 @@ def pair_talks(asker, me, answerer, peer):
     other.check()
 
 
+@contextlib.contextmanager
+def hears_late(sender, receiver, peer):
+    """However slow its host is, the sender has sent more than there is room for before it hears that
+    the port is full: its first flight is of 60 segments, and all that comes back is late."""
+    sender.check(f"ip route add {peer}/32 dev eth0 initcwnd 60")
+    with delayed(sender, "delay 20ms"), delayed(receiver, "delay 200ms"):
+        yield
+    sender.check(f"ip route del {peer}/32 dev eth0")
+
+
 def flood(t, ends, between=lambda: None):
     """SENDERS sockets fill one that does not read, until it has refused its port, and that is what
     the senders' host was told; another pair talks on; then it reads each message once, in order."""
     sender, me, receiver, peer = ends
-    ping(t, sender, me, peer)
-    with delayed(t.a, "delay 20ms"), delayed(t.b, "delay 20ms"), no_spill(receiver):
+    with hears_late(sender, receiver, peer), no_spill(receiver):
+        ping(t, sender, me, peer)
         reader = receiver.spawn(f"{STOPPED} reader {peer} watch", stdin=True)
         reader.wait_output("^ready$")
         many = sender.spawn(f"{STOPPED} flood {me} {peer} {SENDERS}", stdin=True)
         many.wait_output("^stopped$")
         refused = counters(t, receiver)["recv_refused"], counters(t, sender)["send_refused"]
         assert min(refused) > 0, refused
+        receiver.check("tc qdisc change dev eth0 root netem limit 100000 delay 20ms")
         between()
         pair_talks(sender, me, receiver, peer)
         pair_talks(receiver, peer, sender, me)
