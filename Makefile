@@ -41,7 +41,7 @@ again = $(MAKE) --no-print-directory KERNEL=$(test_kernel)
 test_kernel := $(or $(KERNEL),6.1)
 
 .PHONY: all modules modules-now user tests deps check flaky test test-user test-gtest test-vm test-uml test-adapters test-debug \
-	test-kcsan test-wireshark test-report test-rust test-metrics test-all test-kernels matrix fuzz fuzz-users coverage coverage-glue demo lab bench resets ordering scale soak mutation mutants mutants-glue tidy install \
+	test-kcsan test-wireshark test-report test-rust test-metrics test-all test-kernels matrix fuzz fuzz-users coverage coverage-glue demo lab picture bench resets ordering scale soak mutation mutants mutants-glue tidy install \
 	uninstall packages packages-test clean help need-headers need-cmake
 
 all: modules user ## modules and tools (default)
@@ -268,6 +268,12 @@ lab: deps ## three hosts on a virtual machine of your own, and a shell there: do
 	@$(call configure,-DRDS_TESTS=ON)
 	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) $(tools) bulk congestion lines unread
 	@KERNEL=$(test_kernel) tests/kernel/lab.py
+
+picture: deps ## docs/rdsctl.svg, a terminal of make lab in which a program hangs
+	@$(again) modules
+	@$(call configure,-DRDS_TESTS=ON)
+	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) $(tools) congestion
+	@tests/kernel/picture.py
 
 bench: deps ## instructions per message beside mainline's, into docs/performance.md
 	@$(again) modules

@@ -15,6 +15,7 @@ import judges
 import lab
 import run
 import suite
+import walk
 from judges import BEGUN, UNREAD, UNTOLD
 
 COUNTS = ("lost", "lost_bytes", "duplicates", "reordered", "corrupted", "strangers", "late",
@@ -159,15 +160,15 @@ class Walk(unittest.TestCase):
     """Of docs/lab.md."""
 
     def test_lines_that_are_shown(self):
-        self.assertTrue(lab.is_shown([], ""))
-        self.assertTrue(lab.is_shown(["a … c", "d"], "d\n a\na b c  \n"))
+        self.assertTrue(walk.is_shown([], ""))
+        self.assertTrue(walk.is_shown(["a … c", "d"], "d\n a\na b c  \n"))
 
     def test_lines_that_are_not(self):
         for lines in (["a … c"], ["a b"], ["d", "e"], ["A B C D"], ["a.b c d"]):
-            self.assertFalse(lab.is_shown(lines, "a b c d\nd\n"), lines)
+            self.assertFalse(walk.is_shown(lines, "a b c d\nd\n"), lines)
 
     def test_the_page(self):
-        steps = lab.walk()
+        steps = walk.steps(lab.PAGE, "lab")
         self.assertGreater(len(steps), 15)
         self.assertGreater(sum(len(lines) for _, lines in steps), 10)
         self.assertEqual(steps[0][0], "host1 rds-ping -c 3 10.9.0.2")

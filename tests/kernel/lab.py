@@ -73,26 +73,6 @@ def cluster_down(host):
     host.check(DOWN)
 
 
-def walk():
-    """Commands of docs/lab.md with the lines of output that are shown of each, in their order; … in
-    such a line stands for anything."""
-    found = []
-    for block in re.findall(r"^```lab\n(.*?)^```$", PAGE.read_text(), re.M | re.S):
-        for line in block.splitlines():
-            if line.startswith("$ "):
-                found.append((line[2:], []))
-            else:
-                found[-1][1].append(line)
-    return found
-
-
-def is_shown(lines, output):
-    """Whether each of these lines is one of the output."""
-    said = [line.rstrip() for line in output.splitlines()]
-    return all(any(re.fullmatch(".*".join(map(re.escape, line.split("…"))), s) for s in said)
-               for line in lines)
-
-
 class Terminal:
     """Our terminal, while the guest's shell has it: what is typed goes there as it is."""
 
