@@ -33,6 +33,20 @@ def peers_of(t, machine):
     return {row["peer"] for row in json.loads(out)["paths"]}
 
 
+def finding(t, check, text, fault=True):
+    """A row of doctor's on guest a, of this check and with this text; or None."""
+    found = json.loads(t.a.run(f"{t.tool('rdsctl')} -j doctor")[1])["findings"]
+    return next((f for f in found if f["check"] == check and text in f["what"] + f["why"]
+                 and f["fault"] is fault), None)
+
+
+def wait_finding(t, check, text, fault=True):
+    end_of_wait = time.monotonic() + t.seconds(60)
+    while not (found := finding(t, check, text, fault)):
+        assert time.monotonic() < end_of_wait, t.a.run(f"{t.tool('rdsctl')} doctor")[1]
+    return found
+
+
 def ping(t, machine, source, target, count=3, prefix="", options=""):
     """Every ping must be answered."""
     out = machine.check(f"{prefix} {t.tool('rds-ping')} -q -c {count} -i 1ms "

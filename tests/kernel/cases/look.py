@@ -9,7 +9,7 @@ import guest
 from judges import exact
 from netns_pair import IN_X, X, Y, pair, unpair
 from suite import test
-from traffic import A, A6, B, B6, PYTHON, Flows, helper, ping
+from traffic import A, A6, B, B6, PYTHON, Flows, finding, helper, ping, wait_finding
 from traffic import counters as counters_of
 
 NOBODY = "setpriv --reuid nobody --regid nogroup --clear-groups"
@@ -406,17 +406,6 @@ def doctor_network(t):
     """Faults between two hosts, one by one: a narrow way, filters, a port that is refused, a host that
     is not there, a port behind which nobody speaks RDS or handles what it is sent, an RDMA device
     that is not used."""
-    def finding(check, what, fault):
-        found = [f for f in json.loads(t.a.run(f"{t.tool('rdsctl')} -j doctor")[1])["findings"]
-                 if f["check"] == check and what in f["what"] + f["why"] and f["fault"] is fault]
-        return found and found[0]
-
-    def wait_finding(check, what, fault=True):
-        end_of_wait = time.monotonic() + t.seconds(60)
-        while not (found := finding(check, what, fault)):
-            assert time.monotonic() < end_of_wait, ctl(t, "doctor", status=1)
-        return found
-
     ping(t, t.a, A, B)
     clean = ctl(t, "doctor")
     old_tables = "modprobe iptable_filter forward=0", "rmmod iptable_filter"
@@ -435,7 +424,7 @@ def doctor_network(t):
             ("modprobe -a rdma_rxe && rdma link add rxe0 type rxe netdev eth0",
              "rdma link delete rxe0", "rdma", "rxe0 port 1 is active, and rds_rdma is not", False)):
         t.a.check(break_it)
-        found = finding(check, what, fault)
+        found = finding(t, check, what, fault)
         t.a.check(mend_it)
         assert found, f"not found: {what}"
         assert ctl(t, "doctor") == clean, what
@@ -447,22 +436,22 @@ def doctor_network(t):
     ctl(t, f"peer add {B} refuse")
     ctl(t, f"peer del {B}")
     held = hold(t, f"--bind {A} --to {B} --messages 3")
-    assert B in wait_finding("paths", "refuses TCP port 16385")["what"]
+    assert B in wait_finding(t, "paths", "refuses TCP port 16385")["what"]
     # A program that takes calls there, and whatever is said, and never says a thing.
     silent = t.b.spawn(f"exec {helper('rds_silent.py')} {B}", stdin=True)
     silent.wait_output("^called$", t.seconds(40))
-    assert B in wait_finding("paths", "nothing has ever come back")["what"]
+    assert B in wait_finding(t, "paths", "nothing has ever come back")["what"]
     end(silent, held)
     # One that says hello, reads the message, and never that it has it.
     deaf = t.b.spawn(f"exec {helper('rds_deaf.py')} {B} 77", stdin=True)
     held = hold(t, f"--bind {A} --to {B} --messages 1 --length 77")
     deaf.wait_output("^heard$", t.seconds(40))
-    found = wait_finding("paths", "a message has waited")
+    found = wait_finding(t, "paths", "a message has waited")
     assert f"to get to {B}" in found["what"] and "its RDS does not" in found["why"], found
     end(deaf, held)
     t.b.check("echo 1 >/proc/sys/net/rds/tcp/listen")
     nobody = "10.9.0.77"
     held = hold(t, f"--bind {A} --to {nobody} --messages 1")
-    found = wait_finding("paths", f"{nobody} has not been reached")
+    found = wait_finding(t, "paths", f"{nobody} has not been reached")
     assert "not answered" in found["why"] or "no way to it" in found["why"], found
     end(held)

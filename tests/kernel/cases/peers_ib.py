@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The table of peers over queue pairs (soft-RoCE), and TCP beside them. See docs/peers.md."""
 import contextlib
-import json
-import time
 
 from suite import test
-from traffic import A, A6, B, B6, Flows, counters, exact, ping
+from traffic import A, A6, B, B6, Flows, counters, exact, ping, wait_finding
 
 IB = True
 KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]  # kcsan has no InfiniBand
@@ -148,15 +146,9 @@ def nothing_is_signed(t):
         ping(t, t.b, B, A)
 
 
-def wait_finding(t, remote, why):
-    """Doctor on guest a says that this host is not reached, and why."""
-    end_of_wait = time.monotonic() + t.seconds(60)
-    while True:
-        said = t.a.run(f"{t.tool('rdsctl')} -j doctor")[1]
-        found = [f for f in json.loads(said)["findings"] if f["what"].startswith(f"{remote} has not")]
-        if found and why in found[0]["why"]:
-            return
-        assert time.monotonic() < end_of_wait, said
+def not_reached(t, remote, why):
+    """Doctor says of this host why it is not reached."""
+    assert wait_finding(t, "paths", why)["what"].startswith(f"{remote} has not")
 
 
 @test(vms=2, only="ours", timeout=240)
@@ -165,19 +157,19 @@ def doctor_calls(t):
     the table there refuses us, a filter drops calls. Then the message arrives."""
     t.a.check("modprobe rdma_ucm")
     with held(t, A, "10.9.0.77"):
-        wait_finding(t, "10.9.0.77", "no way to it")
+        not_reached(t, "10.9.0.77", "no way to it")
     t.b.check("/run/busybox rmmod rds_rdma")
     for mine, other, port in ((A, B, "RDMA port 18634"), (A6, B6, "RDMA port 16385")):
         with held(t, mine, other):
-            wait_finding(t, other, f"refuses {port}: rds_rdma")
+            not_reached(t, other, f"refuses {port}: rds_rdma")
     t.b.check(f"/run/busybox insmod {t.modules_dir.resolve()}/rds_rdma.ko")
     peer(t, f"replace {A} refuse", t.b)
     with a_message_waits(t):
-        wait_finding(t, B, "RDMA port 18634 is open")
+        not_reached(t, B, "RDMA port 18634 is open")
         refused = counters(t, t.b)["ib_version_refused"]
         t.b.check("modprobe nf_tables; nft 'add table inet f; add chain inet f i { type filter hook input"
                   " priority 0; }; add rule inet f i udp dport 4791 drop'")
-        wait_finding(t, B, "RDMA port 18634 is not answered")
+        not_reached(t, B, "RDMA port 18634 is not answered")
         assert counters(t, t.b)["ib_version_refused"] == refused > 0
         t.b.check("nft delete table inet f")
         peer(t, f"del {A}", t.b)
