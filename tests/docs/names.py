@@ -4,8 +4,9 @@
 
 In README.md and docs/*.md: a word with a slash that begins with a directory of the tree is a path
 and must be there; a name followed by () in `code` must be defined or declared somewhere in net,
-transports, tools or tests. Links to docs/... are paths too. In docs/abi.md a `room.name` in code is
-a test in a virtual machine or a unit test, and a "name" after rds_sockets is one of its cases.
+transports, tools or tests. Links to docs/... are paths too. In docs/abi.md, and on a line of docs/wire.md
+that begins with "Seen by", a `room.name` in code is a test in a virtual machine or a unit test; a "name"
+after rds_sockets is one of its cases.
 docs/testing.md has every file of tests/kernel/cases in `code`.
 """
 import pathlib
@@ -17,7 +18,7 @@ ROOMS = ("net", "transports", "include", "tools", "tests", "docs", "scripts", "p
          "python", "examples", ".ci")
 PATH = re.compile(r"(?<![\w/.-])((?:%s)/[\w./-]*\w)" % "|".join(map(re.escape, ROOMS)))
 FUNCTION = re.compile(r"`(?:\w+::)?(\w+)\(\)`")
-TEST = re.compile(r"`(\w+\.\w+)`")
+TEST = re.compile(r"`((?:\w+\.)?\w+\.\w+)`")
 CASES = re.compile(r'rds_sockets ("[^"]+"(?:, "[^"]+")*)')
 SHORT = re.compile(r"\b(decisions/\d{3})\b")
 
@@ -51,12 +52,13 @@ def tests():
 
 
 def shown_by():
-    """Tests that docs/abi.md names, and that are not there."""
+    """Tests that docs/abi.md and docs/wire.md name, and that are not there."""
     text = (TOP / "docs/abi.md").read_text()
+    wire = re.findall(r"^\d\. Seen by.*", (TOP / "docs/wire.md").read_text(), re.M)
     cases = "".join(p.read_text() for p in (TOP / "tests/progs/rds_sockets").glob("*.cc"))
     names = [name for part in CASES.findall(text) for name in re.findall('"[^"]+"', part)]
-    shown = TEST.findall(text)
-    faults = [f"docs/abi.md: no test is called {name}" for name in sorted(set(shown) - tests())]
+    shown = TEST.findall(text) + TEST.findall("".join(wire))
+    faults = [f"docs: no test is called {name}" for name in sorted(set(shown) - tests())]
     faults += [f"docs/abi.md: rds_sockets has no case {name}" for name in names
                if f"({name}" not in cases]
     table = (TOP / "docs/testing.md").read_text()

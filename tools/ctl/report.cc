@@ -315,6 +315,13 @@ std::string traffic_text(const Json &bytes, const Json &rate)
 	return (bytes.is_null() ? "" : bytes_text(bytes) + ", ") + rate_text(rate) + "/s";
 }
 
+/* Which of a pair's it is; and if the peer has another RDS, that. */
+std::string path_text(const Json &p)
+{
+	return word(p["transport"]) + "\u00a0" + word(p["tos"]) + "/" + word(p["index"]) +
+	       (word(p["peer"]) == "other" ? ", other RDS" : "");
+}
+
 void write_paths(Html &html, Json paths)
 {
 	std::vector<Row> rows;
@@ -324,25 +331,24 @@ void write_paths(Html &html, Json paths)
 	std::stable_sort(paths.begin(), paths.end(),
 			 [](const Json &a, const Json &b) { return health_of(a) < health_of(b); });
 	for (const Json &p : paths)
-		rows.push_back(
-			{{word(p["remote"])},
-			 {word(p["local"])},
-			 {word(p["transport"]) + " " + word(p["tos"]) + "/" + word(p["index"])},
-			 {word(p["state"]), health_class(health_of(p))},
-			 {duration_text(p["state-ms"])},
-			 {word(p["unacked"])},
-			 {duration_text(p["waits-ms"])},
-			 {traffic_text(p["tx-bytes"], p["tx-messages-rate"])},
-			 {traffic_text(p["rx-bytes"], p["rx-messages-rate"])},
-			 {round_trip_text(p["rtt-us"])},
-			 {word(p["attempts"]) + "/" + word(p["resets"])},
-			 {word(p["last-reason"])},
-			 {word(p["signed"])}});
+		rows.push_back({{word(p["remote"])},
+				{word(p["local"])},
+				{path_text(p)},
+				{word(p["state"]), health_class(health_of(p))},
+				{duration_text(p["state-ms"])},
+				{word(p["unacked"])},
+				{duration_text(p["waits-ms"])},
+				{traffic_text(p["tx-bytes"], p["tx-messages-rate"])},
+				{traffic_text(p["rx-bytes"], p["rx-messages-rate"])},
+				{round_trip_text(p["rtt-us"])},
+				{word(p["attempts"]) + "/" + word(p["resets"])},
+				{word(p["last-reason"])},
+				{word(p["signed"])}});
 	html.element("h2", {{"id", "paths"}}, "Paths");
 	write_table(html,
 		    {{"Remote", "address"},
 		     {"Local", "address"},
-		     {"Path", "short"},
+		     {"Path", ""},
 		     {"State", ""},
 		     {"For", "number"},
 		     {"Unacked", "number"},

@@ -132,6 +132,12 @@ const Json *longest_without(const Json &paths)
 	return worst;
 }
 
+/* Their peers' last hello was not one of ours: mainline's, or Oracle's. */
+std::ptrdiff_t to_another_rds(const Json &paths)
+{
+	return std::ranges::count(paths, "other", [](const Json &p) { return word(p["peer"]); });
+}
+
 bool is_counted_trouble(const Json &row)
 {
 	return number(row["value"]) && is_trouble(word(row["name"]));
@@ -294,6 +300,7 @@ Json summary_json(const Summary &s)
 	return {{"rds", s.version.empty() ? Json(nullptr) : Json(s.version)},
 		{"transports", s.transports},
 		{"paths", states},
+		{"paths-to-other", to_another_rds(s.paths)},
 		{"unacked", sum(s.paths, "unacked")},
 		{"longest-without-connection", worst ? *worst : Json(nullptr)},
 		{"sockets", s.sockets.size()},
@@ -318,6 +325,8 @@ void print_summary(std::ostream &out, const Summary &s, const Paint &paint)
 		comma = ",";
 	}
 	out << "; " << sum(s.paths, "unacked") << " messages not acknowledged\n";
+	if (const auto n = to_another_rds(s.paths))
+		out << "    to hosts with another RDS than this: " << n << '\n';
 	if (const Json *worst = longest_without(s.paths))
 		out << "    longest without connection: " << path_name(*worst) << ", "
 		    << duration_text((*worst)["state-ms"]) << ", " << word((*worst)["last-reason"])

@@ -36,6 +36,7 @@ inline Json path(const std::string &remote, const Json &known = Json::object())
 			 {"state", "up"},
 			 {"state-ms", 3725000u},
 			 {"last-reason", "-"},
+			 {"peer", "pf-rds"},
 			 {"attempts", 1u},
 			 {"resets", 0u},
 			 {"unacked", 0u}});
@@ -149,6 +150,8 @@ inline Report many(unsigned n)
 
 		if (at % 9 == 4)
 			p["local"] = "fd00:1234:5678:9abc:def0:1234:5678:1";
+		if (at % 20 == 3)
+			p["peer"] = "other";
 		if (at % 20 == 7)
 			p.update(Json{{"state", "connecting"},
 				      {"unacked", 40u + at},
@@ -201,6 +204,7 @@ inline Report hostile()
 					    {"last-reason", nasty},
 					    {"state", nasty},
 					    {"transport", nasty},
+					    {"peer", nasty},
 					    {"signed", nasty},
 					    {"unacked", 3u}})});
 	for (unsigned at = 0; at < 30; at++)

@@ -152,7 +152,7 @@ TEST(View, a_summary_counts_and_names_the_worst)
 	Summary s = {
 		"5.0",
 		{"rds_tcp"},
-		Json::array({path({{"unacked", 2u}}),
+		Json::array({path({{"unacked", 2u}, {"peer", "other"}}),
 			     path({{"state", "connecting"}, {"state-ms", 100u}, {"unacked", 1u}}),
 			     path({{"state", "connecting"},
 				   {"state-ms", 4000u},
@@ -171,15 +171,22 @@ TEST(View, a_summary_counts_and_names_the_worst)
 	std::ostringstream out;
 
 	print_summary(out, s, Paint(false));
-	for (const char *part : {"rds 5.0 with rds_tcp", "2 connecting, 1 down, 1 up", "6 messages",
-				 "10.9.0.7", "connect failed", "17 sent", "recv_drop_bad_port 4",
-				 "slowest reader 10.9.0.1: port 4000, 2.0s"})
+	for (const char *part :
+	     {"rds 5.0 with rds_tcp", "2 connecting, 1 down, 1 up", "6 messages", "10.9.0.7",
+	      "connect failed", "17 sent", "recv_drop_bad_port 4", "another RDS than this: 1\n",
+	      "slowest reader 10.9.0.1: port 4000, 2.0s"})
 		EXPECT_TRUE(has(out.str(), part)) << part << " in " << out.str();
 
 	const Json json = summary_json(s);
 
 	EXPECT_EQ(json["paths"]["up"], 1);
+	EXPECT_EQ(json["paths-to-other"], 1);
 	EXPECT_EQ(json["longest-without-connection"]["remote"], "10.9.0.7");
 	EXPECT_EQ(json["slowest-reader"]["local-port"], 4000);
 	EXPECT_EQ(json["troubles"], Json({{"recv_drop_bad_port", 4}}));
+
+	s.paths[0]["peer"] = "pf-rds";
+	out.str("");
+	print_summary(out, s, Paint(false));
+	EXPECT_FALSE(has(out.str(), "another RDS"));
 }
