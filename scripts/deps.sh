@@ -228,7 +228,7 @@ next_kernel() {
 build_root=(build-essential debhelper dh-dkms cmake libcli11-dev nlohmann-json3-dev libmnl-dev librdmacm-dev po-debconf pkgconf
 	bash-completion lintian fakeroot man-db tshark dh-python python3)
 try_root=(g++ make ccache dkms openssl linux-headers-amd64 libmnl0 librdmacm1 tshark man-db bash-completion pkgconf kmod
-	procps debconf linux-libc-dev python3 zsh iproute2)
+	procps debconf linux-libc-dev python3 zsh iproute2 systemd)
 
 package_roots() {
 	local suite=$1 newer roots=$cache/roots

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# in_root.sh install|remove: runs in a root that packages_test.sh has made, as its root; the packages are
-# beside it, in older/ one of pf-rds-dkms. `remove` comes after `install`, in the same root.
+# in_root.sh older|install|remove: runs in a root that packages_test.sh has made, as its root; the packages
+# are beside it, in older/ one of pf-rds-dkms. Each comes after the one before it, in the same root.
 # A line for each thing that was found out, the last one adds up.
 set -uo pipefail
 cd "$(dirname "$0")" || exit
@@ -158,14 +158,17 @@ mark_before() {
 	md5sum /lib/modules/*/kernel/net/rds/* >/tmp/mainline.before
 }
 
-# An older version of the modules is there, and a file of its settings was changed.
-do_install() {
-	local hook
+# An older version of the modules, and one of the two kernels.
+do_older() {
 	mark_before
-	# The newer kernel comes later.
 	mv "/lib/modules/$new" /tmp/later
 	holds "an older version installs" dpkg -i older/*.deb
-	holds "$old: its modules are there" test -f "$(module "$old" rds_tcp)"
+	holds "$old: its modules are there" same "$(modinfo -F version "$(module "$old" rds_tcp)")" 4.9
+}
+
+# A file of the older one's settings was changed. The newer kernel comes later.
+do_install() {
+	local hook
 	echo "# the administrator's" >>/etc/modprobe.d/pf_rds.conf
 	holds "the packages install, and upgrade it" dpkg --force-confdef -i ./*.deb
 	holds "what the administrator changed is kept" grep -q "the administrator's" /etc/modprobe.d/pf_rds.conf

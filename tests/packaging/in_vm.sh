@@ -12,6 +12,7 @@ mkdir -p $top /run/over
 mount -t tmpfs over /run/over
 mkdir /run/over/{up,work}
 mount -t overlay -o "lowerdir=$layer:$base,upperdir=/run/over/up,workdir=/run/over/work" over $top
+ln -sfn /proc/self/fd /dev/fd
 for dir in dev proc sys; do mount --rbind /$dir $top/$dir; done
 # Of the kernel's own modules those that PROGRAM wants: depmod reads all that are there, and an emulated
 # processor takes minutes for all of Debian's.

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # packages_test.sh SUITE: the packages of build/packages/SUITE go into a fresh root of SUITE, over an
-# older version; are looked at there (in_root.sh); are used in a virtual machine whose root that is
-# (in_vm.sh, packaging/debian/tests/smoke); and are removed and purged. The last line adds up.
+# older version; are looked at there (in_root.sh); and are removed and purged. Virtual machines whose
+# root that is (in_vm.sh) use them (packaging/debian/tests/smoke), and let systemd start what they start
+# (timer.sh). The last line adds up.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -29,15 +30,17 @@ work=$(mktemp -d "$cache/roots/.try.XXXXXX")
 trap 'rm -rf --one-file-system "$work"' EXIT
 mkdir "$work"/{upper,work,root}
 
-# The same package, of another version.
+# The same package, of an older version: newer than mainline's 4.0, or DKMS would leave rds.ko out.
 make_older() {
 	local deb=$1 into=$2 version dir=$work/older
 	version=$(dpkg-deb -f "$deb" Version)
 	dpkg-deb -R "$deb" "$dir"
-	mv "$dir/usr/src/pf-rds-$version" "$dir/usr/src/pf-rds-0.1"
-	grep -rlF "$version" "$dir/DEBIAN" "$dir/usr/src/pf-rds-0.1/dkms.conf" | xargs sed -i "s/${version//./\\.}/0.1/g"
+	mv "$dir/usr/src/pf-rds-$version" "$dir/usr/src/pf-rds-4.9"
+	sed -i -E 's/^(#define RDS_VERSION_MAJOR) .*/\1 4/; s/^(#define RDS_VERSION_MINOR) .*/\1 9/' \
+		"$dir/usr/src/pf-rds-4.9/net/linux/rds_linux.h"
+	grep -rlF "$version" "$dir/DEBIAN" "$dir/usr/src/pf-rds-4.9/dkms.conf" | xargs sed -i "s/${version//./\\.}/4.9/g"
 	mkdir -p "$into"
-	dpkg-deb --root-owner-group -b "$dir" "$into/pf-rds-dkms_0.1_all.deb" >/dev/null
+	dpkg-deb --root-owner-group -b "$dir" "$into/pf-rds-dkms_4.9_all.deb" >/dev/null
 	rm -rf "$dir"
 }
 
@@ -64,26 +67,28 @@ in_root() {
 		"$base" "$work" "$cache/ccache-$suite" "${PF_RDS_MAPPED:+,userxattr}" "$@"
 }
 
-# On the root's first kernel that is there to boot, too.
+# in_vm WHAT LAYER PROGRAM: on the root's first kernel that is there to boot, too.
 in_vm() {
-	local kernel version=''
-	for kernel in "$work"/upper/lib/modules/*/updates "$work"/upper/usr/lib/modules/*/updates; do
+	local what=$1 layer=$2 program=$3 kernel version=''
+	for kernel in "$layer"/lib/modules/*/updates "$layer"/usr/lib/modules/*/updates; do
 		kernel=${kernel%/updates}
 		kernel=${kernel##*/}
 		[ -n "$version" ] || [ ! -d "$cache/kernels/$kernel" ] || version=$kernel
 	done
-	if [ -n "$version" ] && tests/kernel/vm.py run --kernel "$(echo "$version" | cut -d. -f1,2)" --mem 768 \
-		--timeout 300 -- "$PWD/tests/packaging/in_vm.sh" "$base" "$work/upper" "$PWD/packaging/debian/tests/smoke"; then
-		echo "ok   the packages work on $version"
+	if [ -n "$version" ] && tests/kernel/vm.py run --kernel "$(echo "$version" | cut -d. -f1,2)" --mem 1024 \
+		--timeout 600 -- "$PWD/tests/packaging/in_vm.sh" "$base" "$layer" "$program"; then
+		echo "ok   $what on $version"
 		echo "1 passed, 0 failed, 0 skipped"
 	else
-		echo "FAIL the packages work on ${version:-no kernel of the root: its headers are of another update}"
+		echo "FAIL $what on ${version:-no kernel of the root: its headers are of another update}"
 		echo "0 passed, 1 failed, 0 skipped"
 	fi
 }
 
 fill
+in_root /packages/in_root.sh older 2>&1 | tee "$work/older.log" || true
 in_root /packages/in_root.sh install 2>&1 | tee "$work/install.log" || true
-in_vm 2>&1 | tee "$work/vm.log"
+in_vm "the packages work" "$work/upper" "$PWD/packaging/debian/tests/smoke" 2>&1 | tee "$work/vm.log"
+in_vm "systemd runs what is to run" "$work/upper" "$PWD/tests/packaging/timer.sh" 2>&1 | tee "$work/timer.log"
 in_root /packages/in_root.sh remove 2>&1 | tee "$work/remove.log" || true
-scripts/summary.py "$work"/{install,vm,remove}.log
+scripts/summary.py "$work"/{older,install,vm,timer,remove}.log
