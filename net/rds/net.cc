@@ -114,12 +114,13 @@ void rds_net_destroy(struct rds_net *net)
 	Guard sleeps(kMaySleep); /* the same */
 
 	net->dying.store_release(true);
+	net->conns.kill_all(nullptr);
 	{
+		/* Until now it was on the list: a transport that goes waits for its connections. */
 		Guard g(all->lock);
 
 		all->nets.remove(net);
 	}
-	net->conns.kill_all(nullptr);
 	net->conns.stop_sweep(); /* its paths may have called for it until now */
 	destroy(static_cast<WholeNet *>(net));
 }

@@ -567,6 +567,34 @@ class TransportsNone : public SimTest
 {
 };
 
+/* A namespace that ends meanwhile is one of them until it has no connection. */
+TEST_F(Transports, UnregisterWaitsForANamespaceThatEnds)
+{
+	auto other = std::make_unique<host::Net>(std::vector<struct rds_addr>{a1, a2});
+	rds_net *core = other->core();
+	bool ended = false, unregistered = false;
+	int err = 0;
+	/* A sender or a worker that is late has it. */
+	struct rds_conn *c = rds_conn_get(core, loop, &a1, &a2, 0, 0, &err);
+
+	ASSERT_NE(c, nullptr);
+	sim::spawn("namespace", [&] {
+		other.reset();
+		ended = true;
+	});
+	for (int i = 0; i < 50; i++)
+		sim::step();
+	ASSERT_FALSE(ended);
+	sim::spawn("rmmod", [&] {
+		rds_transport_unregister(loop);
+		unregistered = true;
+	});
+	EXPECT_FALSE(sim::run_until([&] { return unregistered; }, 100 * 1000 * 1000));
+	rds_conn_put(c);
+	EXPECT_TRUE(sim::run_until([&] { return ended && unregistered; }, 1000 * 1000 * 1000));
+	ASSERT_EQ(rds_transport_register(loop), 0);
+}
+
 TEST_F(TransportsNone, TheRegistryNeedsMemory)
 {
 	for (unsigned int nth = 1; nth <= 2; nth++) {

@@ -138,10 +138,11 @@ void ConnTable::start_sweep()
 void ConnTable::stop_sweep()
 {
 	swept_.store(true);
-	/* Either may start the other once more. */
+	/* Either may start the other once more, a work that had looked before. */
 	rds_timer_cancel_sync(&sweep_timer_);
 	rds_work_cancel_sync(&sweep_work_);
 	rds_timer_cancel_sync(&sweep_timer_);
+	rds_work_cancel_sync(&sweep_work_);
 	rds_work_cancel_sync(&addrs_work_); /* it begins no timer any more */
 	rds_timer_cancel_sync(&addrs_timer_);
 	rds_work_cancel_sync(&addrs_work_);
