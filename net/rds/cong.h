@@ -80,9 +80,10 @@ struct CongWatch {
 	ListNode monitor_link;
 	ListNode waking_link; /* it is a monitor that is about to be woken */
 	Atomic<bool> monitor_on;
-	Atomic<uint64_t> monitor_mask;
-	Atomic<uint64_t> cong_notice; /* ports (mod 64) to report by RDS_CMSG_CONG_UPDATE */
-	Atomic<bool> cong_event;      /* without monitor: readable once */
+	Atomic<uint64_t> monitor_mask; /* ports (mod 64) that it always wants to hear of */
+	Atomic<uint64_t> armed;	       /* that a send was refused for, until it has been told */
+	Atomic<uint64_t> cong_notice;  /* ports (mod 64) to report by RDS_CMSG_CONG_UPDATE */
+	Atomic<bool> cong_event;       /* without monitor: readable once */
 };
 /* Wakes the socket of @w: defined above, in socket_recv.cc.  RCU reader, no lock. */
 void wake(CongWatch &w, unsigned int what) RDS_READS(kRcu);
@@ -98,6 +99,13 @@ RDS_INLINE uint64_t le64(uint64_t v)
 {
 	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v : __builtin_bswap64(v);
 }
+
+/* A connection's part in knowing which ports of its peer are set. */
+enum class Reports : uint8_t {
+	kNo,   /* there is none */
+	kSoon, /* it begins, and the peer's map may come before we know that it is up */
+	kYes,
+};
 
 class CongMap final
 {
@@ -166,7 +174,7 @@ public:
 	};
 	const struct rds_addr addr;
 	List<CongWaiter, &CongWaiter::map_link> waiters; /* CongTable::lock */
-	Atomic<uint32_t> reporters; /* connections that are up, whose peer says what is set */
+	Atomic<uint32_t> reporters; /* connections that begin or are up (Reports) */
 	Atomic<uint32_t> held; /* ports that messages wait for, over all paths (path_hold.cc) */
 	Atomic<bool> wanted;   /* a socket here has sent there, or waits: never taken back */
 	const Whose whose;
@@ -240,6 +248,9 @@ public:
 	/* Makes @s wait for @port: -ENOBUFS, it will be woken; success: the port is clear by now;
 	 * -ENOMEM.  Process. */
 	Status wait(CongWatch &s, CongMap &map, uint16_t port) RDS_SLEEPS RDS_EXCLUDES(lock);
+	/* A send of @s, which does not wait, was refused for @port: with a monitor it is told when
+	 * that clears, once.  False: it is clear by now. */
+	static bool arm_monitor(CongWatch &s, CongMap &map, uint16_t port);
 	/* @s waits for nothing any more and is no monitor. */
 	void forget(CongWatch &s) RDS_EXCLUDES(lock);
 	void set_monitor(CongWatch &s, bool on, uint64_t mask) RDS_EXCLUDES(lock);

@@ -67,16 +67,20 @@ struct rds_net {
 	rds::ConnTable &conns;
 	rds::CongTable &cong;
 
-	/* A path is down, and is to call in @pause ns: it takes a turn.  How long it has to wait,
-	 * which is more only if very many have taken theirs. */
-	uint64_t take_turn(uint64_t pause)
+	/* A path is down, and is to call in @pause ns: it takes a turn, @mine.  How long it has to
+	 * wait, which is more only if very many have taken theirs.  A turn that is yet to come is
+	 * still the path's: it has called before, because its peer knocked, and a peer that knocks
+	 * all the time must not take the turns of all others. */
+	uint64_t take_turn(uint64_t pause, uint64_t &mine)
 	{
 		const uint64_t now = rds_now_ns();
-		uint64_t turn = next_turn_ns.load(), mine;
+		uint64_t turn = next_turn_ns.load();
 
-		do
-			mine = turn > now ? turn : now;
-		while (!next_turn_ns.compare_exchange(turn, mine + rds::kTurnNs));
+		if (mine <= now) {
+			do
+				mine = turn > now ? turn : now;
+			while (!next_turn_ns.compare_exchange(turn, mine + rds::kTurnNs));
+		}
 		return mine - now > pause ? mine - now : pause;
 	}
 	RDS_INLINE void count(enum rds_stat id, uint64_t n = 1)

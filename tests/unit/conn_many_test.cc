@@ -415,4 +415,40 @@ TEST_F(ConnMany, AFewWaitForNoTurn)
 		EXPECT_GE(w->calls.size() / 2, 2000u / 10);
 }
 
+/* A peer that knocks, is called, and ends, again and again, is called as often as it knocks; its
+ * calls that fail take no turns of others. */
+TEST_F(ConnMany, APeerThatKnocksAllTheTimeTakesOneTurn)
+{
+	constexpr unsigned int kKnocks = 2000;
+	unsigned int calls = 0;
+
+	fake::defaults().initiates = true;
+	ASSERT_EQ(s->send(there(0), pattern(10)), 0);
+	sim::run_ready();
+
+	Wire &w = *wires()[0];
+
+	for (unsigned int i = 0; i < kKnocks; i++) {
+		rds_path_knocked(w.path);
+		sim::run_ready();
+		if (w.path->state() != PathState::kConnecting)
+			continue;
+		calls++;
+		up(w);
+		ASSERT_EQ(hello(w, 1, 0), RDS_RECV_SKIP);
+		rds_path_drop(w.path, RDS_DROP_ERROR);
+		sim::run_ready();
+		/* It is called at once, for it was of use, and is not there. */
+		if (w.path->state() == PathState::kConnecting)
+			rds_path_drop(w.path, RDS_DROP_CONNECT);
+		sim::run_ready();
+	}
+	EXPECT_GT(calls, kKnocks / 2);
+
+	const uint64_t turn = net->core()->next_turn_ns.load(), now = rds_now_ns();
+
+	EXPECT_LE(turn, now + 2 * rds::kTurnNs);
+	rds_socket_cancel(s->core(), nullptr);
+}
+
 } // namespace

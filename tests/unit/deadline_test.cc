@@ -100,4 +100,48 @@ TEST_F(DeadlineTest, EachOwnerSaysHowLong)
 	EXPECT_EQ(ran_after(1), 3u);
 }
 
+/* The same of one with several reasons. */
+struct SharedClock {
+	static void over(struct rds_timer *t)
+	{
+		auto *c = rds::container_of(rds::SoonestDeadline<Retry>::of(t),
+					    &SharedClock::deadline);
+
+		c->deadline.over();
+		c->ran++;
+	}
+
+	unsigned int ran = 0;
+	rds::SoonestDeadline<Retry> deadline{over};
+};
+
+TEST_F(DeadlineTest, AReasonThatIsLessUrgentPutsNothingOff)
+{
+	rds::Guard sender(rds::kSender);
+	SharedClock c;
+
+	c.deadline.arm(Retry::soon());
+	for (int i = 0; i < 4; i++) {
+		sim::run_for(rds::kRetryNs / 5);
+		c.deadline.arm(Retry::map(4 * rds::kRetryNs));
+	}
+	EXPECT_EQ(c.ran, 0u);
+	sim::run_for(rds::kRetryNs / 5);
+	EXPECT_EQ(c.ran, 1u);
+	sim::run_for(10 * rds::kRetryNs);
+	EXPECT_EQ(c.ran, 1u) << "each look is at all";
+	/* One that is more urgent counts, and one that was called off is forgotten. */
+	c.deadline.arm(Retry::map(4 * rds::kRetryNs));
+	c.deadline.arm(Retry::soon());
+	sim::run_for(rds::kRetryNs);
+	EXPECT_EQ(c.ran, 2u);
+	c.deadline.arm(Retry::soon());
+	c.deadline.cancel();
+	c.deadline.arm(Retry::map(2 * rds::kRetryNs));
+	sim::run_for(rds::kRetryNs);
+	EXPECT_EQ(c.ran, 2u);
+	sim::run_for(rds::kRetryNs);
+	EXPECT_EQ(c.ran, 3u);
+}
+
 } // namespace

@@ -313,6 +313,52 @@ TEST_F(PathFresh, AWishDoesNotEndABackoff)
 	EXPECT_LE(path().dial().attempts(), before + 2);
 }
 
+/* The map that a peer sends on a connection that begins is not undone by another one that ends: it
+ * may come before we know that the connection is up. */
+TEST_F(PathFresh, AnotherThatEndsLeavesWhatHasJustBeenSaid)
+{
+	host::Bytes map(rds::kCongMapBytes);
+	host::Socket second(*net);
+
+	map[to.port / 8] = static_cast<unsigned char>(1 << to.port % 8);
+	ASSERT_EQ(second.bind(host::endpoint(a2, 4000)), 0);
+	send();
+	ASSERT_EQ(second.send(to, pattern(10)), 0);
+	sim::run_ready();
+	ASSERT_EQ(fake::wires().size(), 2u);
+
+	rds_path &ends = *fake::wires()[0]->path, &begins = *fake::wires()[1]->path;
+
+	ASSERT_EQ(ends.conn.fcong, begins.conn.fcong);
+	rds_path_drop(&ends, RDS_DROP_KNOCKED);
+	rds_path_connected(&begins);
+	ASSERT_EQ(fake::arrive(&begins, 0, 0, 0, map, rds::wire::kCongBitmap), 0);
+	sim::run_ready();
+	ASSERT_EQ(begins.state(), PathState::kUp);
+	EXPECT_TRUE(begins.conn.fcong->test(to.port));
+	rds_socket_cancel(second.core(), nullptr);
+	rds_socket_cancel(s->core(), nullptr);
+}
+
+/* One that was accepted and is dead counts for nothing. */
+TEST_F(PathFresh, OneThatIsDeadWhenItIsTakenTellsOfNoPorts)
+{
+	int handle = 0;
+
+	send();
+	bring_up();
+	hello();
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_ready();
+	wire().adopt_result = -111;
+	rds_path_accepted(wire().path, &handle);
+	sim::run_ready();
+	ASSERT_NE(path().state(), PathState::kUp);
+	wire().connect_result = -111;
+	sim::run_for(3000 * kMs);
+	EXPECT_EQ(path().conn.fcong->reporters.load(), 0u);
+}
+
 /* The congestion map that a dead connection's peer sent goes with it. */
 TEST_F(PathFresh, ADeadConnectionTellsOfNoPorts)
 {

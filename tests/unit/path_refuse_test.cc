@@ -495,6 +495,32 @@ TEST_F(PathRefuse, APortThatIsNotFullResumesSoon)
 	EXPECT_EQ(talk(), "9:1 5:2 R:5 5:2 R:5 5:2 ");
 }
 
+/* ... however often the map of our own ports is due meanwhile, and may wait. */
+TEST_F(PathRefuse, PortsOfOursThatFlipPutNothingOff)
+{
+	uint64_t waited = 0;
+
+	up();
+
+	rds::CongMap &ours = *path().conn.lcong;
+	const uint64_t first = next();
+
+	ASSERT_EQ(put(*s, 5), 0);
+	ASSERT_EQ(peer_refuses(5, first), RDS_RECV_SKIP);
+	peer_has(first);
+	ASSERT_TRUE(ours.ensure_bits(RDS_ATOMIC).ok());
+	for (; waited < 20 * rds::kRetryNs && talk() == "9:1 5:2 "; waited += rds::kRetryNs / 5) {
+		const bool full = !ours.test(4500);
+
+		ASSERT_TRUE(full ? ours.set(4500) : ours.clear(4500));
+		rds::CongTable::local_changed(*net->core(), ours, 4500, full);
+		sim::run_ready();
+		sim::run_for(rds::kRetryNs / 5);
+	}
+	EXPECT_LE(waited, 2 * rds::kRetryNs);
+	EXPECT_EQ(talk(), "9:1 5:2 R:5 5:2 ");
+}
+
 /* It waits for its port once the peer has acknowledged it, and the transport has let it go. */
 TEST_F(PathRefuse, LentPagesThatWereRefusedStayLent)
 {

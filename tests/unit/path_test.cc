@@ -467,6 +467,7 @@ TEST_F(PathStates, WhatThePeerSaysOfItsPortsIsForgottenWithTheLastConnection)
 	sim::run_ready();
 	ASSERT_EQ(fake::arrive(one.path, 0, 0, 0, map, rds::wire::kCongBitmap), 0);
 	ASSERT_TRUE(rds_socket_congested(s->core(), &to));
+	one.connect_result = two.connect_result = -111; /* one that begins would count */
 	rds_path_drop(two.path, RDS_DROP_ERROR);
 	sim::run_ready();
 	ASSERT_NE(two.path->state(), PathState::kUp);

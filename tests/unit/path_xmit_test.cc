@@ -190,7 +190,7 @@ TEST_F(PathXmit, TriesTheMapAgainWithoutMemory)
 	sim::options().fail_per_1000 = 1000;
 	congest(77, true);
 	sim::run_ready();
-	EXPECT_EQ(net->stat(RDS_S_cong_send_error), 1u);
+	EXPECT_EQ(net->stat(RDS_S_send_no_memory), 1u);
 	EXPECT_FALSE(peer_sees(77));
 	sim::options().fail_per_1000 = 0;
 	sim::run_for(rds::kRetryNs * 2);

@@ -19,6 +19,8 @@ namespace rds
 
 template <typename Owner>
 class Deadline;
+template <typename Owner>
+class SoonestDeadline;
 
 /* So long from now, ns. */
 template <typename Owner>
@@ -26,6 +28,7 @@ class [[nodiscard]] Due final
 {
 	friend Owner;
 	friend class Deadline<Owner>;
+	friend class SoonestDeadline<Owner>;
 
 	explicit constexpr Due(uint64_t ns) : ns_(ns)
 	{
@@ -63,6 +66,56 @@ public:
 
 private:
 	struct rds_timer timer_;
+};
+
+/* The same for an owner with several reasons, each of which is looked at when it is over: a reason
+ * that is less urgent does not put off another, however often it comes. */
+template <typename Owner>
+class SoonestDeadline final
+{
+public:
+	explicit SoonestDeadline(void (*over)(struct rds_timer *t)) : timer_(over)
+	{
+	}
+	/* Any context.  What it was armed for before stays, if that is sooner. */
+	void arm(Due<Owner> due)
+	{
+		const uint64_t at = rds_now_ns() + due.ns_;
+		uint64_t other;
+
+		full_fence(); /* the reason is stored: over() meets it, or we see that it has been
+			       */
+		other = at_ns_.load();
+		do
+			if (other && other <= at)
+				return;
+		while (!at_ns_.compare_exchange(other, at));
+		timer_.arm(due);
+	}
+	/* First thing when it is over. */
+	void over()
+	{
+		at_ns_.exchange(0);
+	}
+	void cancel() RDS_SLEEPS
+	{
+		timer_.cancel();
+		over();
+	}
+	static SoonestDeadline *of(struct rds_timer *t)
+	{
+		return container_of(Deadline<Owner>::of(t), &SoonestDeadline::timer_);
+	}
+
+private:
+	Deadline<Owner> timer_;
+	Atomic<uint64_t> at_ns_; /* 0: not armed */
+};
+
+/* The kind of timer that an owner has; specialised beside the owner. */
+template <typename Owner>
+struct TimerOf {
+	using Type = Deadline<Owner>;
 };
 
 } // namespace rds

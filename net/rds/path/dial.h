@@ -129,6 +129,8 @@ public:
 		owes_.store(false);
 	}
 
+	uint64_t turn_ns = 0; /* the last turn that it took (Net::take_turn()); worker */
+
 	/* -- snapshots, for any context -- */
 	RDS_INLINE bool is_idle() const
 	{

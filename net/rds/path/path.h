@@ -311,7 +311,6 @@ private:
 
 	/* path_stream.cc */
 	void fresh_stream() RDS_TURN;
-	void hear_of_ports() RDS_TURN;
 	void forget_connection() RDS_TURN;
 	rds::Dial::Terms terms(unsigned int why);
 	/* conn_idle.cc, path_fan.cc */
@@ -418,13 +417,13 @@ private:
 #define RDS_X(name, owner, text)                                                                   \
 	static void name##_timer_fn(struct rds_timer *t);                                          \
 	void name##_over();                                                                        \
-	rds::Deadline<rds::owner> name##_timer_{name##_timer_fn};
+	rds::TimerOf<rds::owner>::Type name##_timer_{name##_timer_fn};
 	RDS_PATH_TIMERS(RDS_X)
 #undef RDS_X
 	rds::Atomic<bool> passive_open_; /* the peer opened this one; worker, before it is open_ */
 	bool hello_due_ RDS_GUARDED_BY(rds::kWorker) = false; /* up, not open_: no memory for it */
-	bool reports_ RDS_GUARDED_BY(rds::kWorker) = false;   /* counted in fcong's reporters */
-	bool asking_ RDS_GUARDED_BY(rds::kWorker) = false;    /* another one waits for the answer */
+	rds::Reports reports_ RDS_GUARDED_BY(rds::kWorker) = rds::Reports::kNo;
+	bool asking_ RDS_GUARDED_BY(rds::kWorker) = false; /* another one waits for the answer */
 	uint64_t answered_ns_ RDS_GUARDED_BY(rds::kWorker) = 0; /* when last; 0: never */
 
 	rds::Received received_;

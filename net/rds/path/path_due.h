@@ -5,8 +5,8 @@
  * StateLimit: how long a path may stay in a state before kEvTimer comes; the worker decides.
  * RecvPause: when a transport that has stopped receiving is to go on.  Retry: when the path looks
  * again for what it could not do yet.  Each look is at all of that (memory_over()), and each thing
- * that cannot be done once more arms the timer again: one purpose may shorten or put off another's
- * time, by kRetryNs.
+ * that cannot be done once more arms the timer again: one purpose may shorten another's time, and
+ * never puts it off.
  */
 #ifndef RDS_PATH_DUE_H
 #define RDS_PATH_DUE_H
@@ -58,6 +58,10 @@ struct Retry final {
 	{
 		return Due<Retry>(ns);
 	}
+};
+template <>
+struct TimerOf<Retry> {
+	using Type = SoonestDeadline<Retry>;
 };
 
 } // namespace rds

@@ -50,6 +50,11 @@ void rds_path::fresh_stream()
 	arriving.store(0);
 	map_news_.fresh();
 	received_.begin(conn.trans.caps & RDS_CAP_DELIVERY_ACK);
+	/* Before the peer's map can come: another connection that ends must not undo it. */
+	if (!index && reports_ == rds::Reports::kNo) {
+		reports_ = rds::Reports::kSoon;
+		conn.fcong->reporters.fetch_add(1);
+	}
 }
 
 void rds_path::start_connect()
@@ -74,7 +79,10 @@ bool rds_path::adopt()
 		return false;
 	fresh_stream();
 	passive_open_.store(true);
-	return conn.trans.adopt(priv, handle) == 0;
+	if (conn.trans.adopt(priv, handle) == 0)
+		return true;
+	forget_connection();
+	return false;
 }
 
 void rds_path::come_up()
@@ -87,16 +95,10 @@ void rds_path::come_up()
 	}
 	disarm(); /* the connect's: up, it would mean "no answer" */
 	enter(PathState::kUp, RDS_DROP_NONE);
-	hear_of_ports();
-	rds::full_fence(); /* before our map's version is looked at: kick_laddr() */
+	if (reports_ == rds::Reports::kSoon)
+		reports_ = rds::Reports::kYes;
+	rds::full_fence(); /* before our map's version is looked at: map_changed() */
 	greet();
-}
-
-void rds_path::hear_of_ports()
-{
-	reports_ = !index;
-	if (reports_)
-		conn.fcong->reporters.fetch_add(1);
 }
 
 /* ---- the end ---- */
@@ -192,12 +194,12 @@ void rds_path::enter(PathState to, unsigned int why)
 void rds_path::forget_connection()
 {
 	arriving.store(0);
-	if (reports_)
+	if (reports_ != rds::Reports::kNo)
 		rds::count_down(conn.fcong->reporters,
 				"a map loses a connection that was not counted");
-	if (reports_ && !drained.load())
+	if (reports_ == rds::Reports::kYes && !drained.load())
 		conn.lcong->cuts.fetch_add(1);
-	reports_ = false;
+	reports_ = rds::Reports::kNo;
 	if (!index && !(conn.trans.caps & RDS_CAP_SHARED_CONG) && !conn.fcong->reporters.load_seq())
 		rds::CongTable::lost_peer(conn.net, *conn.fcong);
 }
@@ -209,7 +211,8 @@ void rds_path::schedule_retry(unsigned int why)
 
 	/* The first call after a connection has died waits for nobody. */
 	if (plan.what != rds::Dial::kRest)
-		arm(rds::StateLimit::pause(plan.in_ns ? conn.net.take_turn(plan.in_ns) : 0));
+		arm(rds::StateLimit::pause(
+			plan.in_ns ? conn.net.take_turn(plan.in_ns, dial_.turn_ns) : 0));
 }
 
 rds::Dial::Terms rds_path::terms(unsigned int why)

@@ -102,7 +102,7 @@ void rds_path::send_fn(struct rds_work *w)
 #define RDS_X(name, owner, text)                                                                   \
 	void rds_path::name##_timer_fn(struct rds_timer *t)                                        \
 	{                                                                                          \
-		rds::container_of(rds::Deadline<rds::owner>::of(t), &rds_path::name##_timer_)      \
+		rds::container_of(rds::TimerOf<rds::owner>::Type::of(t), &rds_path::name##_timer_) \
 			->name##_over();                                                           \
 	}
 RDS_PATH_TIMERS(RDS_X)
@@ -120,6 +120,7 @@ void rds_path::pause_over()
 
 void rds_path::memory_over()
 {
+	memory_timer_.over();
 	post(rds::kEvHello);
 	look_at_ports();
 }

@@ -343,7 +343,7 @@ void rds_path::queue_cong_update()
 	rds::Message *m = map_news_.make(*conn.lcong, unsent, rds_now_ns(), rds::came_over(conn));
 
 	if (!m) {
-		conn.net.count(RDS_S_cong_send_error);
+		conn.net.count(RDS_S_send_no_memory);
 		memory_timer_.arm(rds::Retry::soon());
 		return;
 	}
