@@ -100,6 +100,18 @@ int rds_send_once(struct sock *sk, struct rds_send_call *c)
 	return err;
 }
 
+/* After rds_send_once() has failed: as long as *@timeo allows, the call waits. */
+static int send_later(struct sock *sk, struct rds_send_call *c, int err, long *timeo)
+{
+	if (!rds_send_may_wait(c, err))
+		return err;
+	if (*timeo)
+		return rds_wait_and_send(sk, c, timeo);
+	while (err == -ENOBUFS && !rds_socket_refused(rds_core(sk), &c->to))
+		err = rds_send_once(sk, c);
+	return err;
+}
+
 /* The length of datagram @i, of a call that has @left bytes for it and those behind it. */
 static size_t segment_len(const struct rds_send_cmsgs *g, unsigned int i, size_t left)
 {
@@ -143,8 +155,8 @@ static long send_segments(struct sock *sk, struct rds_send_call *c)
 		c->len = segment_len(&c->cmsgs, i, len - sent);
 		c->more = more || sent + c->len < len;
 		err = rds_send_once(sk, c);
-		if (rds_send_may_wait(c, err) && timeo)
-			err = rds_wait_and_send(sk, c, &timeo);
+		if (unlikely(err))
+			err = send_later(sk, c, err, &timeo);
 		if (!err)
 			sent += c->len;
 		cond_resched();
@@ -191,10 +203,9 @@ int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	if (unlikely(c.cmsgs.n_segments))
 		return send_segments(sk, &c);
 	err = rds_send_once(sk, &c);
-	if (unlikely(err) && rds_send_may_wait(&c, err)) {
+	if (unlikely(err)) {
 		timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
-		if (timeo)
-			err = rds_wait_and_send(sk, &c, &timeo);
+		err = send_later(sk, &c, err, &timeo);
 	}
 	return err ?: len;
 }

@@ -43,6 +43,7 @@ static int sleep_once(struct wait_queue_entry *wait, long *timeo)
 int rds_wait_and_send(struct sock *sk, struct rds_send_call *call, long *timeo)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	bool blocked = false;
 	int err;
 
 	begin_wait(sk, &wait);
@@ -50,8 +51,9 @@ int rds_wait_and_send(struct sock *sk, struct rds_send_call *call, long *timeo)
 		err = rds_send_once(sk, call);
 		if (!rds_send_may_wait(call, err))
 			break;
-		if (err == -ENOBUFS)
+		if (err == -ENOBUFS && !blocked)
 			rds_socket_note_blocked(rds_core(sk));
+		blocked |= err == -ENOBUFS;
 		err = sleep_once(&wait, timeo);
 		if (err)
 			break;

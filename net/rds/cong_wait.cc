@@ -150,12 +150,19 @@ Status CongTable::wait(CongWatch &s, CongMap &map, uint16_t port)
 	if (!waits)
 		return Status::fail(err::kEnomem);
 	map.wanted.store(true);
-	if (s.monitor_on.load())
-		s.monitor_mask.fetch_or(1ull << (port % 64));
 	/* Registered first, looked second: a clear in between finds us or is seen here.  For the
-	 * waiter the lock would do, but not for the mask and for @wanted. */
+	 * waiter the lock would do, but not for @wanted. */
 	full_fence();
 	return map.test(port) ? Status::fail(err::kEnobufs) : Status();
+}
+
+bool CongTable::arm_monitor(CongWatch &s, CongMap &map, uint16_t port)
+{
+	if (s.monitor_on.load())
+		s.armed.fetch_or(1ull << (port % 64));
+	map.wanted.store(true);
+	full_fence(); /* as in wait() */
+	return map.test(port);
 }
 
 void CongTable::forget(CongWatch &s)
@@ -191,8 +198,10 @@ void CongTable::set_monitor(CongWatch &s, bool on, uint64_t mask)
 		monitors.push_back(&s);
 	else if (!on && s.monitor_link.linked())
 		monitors.remove(&s);
-	if (!on)
-		s.cong_notice.store(0);
+	if (on)
+		return;
+	s.armed.store(0);
+	s.cong_notice.store(0);
 }
 
 /* ---- a port of @map has cleared ---- */
@@ -311,6 +320,8 @@ void CongTable::wake_monitors(uint64_t mask)
 		for (CongWatch *s = monitors.front(); s; s = monitors.next(s)) {
 			uint64_t hit = mask & s->monitor_mask.load();
 
+			if (s->armed.load() & mask)
+				hit |= s->armed.fetch_and(~mask) & mask;
 			if (hit && (s->cong_notice.fetch_or(hit) & hit) != hit &&
 			    !s->waking_link.linked())
 				waking.push_back(s);

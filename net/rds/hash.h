@@ -80,6 +80,14 @@ RDS_INLINE uint32_t hash_words(const uint64_t *words, unsigned int n, const Hash
 	return static_cast<uint32_t>(rds_siphash(key.k, words, n));
 }
 
+/* The interface that is part of @a's name, if @a is an IPv6 link-local address (fe80::/10): @scope.
+ * A connection between one and a global address has it all the same. */
+RDS_INLINE uint32_t scope_of(const struct rds_addr &a, uint32_t scope)
+{
+	const auto *b = reinterpret_cast<const uint8_t *>(&a);
+
+	return RDS_UNLIKELY(scope) && b[0] == 0xfe && (b[1] & 0xc0) == 0x80 ? scope : 0;
+}
 RDS_INLINE bool same_addr(const struct rds_addr &a, const struct rds_addr &b)
 {
 	return a.w[0] == b.w[0] && a.w[1] == b.w[1];

@@ -101,7 +101,8 @@ int rds_socket_set_tos(struct rds_socket *s, unsigned char tos);
 unsigned char rds_socket_tos(const struct rds_socket *s);
 
 /* Congestion monitor: the mask of ports (bit = port % 64) whose clearing is reported by
- * RDS_CMSG_CONG_UPDATE.  With @on, sends that meet -ENOBUFS add their port. */
+ * RDS_CMSG_CONG_UPDATE.  With @on, a send that does not wait and meets -ENOBUFS adds its port until
+ * that has been reported (rds_socket_refused()). */
 void rds_socket_set_cong_monitor(struct rds_socket *s, int on, uint64_t mask);
 void rds_socket_cong_monitor(const struct rds_socket *s, int *on, uint64_t *mask);
 void rds_socket_set_recverr(struct rds_socket *s, int on);
@@ -135,6 +136,9 @@ int rds_socket_writable(const struct rds_socket *s); /* room in the send queue. 
 int rds_socket_congested(struct rds_socket *s, const struct rds_endpoint *to);
 /* Counts a blocking send that met congestion. */
 void rds_socket_note_blocked(struct rds_socket *s);
+/* A send to @to that does not wait was refused (-ENOBUFS): it is counted, and the monitor, if there
+ * is one, will be told.  0: @to is not congested any more, and the caller is to try again. */
+int rds_socket_refused(struct rds_socket *s, const struct rds_endpoint *to);
 /* Takes back everything not acknowledged to @to (NULL: to anybody). */
 void rds_socket_cancel(struct rds_socket *s, const struct rds_endpoint *to);
 

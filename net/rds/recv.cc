@@ -118,7 +118,7 @@ int check_header(Path &p, const wire::Header &h, const wire::Fields &f) RDS_REQU
 Socket *find_receiver(Path &p, const wire::Fields &f) RDS_READS(kRcu)
 {
 	Net &net = p.conn.net;
-	Socket *s = net.bind.find(p.conn.laddr, p.conn.scope, f.dport, net.key);
+	Socket *s = net.bind.find(p.conn.laddr, p.conn.local_scope(), f.dport, net.key);
 
 	if (RDS_LIKELY(s && (f.sport != kPingPort || s->pinged.load())))
 		return s;
@@ -227,7 +227,7 @@ int deliver(Path &p, Message *m, const wire::Fields &f) RDS_REQUIRES(kReceiver)
 		return 0;
 	}
 	m->saddr = p.conn.faddr;
-	m->scope = p.conn.scope;
+	m->scope = p.conn.far_scope();
 	if (RDS_UNLIKELY(p.conn.net.trace_users.load())) {
 		m->trace_ns[0] = p.trace_head_ns;
 		m->trace_ns[1] = p.trace_whole_ns ? p.trace_whole_ns : p.trace_head_ns;

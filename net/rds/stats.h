@@ -40,8 +40,8 @@
 	X(copy_from_user)	     /* bytes copied from programs */                              \
 	X(cong_update_queued)	     /* congestion maps and changes of them sent */                \
 	X(cong_update_received)	     /* congestion maps and changes of them received */            \
-	X(cong_send_error)	     /* a map could not be sent for want of memory: tried again */ \
-	X(cong_send_blocked)	     /* the port is full: the sender waited, or got ENOBUFS */     \
+	X(cong_send_error)	     /* the port is full: the sender got ENOBUFS */                \
+	X(cong_send_blocked)	     /* the port is full: the sender waited */                     \
 	X(recv_bytes_added_to_sock)  /* bytes put into queues of sockets */                        \
 	X(recv_bytes_freed_fromsock) /* bytes read from there, or thrown away at close */          \
 	X(send_stuck_rm)	     /* mainline's: always 0 */                                    \

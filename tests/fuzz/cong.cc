@@ -51,6 +51,7 @@ struct Listener {
 	std::vector<Wait> waits;
 	bool monitor = false;
 	uint64_t mask = 0;
+	uint64_t armed = 0;
 	uint64_t notice = 0;
 	bool event = false;
 	uint32_t woken = 0;
@@ -194,7 +195,8 @@ void Harness::cleared(const Ports &gone)
 		l.woken += static_cast<uint32_t>(n);
 		l.event = l.event || n;
 		if (l.monitor && sent_)
-			l.notice |= mask & l.mask;
+			l.notice |= mask & (l.mask | l.armed);
+		l.armed &= ~(sent_ ? mask : 0);
 	}
 }
 
@@ -223,8 +225,9 @@ void Harness::send(Listener &l, uint16_t port)
 	if (std::none_of(l.waits.begin(), l.waits.end(),
 			 [&](const Listener::Wait &w) { return w.any || w.port == port; }))
 		l.waits.push_back(Listener::Wait{port, l.waits.size() >= kMaxCongWaits});
+	must(rds_socket_refused(l.s->core(), &to), "and once more");
 	if (l.monitor)
-		l.mask |= 1ull << port % 64;
+		l.armed |= 1ull << port % 64;
 }
 
 void Harness::monitor(Listener &l)
@@ -233,7 +236,7 @@ void Harness::monitor(Listener &l)
 	l.mask = in_.ConsumeBool() ? ~0ull : in_.ConsumeIntegral<uint64_t>();
 	rds_socket_set_cong_monitor(l.s->core(), l.monitor, l.mask);
 	if (!l.monitor)
-		l.notice = 0;
+		l.notice = l.armed = 0;
 }
 
 void Harness::poll(Listener &l)

@@ -23,6 +23,15 @@ protected:
 		let_go();
 		CoreTest::TearDown();
 	}
+	/* All addresses are link-local from now on: fe80::1, fe80::2 and fe80::9 as they lie in
+	 * memory. */
+	void live_on_links()
+	{
+		a1 = {{0x80fe, 1ull << 56}};
+		a2 = {{0x80fe, 2ull << 56}};
+		remote = {{0x80fe, 9ull << 56}};
+		net = std::make_unique<host::Net>(std::vector<struct rds_addr>{a1, a2});
+	}
 	/* Until the end of the test, or let_go(). */
 	CongMap &hold(const struct rds_addr &a, uint32_t scope = 0, Whose whose = Whose::kPeers)
 	{
@@ -209,8 +218,11 @@ TEST_F(Cong, OneMapAScope)
 {
 	constexpr uint32_t kOurs = 2, kTheirs = 3;
 	host::Bytes full(rds::kCongMapBytes, 0xff);
-	Socket s(*net);
 	int err;
+
+	live_on_links();
+
+	Socket s(*net);
 
 	EXPECT_EQ(&ours(a1, kOurs), &ours(a1, kOurs));
 	EXPECT_NE(&ours(a1, kOurs), &ours(a1, kTheirs));
@@ -233,6 +245,9 @@ TEST_F(Cong, OneMapAScope)
 TEST_F(Cong, AScopesWaiterIsWokenByItsMap)
 {
 	constexpr uint32_t kScope = 2;
+
+	live_on_links();
+
 	Socket s(*net);
 
 	ASSERT_EQ(s.bind(endpoint(a1, 4000, kScope)), 0);
@@ -581,6 +596,47 @@ TEST_F(Cong, ALostPeerHasNoFullPorts)
 	EXPECT_EQ(rds_socket_cong_notice(monitor.core()), 1ull << (301 % 64));
 	CongTable::lost_peer(*net->core(), m);
 	EXPECT_EQ(s.sock().woken_cong, 1u);
+}
+
+/* A monitor without a mask is told of a port that it was refused, once. */
+TEST_F(Cong, AnArmedMonitorIsToldOnce)
+{
+	CongMap &m = map(remote);
+	Socket s(*net);
+	rds::CongWatch &w = s.core()->watch;
+	uint64_t mask;
+	int on;
+
+	m.set(300);
+	EXPECT_TRUE(CongTable::arm_monitor(w, m, 300)) << "it is none yet";
+	rds_socket_set_cong_monitor(s.core(), 1, 0);
+	CongTable::lost_peer(*net->core(), m);
+	EXPECT_EQ(rds_socket_cong_notice(s.core()), 0u);
+	EXPECT_FALSE(CongTable::arm_monitor(w, m, 300)) << "the port is clear";
+	rds_socket_set_cong_monitor(s.core(), 0, 0);
+	rds_socket_set_cong_monitor(s.core(), 1, 0);
+	m.set(300);
+	EXPECT_TRUE(CongTable::arm_monitor(w, m, 300));
+	/* Switched on once more it knows what it knew. */
+	rds_socket_set_cong_monitor(s.core(), 1, 0);
+	rds_socket_cong_monitor(s.core(), &on, &mask);
+	EXPECT_EQ(mask, 1ull << 300 % 64);
+	CongTable::lost_peer(*net->core(), m);
+	EXPECT_EQ(rds_socket_cong_notice(s.core()), 1ull << 300 % 64);
+	rds_socket_cong_notice_done(s.core(), ~0ull);
+	rds_socket_cong_monitor(s.core(), &on, &mask);
+	EXPECT_EQ(mask, 0u);
+	m.set(300);
+	CongTable::lost_peer(*net->core(), m);
+	EXPECT_EQ(rds_socket_cong_notice(s.core()), 0u) << "it has not asked again";
+	/* A mask of its own stays. */
+	rds_socket_set_cong_monitor(s.core(), 1, 1ull << 300 % 64);
+	for (int i = 0; i < 2; i++) {
+		m.set(300);
+		CongTable::lost_peer(*net->core(), m);
+		EXPECT_EQ(rds_socket_cong_notice(s.core()), 1ull << 300 % 64);
+		rds_socket_cong_notice_done(s.core(), ~0ull);
+	}
 }
 
 /* Whom nobody here has sent to may fill and clear his ports as he likes, and come and go. */

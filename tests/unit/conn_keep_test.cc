@@ -176,7 +176,7 @@ TEST_F(ConnKeep, WhoComesBehindTheLookCallsItOff)
 	});
 	ASSERT_TRUE(kept());
 	EXPECT_EQ(conn().waiting.exchange(0), 1u);
-	when_it_retires(1, [this] { EXPECT_EQ(s->send({peer, 5000, 0}, pattern(10)), 0); });
+	when_it_retires(1, [this] { EXPECT_EQ(s->send(host::endpoint(peer, 0), pattern(10)), 0); });
 	ASSERT_TRUE(kept());
 	EXPECT_TRUE(first.has_messages());
 	EXPECT_EQ(net->stat(RDS_S_conn_collected), 0u);
@@ -224,7 +224,7 @@ TEST_F(ConnKeep, APongIsNoMessage)
 
 	EXPECT_FALSE(p.has_messages());
 	EXPECT_FALSE(p.has_queued());
-	ASSERT_EQ(s->send(host::endpoint(peer, 5000), pattern(10)), 0);
+	ASSERT_EQ(s->send(host::endpoint(peer, 0), pattern(10)), 0);
 	EXPECT_TRUE(p.has_messages());
 	conn().passive.store(true);
 	EXPECT_FALSE(p.has_messages());
@@ -355,7 +355,7 @@ TEST_F(ConnKeep, AWishOfOneThatIsKeptCounts)
 	drained();
 	when_it_retires(0, [this] {
 		w().path->call();
-		EXPECT_EQ(s->send({peer, 5000, 0}, pattern(50)), 0);
+		EXPECT_EQ(s->send(host::endpoint(peer, 0), pattern(50)), 0);
 	});
 	ASSERT_TRUE(kept());
 	sim::run_ready();

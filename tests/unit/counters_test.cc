@@ -151,6 +151,8 @@ TEST_F(Counters, OfSendersThatHaveToWait)
 	EXPECT_EQ(s->send(to, pattern(20)), -105);
 	rds_socket_note_blocked(s->core());
 	EXPECT_EQ(news(), (Account{{"cong_send_blocked", 1}, {"copy_from_user", 20}}));
+	EXPECT_EQ(rds_socket_refused(s->core(), &to), 1);
+	EXPECT_EQ(news(), (Account{{"cong_send_error", 1}}));
 	peers_map(0);
 	EXPECT_EQ(news(), (Account{{"cong_update_received", 1}, {"cong_wakeups", 1}}));
 	peers_map(0);

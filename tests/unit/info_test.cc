@@ -211,7 +211,7 @@ TEST_F(Info, ReceivedMessagesAreTheReceiversOwn)
 
 TEST_F(Info, ReceivedMessagesAreTheReceiversOwnWithIpv6)
 {
-	struct rds_addr here = {{0xfd00000000000000ull, 1}}, there = {{0xfd00000000000000ull, 2}};
+	struct rds_addr here = {{0x80fe, 1}}, there = {{0x80fe, 2}};
 	host::Net net6(std::vector<struct rds_addr>{here});
 	Socket six(net6);
 	std::vector<struct rds_msg_info> v;

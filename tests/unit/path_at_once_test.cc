@@ -377,7 +377,7 @@ TEST_F(AtOnce, ItSaysWhenItCame)
 /* The sender's name has its interface, where its address is good on one only. */
 TEST_F(AtOnce, ALinkLocalSenderHasItsInterface)
 {
-	const struct rds_addr local = {.w = {0xfe80ull << 48, 1}};
+	const struct rds_addr local = {.w = {0x80fe, 1}};
 	host::Net net6(std::vector<struct rds_addr>{local});
 	Socket from(net6), to(net6);
 

@@ -300,16 +300,16 @@ TEST_F(SocketRecv, StampsWhenAsked)
  */
 TEST_F(SocketRecv, FromIsWhoSentIt)
 {
-	const struct rds_addr there = host::addr6(9);
+	const struct rds_addr there = {{0x80fe, 9ull << 56}}; /* fe80::9, as it lies in memory */
 	Socket here(*net);
 
-	ASSERT_EQ(here.bind(endpoint(a1, 4000, 3)), 0);
+	ASSERT_EQ(here.bind(endpoint(a1, 4001)), 0);
 	ASSERT_EQ(here.send(endpoint(there, 6000, 3), {}), 0);
 	sim::run_ready();
 	ASSERT_EQ(rds_path_scope(fake::wire().path), 3u);
 	rds_path_connected(fake::wire().path);
 	sim::run_ready();
-	ASSERT_EQ(fake::arrive(fake::wire().path, 1, 6000, 4000, pattern(7)), 0);
+	ASSERT_EQ(fake::arrive(fake::wire().path, 1, 6000, 4001, pattern(7)), 0);
 
 	auto r = here.recv();
 

@@ -36,6 +36,61 @@ protected:
 	const struct rds_endpoint to = endpoint(host::addr4(99), 5000);
 };
 
+/* fe80::1 and fe80::2 as they lie in memory. */
+constexpr struct rds_addr kHere = {{0x80fe, 1ull << 56}}, kThere = {{0x80fe, 2ull << 56}};
+
+/* One end has an interface in its name, the other has not: what comes is for whom the name is. */
+TEST_F(SocketSend, FromAGlobalAddressToALinkLocalOne)
+{
+	const struct rds_endpoint there = {.addr = kThere, .scope = 3, .port = 5000},
+				  other = {.addr = kThere, .scope = 4, .port = 5000};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		ASSERT_EQ(s->send(there, pattern(10)), 0);
+		ASSERT_EQ(s->send(other, pattern(10)), 0);
+	}
+	sim::run_ready();
+	ASSERT_EQ(fake::wires().size(), 2u) << "one for each interface";
+
+	struct rds_path *p = fake::wires()[0]->path;
+
+	EXPECT_EQ(rds_path_scope(p), 3u);
+	rds_path_connected(p);
+	sim::run_ready();
+	ASSERT_EQ(fake::arrive(p, 1, 5000, 4000, pattern(7)), 0);
+
+	auto m = s->recv();
+
+	ASSERT_TRUE(m);
+	EXPECT_EQ(m->info.from.scope, 3u);
+	EXPECT_EQ(s->connect(there), 0);
+	EXPECT_EQ(s->send(m->info.from, pattern(10)), 0);
+	EXPECT_EQ(fake::wires().size(), 2u);
+	rds_socket_cancel(s->core(), nullptr);
+}
+
+TEST_F(SocketSend, FromALinkLocalAddressToAGlobalOne)
+{
+	host::Net other(std::vector<struct rds_addr>{kHere});
+	Socket from(other);
+
+	ASSERT_EQ(from.bind({.addr = kHere, .scope = 3, .port = 4000}), 0);
+	ASSERT_EQ(from.send(to, pattern(10)), 0);
+	sim::run_ready();
+	EXPECT_EQ(rds_path_scope(wire().path), 3u);
+	rds_path_connected(wire().path);
+	sim::run_ready();
+	ASSERT_EQ(fake::arrive(wire().path, 1, 5000, 4000, pattern(7)), 0);
+
+	auto m = from.recv();
+
+	ASSERT_TRUE(m);
+	EXPECT_EQ(m->info.from.scope, 0u) << "it is a name without";
+	EXPECT_EQ(from.send(m->info.from, pattern(10)), 0);
+	EXPECT_EQ(fake::wires().size(), 1u);
+	rds_socket_cancel(from.core(), nullptr);
+}
+
 TEST_F(SocketSend, NeedsABoundSocket)
 {
 	Socket t(*net);

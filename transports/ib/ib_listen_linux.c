@@ -32,14 +32,19 @@ static struct rds_addr rds_ib_addr_of(const struct sockaddr_storage *ss)
 	return rds_addr_from_in6(&((const struct sockaddr_in6 *)ss)->sin6_addr);
 }
 
-/* A link-local address is one of the interface that the request came by. */
+static bool rds_ib_is_link_local(const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)ss;
+
+	return ss->ss_family == AF_INET6 && ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL;
+}
+
+/* A link-local address, of either end, is one of the interface that the request came by. */
 static u32 rds_ib_scope_of(const struct rdma_addr *addr)
 {
-	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)&addr->src_addr;
-
-	if (sin6->sin6_family == AF_INET6 && ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
-		return addr->dev_addr.bound_dev_if;
-	return 0;
+	return rds_ib_is_link_local(&addr->src_addr) || rds_ib_is_link_local(&addr->dst_addr)
+		       ? addr->dev_addr.bound_dev_if
+		       : 0;
 }
 
 /* Reads what the peer has to say: 0, -EPROTO (no version in common) or -EINVAL. */

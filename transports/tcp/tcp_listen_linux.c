@@ -64,8 +64,11 @@ static u16 rds_tcp_ends(const struct sock *sk, struct rds_addr *laddr, struct rd
 #if IS_ENABLED(CONFIG_IPV6)
 		*laddr = rds_addr_from_in6(&sk->sk_v6_rcv_saddr);
 		*faddr = rds_addr_from_in6(&sk->sk_v6_daddr);
+		/* The peer's address binds it to an interface; ours alone does not. */
 		if (ipv6_addr_type(&sk->sk_v6_daddr) & IPV6_ADDR_LINKLOCAL)
 			*scope = sk->sk_bound_dev_if;
+		else if (ipv6_addr_type(&sk->sk_v6_rcv_saddr) & IPV6_ADDR_LINKLOCAL)
+			*scope = inet6_sk(sk)->mcast_oif; /* the one that its SYN came by */
 #endif
 	}
 	return ntohs(sk->sk_dport);

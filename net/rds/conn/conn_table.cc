@@ -86,9 +86,9 @@ Status furnish(Conn &c) RDS_SLEEPS
 	Net &net = c.net;
 
 	/* On this host the peer's ports are those of sockets here. */
-	c.fcong = net.cong.get(c.faddr, c.scope, c.is_local() ? Whose::kOurs : Whose::kPeers,
+	c.fcong = net.cong.get(c.faddr, c.far_scope(), c.is_local() ? Whose::kOurs : Whose::kPeers,
 			       net.key);
-	c.lcong = net.cong.get(c.laddr, c.scope, Whose::kOurs, net.key);
+	c.lcong = net.cong.get(c.laddr, c.local_scope(), Whose::kOurs, net.key);
 	if (!c.fcong || !c.lcong)
 		return Status::fail(err::kEnomem);
 	return c.provide(0).status();

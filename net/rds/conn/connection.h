@@ -55,7 +55,7 @@ struct rds_conn final {
 	rds::Net &net;
 	const struct rds_transport &trans;
 	const struct rds_addr laddr, faddr;
-	const uint32_t scope; /* interface of link-local addresses */
+	const uint32_t scope; /* interface of link-local addresses, or of the one that is; or 0 */
 	const uint32_t gen;   /* told to the peer: our paths' numbers begin with this object */
 	const unsigned int max_paths; /* told to the peer: that we would use */
 	const uint8_t tos;
@@ -114,6 +114,15 @@ struct rds_conn final {
 	bool is_local() const
 	{
 		return trans.caps & RDS_CAP_SHARED_CONG;
+	}
+	/* The interface as a part of our address, and of the peer's. */
+	RDS_INLINE uint32_t local_scope() const
+	{
+		return rds::scope_of(laddr, scope);
+	}
+	RDS_INLINE uint32_t far_scope() const
+	{
+		return rds::scope_of(faddr, scope);
 	}
 	/* A socket uses it. */
 	RDS_INLINE void claim()

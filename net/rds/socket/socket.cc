@@ -98,7 +98,8 @@ Status rds_socket::bind(const struct rds_endpoint &want)
 
 Status rds_socket::connect(const struct rds_endpoint &to)
 {
-	if (to.scope && is_bound() && bound.scope != to.scope)
+	/* Bound to an interface: no other one. */
+	if (to.scope && is_bound() && bound.scope && bound.scope != to.scope)
 		return Status::fail(err::kEinval);
 
 	Guard g(small_lock);
@@ -264,7 +265,7 @@ void rds_socket_set_cong_monitor(struct rds_socket *s, int on, uint64_t mask)
 void rds_socket_cong_monitor(const struct rds_socket *s, int *on, uint64_t *mask)
 {
 	*on = s->watch.monitor_on.load();
-	*mask = s->watch.monitor_mask.load();
+	*mask = s->watch.monitor_mask.load() | s->watch.armed.load();
 }
 
 void rds_socket_set_recverr(struct rds_socket *s, int on)

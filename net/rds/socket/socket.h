@@ -73,6 +73,8 @@ struct rds_socket final : rds::Bound {
 	rds::Status admit(const struct rds_endpoint &to, uint32_t len, uint32_t mem) RDS_SLEEPS;
 	void give_room(uint32_t len, uint32_t mem);
 	rds::Status send(const struct rds_endpoint &to, rds::Message *m, bool more) RDS_SLEEPS;
+	/* One that does not wait met that the port of @to is full.  False: it is clear by now. */
+	bool refused(const struct rds_endpoint &to) RDS_SLEEPS;
 	bool writable()
 	{
 		return snd_space.wait_for_room(this);
@@ -171,6 +173,11 @@ private:
 			      rds::XmitToken &token) RDS_SLEEPS;
 	void cancel_on(struct rds_conn &c, int to_port) RDS_SLEEPS;
 	rds::Status copy_pages(rds::Message &m) RDS_SLEEPS;
+	/* The interface of a connection to @to, if either end is of one. */
+	RDS_INLINE uint32_t scope_to(const struct rds_endpoint &to) const
+	{
+		return RDS_UNLIKELY(to.scope) ? to.scope : bound.scope;
+	}
 	rds::Result<rds::CongMap *> map_to(const struct rds_endpoint &to) RDS_SLEEPS;
 	rds::Status ask_way(const struct rds_endpoint &to) RDS_SLEEPS;
 	rds::Status try_send(const struct rds_endpoint &to, rds::Message *m, bool more) RDS_SLEEPS;

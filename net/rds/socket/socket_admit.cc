@@ -30,7 +30,7 @@ Result<CongMap *> rds_socket::map_to(const struct rds_endpoint &to)
 			return known->fcong;
 		}
 	}
-	auto made = net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos, &user);
+	auto made = net->conns.get(*net, *trans, bound.addr, to.addr, scope_to(to), tos, &user);
 
 	if (!made.ok())
 		return made.status();
@@ -56,6 +56,20 @@ Status rds_socket::ask_way(const struct rds_endpoint &to)
 
 	net->cong.put(ports);
 	return st;
+}
+
+bool rds_socket::refused(const struct rds_endpoint &to)
+{
+	auto map = map_to(to);
+
+	net->count(RDS_S_cong_send_error);
+	if (!map.ok())
+		return true;
+
+	const bool full = rds::CongTable::arm_monitor(watch, *map.value(), to.port);
+
+	net->cong.put(*map.value());
+	return full;
 }
 
 /* Takes room for a message to @to before there is one, and pays for it: a sender that waits has

@@ -20,7 +20,7 @@ uint16_t port_of(uint64_t word, unsigned int shift)
 bool is_for(const Socket &s, const Path &p, uint64_t word)
 {
 	return port_of(word, 0) == s.bound.port && same_addr(p.conn.laddr, s.bound.addr) &&
-	       p.conn.scope == s.bound.scope;
+	       p.conn.local_scope() == s.bound.scope;
 }
 
 /* Every path of @c on which a message is arriving, and the word that says so. */
@@ -175,7 +175,7 @@ void HeldCount::queued(const Message &m)
 /* Of a flow that nothing has been delivered of yet, no gap is known. */
 void HeldCount::arriving(const Path &p, uint64_t word)
 {
-	struct rds_endpoint from = {p.conn.faddr, p.conn.scope, port_of(word, 16)};
+	struct rds_endpoint from = {p.conn.faddr, p.conn.far_scope(), port_of(word, 16)};
 
 	if (!wants(from))
 		return;

@@ -49,9 +49,10 @@ Conn *rds_socket::known_conn(const struct rds_endpoint &to)
 	Conn *c = conn_cache.load_acquire();
 
 	if (RDS_LIKELY(fresh && conn_gen.load_acquire() == gen &&
-		       rds::same_addr(c->faddr, to.addr) && c->tos == tos))
+		       rds::same_addr(c->faddr, to.addr) && c->scope == scope_to(to) &&
+		       c->tos == tos))
 		return c;
-	c = net->conns.find(*trans, bound.addr, to.addr, bound.scope, tos, net->key);
+	c = net->conns.find(*trans, bound.addr, to.addr, scope_to(to), tos, net->key);
 	if (c)
 		remember(c, gen);
 	return c;
@@ -84,7 +85,7 @@ bool rds_socket::send_at_once(rds::Path &path, uint16_t port, Message &m)
 {
 	const Conn &c = path.conn;
 	const uint32_t len = m.len, charge = m.charge;
-	rds::Socket *to = net->bind.find(c.faddr, c.scope, port, net->key);
+	rds::Socket *to = net->bind.find(c.faddr, c.far_scope(), port, net->key);
 
 	/* A ping is for no socket, and for none that is there what is thrown away is counted. */
 	if (!to || m.has != rds::MsgHas::kNothing || !to->deliver_at_once(m, path))
@@ -139,7 +140,7 @@ Status rds_socket::send_anew(const struct rds_endpoint &to, Message *m, bool mor
 	for (;;) {
 		uint64_t gen = net->conns.generation();
 		auto made =
-			net->conns.get(*net, *trans, bound.addr, to.addr, bound.scope, tos, &user);
+			net->conns.get(*net, *trans, bound.addr, to.addr, scope_to(to), tos, &user);
 
 		if (!made.ok())
 			return made.status();
@@ -375,6 +376,13 @@ int rds_socket_congested(struct rds_socket *s, const struct rds_endpoint *to)
 void rds_socket_note_blocked(struct rds_socket *s)
 {
 	s->net->count(RDS_S_cong_send_blocked);
+}
+
+int rds_socket_refused(struct rds_socket *s, const struct rds_endpoint *to)
+{
+	rds::Guard sleeps(rds::kMaySleep); /* a program's call */
+
+	return s->refused(*to);
 }
 
 void rds_socket_cancel(struct rds_socket *s, const struct rds_endpoint *to)

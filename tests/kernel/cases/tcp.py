@@ -6,7 +6,7 @@ import time
 
 from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
-from traffic import (PYTHON, A, B, Flows, counters, exact, helper, load_again, no_rdma, paths,
+from traffic import (PYTHON, A, A6, B, B6, Flows, counters, exact, helper, load_again, no_rdma, paths,
                      ping)
 
 SMP = 2  # softirq and process of one host at the same time
@@ -285,11 +285,16 @@ def settings_under_load(t):
 
 @test(vms=2)
 def link_local(t):
-    """Between link-local addresses, whose interface is part of them."""
+    """Between link-local addresses, whose interface is part of them, and between one and a global
+    one, whoever calls."""
     names = [machine.check(LINK_LOCAL).split()[0] + "%eth0" for machine in (t.a, t.b)]
     ping(t, t.a, *names)
     ping(t, t.b, *names[::-1])
     assert len(connections(t.a)) == 1
+    ping(t, t.a, names[0], B6)
+    ping(t, t.b, B6, names[0])
+    ping(t, t.b, names[1], A6)
+    assert len(connections(t.a)) == 3
 
 
 @test(vms=2)

@@ -2,6 +2,8 @@
 /* A receiver that is full: what the sender is told, how it waits, and how it is woken. */
 #include "scene.h"
 
+#include "../lib/info.h"
+
 #include <linux/rds.h>
 #include <sys/epoll.h>
 
@@ -156,6 +158,92 @@ void addBlocked(Facts &facts)
 	});
 }
 
+/* The port of @scene fills by another socket of its host, and is read: until the monitor of the
+ * first one knows, or does not. */
+void fillAndDrain(const Place &place, Congested &scene, const std::function<void()> &meanwhile)
+{
+	const Fd other = bindRds(place.near);
+
+	eventually(
+		[&] {
+			long error = 0;
+
+			sendUntil(other, scene.pair.target, error);
+			return error == -ENOBUFS;
+		},
+		2 * soon);
+	meanwhile();
+	scene.drain();
+	/* A sender is told of it then. */
+	eventually([&] { return sendText(other, "x", scene.pair.target) > 0; }, soon);
+	usleep(100000);
+}
+
+void addTimesTold(Facts &facts)
+{
+	facts.at("own tcp", "congestion/monitor, told once", [](const Place &place, Out &out) {
+		Congested scene(place, true);
+
+		scene.pair.send();
+		scene.drain();
+		waitFor(scene.pair.from, POLLIN, soon);
+		out("the port that was met full", next(scene));
+		eventually([&] { return next(scene) == "EAGAIN"; }, soon);
+		fillAndDrain(place, scene, [] {});
+		out("full again by another's messages", next(scene));
+		fillAndDrain(place, scene, [&] { scene.pair.send(); });
+		out("and met again", next(scene));
+	});
+	facts.at("own tcp", "congestion/monitor, a send that waits",
+		 [](const Place &place, Out &out) {
+			 Congested scene(place, true);
+
+			 scene.pair.send();
+			 scene.drain();
+			 eventually([&] { return next(scene) == "EAGAIN"; }, soon);
+
+			 std::unique_ptr<Blocked> blocked;
+
+			 fillAndDrain(place, scene, [&] {
+				 blocked = std::make_unique<Blocked>(
+					 [&] { return scene.pair.send(6, 0); });
+			 });
+			 out("it is woken", blocked->end());
+			 out("a notice", next(scene));
+		 });
+}
+
+void addCounted(Facts &facts)
+{
+	for (bool monitor : {false, true}) {
+		facts.at("own tcp",
+			 std::string("congestion/counted") + (monitor ? ", monitor" : ""),
+			 [monitor](const Place &place, Out &out) {
+				 Congested scene(place, monitor);
+				 auto before = readCounterMap(scene.pair.from);
+				 const auto tell = [&](const std::string &when) {
+					 auto after = readCounterMap(scene.pair.from);
+
+					 for (const char *name :
+					      {"cong_send_error", "cong_send_blocked"})
+						 out(when + ", " + name,
+						     static_cast<long>(after[name] - before[name]));
+					 before = after;
+				 };
+
+				 for (int i = 0; i < 3; ++i)
+					 scene.pair.send();
+				 tell("three that do not wait");
+
+				 Blocked blocked([&] { return scene.pair.send(6, 0); });
+
+				 scene.drain();
+				 blocked.end();
+				 tell("one that waits");
+			 });
+	}
+}
+
 void addMonitor(Facts &facts)
 {
 	facts.at("own tcp", "congestion/monitor", [](const Place &place, Out &out) {
@@ -185,6 +273,16 @@ void addMonitor(Facts &facts)
 		setOption(scene.pair.from, SOL_RDS, RDS_CONG_MONITOR, 1);
 		out("on again", next(scene));
 	});
+	facts.at("own tcp", "congestion/monitor switched on again",
+		 [](const Place &place, Out &out) {
+			 Congested scene(place, true);
+
+			 scene.pair.send();
+			 setOption(scene.pair.from, SOL_RDS, RDS_CONG_MONITOR, 1);
+			 scene.drain();
+			 waitFor(scene.pair.from, POLLIN, soon);
+			 out("the port that was full before", next(scene));
+		 });
 	facts.at("own", "congestion/notice in little room", [](const Place &place, Out &out) {
 		Congested scene(place, true);
 
@@ -207,6 +305,8 @@ void addCongestion(Facts &facts)
 	addPolled(facts);
 	addBlocked(facts);
 	addMonitor(facts);
+	addTimesTold(facts);
+	addCounted(facts);
 }
 
 } // namespace rdstest

@@ -25,7 +25,8 @@ void enter(int netns)
 		fail("setns", sys(-1));
 }
 
-/* Sends until something is refused; how many were not. */
+} // namespace
+
 int sendUntil(int fd, const Address &to, long &error)
 {
 	int sent = 0;
@@ -38,8 +39,6 @@ int sendUntil(int fd, const Address &to, long &error)
 	}
 	return sent;
 }
-
-} // namespace
 
 Fd bindFar(const Place &place, int flags)
 {

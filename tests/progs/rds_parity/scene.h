@@ -57,6 +57,9 @@ struct Congested {
 	long error = 0;
 };
 
+/* Sends until something is refused (@error), at most some hundred; how many were not. */
+int sendUntil(int fd, const Address &to, long &error);
+
 /* Messages that can be read at once. */
 int readAll(int fd);
 

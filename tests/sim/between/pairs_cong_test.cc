@@ -47,7 +47,12 @@ TEST_F(CongPairs, AMonitorHearsOfAPortThatClearsAsItIsRefused)
 			       rds_socket_set_cong_monitor(s->core(), 1, 0);
 			       sim::run_ready();
 		       },
-	       .one = [&] { err = s->send(to, pattern(10)); },
+	       .one =
+		       [&] {
+			       err = s->send(to, pattern(10));
+			       if (err && !rds_socket_refused(s->core(), &to))
+				       err = s->send(to, pattern(10));
+		       },
 	       .other = [] { peer_says({}); },
 	       .promise =
 		       [&] {

@@ -249,6 +249,7 @@ TEST(Corners, MonitorsAreTold)
 		w.run("send", [&] {
 			for (uint32_t i = 0; from->send(dst, traffic::make(1, i, 300)) != -105;)
 				sim::yield();
+			EXPECT_EQ(rds_socket_refused(from->core(), &dst), 1);
 		});
 		w.finish();
 		gone.reset();
