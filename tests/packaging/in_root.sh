@@ -188,6 +188,9 @@ do_remove() {
 	holds "removed" dpkg -r "${ours[@]}"
 	holds "no module is left" same "$(find /lib/modules -path '*updates*' -name 'rds*')" ""
 	holds "settings are left" test -f /etc/modprobe.d/pf_rds.conf -a -f /etc/sysctl.d/pf_rds.conf
+	holds "removed: no alias is left for mainline's" not grep -rqs --include='*.conf' '^alias net-pf-21 rds' /etc/modprobe.d
+	holds "installed again" dpkg --force-confdef -i pf-rds-dkms_*.deb
+	holds "installed again: socket(2) loads rds as before" autoloads "$new"
 	holds "purged" dpkg -P "${ours[@]}"
 	rmdir /lib/modules/*/updates/dkms /lib/modules/*/updates 2>/dev/null
 	everything >/tmp/after
