@@ -120,12 +120,17 @@ static int receive_file(const char *own, const char *port, const char *path)
 	socklen_t len = sizeof(from);
 	int fd = bound_socket(&at), out = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	uint64_t got = 0, late = 0, next = 0;
+	ssize_t n;
 
 	if (out < 0)
 		fail(path);
 	for (;;) {
-		if (recvfrom(fd, &b, sizeof(b), 0, (struct sockaddr *)&from, &len) < 0)
+		n = recvfrom(fd, &b, sizeof(b), 0, (struct sockaddr *)&from, &len);
+		if (n < 0)
 			fail("recv");
+		/* Anybody may send here, and say what is not so: that is no block. */
+		if (n < (ssize_t)HEADER || n - HEADER != b.bytes)
+			continue;
 		if (!b.bytes)
 			break;
 		if (pwrite(out, b.data, b.bytes, b.offset) != (ssize_t)b.bytes)

@@ -39,7 +39,12 @@ def receive_file(own, port, path):
     with rds.Socket((own, int(port))) as sock, open(path, "wb") as file:
         while True:
             message = sock.receive()
+            # Anybody may send here, and say what is not so: that is no block.
+            if len(message.data) < HEADER.size:
+                continue
             offset, size = HEADER.unpack_from(message.data)
+            if size != len(message.data) - HEADER.size:
+                continue
             if not size:
                 break
             os.pwrite(file.fileno(), message.data[HEADER.size:], offset)

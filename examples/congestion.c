@@ -124,12 +124,18 @@ static int receive_all(const char *own, const char *port, uint32_t count)
 	int fd = bound_socket(&at), bytes = QUEUE;
 	char message[MESSAGE];
 	uint32_t got, number;
+	ssize_t n;
 
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)))
 		fail("SO_RCVBUF");
 	for (got = 0; got < count; got++) {
-		if (recvfrom(fd, message, sizeof(message), 0, (struct sockaddr *)&from, &len) < 0)
+		n = recvfrom(fd, message, sizeof(message), 0, (struct sockaddr *)&from, &len);
+		if (n < 0)
 			fail("recvfrom");
+		if (n != sizeof(message)) {
+			fprintf(stderr, "congestion: a message of %zd bytes\n", n);
+			return 1;
+		}
 		memcpy(&number, message, sizeof(number));
 		if (number != got) {
 			fprintf(stderr, "congestion: %u came in place of %u\n", number, got);

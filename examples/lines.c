@@ -116,7 +116,8 @@ static int send_input(const char *own, const char *peer, const char *port)
 	return 0;
 }
 
-/* The messages that one call returns; the lengths of all but a single one are told. */
+/* The messages that one call returns. Where lengths are told, that of one that is cut is its whole
+ * length: no more is there than the call has returned. */
 static void receive_lines(int fd, struct lines *l, struct sockaddr_in *from)
 {
 	union {
@@ -132,6 +133,7 @@ static void receive_lines(int fd, struct lines *l, struct sockaddr_in *from)
 			     .msg_controllen = sizeof(control.room)};
 	struct cmsghdr *c;
 	ssize_t n = recvmsg(fd, &msg, 0);
+	uint32_t i;
 
 	if (n < 0)
 		fail("recvmsg");
@@ -143,6 +145,8 @@ static void receive_lines(int fd, struct lines *l, struct sockaddr_in *from)
 		l->count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(uint32_t);
 		memcpy(l->length, CMSG_DATA(c), l->count * sizeof(uint32_t));
 	}
+	for (i = 0; i < l->count; n -= l->length[i++])
+		l->length[i] = l->length[i] < n ? l->length[i] : n;
 }
 
 static int print_lines(const char *own, const char *port)

@@ -110,6 +110,10 @@ static int receive_all(rds::Socket sock, std::uint32_t count)
 			return 1;
 		for (const rds::Message &message : *messages) {
 			std::uint32_t number;
+			if (message.data.size() != sizeof(Block)) {
+				std::cerr << "flood: a message of " << message.length << " bytes\n";
+				return 1;
+			}
 			std::memcpy(&number, message.data.data(), sizeof(number));
 			if (number != got++) {
 				std::cerr << "flood: " << number << " in place of " << got - 1

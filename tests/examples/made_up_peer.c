@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A kernel in the place of the real one, linked with a program of examples/ that receives: its
+ * socket gets the messages of the file MADE_UP_PEER, each behind its length (u32), one a call.
+ * RDS_RECV_BATCH is known.  Sends come to nothing, and sleeping takes no time.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/rds.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static FILE *messages;
+static int batch;
+
+int socket(int domain, int type, int protocol)
+{
+	(void)domain, (void)type, (void)protocol;
+	messages = fopen(getenv("MADE_UP_PEER"), "re");
+	return messages ? open("/dev/null", O_RDWR) : -1;
+}
+
+int bind(int fd, const struct sockaddr *name, socklen_t size)
+{
+	(void)fd, (void)name, (void)size;
+	return 0;
+}
+
+int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
+{
+	(void)fd, (void)size;
+	if (level == SOL_RDS && name == RDS_RECV_BATCH)
+		memcpy(&batch, value, sizeof(batch));
+	return 0;
+}
+
+int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
+{
+	(void)fd, (void)level, (void)name;
+	memset(value, 0, *size);
+	return 0;
+}
+
+/* The whole length, which with the option is told also of a message that is cut. */
+static void tell_length(struct msghdr *msg, uint32_t length)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+
+	c->cmsg_level = SOL_RDS;
+	c->cmsg_type = RDS_CMSG_RECV_BATCH;
+	c->cmsg_len = CMSG_LEN(sizeof(length));
+	memcpy(CMSG_DATA(c), &length, sizeof(length));
+	msg->msg_controllen = CMSG_SPACE(sizeof(length));
+}
+
+ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	struct sockaddr_in from = {.sin_family = AF_INET, .sin_port = htons(4000)};
+	uint32_t length, n;
+
+	(void)fd, (void)flags;
+	if (!fread(&length, sizeof(length), 1, messages)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	n = length < msg->msg_iov->iov_len ? length : msg->msg_iov->iov_len;
+	if (fread(msg->msg_iov->iov_base, 1, n, messages) != n)
+		abort();
+	fseek(messages, length - n, SEEK_CUR);
+	msg->msg_flags = n < length ? MSG_TRUNC : 0;
+	inet_pton(AF_INET, "192.0.2.2", &from.sin_addr);
+	memcpy(msg->msg_name, &from, sizeof(from));
+	msg->msg_namelen = sizeof(from);
+	if (batch)
+		tell_length(msg, length);
+	else
+		msg->msg_controllen = 0;
+	return n;
+}
+
+ssize_t recvfrom(int fd, void *room, size_t size, int flags, struct sockaddr *from, socklen_t *len)
+{
+	struct iovec iov = {room, size};
+	struct msghdr msg = {.msg_name = from, .msg_iov = &iov, .msg_iovlen = 1};
+	ssize_t n = recvmsg(fd, &msg, flags);
+
+	*len = msg.msg_namelen;
+	return n;
+}
+
+ssize_t sendto(int fd, const void *data, size_t size, int flags, const struct sockaddr *to,
+	       socklen_t len)
+{
+	(void)fd, (void)data, (void)flags, (void)to, (void)len;
+	return size;
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	(void)fd, (void)flags;
+	return msg->msg_iov->iov_len;
+}
+
+unsigned int sleep(unsigned int seconds)
+{
+	return 0 * seconds;
+}
+
+int usleep(useconds_t micro)
+{
+	return 0 * micro;
+}
