@@ -49,8 +49,11 @@ class Socket(socket.socket):
             raise
 
     def dup(self) -> Socket:
-        """The same socket by another file descriptor."""
-        return Socket(fileno=os.dup(self.fileno()))
+        """The same socket by another file descriptor, with the same timeout."""
+        again = Socket(fileno=os.dup(self.fileno()))
+        # One with a timeout does not block in the kernel, where both are one.
+        again.settimeout(self.gettimeout())
+        return again
 
     # ---- calls with addresses, which else are socket.socket's ----
 
