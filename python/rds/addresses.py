@@ -19,18 +19,22 @@ _MAPPED = bytes(10) + b"\xff\xff"
 
 
 @functools.lru_cache(maxsize=4096)
-def _parse(host: str) -> tuple[str, int]:
-    """The address as IPv6 has it, and its scope. There are no names in RDS: an address is what a
+def _parse(host: str) -> tuple[str, str]:
+    """The address as IPv6 has it, and its zone. There are no names in RDS: an address is what a
     socket of the other host is bound to, and a name may stand for several."""
     where = ipaddress.ip_address(host)
     if isinstance(where, ipaddress.IPv4Address):
-        return f"::ffff:{where}", 0
+        return f"::ffff:{where}", ""
     if where.ipv4_mapped:
-        return f"::ffff:{where.ipv4_mapped}", 0
-    zone = where.scope_id
-    if zone is None:
-        return str(where), 0
-    return str(where).partition("%")[0], int(zone) if zone.isdigit() else socket.if_nametoindex(zone)
+        return f"::ffff:{where.ipv4_mapped}", ""
+    return str(where).partition("%")[0], where.scope_id or ""
+
+
+def _scope(zone: str) -> int:
+    """Asked anew each time: an interface of the same name may come with another number."""
+    if not zone or zone.isdigit():
+        return int(zone or 0)
+    return socket.if_nametoindex(zone)
 
 
 def six(address: Address) -> _Six:
@@ -40,7 +44,7 @@ def six(address: Address) -> _Six:
     if not 0 <= port <= 0xFFFF:
         raise ValueError(f"{port} is no port")
     flow, scope = more or (0, 0)
-    return host, port, flow, zone or scope
+    return host, port, flow, _scope(zone) or scope
 
 
 def sockaddr(address: Address) -> bytes:

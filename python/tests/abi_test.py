@@ -8,6 +8,7 @@ import socket
 import struct
 import sys
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
@@ -77,6 +78,10 @@ class Addresses(unittest.TestCase):
         lo = socket.if_nametoindex("lo")
         for name in (("fe80::1%lo", 7), (f"fe80::1%{lo}", 7), ("fe80::1", 7, 0, lo)):
             self.assertEqual(addresses.six(name), ("fe80::1", 7, 0, lo))
+
+    def test_an_interface_that_came_back_has_another_number(self):
+        with mock.patch.object(socket, "if_nametoindex", side_effect=(7, 8)):
+            self.assertEqual([addresses.six(("fe80::1%eth9", 1))[3] for _ in range(2)], [7, 8])
 
     def test_what_recvmsg_says_can_be_sent_to(self):
         for name in (("192.0.2.1", 7), ("2001:db8::1", 7, 0, 0), ("::ffff:192.0.2.1", 7, 0, 0)):
