@@ -19,6 +19,30 @@ put() { # MODE FILE TARGET
 	echo "$3" >>"$manifest"
 }
 
+# A file of settings, which is the administrator's once he has changed it: ours is put beside it then.
+# The copy of what was installed tells.
+put_settings() { # FILE TARGET
+	local was=$own/settings$2 target=$2
+	if [ -e "$DESTDIR$2" ] && ! cmp -s "$1" "$DESTDIR$2" && ! cmp -s "$was" "$DESTDIR$2"; then
+		target=$2.new
+		echo "$2 was changed and is kept; see $target"
+	fi
+	put 644 "$1" "$target"
+	echo "$2" >>"$manifest"
+	[ "$target" != "$2" ] || rm -f "$DESTDIR$2.new"
+	install -D -m 644 "$1" "$was"
+}
+
+# One that was changed stays, but for the alias: from now on that would load the kernel's own rds.ko.
+drop_settings() { # TARGET
+	if cmp -s "$own/settings$1" "$DESTDIR$1"; then
+		rm -f "$DESTDIR$1"
+	elif [ -e "$DESTDIR$1" ]; then
+		[ ! -f "$DESTDIR$1" ] || sed -i --follow-symlinks 's/^alias net-pf-21 rds$/#&/' "$DESTDIR$1"
+		echo "$1 was changed and is kept"
+	fi
+}
+
 depmod_for() {
 	[ -n "$DESTDIR" ] || [ ! -d "/lib/modules/$1" ] || depmod "$1"
 }
@@ -81,7 +105,7 @@ drop_directories() {
 }
 
 do_install() {
-	local f
+	local f conf
 	for f in $MODULES $TOOLS; do
 		[ -e "$f" ] || die "$f is not built: run make first"
 	done
@@ -89,9 +113,11 @@ do_install() {
 	for f in $MODULES; do
 		put 644 "$f" "/lib/modules/$KVER/updates/${f##*/}"
 	done
-	put 644 packaging/pf_rds.conf /etc/modprobe.d/pf_rds.conf
-	[ -z "${AUTOLOAD:-}" ] || sed -i 's/^#alias/alias/' "$DESTDIR/etc/modprobe.d/pf_rds.conf"
-	put 644 packaging/pf_rds.sysctl /etc/sysctl.d/pf_rds.conf
+	conf=$(mktemp)
+	sed "${AUTOLOAD:+s/^#alias/alias/}" packaging/pf_rds.conf >"$conf"
+	put_settings "$conf" /etc/modprobe.d/pf_rds.conf
+	rm -f "$conf"
+	put_settings packaging/pf_rds.sysctl /etc/sysctl.d/pf_rds.conf
 	put 644 packaging/pf_rds.nft "$PREFIX/share/pf_rds/pf_rds.nft"
 	put 644 tools/wireshark/rds.lua "$PREFIX/share/pf_rds/rds.lua"
 	for f in $TOOLS; do
@@ -121,8 +147,12 @@ do_uninstall() {
 	local f ver
 	[ -e "$manifest" ] || die "nothing is installed: there is no $manifest"
 	while read -r f; do
-		rm -f "$DESTDIR$f"
+		case $f in
+		/etc/*.conf) drop_settings "$f" ;;
+		*) rm -f "$DESTDIR$f" ;;
+		esac
 	done <"$manifest"
+	rm -rf "$own/settings"
 	sed -n 's,^/lib/modules/\([^/]*\)/updates/.*,\1,p' "$manifest" | sort -u |
 		while read -r ver; do
 			rmdir "$DESTDIR/lib/modules/$ver/updates" 2>/dev/null || true

@@ -38,6 +38,11 @@ WANTED = {
 }
 
 
+# How uninstall knows what it has to take away.
+OWN = ("usr/local/share/pf_rds/installed", "usr/local/share/pf_rds/settings/")
+SETTINGS = ("etc/modprobe.d/pf_rds.conf", "etc/sysctl.d/pf_rds.conf")
+
+
 class Install(unittest.TestCase):
     def setUp(self):
         self.where = tempfile.TemporaryDirectory()
@@ -55,14 +60,15 @@ class Install(unittest.TestCase):
     def run_it(self, what, **more):
         done = subprocess.run([ROOT / "packaging/install.sh", what], env={**self.env, **more},
                               capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
 
     def files(self):
         return {str(p.relative_to(self.top)) for p in self.top.rglob("*") if p.is_file()}
 
     def test_every_file_comes_and_goes(self):
         self.run_it("install")
-        self.assertEqual(self.files() - {"usr/local/share/pf_rds/installed"}, WANTED)
+        self.assertEqual({f for f in self.files() if not f.startswith(OWN)}, WANTED)
         self.run_it("install")  # again, over itself
         other = self.top / "usr/local/bin/somebody-elses"
         other.touch()
@@ -80,6 +86,38 @@ class Install(unittest.TestCase):
             self.run_it("install", AUTOLOAD=asked)
             text = (self.top / "etc/modprobe.d/pf_rds.conf").read_text()
             self.assertEqual(len(re.findall("^alias", text, re.M)), lines)
+
+    def test_settings_that_were_changed_are_kept(self):
+        self.run_it("install")
+        changed, older = (self.top / name for name in SETTINGS)
+        changed.write_text("alias net-pf-21 rds\noptions rds_tcp max_paths=1\n")
+        # As an older version has installed it: nobody has changed this one.
+        for file in older, self.top / "usr/local/share/pf_rds/settings" / SETTINGS[1]:
+            file.write_text("# an older text\n")
+        said = self.run_it("install", AUTOLOAD="1")
+        self.assertIn(f"/{SETTINGS[0]} was changed and is kept; see /{SETTINGS[0]}.new\n", said)
+        self.assertNotIn("sysctl", said)
+        self.assertEqual(changed.read_text(), "alias net-pf-21 rds\noptions rds_tcp max_paths=1\n")
+        self.assertRegex((changed.parent / "pf_rds.conf.new").read_text(), "(?m)^alias net-pf-21 rds$")
+        self.assertEqual(older.read_text(), (ROOT / "packaging/pf_rds.sysctl").read_text())
+        self.assertIn(f"/{SETTINGS[0]} was changed and is kept\n", self.run_it("uninstall"))
+        self.assertEqual(self.files(), {SETTINGS[0]})
+        # The alias would load the kernel's own modules from now on.
+        self.assertEqual(changed.read_text(), "#alias net-pf-21 rds\noptions rds_tcp max_paths=1\n")
+
+    def test_settings_of_which_nothing_is_known_are_kept(self):
+        modprobe, sysctl = (self.top / name for name in SETTINGS)
+        for file in modprobe, sysctl:
+            file.parent.mkdir(parents=True)
+            file.symlink_to("/dev/null")
+        self.run_it("install")
+        self.assertEqual({f for f in self.files() if f.startswith("etc")}, {f"{f}.new" for f in SETTINGS})
+        sysctl.unlink()  # so ours may be there
+        self.assertNotIn("sysctl", self.run_it("install"))
+        self.assertEqual({f for f in self.files() if f.startswith("etc")}, {f"{SETTINGS[0]}.new", SETTINGS[1]})
+        self.run_it("uninstall")
+        self.assertEqual(self.files(), set())
+        self.assertEqual(modprobe.readlink(), pathlib.Path("/dev/null"))
 
     def test_the_pkg_config_file_says_where_the_header_is(self):
         self.run_it("install")
