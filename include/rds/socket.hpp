@@ -51,8 +51,8 @@ struct Unread {
  * One RDS socket; its names and settings are those of Handle.
  *
  * Of several threads each may send and receive; but receive() and receive_many() change a setting
- * of the socket's (RDS_RECV_BATCH), so one of the two is used at a time. A wait that a signal
- * interrupts goes on, see set_interruptible().
+ * of the socket's (RDS_RECV_BATCH), so one of the two is used at a time, of a socket and its
+ * duplicates. A wait that a signal interrupts goes on, see set_interruptible().
  */
 class Socket : public Handle
 {
@@ -94,14 +94,16 @@ public:
 		return Socket(fd);
 	}
 
-	/* The same socket by another descriptor, and close-on-exec. Errors: EMFILE. dup(2). */
-	[[nodiscard]] Result<Socket> duplicate() const noexcept
+	/* The same socket by another descriptor, and close-on-exec. Both objects receive by two
+	 * system calls from then on: either may have changed RDS_RECV_BATCH, which is the socket's.
+	 * Errors: EMFILE. dup(2). */
+	[[nodiscard]] Result<Socket> duplicate() noexcept
 	{
 		Socket made(::fcntl(fd_, F_DUPFD_CLOEXEC, 0));
 		if (!made.is_open())
 			return system_error();
 		made.interruptible_ = interruptible_;
-		made.most_ = most_;
+		shared_ = made.shared_ = true;
 		return made;
 	}
 
@@ -358,15 +360,20 @@ private:
 		return queued;
 	}
 
-	/* RDS_RECV_BATCH, where it is not that already; 0 was never set where it is not known. */
+	/* RDS_RECV_BATCH, where it may be another; modules that do not know it have only 0. */
 	Status at_most_a_call(std::size_t most) noexcept
 	{
-		if (most == most_)
+		if (most == most_ && !shared_)
 			return {};
-		const Status set = set_option(SOL_RDS, RDS_RECV_BATCH, static_cast<int>(most));
-		if (set)
-			most_ = most;
-		return set;
+		/* It waits for another thread that is just receiving. */
+		const int number = static_cast<int>(most);
+		const Result<std::size_t> set = unless_interrupted([&] {
+			return ::setsockopt(fd_, SOL_RDS, RDS_RECV_BATCH, &number, sizeof(number));
+		});
+		if (!set && (most || set.error() != system_error(ENOPROTOOPT)))
+			return set.error();
+		most_ = most;
+		return {};
 	}
 
 	static msghdr header(sockaddr_storage &name, std::span<std::byte> control) noexcept
@@ -422,7 +429,8 @@ private:
 		return answer;
 	}
 
-	std::size_t most_ = 0; /* RDS_RECV_BATCH */
+	std::size_t most_ = 0; /* RDS_RECV_BATCH, as this object has set it last */
+	bool shared_ = false;  /* another object may have set it since */
 	bool asked_ = false, batches_ = false;
 };
 

@@ -108,6 +108,21 @@ int close(int fd)
 	return 0;
 }
 
+int fcntl(int fd, int command, ...)
+{
+	va_list rest;
+	va_start(rest, command);
+	void *const value = va_arg(rest, void *);
+	va_end(rest);
+	if (!ours(fd))
+		return static_cast<int>(syscall(SYS_fcntl, fd, command, value));
+	if (command != F_DUPFD_CLOEXEC)
+		return fails(EINVAL);
+	/* Settings are those of all descriptors. */
+	kernel.opened.push_back(first_fd + static_cast<int>(kernel.opened.size()));
+	return kernel.opened.back();
+}
+
 int bind(int fd, const sockaddr *name, socklen_t size) noexcept
 {
 	if (!ours(fd))
@@ -137,6 +152,8 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t size) n
 		return static_cast<int>(syscall(SYS_setsockopt, fd, level, name, value, size));
 	if (level != SOL_RDS || !knows(name))
 		return fails(ENOPROTOOPT);
+	if (const int error = std::exchange(kernel.set_error, 0))
+		return fails(error);
 	kernel.set.push_back(name);
 	kernel.options[name].assign(static_cast<const char *>(value), size);
 	return 0;

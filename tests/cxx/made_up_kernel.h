@@ -75,7 +75,7 @@ struct Kernel {
 	std::string asked; /* the value that the last getsockopt(2) came with */
 	std::string bound;
 	int open_error = 0, bind_error = 0;
-	int ask_error = 0; /* of the next getsockopt(2) */
+	int ask_error = 0, set_error = 0; /* of the next getsockopt(2), setsockopt(2) */
 };
 
 /* A fresh one for each test; see the fixture. */

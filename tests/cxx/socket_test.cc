@@ -407,6 +407,41 @@ TEST_F(Sockets, TheSettingOfBatchesIsTakenBackForASingleMessage)
 	EXPECT_EQ(kernel.set.size(), 5u);
 }
 
+TEST_F(Sockets, DuplicatesShareTheSettingOfBatches)
+{
+	auto batch = *rds::Batch::make(4, 8);
+	const auto set = [] { return kernel.options[RDS_RECV_BATCH]; };
+
+	kernel.answers.assign(8, {"x", peer_text, ""});
+	ASSERT_TRUE(sock.receive_many(batch));
+	rds::Socket again = *sock.duplicate();
+	EXPECT_TRUE(again.receive(room));
+	EXPECT_EQ(set(), raw(0));
+	EXPECT_TRUE(sock.receive_many(batch));
+	EXPECT_EQ(set(), raw(4));
+	EXPECT_TRUE(again.receive(room));
+	EXPECT_EQ(set(), raw(0));
+	/* One of one that was moved, and the others while it is there. */
+	rds::Socket moved = std::move(again), third = *moved.duplicate();
+	EXPECT_TRUE(moved.receive_many(batch));
+	EXPECT_TRUE(third.receive(room));
+	EXPECT_EQ(set(), raw(0));
+	EXPECT_TRUE(moved.receive_many(batch));
+	EXPECT_EQ(set(), raw(4));
+	kernel.set_error = EINTR;
+	EXPECT_TRUE(sock.receive(room));
+	EXPECT_EQ(set(), raw(0));
+}
+
+TEST_F(Sockets, DuplicatesWithoutBatches)
+{
+	kernel.refused = {RDS_RECV_BATCH};
+	kernel.answers.assign(2, {"x", peer_text, ""});
+	rds::Socket again = *sock.duplicate();
+	EXPECT_TRUE(again.receive(room) && sock.receive(room));
+	EXPECT_TRUE(kernel.set.empty());
+}
+
 TEST_F(Sockets, ModulesWithoutBatchesGiveOne)
 {
 	auto batch = *rds::Batch::make(2, 8);
