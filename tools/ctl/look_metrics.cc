@@ -71,7 +71,7 @@ int Look::metrics()
 	write_families(text, metrics_of(scrape(), peers_),
 		       openmetrics_ ? Exposition::openmetrics : Exposition::prometheus);
 	if (!file_.empty()) {
-		replace_file(file_, text.str());
+		replace_file(file_, text.str(), 0644);
 		return exit_ok;
 	}
 	std::cout << text.str() << std::flush;

@@ -2,11 +2,7 @@
 /* rdsctl report: all that can be seen of this host, twice, into one file. */
 #include "look.h"
 
-#include <sys/stat.h>
-
-#include <cstdio>
 #include <ctime>
-#include <fstream>
 #include <iostream>
 #include <set>
 #include <sstream>
@@ -18,6 +14,7 @@
 #include "owners.h"
 #include "rates.h"
 #include "report.h"
+#include "whole_file.h"
 
 namespace rdstools
 {
@@ -98,23 +95,6 @@ std::string file_name(const Facts &host)
 	return name + text;
 }
 
-/* Whole or not at all. Others than its owner need not read it. */
-void write_file(const std::string &name, const std::string &page)
-{
-	const mode_t before = umask(077);
-	std::ofstream out(name, std::ios::trunc);
-
-	umask(before);
-	if (!out)
-		throw Error(format("cannot write %s: %m", name.c_str()));
-	out << page;
-	out.close();
-	if (!out) {
-		std::remove(name.c_str());
-		throw Error("cannot write " + name + ": no room?");
-	}
-}
-
 } // namespace
 
 void Look::add_report()
@@ -162,7 +142,8 @@ int Look::report()
 	}
 	const std::string name = file_.empty() ? file_name(report.host) : file_;
 
-	write_file(name, page.str());
+	/* Others than its owner need not read it. */
+	write_file(name, page.str(), 0600);
 	std::cout << name << std::endl;
 	return exit_ok;
 }

@@ -38,12 +38,21 @@ bool write_all(int fd, const std::string &text)
 			return false;
 		done += n > 0 ? static_cast<std::size_t>(n) : 0;
 	}
-	return !fchmod(fd, 0644) && !fsync(fd);
+	return true;
+}
+
+/* A device or a pipe, which is no file to be replaced. */
+void write_into(const std::string &name, const std::string &text)
+{
+	UniqueFd fd(open(name.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+
+	if (!fd || !write_all(fd.get(), text))
+		cannot_write(name, errno);
 }
 
 } // namespace
 
-void replace_file(const std::string &name, const std::string &text)
+void replace_file(const std::string &name, const std::string &text, mode_t mode)
 {
 	const std::filesystem::path path(name);
 	/* Not *.prom, which is read. */
@@ -55,12 +64,23 @@ void replace_file(const std::string &name, const std::string &text)
 	UniqueFd fd(mkostemp(temporary.data(), O_CLOEXEC));
 	if (!fd)
 		cannot_write(name, errno);
-	if (!write_all(fd.get(), text) || std::rename(temporary.c_str(), name.c_str())) {
+	if (!write_all(fd.get(), text) || fchmod(fd.get(), mode) || fsync(fd.get()) ||
+	    std::rename(temporary.c_str(), name.c_str())) {
 		const int error = errno;
 
 		std::remove(temporary.c_str());
 		cannot_write(name, error);
 	}
+}
+
+void write_file(const std::string &name, const std::string &text, mode_t mode)
+{
+	struct stat there = {};
+
+	if (!stat(name.c_str(), &there) && !S_ISREG(there.st_mode))
+		write_into(name, text);
+	else
+		replace_file(name, text, mode);
 }
 
 } // namespace rdstools

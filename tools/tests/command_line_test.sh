@@ -5,7 +5,7 @@
 dir=$1
 failed=0
 err=$(mktemp) && mkfifo "$err.pipe" || exit 1
-trap 'rm -f "$err" "$err.pipe"' EXIT
+trap 'rm -f "$err" "$err.pipe" "$err.full" "$err.html"' EXIT
 
 # expect STATUS PATTERN COMMAND...: the exit status, and a pattern in what it prints.
 expect()
@@ -68,4 +68,11 @@ expect 2 "not JSON" rdsctl metrics --json
 expect 2 "no regular file" rdsctl metrics --output "$err.pipe"
 expect 0 "^rds_up [01]" rdsctl metrics
 expect 0 "^# EOF" rdsctl metrics --openmetrics
+ln -s /dev/full "$err.full"
+expect 2 "cannot write" rdsctl report --interval 0.001 "$err.full"
+[ -L "$err.full" ] || { echo "FAILED: rdsctl report removes what it cannot write to"; failed=1; }
+: >"$err.html"
+chmod 644 "$err.html"
+expect 0 "$err.html" rdsctl report --interval 0.001 "$err.html"
+[ "$(stat -c %a "$err.html")" = 600 ] || { echo "FAILED: others may read a report"; failed=1; }
 exit $failed

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 
 #include "../ctl/whole_file.h"
 #include "../lib/error.h"
+#include "../lib/socket.h"
 #include "made_up_scrape.h"
 
 using namespace rdstools;
@@ -295,7 +297,7 @@ TEST_F(WholeFile, takes_the_place_of_another)
 	struct stat there = {};
 	const mode_t before = umask(077);
 
-	replace_file(file, "one\n");
+	replace_file(file, "one\n", 0644);
 	umask(before);
 	EXPECT_EQ(content(file), "one\n");
 	ASSERT_EQ(stat(file.c_str(), &there), 0);
@@ -303,7 +305,7 @@ TEST_F(WholeFile, takes_the_place_of_another)
 
 	std::ifstream reader(file);
 
-	replace_file(file, std::string(3000000, 'x'));
+	replace_file(file, std::string(3000000, 'x'), 0644);
 	EXPECT_EQ(content(file).size(), 3000000u);
 	EXPECT_EQ(std::string(std::istreambuf_iterator<char>(reader), {}), "one\n")
 		<< "whoever reads the one before has it whole";
@@ -316,15 +318,15 @@ TEST_F(WholeFile, is_as_before_if_it_cannot_be_written)
 	const rlimit small = {1000, RLIM_INFINITY};
 	rlimit before = {};
 
-	replace_file(file, "one\n");
+	replace_file(file, "one\n", 0644);
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &before);
 	setrlimit(RLIMIT_FSIZE, &small);
-	EXPECT_THROW(replace_file(file, std::string(3000, 'x')), Error);
+	EXPECT_THROW(replace_file(file, std::string(3000, 'x'), 0644), Error);
 	setrlimit(RLIMIT_FSIZE, &before);
 	EXPECT_EQ(content(file), "one\n");
 	EXPECT_EQ(files(), 1u) << "nor is half of one left";
-	EXPECT_THROW(replace_file(where_ / "none" / "rds.prom", "x"), Error);
+	EXPECT_THROW(replace_file(where_ / "none" / "rds.prom", "x", 0644), Error);
 }
 
 /* Made here: a device of the machine's would be gone if this did not hold. */
@@ -334,10 +336,54 @@ TEST_F(WholeFile, is_no_directory_pipe_or_link)
 
 	ASSERT_EQ(symlink("pipe.prom", link.c_str()), 0);
 	ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-	EXPECT_THROW(replace_file(link, "x"), Error);
-	EXPECT_THROW(replace_file(pipe, "x"), Error);
-	EXPECT_THROW(replace_file(where_, "x"), Error);
+	EXPECT_THROW(replace_file(link, "x", 0644), Error);
+	EXPECT_THROW(replace_file(pipe, "x", 0644), Error);
+	EXPECT_THROW(replace_file(where_, "x", 0644), Error);
 	EXPECT_TRUE(std::filesystem::is_symlink(link));
 	EXPECT_TRUE(std::filesystem::is_fifo(std::filesystem::symlink_status(pipe)));
+	EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(WholeFile, has_the_mode_that_it_is_given)
+{
+	const std::string file = where_ / "report.html";
+	struct stat there = {};
+
+	std::ofstream(file) << "one";
+	ASSERT_EQ(chmod(file.c_str(), 0644), 0);
+	write_file(file, "two", 0600);
+	ASSERT_EQ(stat(file.c_str(), &there), 0);
+	EXPECT_EQ(there.st_mode & 07777, 0600u) << "also in the place of one that all may read";
+	EXPECT_EQ(content(file), "two");
+}
+
+TEST_F(WholeFile, a_device_or_a_pipe_is_written_to_and_stays)
+{
+	const std::string link = where_ / "full", pipe = where_ / "pipe";
+	char text[8] = {};
+
+	ASSERT_EQ(symlink("/dev/full", link.c_str()), 0);
+	EXPECT_THROW(write_file(link, "x", 0600), Error);
+	EXPECT_TRUE(std::filesystem::is_symlink(link));
+	ASSERT_EQ(mkfifo(pipe.c_str(), 0644), 0);
+
+	UniqueFd reader(open(pipe.c_str(), O_RDWR | O_NONBLOCK));
+
+	write_file(pipe, "one", 0600);
+	EXPECT_EQ(read(reader.get(), text, sizeof(text)), 3);
+	EXPECT_STREQ(text, "one");
+	EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+	EXPECT_EQ(files(), 2u);
+}
+
+/* A log may be behind it, as behind /dev/stdout, and is not to be lost. */
+TEST_F(WholeFile, a_link_to_a_file_is_refused)
+{
+	const std::string file = where_ / "log", link = where_ / "link";
+
+	std::ofstream(file) << "one";
+	ASSERT_EQ(symlink("log", link.c_str()), 0);
+	EXPECT_THROW(write_file(link, "two", 0600), Error);
+	EXPECT_EQ(content(file), "one");
 	EXPECT_EQ(files(), 2u);
 }
