@@ -126,24 +126,23 @@ int Look::report()
 	if (samples_)
 		ping_hosts(report, samples_);
 	report.findings = examine(gather());
-	if (json_) {
-		std::cout << document("report", report_json(report))
-				     .dump(1, '\t', false, Json::error_handler_t::replace)
-			  << std::endl;
-		return exit_ok;
-	}
 
-	std::ostringstream page;
+	std::ostringstream text;
 
-	write_report(page, report);
-	if (file_ == "-") {
-		std::cout << page.str() << std::flush;
+	if (json_)
+		text << document("report", report_json(report))
+				.dump(1, '\t', false, Json::error_handler_t::replace)
+		     << '\n';
+	else
+		write_report(text, report);
+	if (file_ == "-" || (json_ && file_.empty())) {
+		std::cout << text.str() << std::flush;
 		return exit_ok;
 	}
 	const std::string name = file_.empty() ? file_name(report.host) : file_;
 
 	/* Others than its owner need not read it. */
-	write_file(name, page.str(), 0600);
+	write_file(name, text.str(), 0600);
 	std::cout << name << std::endl;
 	return exit_ok;
 }

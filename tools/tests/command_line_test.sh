@@ -75,4 +75,7 @@ expect 2 "cannot write" rdsctl report --interval 0.001 "$err.full"
 chmod 644 "$err.html"
 expect 0 "$err.html" rdsctl report --interval 0.001 "$err.html"
 [ "$(stat -c %a "$err.html")" = 600 ] || { echo "FAILED: others may read a report"; failed=1; }
+expect 0 "$err.html" rdsctl -j report --interval 0.001 "$err.html"
+grep -q '"findings"' "$err.html" || { echo "FAILED: rdsctl -j report has no JSON in it"; failed=1; }
+expect 0 '"findings"' rdsctl -j report --interval 0.001
 exit $failed
