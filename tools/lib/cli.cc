@@ -78,6 +78,12 @@ void catch_stop_signals()
 	signal(SIGPIPE, SIG_IGN);
 }
 
+void ignore_stop_signals()
+{
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+}
+
 bool stopped()
 {
 	return stop_flag;

@@ -60,6 +60,8 @@ private:
 
 /* SIGINT and SIGTERM set stopped() and interrupt poll(); further calls do nothing. */
 void catch_stop_signals();
+/* Of a process whose parent ends it in order: a terminal, timeout(1) or systemd signals both. */
+void ignore_stop_signals();
 bool stopped();
 /* Until @deadline of CLOCK_MONOTONIC, in nanoseconds.  False: a signal asked us to stop. */
 bool sleep_until(std::uint64_t deadline);

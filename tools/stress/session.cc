@@ -161,9 +161,7 @@ void Session::child(unsigned index)
 {
 	TaskState &state = shared_->task(index);
 
-	/* Ctrl-C reaches the whole group; the parents end the test in order. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_DFL);
+	ignore_stop_signals();
 	try {
 		RdsSocket socket = std::move(sockets_[index]);
 		sockets_.clear();
