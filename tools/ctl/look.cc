@@ -98,9 +98,7 @@ void print_counters(const Table &table, bool json, bool watched)
 			std::cout << "=== " << clock_text() << '\n';
 		table.print(std::cout);
 	}
-	std::cout.flush();
-	if (!std::cout)
-		throw Error("cannot write the output");
+	flush_output();
 }
 
 } // namespace
@@ -258,7 +256,8 @@ int Look::monitor()
 
 	state.subscribe();
 	if (!json_)
-		std::cout << "Time Path Event" << std::endl;
+		std::cout << "Time Path Event\n";
+	flush_output();
 	while (!samples_ || seen < samples_) {
 		const bool whole = state.events([&](const Json &event) {
 			if (!filter.shows(event) || (samples_ && seen++ >= samples_))
@@ -278,7 +277,7 @@ int Look::monitor()
 			std::cout << document("lost", true).dump() << '\n';
 		else if (!whole)
 			std::cout << clock_text() << " events were lost\n";
-		std::cout.flush();
+		flush_output();
 	}
 	return exit_ok;
 }

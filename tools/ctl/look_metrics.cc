@@ -74,9 +74,7 @@ int Look::metrics()
 		replace_file(file_, text.str(), 0644);
 		return exit_ok;
 	}
-	std::cout << text.str() << std::flush;
-	if (!std::cout)
-		throw Error("cannot write the output");
+	std::cout << text.str();
 	return exit_ok;
 }
 

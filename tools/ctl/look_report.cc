@@ -136,14 +136,14 @@ int Look::report()
 	else
 		write_report(text, report);
 	if (file_ == "-" || (json_ && file_.empty())) {
-		std::cout << text.str() << std::flush;
+		std::cout << text.str();
 		return exit_ok;
 	}
 	const std::string name = file_.empty() ? file_name(report.host) : file_;
 
 	/* Others than its owner need not read it. */
 	write_file(name, text.str(), 0600);
-	std::cout << name << std::endl;
+	std::cout << name << '\n';
 	return exit_ok;
 }
 

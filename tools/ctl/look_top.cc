@@ -49,7 +49,7 @@ public:
 		for (const std::string &line :
 		     top_lines(top, paint, size.ws_col, std::max<std::size_t>(4, size.ws_row) - 1))
 			std::cout << line << "\033[K\n";
-		std::cout << "\033[J" << std::flush;
+		std::cout << "\033[J";
 	}
 };
 
@@ -106,14 +106,13 @@ int Look::top()
 				"top", top_json(look, static_cast<double>(when - then) / 1e9));
 
 			root["time"] = std::time(nullptr);
-			std::cout << root.dump() << std::endl;
+			std::cout << root.dump() << '\n';
 		} else {
 			for (const std::string &line : top_lines(look, paint, 0, 0))
 				std::cout << line << '\n';
-			std::cout << std::endl;
+			std::cout << '\n';
 		}
-		if (!std::cout)
-			throw Error("cannot write the output");
+		flush_output();
 		then = when;
 		next = std::max(next, when);
 	}

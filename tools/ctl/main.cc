@@ -130,7 +130,7 @@ void print_event(const PeerEvent &event, bool json)
 	} else {
 		std::cout << host << ' ' << cause_name(event.cause) << '\n';
 	}
-	std::cout.flush();
+	flush_output();
 }
 
 /* One line for each event, and a first one once none is missed any more. */
@@ -141,7 +141,8 @@ void monitor(const CommandLine &line)
 
 	peers.subscribe();
 	if (!line.json)
-		std::cout << "Peer Cause" << std::endl;
+		std::cout << "Peer Cause\n";
+	flush_output();
 	while (!line.count || seen < line.count)
 		for (const PeerEvent &event : peers.events())
 			if (!line.count || seen++ < line.count)

@@ -108,9 +108,7 @@ void print_sample(const Sample &sample, const Options &options)
 		}
 		print_text(sample, options);
 	}
-	std::cout.flush();
-	if (!std::cout)
-		throw Error("cannot write the output");
+	flush_output();
 }
 
 int watch(const RdsSocket &socket, const Options &options)

@@ -24,19 +24,33 @@ void note_stop(int)
 	stop_flag = 1;
 }
 
+int parse_and_run(CLI::App &app, int argc, char **argv, const std::function<int()> &body)
+{
+	try {
+		app.parse(argc, argv);
+	} catch (const CLI::ParseError &error) {
+		return app.exit(error) == 0 ? exit_ok : exit_usage;
+	}
+	return body();
+}
+
 } // namespace
+
+void flush_output()
+{
+	if (!std::cout.flush())
+		throw Error("cannot write the output");
+}
 
 int run_tool(CLI::App &app, int argc, char **argv, const std::function<int()> &body)
 {
 	app.set_version_flag("--version", app.get_name() + " (pf_rds) " + version);
 	app.get_formatter()->column_width(34);
 	try {
-		app.parse(argc, argv);
-	} catch (const CLI::ParseError &error) {
-		return app.exit(error) == 0 ? exit_ok : exit_usage;
-	}
-	try {
-		return body();
+		const int status = parse_and_run(app, argc, argv, body);
+
+		flush_output();
+		return status;
 	} catch (const std::exception &error) {
 		std::cout.flush();
 		std::cerr << app.get_name() << ": " << error.what() << '\n';
@@ -74,7 +88,7 @@ void catch_stop_signals()
 	action.sa_handler = note_stop;
 	sigaction(SIGINT, &action, nullptr);
 	sigaction(SIGTERM, &action, nullptr);
-	/* A reader of our output that went away is not worth dying without a summary. */
+	/* A reader of our output that went away: flush_output() tells, and we end in order. */
 	signal(SIGPIPE, SIG_IGN);
 }
 

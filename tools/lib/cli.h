@@ -32,8 +32,14 @@ inline CLI::Validator checked_by(std::function<void(const std::string &)> parse,
 }
 
 /*
+ * Throws Error if the output cannot be written: its reader has gone, or there is no room. To be
+ * called for each line of a loop, which would not end else; run_tool() does it at the end.
+ */
+void flush_output();
+
+/*
  * Parses, then runs body. Usage and environment errors end with status 2 and one line on
- * stderr that starts with the tool's name.
+ * stderr that starts with the tool's name; so does output that cannot be written.
  */
 int run_tool(CLI::App &app, int argc, char **argv, const std::function<int()> &body);
 

@@ -35,7 +35,7 @@ void print_reply(std::uint64_t number, std::optional<std::uint64_t> rtt_ns)
 				    static_cast<unsigned long long>((*rtt_ns + 500) / 1000));
 	else
 		std::cout << format("%4llu: no answer\n", static_cast<unsigned long long>(number));
-	std::cout.flush();
+	flush_output();
 }
 
 double loss_percent(const PingSummary &s)

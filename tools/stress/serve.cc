@@ -17,8 +17,8 @@ namespace
 void announce(const LocalOptions &options, const char *whom)
 {
 	if (!options.json)
-		std::cout << format("waiting for %s on TCP port %u\n", whom, options.port)
-			  << std::flush;
+		std::cout << format("waiting for %s on TCP port %u\n", whom, options.port);
+	flush_output();
 }
 
 /* The first message of a caller, who is one of ours. */
@@ -165,6 +165,7 @@ int serve(const LocalOptions &options)
 		} catch (const std::exception &error) {
 			complain(options, "peer", error.what());
 		}
+		flush_output();
 	}
 	return exit_ok;
 }

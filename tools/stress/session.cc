@@ -373,7 +373,8 @@ void Session::loop()
 			tick();
 		bool over = active_ && options_.duration_ns &&
 			    now_ns() - started_ >= options_.duration_ns;
-		if (shared_->phase() == Phase::run && (over || stopped()))
+		/* Output that nobody reads any more is of no use: run_tool() says so. */
+		if (shared_->phase() == Phase::run && (over || stopped() || !std::cout))
 			begin_drain();
 		if (shared_->phase() == Phase::drain && !drained_)
 			check_drained();

@@ -78,4 +78,13 @@ expect 0 "$err.html" rdsctl report --interval 0.001 "$err.html"
 expect 0 "$err.html" rdsctl -j report --interval 0.001 "$err.html"
 grep -q '"findings"' "$err.html" || { echo "FAILED: rdsctl -j report has no JSON in it"; failed=1; }
 expect 0 '"findings"' rdsctl -j report --interval 0.001
+for words in "rds-ping --help" "rds-info --version" "rdsctl metrics" "rdsctl report -i 0.001 -" \
+	"rdsctl -j doctor" "rds-stress --matrix 127.0.0.1 127.0.0.2 -p 1"; do
+	"$dir"/$words 2>"$err" >/dev/full
+	got=$?
+	if [ "$got" -ne 2 ] || ! grep -q "cannot write the output" "$err"; then
+		echo "FAILED: $words, with no room for its output: status $got"
+		failed=1
+	fi
+done
 exit $failed
