@@ -2,6 +2,7 @@
 #include "genl.h"
 
 #include <cerrno>
+#include <tuple>
 
 #include "../lib/text.h"
 
@@ -87,6 +88,21 @@ void look_at_end(const nlmsghdr *message)
 		refuse(error, own_words(message, sizeof(error)));
 }
 
+/* News of the kernel's list of families. */
+bool tells_end_of(const nlmsghdr *message, std::uint16_t family)
+{
+	const auto *header = static_cast<const genlmsghdr *>(mnl_nlmsg_get_payload(message));
+	bool found = false;
+
+	if (message->nlmsg_type != GENL_ID_CTRL || header->cmd != CTRL_CMD_DELFAMILY)
+		return false;
+	each_attribute(message, sizeof(*header), [&](const nlattr *attr) {
+		found |= mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID &&
+			 mnl_attr_get_u16(attr) == family;
+	});
+	return found;
+}
+
 } // namespace
 
 Genl::Genl(const char *family, std::uint8_t version, const char *group) : version_(version)
@@ -100,19 +116,8 @@ Genl::Genl(const char *family, std::uint8_t version, const char *group) : versio
 	mnl_socket_setsockopt(socket_, NETLINK_EXT_ACK, &on, sizeof(on));
 	mnl_socket_setsockopt(socket_, NETLINK_CAP_ACK, &on, sizeof(on));
 
-	Request r;
-	nlmsghdr *request = begin(r, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0);
-
-	mnl_attr_put_strz(request, CTRL_ATTR_FAMILY_NAME, family);
 	try {
-		talk(request, [&](const nlmsghdr *message) {
-			each_attribute(message, sizeof(genlmsghdr), [&](const nlattr *attr) {
-				if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
-					family_ = mnl_attr_get_u16(attr);
-				if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GROUPS)
-					group_ = find_group(attr, group);
-			});
-		});
+		std::tie(family_, group_) = find(family, group);
 	} catch (const Refused &error) {
 		mnl_socket_close(socket_);
 		if (error.code() == ENOENT)
@@ -126,6 +131,24 @@ Genl::Genl(const char *family, std::uint8_t version, const char *group) : versio
 Genl::~Genl()
 {
 	mnl_socket_close(socket_);
+}
+
+std::pair<std::uint16_t, std::uint32_t> Genl::find(const char *family, const char *group)
+{
+	std::pair<std::uint16_t, std::uint32_t> found;
+	Request r;
+	nlmsghdr *request = begin(r, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0);
+
+	mnl_attr_put_strz(request, CTRL_ATTR_FAMILY_NAME, family);
+	talk(request, [&](const nlmsghdr *message) {
+		each_attribute(message, sizeof(genlmsghdr), [&](const nlattr *attr) {
+			if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
+				found.first = mnl_attr_get_u16(attr);
+			if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GROUPS)
+				found.second = find_group(attr, group);
+		});
+	});
+	return found;
 }
 
 nlmsghdr *Genl::begin(Request &r, std::uint16_t family, std::uint8_t command, int flags)
@@ -196,8 +219,11 @@ void Genl::dump(std::uint8_t command, const std::function<void()> &restart,
 
 void Genl::subscribe()
 {
-	if (mnl_socket_setsockopt(socket_, NETLINK_ADD_MEMBERSHIP, &group_, sizeof(group_)) < 0)
-		refuse(-errno, {});
+	/* A group ends with its family, without a word in it. */
+	for (std::uint32_t group : {find("nlctrl", "notify").second, group_})
+		if (mnl_socket_setsockopt(socket_, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) <
+		    0)
+			refuse(-errno, {});
 }
 
 bool Genl::events(const std::function<void(const nlmsghdr *)> &event)
@@ -211,9 +237,12 @@ bool Genl::events(const std::function<void(const nlmsghdr *)> &event)
 		throw Error(format("no event of the kernel: %s", std::strerror(errno)));
 	int left = static_cast<int>(got);
 	for (const auto *m = reinterpret_cast<const nlmsghdr *>(room.data()); mnl_nlmsg_ok(m, left);
-	     m = mnl_nlmsg_next(m, &left))
+	     m = mnl_nlmsg_next(m, &left)) {
+		if (tells_end_of(m, family_))
+			throw Error("rds was unloaded", ENOENT);
 		if (m->nlmsg_type == family_)
 			event(m);
+	}
 	return true;
 }
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "../lib/error.h"
 
@@ -72,13 +73,16 @@ public:
 		  const std::function<void(const nlmsghdr *)> &answer);
 	/* Hears events from the return of this one on. Throws Refused. */
 	void subscribe();
-	/* Waits for the next ones. False: this reader was slow, and some are lost. */
+	/* Waits for the next ones. False: this reader was slow, and some are lost. Throws Error
+	 * once the family has gone, which has no more. */
 	bool events(const std::function<void(const nlmsghdr *)> &event);
 	/* The descriptor that events come from, for poll(2). */
 	int fd() const;
 
 private:
 	nlmsghdr *begin(Request &r, std::uint16_t family, std::uint8_t command, int flags);
+	/* The numbers of a family and of one of its groups. */
+	std::pair<std::uint16_t, std::uint32_t> find(const char *family, const char *group);
 
 	mnl_socket *socket_ = nullptr;
 	std::uint8_t version_;

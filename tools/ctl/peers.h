@@ -45,7 +45,7 @@ public:
 	std::vector<Peer> list();
 	/* Hears events from the return of this one on. */
 	void subscribe();
-	/* Waits for the next ones. */
+	/* Waits for the next ones. Throws Error once rds was unloaded. */
 	std::vector<PeerEvent> events();
 	void set_default(rds_peers_policy policy);
 	unsigned get_default();

@@ -48,7 +48,7 @@ public:
 	/* Hears news of paths from the return of this one on. */
 	void subscribe();
 	/* Waits for the next ones: rows of paths, of which most fields are not known. False: some
-	 * are lost. */
+	 * are lost. Throws Error once rds was unloaded. */
 	bool events(const std::function<void(const Json &)> &event);
 
 private:
