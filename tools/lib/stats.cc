@@ -180,9 +180,14 @@ std::uint64_t Histogram::percentile(double percent) const
 {
 	if (!count_)
 		return 0;
-	double share = std::clamp(percent, 0.0, 100.0) / 100 * static_cast<double>(count_);
-	std::uint64_t rank =
-		std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(share)));
+	/* In whole numbers: 99.9 % of 1000 are 999, and as doubles a little more. */
+	constexpr std::uint64_t parts = 100000;
+	const auto share = static_cast<std::uint64_t>(
+		std::llround(std::clamp(percent, 0.0, 100.0) / 100 * parts));
+	/* In two parts, so that no product is too large. */
+	const std::uint64_t whole = count_ / parts * share;
+	const std::uint64_t rest = (count_ % parts * share + parts - 1) / parts;
+	const std::uint64_t rank = std::max<std::uint64_t>(1, whole + rest);
 	std::uint64_t seen = 0;
 
 	for (std::size_t i = 0; i < buckets; i++) {

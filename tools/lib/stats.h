@@ -45,8 +45,8 @@ public:
 	}
 	double mean() const;
 	/*
-	 * Smallest recorded value that at least `percent` of all values do not exceed
-	 * (nearest rank), as the top of its step, never outside [min, max]; 0 if empty.
+	 * Smallest recorded value that at least `percent` (in thousandths) of all values do not
+	 * exceed (nearest rank), as the top of its step, never outside [min, max]; 0 if empty.
 	 */
 	std::uint64_t percentile(double percent) const;
 

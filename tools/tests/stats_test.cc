@@ -42,6 +42,38 @@ TEST(Histogram, gives_small_values_exactly)
 	EXPECT_DOUBLE_EQ(h.mean(), 25.5);
 }
 
+TEST(Histogram, one_of_a_thousand_is_beyond_the_999th)
+{
+	Histogram h;
+
+	for (int i = 0; i < 999; i++)
+		h.add(1000);
+	h.add(1000000000);
+	for (int doubled = 0; doubled < 40; doubled++) {
+		const Histogram as_many = h;
+
+		ASSERT_EQ(h.percentile(99.9), 1000u) << "of " << h.count();
+		ASSERT_EQ(h.percentile(99.91), 1000000000u) << "of " << h.count();
+		h.merge(as_many);
+	}
+}
+
+/* Each value is a step of its own, and its number is its rank. */
+TEST(Histogram, the_rank_is_exact)
+{
+	constexpr unsigned hundredths[] = {100, 5000, 9000, 9500, 9900, 9990, 9999, 10000};
+
+	for (unsigned count = 1; count < 64; count++) {
+		Histogram h;
+
+		for (unsigned value = 1; value <= count; value++)
+			h.add(value);
+		for (unsigned p : hundredths)
+			EXPECT_EQ(h.percentile(p / 100.0), (count * p + 9999) / 10000)
+				<< p << " of " << count;
+	}
+}
+
 TEST(Histogram, is_within_its_step_of_the_truth)
 {
 	Histogram h;
