@@ -2,6 +2,8 @@
 #include "doctor_checks.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "host.h"
 
@@ -24,10 +26,15 @@ using Strings = std::vector<std::string>;
 /* A rule as far as it matters here. */
 struct Rule {
 	std::string family, table, chain, verdict;
-	std::uint64_t port = 0;	  /* of ours, that it names; 0: none */
-	bool narrow = false;	  /* it is about some packets of the port only */
+	std::vector<std::uint64_t> ports = {}; /* of ours, that it names */
+	bool narrow = false;		       /* it is about some packets of the ports only */
 	bool of_programs = false; /* it asks whose packet it is: the kernel's own pass */
 };
+
+bool is_about(const Rule &rule, std::uint64_t port)
+{
+	return std::ranges::find(rule.ports, port) != rule.ports.end();
+}
 
 struct Filter {
 	std::vector<Rule> rules;
@@ -74,9 +81,9 @@ void add_match(const Json &match, const Json &sets, Rule &rule)
 
 	if (field == "dport" && text(match, "op") != "!=") {
 		for (const Port &port : our_ports)
-			if (!rule.port && (protocol == port.protocol || protocol == "th") &&
+			if ((protocol == port.protocol || protocol == "th") &&
 			    has_port(right, port.number, sets))
-				rule.port = port.number;
+				rule.ports.push_back(port.number);
 	} else if (key == "skuid" || key == "skgid") {
 		rule.of_programs = true;
 	} else if (key != "l4proto" && field != "protocol" && field != "flags") {
@@ -86,8 +93,7 @@ void add_match(const Json &match, const Json &sets, Rule &rule)
 
 Rule rule_of(const Json &row, const Json &sets)
 {
-	Rule rule = {
-		text(row, "family"), text(row, "table"), text(row, "chain"), "", 0, false, false};
+	Rule rule = {text(row, "family"), text(row, "table"), text(row, "chain"), ""};
 
 	for (const Json &part : row.contains("expr") ? row["expr"] : Json::array()) {
 		if (const Json match = member(part, "match"); !match.is_null())
@@ -110,6 +116,59 @@ Json named_sets(const Json &list)
 	return sets;
 }
 
+using Names = std::set<std::string>;
+using Jumps = std::multimap<std::string, std::string>;
+
+/* What names of chains begin with: each table has its own. */
+std::string table_of(const Json &row)
+{
+	return text(row, "family") + " " + text(row, "table") + " ";
+}
+
+/* Chains that a rule or a map leads to: a map of verdicts has them deep within. */
+void add_targets(const Json &value, const std::string &from, const std::string &table, Jumps &jumps)
+{
+	for (const auto &[name, inner] : value.items()) {
+		if (name == "jump" || name == "goto")
+			jumps.emplace(from, table + text(inner, "target"));
+		else if (inner.is_structured())
+			add_targets(inner, from, table, jumps);
+	}
+}
+
+void add_reached(const std::string &chain, const Jumps &jumps, Names &reached)
+{
+	if (!reached.insert(chain).second)
+		return;
+	for (auto [at, end] = jumps.equal_range(chain); at != end; ++at)
+		add_reached(at->second, jumps, reached);
+}
+
+/* Chains of packets that pass from one host to another, and of none to or from this one. */
+Names forwarding_chains(const Json &list)
+{
+	Jumps jumps;
+	Names own, others;
+
+	for (const Json &row : list)
+		for (const char *kind : {"rule", "map"})
+			if (const Json one = member(row, kind); one.is_object())
+				add_targets(one, table_of(one) + text(one, "chain"), table_of(one),
+					    jumps);
+	for (const Json &row : list) {
+		const Json chain = member(row, "chain");
+		const std::string hook = text(chain, "hook");
+
+		/* A map has a table and no chain: its rule may be any. */
+		add_reached(table_of(chain), jumps, own);
+		if (!hook.empty())
+			add_reached(table_of(chain) + text(chain, "name"), jumps,
+				    hook == "forward" ? others : own);
+	}
+	std::erase_if(others, [&](const std::string &name) { return own.contains(name); });
+	return others;
+}
+
 Filter filter_of(const Json &ruleset)
 {
 	const Json list = member(ruleset, "nftables");
@@ -118,15 +177,17 @@ Filter filter_of(const Json &ruleset)
 	if (!list.is_array())
 		return filter;
 	const Json sets = named_sets(list);
+	const Names others = forwarding_chains(list);
 
 	for (const Json &row : list) {
-		if (const Json rule = member(row, "rule"); rule.is_object())
+		if (const Json rule = member(row, "rule");
+		    rule.is_object() && !others.contains(table_of(rule) + text(rule, "chain")))
 			filter.rules.push_back(rule_of(rule, sets));
 		const Json chain = member(row, "chain");
 
 		if (text(chain, "hook") == "input" && text(chain, "policy") == "drop")
 			filter.closed.push_back({text(chain, "family"), text(chain, "table"),
-						 text(chain, "name"), "", 0, false, false});
+						 text(chain, "name"), ""});
 	}
 	return filter;
 }
@@ -136,20 +197,36 @@ std::string chain_name(const Rule &rule)
 	return rule.family + " " + rule.table + " " + rule.chain;
 }
 
-void look_at_rule(const Rule &rule, Findings &found)
+/* Whether a rule before @rule in its chain takes packets of @port. */
+bool accepted_before(const Filter &filter, const Rule &rule, std::uint64_t port)
+{
+	return std::any_of(filter.rules.data(), &rule, [&](const Rule &r) {
+		return chain_name(r) == chain_name(rule) && r.verdict == "accept" &&
+		       is_about(r, port);
+	});
+}
+
+void look_at_rule(const Filter &filter, const Rule &rule, Findings &found)
 {
 	const std::string does = rule.verdict == "drop" ? "drops" : "rejects";
 
 	/* packaging/pf_rds.nft is meant so. */
-	if (!rule.port || rule.of_programs || (rule.verdict != "drop" && rule.verdict != "reject"))
+	if (rule.ports.empty() || rule.of_programs ||
+	    (rule.verdict != "drop" && rule.verdict != "reject"))
 		return;
-	found.push_back(
-		{"firewall", !rule.narrow,
-		 "a rule of the chain " + chain_name(rule) + " " + does + " port " +
-			 std::to_string(rule.port) + (rule.narrow ? " for some packets" : ""),
-		 rule.verdict == "drop" ? "calls are not answered: peers time out, again and again"
-					: "peers, or this host, are refused the port of RDS",
-		 "nft -a list chain " + chain_name(rule)});
+	auto reached = [&](std::uint64_t p) { return !accepted_before(filter, rule, p); };
+	const auto port = std::ranges::find_if(rule.ports, reached);
+	const bool late = port == rule.ports.end();
+
+	found.push_back({"firewall", !rule.narrow && !late,
+			 "a rule of the chain " + chain_name(rule) + " " + does + " port " +
+				 std::to_string(late ? rule.ports.front() : *port) +
+				 (rule.narrow ? " for some packets" : "") +
+				 (late ? ", but one before it accepts some, if not all" : ""),
+			 rule.verdict == "drop"
+				 ? "calls are not answered: peers time out, again and again"
+				 : "peers, or this host, are refused the port of RDS",
+			 "nft -a list chain " + chain_name(rule)});
 }
 
 /* nft does not list them, though they are asked as well. */
@@ -180,12 +257,12 @@ void look_at_firewall(const Evidence &e, Findings &found)
 	const Filter filter = filter_of(*e.rules);
 
 	for (const Rule &rule : filter.rules)
-		look_at_rule(rule, found);
+		look_at_rule(filter, rule, found);
 	for (const Rule &chain : filter.closed)
 		if (is_loaded(e, "rds_tcp") &&
 		    std::ranges::none_of(filter.rules, [&](const Rule &r) {
 			    return r.family == chain.family && r.table == chain.table &&
-				   r.verdict == "accept" && r.port == our_ports[0].number;
+				   r.verdict == "accept" && is_about(r, our_ports[0].number);
 		    }))
 			found.push_back(
 				{"firewall", false,

@@ -370,6 +370,77 @@ TEST_F(Doctor, a_rule_that_keeps_peers_away)
 	expect("firewall", false, "for some packets", "nft");
 }
 
+TEST_F(Doctor, a_rule_of_packets_that_pass_through)
+{
+	const std::string drop = R"([{"match": {"op": "==", "left": {"payload": {"protocol": "tcp",
+		"field": "dport"}}, "right": 16385}}, {"drop": null}])";
+	auto add = [&](const std::string &row) {
+		e.rules->at("nftables").push_back(Json::parse(row));
+	};
+	auto leads = [&](const std::string &from, const std::string &verdict) {
+		add(R"({"rule": {"family": "inet", "table": "f", "chain": ")" + from +
+		    R"(", "expr": [)" + verdict + "]}}");
+	};
+	auto chain = [&](const std::string &name, const std::string &hook) {
+		add(R"({"chain": {"family": "inet", "table": "f", "name": ")" + name +
+		    R"(", "hook": ")" + hook + R"(", "policy": "accept"}})");
+	};
+
+	rule(drop);
+	chain("input", "forward");
+	EXPECT_TRUE(examine(e).empty()) << "the chain's name says nothing";
+	rule(drop);
+	chain("passes", "forward");
+	leads("passes", R"({"jump": {"target": "some"}})");
+	leads("some", R"({"vmap": {"key": {"meta": {"key": "iifname"}}, "data": {"set":
+		[["eth0", {"goto": {"target": "input"}}]]}}})");
+	EXPECT_TRUE(examine(e).empty()) << "by way of another chain";
+	chain("comes", "input");
+	leads("comes", R"({"jump": {"target": "some"}})");
+	expect("firewall", true, "inet f input drops port 16385", "nft");
+	rule(drop);
+	chain("passes", "forward");
+	leads("passes", R"({"jump": {"target": "input"}})");
+	add(R"({"map": {"family": "inet", "table": "f", "name": "m", "elem":
+		[["eth0", {"jump": {"target": "input"}}]]}})");
+	expect("firewall", true, "inet f input drops port 16385", "nft");
+}
+
+TEST_F(Doctor, a_rule_that_accepts_before_one_that_drops)
+{
+	const std::string saddr = R"({"match": {"op": "==", "left": {"payload": {"protocol": "ip",
+		"field": "saddr"}}, "right": "10.9.0.0"}})";
+	auto port = [](const std::string &number) {
+		return R"({"match": {"op": "==", "left": {"payload": {"protocol": "tcp",
+			"field": "dport"}}, "right": )" +
+		       number + "}}, ";
+	};
+	auto then = [&](const char *chain, const std::string &expressions) {
+		e.rules->at("nftables")
+			.push_back(Json::parse(R"({"rule": {"family": "inet", "table": "f",
+				"chain": ")" + std::string(chain) +
+					       R"(", "expr": [)" + expressions + "]}}"));
+	};
+	const std::string both = R"({"set": [16385, 18634]})", drop = R"({"drop": null})";
+
+	rule("[" + port(both) + saddr + R"(, {"accept": null}])");
+	then("input", port("16385") + drop);
+	expect("firewall", false, "drops port 16385, but one before it accepts some", "nft");
+	e.rules->at("nftables").erase(3);
+	then("input", port("18634") + drop);
+	expect("firewall", false, "drops port 18634, but", "nft");
+	e.rules->at("nftables").erase(3);
+	then("other", port("16385") + drop);
+	expect("firewall", true, "inet f other drops port 16385", "nft");
+
+	rule("[" + port("16385") + saddr + R"(, {"accept": null}])");
+	then("input", port(both) + drop);
+	expect("firewall", true, "drops port 18634", "nft");
+	rule("[" + port("16385") + drop + "]");
+	then("input", port("16385") + R"({"accept": null})");
+	expect("firewall", true, "drops port 16385", "nft");
+}
+
 TEST_F(Doctor, rules_that_are_well)
 {
 	const std::string tcp = R"({"match": {"op": "==", "left": {"payload": {"protocol": "tcp",
