@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "look.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
@@ -15,6 +13,7 @@
 #include "filter.h"
 #include "host.h"
 #include "owners.h"
+#include "rates.h"
 #include "readers.h"
 #include "view.h"
 
@@ -63,26 +62,6 @@ void print(const Json &root)
 }
 
 /* ---- stats ---- */
-
-/* Those of a name that one of the patterns fits, with a value unless zeros are wanted. */
-Table counters_table(State &state, const std::vector<std::string> &patterns, bool zeros)
-{
-	Table table;
-
-	table.columns = {{"Counter", "name", 34}, {"Value", "value", 16}};
-	for (const Json &row : state.counters()) {
-		const std::string name = row["name"].get<std::string>();
-		const std::uint64_t value = row["value"].get<std::uint64_t>();
-		const bool fits = patterns.empty() ||
-				  std::ranges::any_of(patterns, [&](const std::string &pattern) {
-					  return !fnmatch(pattern.c_str(), name.c_str(), 0);
-				  });
-
-		if (fits && (value || zeros))
-			table.add_row(name, value);
-	}
-	return table;
-}
 
 /* Of a watch each is an object on a line of its own. */
 void print_counters(const Table &table, bool json, bool watched)
@@ -217,28 +196,28 @@ int Look::socket()
 int Look::stats()
 {
 	State state;
-	Table before = counters_table(state, words_, zeros_);
+	Json before = state.counters();
 
 	if (interval_.empty()) {
-		print_counters(before, json_, false);
+		print_counters(counters_table(before, words_, zeros_), json_, false);
 		return exit_ok;
 	}
 	const std::uint64_t each = parse_duration(interval_);
 	std::uint64_t then = now_ns(), next = then;
 
 	catch_stop_signals();
-	print_counters(before, json_, true);
+	print_counters(counters_table(before, words_, zeros_), json_, true);
 	for (std::uint64_t done = 1; !samples_ || done < samples_; done++) {
 		next += each;
 		if (!sleep_until(next))
 			break;
-		Table now = counters_table(state, words_, zeros_), shown = now;
 		const std::uint64_t when = now_ns();
+		Json now = state.counters();
+		const double seconds = static_cast<double>(when - then) / 1e9;
 
-		if (rates_)
-			add_rates(shown, before, static_cast<double>(when - then) / 1e9, {0},
-				  {{1, {"PerSecond", "rate", 12}}});
-		print_counters(shown, json_, true);
+		print_counters(counters_table(rates_ ? counter_rates(before, now, seconds) : now,
+					      words_, zeros_),
+			       json_, true);
 		before = std::move(now);
 		then = when;
 		next = std::max(next, when); /* after a suspend, go on from here */

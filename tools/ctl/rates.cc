@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "rates.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <tuple>
 #include <vector>
@@ -114,6 +116,31 @@ Json counter_rates(const Json &before, const Json &now, double seconds)
 		rows.push_back(std::move(grown));
 	}
 	return rows;
+}
+
+Table counters_table(const Json &rows, const std::vector<std::string> &patterns, bool zeros)
+{
+	Table table;
+
+	table.columns = {{"Counter", "name", 34}, {"Value", "value", 16}};
+	if (!rows.empty() && rows[0].contains("rate"))
+		table.columns.push_back({"PerSecond", "rate", 12});
+	for (const Json &row : rows) {
+		const std::string name = row["name"].get<std::string>();
+		const std::uint64_t value = row["value"].get<std::uint64_t>();
+		const bool fits = patterns.empty() ||
+				  std::ranges::any_of(patterns, [&](const std::string &pattern) {
+					  return !fnmatch(pattern.c_str(), name.c_str(), 0);
+				  });
+
+		if (!fits || (!value && !zeros))
+			continue;
+		table.add_row(name, value);
+		if (table.columns.size() > 2)
+			table.rows.back().push_back(
+				row["rate"].is_null() ? Cell() : Cell(row["rate"].get<double>()));
+	}
+	return table;
 }
 
 void sort_paths(Json &rows, const std::string &by)

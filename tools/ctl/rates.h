@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "../lib/table.h"
 
@@ -45,6 +46,13 @@ std::string path_identity(const Json &row);
 /* Growth of each counter between two dumps: rows of now with a member rate, in the order of @now.
  */
 Json counter_rates(const Json &before, const Json &now, double seconds);
+
+/*
+ * Counters of a name that one of @patterns fits, or all, with a value unless @zeros are wanted; and
+ * a column of rates, where counter_rates() has seen the rows. Rates come first: a counter that was
+ * 0 before has one.
+ */
+Table counters_table(const Json &rows, const std::vector<std::string> &patterns, bool zeros);
 
 /* The name of what rows are sorted by: "tx", "rx", "messages" (both ways), "unacked", "waits". */
 void sort_paths(Json &rows, const std::string &by);

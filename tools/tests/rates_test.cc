@@ -150,3 +150,24 @@ TEST(PathRates, counters)
 	EXPECT_TRUE(rows[1]["rate"].is_null());
 	EXPECT_TRUE(counter_rates(now, before, 4)[0]["rate"].is_null()) << "it went backwards";
 }
+
+TEST(CountersTable, a_counter_that_was_0_has_a_rate)
+{
+	const Json before =
+		Json::array({{{"name", "sent"}, {"value", 0u}}, {{"name", "recv"}, {"value", 0u}}});
+	Json now = before;
+
+	EXPECT_TRUE(counters_table(before, {}, false).rows.empty());
+	EXPECT_EQ(counters_table(before, {}, true).json()[0].dump(),
+		  R"({"name":"sent","value":0})");
+	now[0]["value"] = 10u;
+
+	const Json rated = counter_rates(before, now, 4);
+
+	EXPECT_EQ(counters_table(rated, {}, false).json().dump(),
+		  R"([{"name":"sent","value":10,"rate":2.5}])");
+	EXPECT_EQ(counters_table(rated, {"x", "r*"}, true).json().dump(),
+		  R"([{"name":"recv","value":0,"rate":0.0}])");
+	EXPECT_EQ(counters_table(counter_rates(Json::array(), now, 4), {}, false).json().dump(),
+		  R"([{"name":"sent","value":10,"rate":null}])");
+}
