@@ -91,8 +91,7 @@ Look::Look(CLI::App &app, const bool &json) : app_(app), json_(json)
 
 	CLI::App *path =
 		add("path", "paths: their state, and all that is known of it", &Look::path);
-	path->add_option("words", words_,
-			 filter_help(path_fields().first(path_fields().size() - 1)));
+	path->add_option("words", words_, filter_help(path_fields()));
 	path->add_flag("-b,--brief", brief_, "a line for each");
 	path->alias("paths");
 
@@ -116,7 +115,7 @@ Look::Look(CLI::App &app, const bool &json) : app_(app), json_(json)
 	CLI::App *monitor = add(
 		"monitor", "paths that come up, end, or cannot, and ports that fill, as it happens",
 		&Look::monitor);
-	monitor->add_option("words", words_, filter_help(path_fields()));
+	monitor->add_option("words", words_, filter_help(news_fields()));
 	monitor->add_option("--count", samples_, "end after so many")->check(CLI::PositiveNumber);
 	add_report();
 	add_metrics();
@@ -228,7 +227,7 @@ int Look::stats()
 /* A first line tells that it has begun. One that was too slow for some is told so, and goes on. */
 int Look::monitor()
 {
-	const Filter filter(words_, path_fields());
+	const Filter filter(words_, news_fields());
 	const Paint paint(wants_colour(colour_));
 	State state;
 	std::uint64_t seen = 0;

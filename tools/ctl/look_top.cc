@@ -60,8 +60,7 @@ void Look::add_top()
 	CLI::App *top =
 		add("top", "who sends most, and who waits longest, again and again", &Look::top);
 
-	top->add_option("words", words_,
-			filter_help(path_fields().first(path_fields().size() - 1)));
+	top->add_option("words", words_, filter_help(path_fields()));
 	top->add_option("-i,--interval", interval_, "between two looks (1)")
 		->type_name("SECONDS")
 		->check(duration_of_a_look());

@@ -44,7 +44,7 @@ constexpr Field path_table[] = {
 	{RDS_PATH_A_WAITS_MS, "waits-ms", Kind::u32},
 	{RDS_PATH_A_CONGESTED_MS, "congested-ms", Kind::u32},
 	{RDS_PATH_A_PEER, "peer", Kind::choice, peer_words},
-	{RDS_PATH_A_EVENT, "event", Kind::choice, news_words}, /* the last: see State::paths() */
+	{RDS_PATH_A_EVENT, "event", Kind::choice, news_words}, /* the last: see path_fields() */
 };
 
 constexpr Field socket_table[] = {
@@ -151,7 +151,13 @@ Json value_of(const nlattr *attr, const Field &field)
 
 } // namespace
 
+/* News alone have an event. */
 std::span<const Field> path_fields()
+{
+	return news_fields().first(std::size(path_table) - 1);
+}
+
+std::span<const Field> news_fields()
 {
 	return path_table;
 }
@@ -194,10 +200,9 @@ Json State::dump(std::uint8_t command, std::span<const Field> fields)
 	return rows;
 }
 
-/* News alone have an event. */
 Json State::paths()
 {
-	return dump(RDS_STATE_CMD_PATH_GET, path_fields().first(std::size(path_table) - 1));
+	return dump(RDS_STATE_CMD_PATH_GET, path_fields());
 }
 
 Json State::sockets()
@@ -221,7 +226,7 @@ bool State::events(const std::function<void(const Json &)> &event)
 		const auto *header = static_cast<const genlmsghdr *>(mnl_nlmsg_get_payload(m));
 
 		if (header->cmd == RDS_STATE_CMD_PATH_EVENT)
-			event(decode(m, path_fields()));
+			event(decode(m, news_fields()));
 	});
 }
 

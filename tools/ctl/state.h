@@ -28,6 +28,7 @@ struct Field {
 };
 
 std::span<const Field> path_fields();
+std::span<const Field> news_fields(); /* of State::events() */
 std::span<const Field> socket_fields();
 std::span<const Field> counter_fields();
 

@@ -64,6 +64,8 @@ expect 2 "neither accept nor refuse" rdsctl peer default reject
 expect 2 "0 to 255" rdsctl peer add 10.0.0.1 key-file /dev/null algo tcp-ao sndid 256
 expect 2 "required" rdsctl peer forget
 expect 0 "key-file FILE" rdsctl peer add --help
+expect 2 "'event' is none of local" rdsctl path event up
+expect 2 "'event' is none of local" rdsctl top event up
 expect 2 "not JSON" rdsctl metrics --json
 expect 2 "no regular file" rdsctl metrics --output "$err.pipe"
 expect 0 "^rds_up [01]" rdsctl metrics

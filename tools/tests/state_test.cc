@@ -164,3 +164,13 @@ TEST(Filter, what_it_does_not_know_is_refused)
 						   {"remote", "10.9.0.1/16"}})
 		EXPECT_THROW(shown(a_path(), words), Error) << words.front();
 }
+
+TEST(Filter, news_alone_have_an_event)
+{
+	Json news = a_path();
+
+	EXPECT_THROW(shown(a_path(), {"event", "up"}), Error);
+	news["event"] = "up";
+	EXPECT_TRUE(Filter({"event", "up"}, news_fields()).shows(news));
+	EXPECT_FALSE(Filter({"event", "down"}, news_fields()).shows(news));
+}
