@@ -157,12 +157,7 @@ int main(int argc, char **argv)
 	Options options;
 	std::string interval;
 
-	for (const Section &section : sections())
-		app.add_flag_callback(
-			   std::string("-") + section.letter + ",--" + section.option,
-			   [&options, &section] { options.chosen.push_back(&section); },
-			   section.help)
-			->group("Sections");
+	add_sections(app, options.chosen);
 	app.add_flag("-a,--all", options.section.ipv6, "IPv6 too (IPv4 only otherwise)");
 	app.add_flag("-v,--verbose", options.section.verbose, "more columns");
 	app.add_flag("--json", options.json, "print JSON");

@@ -3,6 +3,7 @@
 
 #include <linux/rds.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 
@@ -360,6 +361,20 @@ const std::vector<Section> &sections()
 		 {}},
 	};
 	return list;
+}
+
+void add_sections(CLI::App &app, std::vector<const Section *> &chosen)
+{
+	for (const Section &section : sections())
+		app.add_flag_callback(
+			   std::string("-") + section.letter + ",--" + section.option,
+			   [&chosen, &section] {
+				   if (std::ranges::find(chosen, &section) == chosen.end())
+					   chosen.push_back(&section);
+			   },
+			   section.help)
+			->trigger_on_parse()
+			->group("Sections");
 }
 
 } // namespace rdstools

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "../lib/socket.h"
 #include "../lib/table.h"
 
@@ -34,6 +36,9 @@ struct Section {
 };
 
 const std::vector<Section> &sections();
+
+/* An option for each; those that are given are @chosen, in the order of the command line. */
+void add_sections(CLI::App &app, std::vector<const Section *> &chosen);
 
 } // namespace rdstools
 

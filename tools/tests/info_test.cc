@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../info/sections.h"
 #include "../lib/error.h"
 #include "../lib/info.h"
 
@@ -127,4 +128,25 @@ TEST(Info, reads_shorter_and_longer_elements)
 	auto longer = records<Known>(block);
 	ASSERT_EQ(longer.size(), 2u);
 	EXPECT_EQ(longer[1].b, 0x02020202u);
+}
+
+TEST(Sections, are_shown_in_the_given_order)
+{
+	auto chosen = [](const char *words) {
+		CLI::App app;
+		std::vector<const Section *> sections;
+		std::string letters;
+
+		add_sections(app, sections);
+		app.parse(words);
+		for (const Section *section : sections)
+			letters += section->letter;
+		return letters;
+	};
+
+	EXPECT_EQ(chosen("-nc"), "nc");
+	EXPECT_EQ(chosen("-cn"), "cn");
+	EXPECT_EQ(chosen("--tcp -k --counters"), "Tkc");
+	EXPECT_EQ(chosen("-n -c -n"), "nc") << "each once";
+	EXPECT_EQ(chosen(""), "");
 }
