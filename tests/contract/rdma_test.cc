@@ -649,6 +649,7 @@ TEST_P(RdmaDeath, AtAnyTime)
 		for (int i = 0; i < 4; i++) {
 			send_some();
 			sim::run_for(sim::random_below(200 * 1000));
+			verbs::params().broken_per_1000 = seed % 3 ? 0 : 50;
 			if (seed % 2)
 				verbs::cut_one(seed % 4 == 1);
 			else
@@ -672,6 +673,7 @@ TEST_P(RdmaDeath, ACounterCountsEveryOneOnce)
 	memset(theirs.data(), 0, 8);
 	memset(ours.data(), 0xff, ours.size());
 	fabric::params().error_per_1000 = 30;
+	verbs::params().broken_per_1000 = 30;
 	for (uint32_t i = 0; i < 300; i++) {
 		struct rds_op_args a = args(RDS_OP_FADD, cookie, 0, 8);
 

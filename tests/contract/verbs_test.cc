@@ -32,7 +32,8 @@ const Over kVerbs[] = {
 INSTANTIATE_TEST_SUITE_P(Over, Verbs, ::testing::ValuesIn(kVerbs),
 			 [](const auto &info) { return std::string(info.param.name); });
 
-/* Any frame may fail, at one end or both, whether it had arrived or not: not one is lost. */
+/* Any frame may fail, at one end or both, whether it had arrived or not, or not be taken: not one
+ * is lost. */
 TEST_P(Verbs, LosesNothingByErrors)
 {
 	auto from = socket_a(100), to = socket_b(200);
@@ -42,6 +43,7 @@ TEST_P(Verbs, LosesNothingByErrors)
 	Finish finish(*this);
 
 	fabric::params().error_per_1000 = 20;
+	verbs::params().broken_per_1000 = 20;
 	sim::spawn("send", [&] { s.send(1000, 16, 12000); });
 	sim::spawn("send", [&] { back.send(1000, 16, 3000); });
 	sim::spawn("receive", [&] { traffic::receive(*from, order, stop); });

@@ -18,6 +18,7 @@ namespace
 using fake_ib::End;
 using fake_ib::message;
 using fake_ib::with_op;
+using Drops = std::vector<enum rds_drop_reason>;
 using Told = std::vector<int>;
 
 constexpr long kHeader = RDS_HEADER_BYTES;
@@ -322,10 +323,23 @@ TEST_F(IbLinkOp, ThatBreaksTheConnectionWasNotBegun)
 
 	end.up(16, 8);
 	end.op_error = -EIO;
-	EXPECT_EQ(end.xmit({msg(0), m}), -ENOTCONN);
+	EXPECT_EQ(end.xmit({msg(0), m}), kHeader) << "the one before has gone";
+	EXPECT_EQ(end.drops, Drops{RDS_DROP_SEND});
 	EXPECT_EQ(end.xmit({m}), -ENOTCONN);
 	rds_ib_link_end(&end.link);
 	EXPECT_EQ(m->op_told, kNone) << "it is done on the next connection";
+}
+
+TEST_F(IbLinkOp, ThatBreaksTheConnectionAndIsTheFirstIsToldByXmit)
+{
+	struct rds_msg *m = op(3);
+
+	end.up(16, 8);
+	end.op_error = -EIO;
+	EXPECT_EQ(end.xmit({m}), -ENOTCONN);
+	EXPECT_TRUE(end.drops.empty());
+	rds_ib_link_end(&end.link);
+	EXPECT_EQ(m->op_told, kNone);
 }
 
 /* ---- memory that cannot be mapped now ---- */
@@ -422,13 +436,18 @@ TEST_F(IbLinkOp, WhatDoesNotGoLeavesItsAckToTheNextFrame)
 	}
 }
 
+/* The core knows that it was begun: else it would tell a program that cancels it that it was not.
+ */
 TEST_F(IbLinkOp, WhoseFrameTheAdapterRefusesIsDropped)
 {
-	struct rds_msg *m = op(3);
+	struct rds_msg *m = op(3, 5);
 
 	end.up(16, 8);
 	end.send_error = -EIO;
-	EXPECT_EQ(end.xmit({m}), -EIO);
+	EXPECT_EQ(end.xmit({m, msg(0)}), 1);
+	EXPECT_EQ(end.story(), "ooO");
+	EXPECT_EQ(end.drops, Drops{RDS_DROP_SEND});
+	EXPECT_EQ(end.xmit({m}, 1), -ENOTCONN);
 	EXPECT_EQ(m->op_told, kNone) << "it may still be done";
 	rds_ib_link_end(&end.link);
 	EXPECT_EQ(m->op_told, Told{RDS_RDMA_DROPPED});

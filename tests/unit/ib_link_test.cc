@@ -296,6 +296,27 @@ TEST_F(IbLink, AnAdapterThatRefusesEndsIt)
 	rds_ib_link_keepalive(&end.link);
 	rds_ib_link_keepalive(&end.link);
 	EXPECT_TRUE(end.sent.empty());
+	EXPECT_TRUE(end.drops.empty()) << "xmit has told";
+}
+
+/* Frames that it had taken before may arrive: the core knows of them, whole messages or a part. */
+TEST_F(IbLink, AnAdapterThatRefusesLaterHasTakenSome)
+{
+	end.up(16, 8);
+	for (unsigned int taken : {1u, 2u, 3u}) {
+		end.drops.clear();
+		end.send_error = -EIO;
+		end.sends_before = taken;
+		EXPECT_EQ(end.xmit({msg(7), msg(9000), msg(2)}),
+			  2 * kHeader + 7 + (taken - 1) * 4096 - (taken == 1 ? kHeader : 0));
+		EXPECT_EQ(end.drops, std::vector<enum rds_drop_reason>{RDS_DROP_SEND});
+		EXPECT_EQ(end.out.size(), taken);
+		EXPECT_EQ(end.xmit({msg(2)}), -ENOTCONN);
+		EXPECT_EQ(end.counts[RDS_IB_LINK_tx_ring_full], 0u);
+		rds_ib_link_end(&end.link);
+		end.sent.clear();
+		end.up(16, 8);
+	}
 }
 
 TEST_F(IbLink, TheCoreHearsOnceThatItIsBroken)

@@ -106,6 +106,13 @@ Begun post_op(Link &l, const struct rds_op &op, struct rds_msg *m)
 
 /* ---- messages ---- */
 
+/* The bytes that the adapter has taken, or where it stopped.  With an @err it takes nothing more;
+ * these went before that all the same. */
+struct Taken {
+	long bytes;
+	int err;
+};
+
 /* The frame of @m that begins with its payload's byte @pos; @last: the core has no more for now.
  * 0 and the frame's payload in *@len, or -errno. */
 int post_part(Link &l, struct rds_msg *m, uint32_t pos, bool last, unsigned int flags,
@@ -129,9 +136,8 @@ int post_part(Link &l, struct rds_msg *m, uint32_t pos, bool last, unsigned int 
 	return err;
 }
 
-/* The frames of @m from its byte @off on, as far as there is room and memory.  Where it got to, or
- * -errno. */
-long post_frames(Link &l, struct rds_msg *m, uint32_t off, bool last, unsigned int flags)
+/* The frames of @m from its byte @off on, as far as there is room and memory: where it got to. */
+Taken post_frames(Link &l, struct rds_msg *m, uint32_t off, bool last, unsigned int flags)
 {
 	const uint32_t all = rds_msg_len(m) + RDS_HEADER_BYTES;
 
@@ -142,20 +148,20 @@ long post_frames(Link &l, struct rds_msg *m, uint32_t off, bool last, unsigned i
 		if (err == -err::kEnomem)
 			break;
 		if (err)
-			return err;
+			return {off, err};
 		off = RDS_HEADER_BYTES + pos + len;
 	}
 	if (off < all)
 		note_blocked(l, kOneFrame);
-	return off;
+	return {off, 0};
 }
 
 /*
- * @m from its byte @off on, as far as there is room: so many bytes, or -errno.  Where an operation
- * was begun and its frame has to wait, one byte is taken: so the core knows of it, and comes back
+ * @m from its byte @off on, as far as there is room: so many bytes.  Where an operation was begun
+ * and its frame has to wait, or fails, one byte is taken: so the core knows of it, and comes back
  * with the frame alone.
  */
-long post_message(Link &l, struct rds_msg *m, uint32_t off, bool last)
+Taken post_message(Link &l, struct rds_msg *m, uint32_t off, bool last)
 {
 	const struct rds_op *op = off < RDS_HEADER_BYTES ? rds_msg_op(m) : nullptr;
 	uint32_t from = off;
@@ -165,19 +171,19 @@ long post_message(Link &l, struct rds_msg *m, uint32_t off, bool last)
 		Begun begun = post_op(l, *op, m);
 
 		if (begun == Begun::kBroken)
-			return -err::kEnotconn;
+			return {0, -err::kEnotconn};
 		if (begun == Begun::kLater)
-			return 0;
+			return {0, 0};
 		if (begun == Begun::kFailed || op->alone)
-			return rds_msg_len(m) + RDS_HEADER_BYTES;
+			return {rds_msg_len(m) + RDS_HEADER_BYTES, 0};
 		from = 1;
 	}
 	if (RDS_UNLIKELY(op) && op->fence)
 		flags = RDS_IB_FENCE;
 
-	long end = post_frames(l, m, from, last, flags);
+	const Taken end = post_frames(l, m, from, last, flags);
 
-	return end < 0 ? end : end - off;
+	return {end.bytes - off, end.err};
 }
 
 /* Where there is room it was memory that was missing, which the hardware side has counted. */
@@ -189,6 +195,21 @@ void count_blocked(const Link &l)
 	const bool dry = l.need.frame && l.p.flow && l.credits <= 1;
 
 	rds_ib_hw_count(l.hw, dry ? RDS_IB_LINK_tx_throttle : RDS_IB_LINK_tx_ring_full);
+}
+
+/*
+ * The adapter has failed with @err after it had taken @bytes.  The core has to know of these, for
+ * they may arrive, and an operation among them may be done.  So xmit tells them, and the failure
+ * is told beside it; where there are none xmit tells the failure itself.
+ */
+long ended(Link &l, long bytes, int err)
+{
+	if (bytes) {
+		rds_ib_link_broken(&l, RDS_DROP_SEND);
+		return bytes;
+	}
+	l.state = RDS_IB_LINK_ENDED; /* the core drops it */
+	return err;
 }
 
 } // namespace
@@ -206,16 +227,14 @@ extern "C" long rds_ib_link_xmit(struct rds_ib_link *l, const struct rds_xmit *x
 		return -err::kEnotconn;
 	for (unsigned int i = 0; i < x->n; i++, off = 0) {
 		uint32_t want = rds_msg_len(x->msgs[i]) + RDS_HEADER_BYTES - off;
-		long n = post_message(*l, x->msgs[i], off, i + 1 == x->n && !x->more);
+		const Taken t = post_message(*l, x->msgs[i], off, i + 1 == x->n && !x->more);
 
-		if (n < 0) {
-			l->state = RDS_IB_LINK_ENDED; /* the core drops it */
-			return n;
-		}
-		bytes += n;
+		bytes += t.bytes;
+		if (t.err)
+			return ended(*l, bytes, t.err);
 		/* Of one of which nothing has gone, nothing has to follow. */
-		l->cut = n < want && (off || n);
-		if (n < want) {
+		l->cut = t.bytes < want && (off || t.bytes);
+		if (t.bytes < want) {
 			count_blocked(*l);
 			return bytes ? bytes : -err::kEagain;
 		}

@@ -17,7 +17,7 @@ std::array<uint64_t, RDS_IB_LINK_STAT_COUNT> counts;
 namespace
 {
 
-constexpr int kNoMemory = -12, kRefused = -22;
+constexpr int kBroken = -5, kNoMemory = -12, kRefused = -22;
 constexpr uint64_t kKeepaliveNs = 5ull * 1000 * 1000 * 1000;
 constexpr uint64_t kRefillNs = 1000 * 1000;
 constexpr uint64_t kRoomNs = 100 * 1000;
@@ -247,6 +247,8 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 
 	if (len && unmapped(a))
 		return kNoMemory;
+	if (sim::chance(verbs::params().broken_per_1000))
+		return kBroken;
 	a.use(slot);
 	memcpy(w.header, header, sizeof(w.header));
 	w.slot = slot;

@@ -30,6 +30,7 @@ struct Params {
 	unsigned int atomics = RDS_ATOMICS_PLAIN;
 	unsigned int refused_per_1000 = 0;  /* operations that the adapter does not take */
 	unsigned int unmapped_per_1000 = 0; /* mappings that fail, of payloads and operations */
+	unsigned int broken_per_1000 = 0;   /* frames at which posting says that it is broken */
 	fabric::Params fabric = {};
 };
 
