@@ -371,9 +371,14 @@ void rds_trace_cong(struct rds_os_net *os, int ours, const struct rds_addr *addr
 }
 
 /* ---- modules ---- */
+/* A module whose start fails is freed whatever references there are: none is given before that. */
 int rds_module_get(struct rds_module *m)
 {
-	return try_module_get((struct module *)m) ? 0 : -ENOENT;
+	struct module *mod = (struct module *)m;
+
+	if (mod && READ_ONCE(mod->state) != MODULE_STATE_LIVE)
+		return -ENOENT;
+	return try_module_get(mod) ? 0 : -ENOENT;
 }
 
 void rds_module_put(struct rds_module *m)

@@ -195,7 +195,8 @@ void rds_trace_cong(struct rds_os_net *os, int ours, const struct rds_addr *addr
 		    enum rds_cong_news news);
 
 /* ---- modules and rights ---- */
-/* A reference on a transport's code: 0 or -ENOENT when it is being unloaded.  Any context. */
+/* A reference on a transport's code: 0, or -ENOENT when it is being unloaded, or is not loaded yet:
+ * its start may still fail.  Any context. */
 int rds_module_get(struct rds_module *m);
 void rds_module_put(struct rds_module *m);
 /* Tries to load a transport ("rds_tcp"); whether it came is seen in the registry.  Unless it is one
