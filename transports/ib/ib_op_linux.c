@@ -207,6 +207,8 @@ struct rds_msg *rds_ib_hw_op_of(void *hw, uint32_t slot, int *last)
 	return tx->m;
 }
 
+/* One that failed was told while the adapter had its slots.  Its memory is the program's again, and
+ * must not be written from bounce buffers. */
 void rds_ib_op_sent(struct rds_ib_path *tp, struct rds_ib_tx *tx)
 {
 	struct rds_msg *m = tx->kind == RDS_IB_SLOT_OP_LAST ? tx->m : NULL;
@@ -215,6 +217,7 @@ void rds_ib_op_sent(struct rds_ib_path *tp, struct rds_ib_tx *tx)
 	tx->kind = RDS_IB_SLOT_FRAME;
 	if (!m)
 		return;
-	ib_dma_unmap_sgtable_attrs(tp->dev->ibdev, &tx->pages->sgt, tx->dir, 0);
+	ib_dma_unmap_sgtable_attrs(tp->dev->ibdev, &tx->pages->sgt, tx->dir,
+				   rds_msg_op(m) ? 0 : DMA_ATTR_SKIP_CPU_SYNC);
 	rds_msg_put(m);
 }
