@@ -597,6 +597,30 @@ TEST_F(IbLink, OutOfCreditsAndNothingHeardItAsksAllTheSame)
 	EXPECT_EQ(end.xmit({msg(0)}), kHeader);
 }
 
+/* Only to ask whether the peer is there a frame goes on tick, not to give credits back. */
+TEST_F(IbLink, OnTickItGivesNoCreditsBackByItself)
+{
+	end.up(8, 64, 2);
+	greet();
+	rds_ib_link_keepalive(&end.link);
+	for (int i = 0; i < 2; i++) {
+		rds_ib_link_keepalive(&end.link);
+		end.complete();
+	}
+	ASSERT_EQ(end.link.credits, -1);
+	ASSERT_EQ(end.sent.size(), 3u);
+	for (int i = 0; i < 20; i++)
+		end.arrive(Head{0, 3}.str());
+	EXPECT_EQ(end.sent.size(), 3u);
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_credit_updates], 0u);
+	end.arrive(Head{0, 0, 0, 0, 1}.str());
+	EXPECT_EQ(end.sent.size(), 3u) << "that is paid first";
+	end.arrive(Head{0, 0, 0, 0, 1}.str());
+	ASSERT_EQ(end.sent.size(), 4u);
+	EXPECT_EQ(end.sent[3].credit(), 22u);
+	EXPECT_EQ(end.link.credits, 0);
+}
+
 /* Two credits: one is for the frame, one is kept. */
 TEST_F(IbLink, WithTwoCreditsItKeepsAlive)
 {

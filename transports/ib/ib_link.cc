@@ -55,7 +55,7 @@ void unstamp(Link &l, const wire::Header &h)
 /* By itself, when nothing else has carried them. */
 void return_credits(Link &l)
 {
-	if (!l.p.flow || !l.credits)
+	if (!l.p.flow || l.credits <= 0)
 		return;
 
 	/* Of what is posted, which is little where memory for buffers is: the peer has no more, and
