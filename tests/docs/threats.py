@@ -45,7 +45,7 @@ COUNTER = re.compile(r"^\tX\((\w+)\)", re.M)
 def counters():
     core, tcp, ib = (COUNTER.findall((TOP / file).read_text()) for file in
                      ("net/rds/stats.h", "transports/tcp/tcp_linux.h",
-                      "transports/ib/ib_linux.h"))
+                      "transports/ib/ib_stats.h"))
     return {*core, *(f"tcp_{name}" for name in tcp), *(f"ib_{name}" for name in ib)}
 
 

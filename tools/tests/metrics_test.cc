@@ -169,6 +169,39 @@ TEST(Metrics, counters_are_those_of_the_modules)
 	EXPECT_EQ(counters, scrape.counters->size());
 }
 
+/* Tools may find a counter by its place. */
+TEST(Metrics, the_counters_of_a_transport_begin_with_those_of_mainline)
+{
+	const std::pair<std::string, std::string> mainline[] = {
+		{"tcp_", "data_ready_calls write_space_calls sndbuf_full connect_raced "
+			 "listen_closed_stale "},
+		{"ib_", "connect_raced listen_closed_stale evt_handler_call tasklet_call "
+			"tx_cq_event tx_ring_full tx_throttle tx_sg_mapping_failure tx_stalled "
+			"tx_credit_updates rx_cq_event rx_ring_empty rx_refill_from_cq "
+			"rx_refill_from_thread rx_alloc_limit rx_total_frags rx_total_incs "
+			"rx_credit_updates ack_sent ack_send_failure ack_send_delayed "
+			"ack_send_piggybacked ack_received rdma_mr_8k_alloc rdma_mr_8k_free "
+			"rdma_mr_8k_used rdma_mr_8k_pool_flush rdma_mr_8k_pool_wait "
+			"rdma_mr_8k_pool_depleted rdma_mr_1m_alloc rdma_mr_1m_free "
+			"rdma_mr_1m_used rdma_mr_1m_pool_flush rdma_mr_1m_pool_wait "
+			"rdma_mr_1m_pool_depleted rdma_mr_8k_reused rdma_mr_1m_reused "
+			"atomic_cswp atomic_fadd "},
+	};
+
+	for (const auto &[prefix, names] : mainline) {
+		std::string ours;
+		unsigned count = 0;
+
+		for (const CounterText &known : counter_texts())
+			if (std::string_view(known.name).starts_with(prefix)) {
+				ours += known.name + prefix.size() + std::string(" ");
+				count++;
+			}
+		EXPECT_EQ(ours.substr(0, names.size()), names);
+		EXPECT_LE(count, 64u) << "rds.ko would leave them out";
+	}
+}
+
 TEST(Metrics, the_help_of_a_counter_is_the_comment_beside_it)
 {
 	const std::string text = text_of(metrics_of(made_up::scrape(1), false));
@@ -178,6 +211,8 @@ TEST(Metrics, the_help_of_a_counter_is_the_comment_beside_it)
 	      "h_len above the limit: the path was reset.\n",
 	      "# HELP rds_tcp_peer_refused_total Counter tcp_peer_refused of rds-info -c: a call, ",
 	      "# HELP rds_ib_rx_paused_total Counter ib_rx_paused of rds-info -c: the core ",
+	      "# HELP rds_ib_rdma_mr_1m_free_total Counter ib_rdma_mr_1m_free of rds-info -c: "
+	      "memory regions of up to 1 MiB ended.\n",
 	      "# HELP rds_conn_reset_total Counter conn_reset of rds-info -c: a path lost its "
 	      "connection, and connects again.\n"})
 		EXPECT_NE(text.find(line), std::string::npos) << line;

@@ -73,18 +73,18 @@ struct rds_ib_link_params {
 	uint8_t hears_first;	 /* the peer called, and speaks first: iWARP (RFC 5044, 7.1.2) */
 };
 
-/* Named counters; the names mainline has (mainline.md A.9) where it means the same. */
+/* Named counters; ib_stats.h has their texts. */
 #define RDS_IB_LINK_STATS(X)                                                                       \
 	X(tx_ring_full)                                                                            \
-	X(tx_throttle)	     /* no credit */                                                       \
-	X(tx_credit_updates) /* frames sent for nothing else */                                    \
+	X(tx_throttle)                                                                             \
+	X(tx_credit_updates)                                                                       \
 	X(tx_frames)                                                                               \
 	X(tx_keepalive)                                                                            \
 	X(rx_frames)                                                                               \
-	X(rx_bad_frame) /* short, long, not of the message under way */                            \
+	X(rx_bad_frame)                                                                            \
 	X(rx_bad_csum)                                                                             \
 	X(rx_credit_updates)                                                                       \
-	X(rx_paused) /* the core had to wait */
+	X(rx_paused)
 
 enum rds_ib_link_stat {
 #define RDS_IB_LINK_STAT_ENUM(name) RDS_IB_LINK_##name,

@@ -10,8 +10,15 @@ DEFINE_PER_CPU(struct rds_ib_counters, rds_ib_counters);
 
 static const char *const rds_ib_stat_names[] = {
 #define RDS_IB_STAT_NAME(name) "ib_" #name,
-	RDS_IB_STATS(RDS_IB_STAT_NAME) RDS_IB_LINK_STATS(RDS_IB_STAT_NAME)
+	RDS_IB_STATS(RDS_IB_STAT_NAME)
 #undef RDS_IB_STAT_NAME
+};
+
+/* Where links' counters stand among all. */
+static const u8 rds_ib_link_stats[] = {
+#define RDS_IB_OF_LINK(name) [RDS_IB_LINK_##name] = RDS_IB_S_##name,
+	RDS_IB_LINK_STATS(RDS_IB_OF_LINK)
+#undef RDS_IB_OF_LINK
 };
 
 /* One set for all namespaces: adapters belong to none. */
@@ -30,7 +37,7 @@ static void rds_ib_stats(struct rds_os_net *os, uint64_t *values)
 
 void rds_ib_hw_count(void *hw, enum rds_ib_link_stat id)
 {
-	rds_ib_count(RDS_IB_S_LINK + id);
+	rds_ib_count(rds_ib_link_stats[id]);
 }
 
 struct rds_transport rds_ib_transport = {

@@ -59,6 +59,7 @@
 #include "../../net/linux/rds_linux.h"
 #include "ib_link.h"
 #include "ib_offer.h"
+#include "ib_stats.h"
 
 #define RDS_IB_PORT_V4 18634
 #define RDS_IB_PORT_V6 16385
@@ -102,52 +103,6 @@ static inline u16 rds_ib_port(const struct rds_addr *addr)
 /* Headers lie this far apart, so that one never straddles a page. */
 #define RDS_IB_HEADER_STRIDE 64
 #define RDS_IB_HEADERS_PER_PAGE (PAGE_SIZE / RDS_IB_HEADER_STRIDE)
-
-/* Memory regions of a kind: made, ended, in use now; times that dirty ones were cleared away, that
- * somebody had to wait for that, and got none even so; and clean ones used again. */
-#define RDS_IB_MR_STATS_OF(X, kind)                                                                \
-	X(rdma_mr_##kind##_alloc)                                                                  \
-	X(rdma_mr_##kind##_free)                                                                   \
-	X(rdma_mr_##kind##_used)                                                                   \
-	X(rdma_mr_##kind##_pool_flush)                                                             \
-	X(rdma_mr_##kind##_pool_wait)                                                              \
-	X(rdma_mr_##kind##_pool_depleted)                                                          \
-	X(rdma_mr_##kind##_reused)
-
-/* Counters, in the order of rds-info; the first five have mainline's names, and those of memory
- * and atomics. */
-#define RDS_IB_STATS(X)                                                                            \
-	X(connect_raced)	 /* both called, and the peer's call was refused for ours */       \
-	X(listen_closed_stale)	 /* accepted, but dead before a path took it */                    \
-	X(evt_handler_call)	 /* rdma_cm has told of an event */                                \
-	X(tasklet_call)		 /* completions were looked through */                             \
-	X(tx_sg_mapping_failure) /* pages to send could not be mapped: tried again */              \
-	X(accept_refused)	 /* no connection could be made, or the request made no sense */   \
-	X(version_refused)	 /* by us, or by the peer */                                       \
-	X(completion_errors)	 /* connections that the adapter gave up */                        \
-	X(tx_stuck)		 /* connections that the adapter should have given up */           \
-	X(rx_alloc_limit)	 /* net.rds.ib.max_recv_allocation reached */                      \
-	X(rx_alloc_failed)	 /* no memory for a buffer: posted again late */                   \
-	X(rx_refills)		 /* buffers were posted again late, by a worker */                 \
-	X(device_removals)	 /* an adapter went, and its connections with it */                \
-	X(listen_failed)	 /* peers cannot call us in a namespace, or only by IPv4 */        \
-	X(peer_refused) /* a call, of the peer's or ours, that the table of peers refuses */       \
-	X(key_refused)	/* the same, for its host has a key, and nothing is signed here */         \
-	RDS_IB_MR_STATS_OF(X, 8k)                                                                  \
-	RDS_IB_MR_STATS_OF(X, 1m)                                                                  \
-	X(atomic_cswp) /* compare and swap, begun */                                               \
-	X(atomic_fadd) /* fetch and add, begun */                                                  \
-	X(op_refused)  /* operations that the adapter did not take */                              \
-	X(mr_stuck)    /* memory regions that the adapter did not end, and was asked again */
-
-enum rds_ib_stat {
-#define RDS_IB_STAT_ENUM(name) RDS_IB_S_##name,
-	RDS_IB_STATS(RDS_IB_STAT_ENUM)
-#undef RDS_IB_STAT_ENUM
-	/* and those of links */
-	RDS_IB_S_LINK,
-	RDS_IB_STAT_COUNT = RDS_IB_S_LINK + RDS_IB_LINK_STAT_COUNT,
-};
 
 struct rds_ib_counters {
 	u64 v[RDS_IB_STAT_COUNT];

@@ -75,8 +75,9 @@ struct rds_ib_mrs {
 	struct delayed_work work;
 };
 
-/* Counters of a kind follow each other in this order. */
-enum rds_ib_mr_stat { ALLOC, FREE, USED, FLUSH, WAIT, DEPLETED, REUSED, RDS_IB_MR_STATS };
+/* Counters of a kind follow each other in this order, and then the next kind's do.  The last one is
+ * not among them: it stands behind all of these, once for each kind. */
+enum rds_ib_mr_stat { ALLOC, FREE, USED, FLUSH, WAIT, DEPLETED, REUSED };
 
 /* ib_mr_pool_linux.c */
 unsigned int rds_ib_mr_stat(unsigned int kind, enum rds_ib_mr_stat what);

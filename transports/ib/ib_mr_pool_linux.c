@@ -16,9 +16,13 @@
 
 unsigned int rds_ib_mr_stat(unsigned int kind, enum rds_ib_mr_stat what)
 {
-	BUILD_BUG_ON(RDS_IB_S_rdma_mr_1m_alloc - RDS_IB_S_rdma_mr_8k_alloc != RDS_IB_MR_STATS);
-	BUILD_BUG_ON(RDS_IB_S_rdma_mr_8k_reused - RDS_IB_S_rdma_mr_8k_alloc != REUSED);
-	return RDS_IB_S_rdma_mr_8k_alloc + kind * RDS_IB_MR_STATS + what;
+	BUILD_BUG_ON(RDS_IB_S_rdma_mr_8k_pool_depleted != RDS_IB_S_rdma_mr_8k_alloc + DEPLETED);
+	BUILD_BUG_ON(RDS_IB_S_rdma_mr_1m_alloc != RDS_IB_S_rdma_mr_8k_alloc + REUSED);
+	BUILD_BUG_ON(RDS_IB_S_rdma_mr_8k_reused != RDS_IB_S_rdma_mr_1m_alloc + REUSED);
+	BUILD_BUG_ON(RDS_IB_S_rdma_mr_1m_reused != RDS_IB_S_rdma_mr_8k_reused + RDS_IB_MR_1M);
+	if (what == REUSED)
+		return RDS_IB_S_rdma_mr_8k_reused + kind;
+	return RDS_IB_S_rdma_mr_8k_alloc + kind * REUSED + what;
 }
 
 void rds_ib_mr_count(unsigned int kind, enum rds_ib_mr_stat what)

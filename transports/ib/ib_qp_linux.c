@@ -415,7 +415,7 @@ void rds_ib_refill(struct work_struct *work)
 	struct rds_ib_path *tp = container_of(to_delayed_work(work), struct rds_ib_path, refill);
 	bool live;
 
-	rds_ib_count(RDS_IB_S_rx_refills);
+	rds_ib_count(RDS_IB_S_rx_refill_from_thread);
 	rds_ib_spares(tp);
 	spin_lock_bh(&tp->lock);
 	live = tp->live;
