@@ -56,6 +56,12 @@ static inline bool rds_payload_flat(const struct rds_payload *p)
 	return p->kind == RDS_PAYLOAD_FLAT;
 }
 
+/* In pages that a program has back, and may write to, once the message is done. */
+static inline bool rds_payload_lent(const struct rds_payload *p)
+{
+	return p->kind == RDS_PAYLOAD_PINNED;
+}
+
 /* The bytes of a FLAT payload, in one piece. */
 static inline void *rds_payload_data(const struct rds_payload *p)
 {

@@ -37,11 +37,27 @@ static u32 kept_by_clone(const struct sk_buff *skb)
 	return skb->truesize + sizeof(struct sk_buff);
 }
 
+/* Somebody may write to these bytes: another namespace here has sent them from a program's own
+ * pages, by MSG_ZEROCOPY or splice(2), and no wire lies between.  Once we acknowledge them the
+ * program has its pages back. */
+static bool may_change(const struct sk_buff *skb)
+{
+	const struct sk_buff *part;
+
+	if (unlikely(skb_has_shared_frag(skb)))
+		return true;
+	for (part = skb_shinfo(skb)->frag_list; part; part = part->next) {
+		if (skb_has_shared_frag(part))
+			return true;
+	}
+	return false;
+}
+
 /* A piece is kept when it is half of what is kept with it, or big and half of the buffer's bytes.
  */
 static bool worth_a_clone(const struct sk_buff *skb, u32 n)
 {
-	return n >= (n >= 16384 ? skb->len : kept_by_clone(skb)) / 2;
+	return n >= (n >= 16384 ? skb->len : kept_by_clone(skb)) / 2 && !may_change(skb);
 }
 
 bool rds_skb_worth_keeping(const struct rds_src *src, u32 len)

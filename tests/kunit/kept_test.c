@@ -151,6 +151,32 @@ static void where_a_payload_will_lie(struct kunit *test)
 	kfree_skb(skb);
 }
 
+/* Pages that another namespace's program may write to: in the buffer itself, and in one of its
+ * list. */
+static void bytes_that_may_change_are_copied(struct kunit *test)
+{
+	u8 *bytes = rds_test_bytes(test, BIG);
+	struct page *page = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(BIG));
+	struct sk_buff *skb = some_skb(test, bytes, 1), *list;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	memcpy(page_address(page), bytes, BIG);
+	skb_add_rx_frag(skb, 0, page, 0, BIG, BIG);
+	KUNIT_EXPECT_TRUE(test, is_kept(test, skb, BIG));
+	KUNIT_EXPECT_EQ(test, kind_of(test, BIG, skb, BIG), (int)RDS_PAYLOAD_SKBS);
+	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
+	KUNIT_EXPECT_FALSE(test, is_kept(test, skb, BIG));
+	KUNIT_EXPECT_EQ(test, kind_of(test, BIG, skb, BIG), (int)RDS_PAYLOAD_PAGES);
+	list = some_skb(test, bytes, 1);
+	skb_shinfo(list)->frag_list = skb;
+	list->len += skb->len;
+	list->data_len += skb->len;
+	KUNIT_EXPECT_FALSE(test, is_kept(test, list, BIG));
+	skb_shinfo(skb)->flags &= ~SKBFL_SHARED_FRAG;
+	KUNIT_EXPECT_TRUE(test, is_kept(test, list, BIG));
+	kfree_skb(list);
+}
+
 /* Small pieces fill one buffer to its end before the next one is begun. */
 static void copies_fill_their_buffers(struct kunit *test)
 {
@@ -256,6 +282,7 @@ static struct kunit_case cases[] = {KUNIT_CASE(half_of_the_buffer_is_kept),
 				    KUNIT_CASE(a_quarter_of_a_buffer_pins_none_of_it),
 				    KUNIT_CASE(big_copies_lie_in_pieces),
 				    KUNIT_CASE(where_a_payload_will_lie),
+				    KUNIT_CASE(bytes_that_may_change_are_copied),
 				    KUNIT_CASE(copies_fill_their_buffers),
 				    KUNIT_CASE(pages_are_filled),
 				    KUNIT_CASE(bytes_that_are_not_there),

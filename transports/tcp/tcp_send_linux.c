@@ -4,10 +4,15 @@
  *
  * Messages with small payloads are gathered, headers and all, and copied by one
  * tcp_sendmsg_locked(); payloads in pages are handed over by reference, and so are the headers
- * between them, from the page fragment that TCP copies to as well.  Two kinds of pieces, then, and
+ * between them, from the page fragment that TCP copies to as well.  Kinds of pieces, then, and
  * a run of one kind goes in one call: behind each call TCP sends all full segments that it has, and
  * the end of each message would be the end of a packet.  All under one lock_sock.  Instead of
  * corking, every run but the last of a call says MSG_MORE.
+ *
+ * A receiver in another namespace of this host may get these very pages.  Ours stay as they are
+ * while anybody has them, and TCP is told so (MSG_NO_SHARED_FRAGS); a program's own, which it has
+ * back when the peer's RDS has acknowledged them, are a third kind, and whoever receives them knows
+ * that they may change (may_change(), payload_skb.c).
  *
  * Acks.  TCP calls write_space() for every ack while SOCK_NOSPACE is set; that is how we hear of
  * them.  Where the core needs them it stays set as long as anything is unacknowledged.  A peer of
@@ -29,24 +34,32 @@
 /* How long to wait when TCP had no memory for the very first byte, jiffies. */
 #define RDS_TCP_NUDGE_DELAY msecs_to_jiffies(10)
 
+/* The pieces of a run. */
+enum rds_tcp_kind {
+	RDS_TCP_BYTES,
+	RDS_TCP_PAGES, /* of our own, and headers */
+	RDS_TCP_LENT,  /* a program's, and headers */
+};
+
 /* One call of xmit on its way. */
 struct rds_tcp_push {
 	struct sock *sk;
-	size_t sent;	      /* bytes that TCP took */
-	int err;	      /* why it took no more; 0 */
-	unsigned int n;	      /* pieces gathered and not sent */
-	size_t bytes;	      /* in them */
-	bool pages;	      /* they are in @bv */
-	struct page *headers; /* in which headers among them lie, ours until they are sent */
+	size_t sent;		/* bytes that TCP took */
+	int err;		/* why it took no more; 0 */
+	unsigned int n;		/* pieces gathered and not sent */
+	size_t bytes;		/* in them */
+	enum rds_tcp_kind kind; /* but for BYTES they are in @bv */
+	struct page *headers;	/* in which headers among them lie, ours until they are sent */
 	union {
 		struct kvec kv[RDS_TCP_PIECES];
 		struct bio_vec bv[RDS_TCP_PIECES];
 	};
 };
 
-static int rds_tcp_flags(bool more)
+static int rds_tcp_flags(const struct rds_tcp_push *p, bool more)
 {
-	return MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0);
+	return MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0) |
+	       (p->kind == RDS_TCP_PAGES ? MSG_NO_SHARED_FRAGS : 0);
 }
 
 /* TCP answered @r to @want bytes; false: it took less, stop. */
@@ -63,7 +76,7 @@ static bool rds_tcp_advance(struct rds_tcp_push *p, long r, size_t want)
 #ifdef RDS_HAVE_SPLICE_PAGES
 static bool rds_tcp_send_pages(struct rds_tcp_push *p, unsigned int n, size_t bytes, bool more)
 {
-	struct msghdr msg = {.msg_flags = rds_tcp_flags(more) | MSG_SPLICE_PAGES};
+	struct msghdr msg = {.msg_flags = rds_tcp_flags(p, more) | MSG_SPLICE_PAGES};
 
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, p->bv, n, bytes);
 	return rds_tcp_advance(p, tcp_sendmsg_locked(p->sk, &msg, bytes), bytes);
@@ -98,8 +111,8 @@ static bool rds_tcp_send_pages(struct rds_tcp_push *p, unsigned int n, size_t by
 
 	for (; bytes; bytes -= piece) {
 		piece = rds_tcp_piece(bv, skip, &page, &off);
-		flags = piece < bytes ? rds_tcp_flags(true) | MSG_SENDPAGE_NOTLAST
-				      : rds_tcp_flags(more);
+		flags = piece < bytes ? rds_tcp_flags(p, true) | MSG_SENDPAGE_NOTLAST
+				      : rds_tcp_flags(p, more);
 		if (sendpage_ok(page))
 			r = tcp_sendpage_locked(p->sk, page, off, piece, flags);
 		else
@@ -135,13 +148,13 @@ static noinline bool rds_tcp_flush_pages(struct rds_tcp_push *p, bool more)
 /* Sends what was gathered. */
 static bool rds_tcp_flush(struct rds_tcp_push *p, bool more)
 {
-	struct msghdr msg = {.msg_flags = rds_tcp_flags(more)};
+	struct msghdr msg = {.msg_flags = rds_tcp_flags(p, more)};
 	size_t want = p->bytes;
 	unsigned int n = p->n;
 
 	if (!n)
 		return true;
-	if (p->pages)
+	if (p->kind != RDS_TCP_BYTES)
 		return rds_tcp_flush_pages(p, more);
 	p->n = 0;
 	p->bytes = 0;
@@ -149,12 +162,12 @@ static bool rds_tcp_flush(struct rds_tcp_push *p, bool more)
 	return rds_tcp_advance(p, tcp_sendmsg_locked(p->sk, &msg, want), want);
 }
 
-/* Makes room for another piece; @pages: of that kind. */
-static __always_inline bool rds_tcp_make_room(struct rds_tcp_push *p, bool pages)
+/* Makes room for another piece of that kind. */
+static __always_inline bool rds_tcp_make_room(struct rds_tcp_push *p, enum rds_tcp_kind kind)
 {
-	if ((p->n == RDS_TCP_PIECES || p->pages != pages) && !rds_tcp_flush(p, true))
+	if ((p->n == RDS_TCP_PIECES || p->kind != kind) && !rds_tcp_flush(p, true))
 		return false;
-	p->pages = pages;
+	p->kind = kind;
 	return true;
 }
 
@@ -165,7 +178,7 @@ static __always_inline bool rds_tcp_gather(struct rds_tcp_push *p, const void *b
 {
 	if (skip >= len)
 		return true;
-	if (!rds_tcp_make_room(p, false))
+	if (!rds_tcp_make_room(p, RDS_TCP_BYTES))
 		return false;
 	p->kv[p->n].iov_base = (void *)base + skip;
 	p->kv[p->n++].iov_len = len - skip;
@@ -173,11 +186,12 @@ static __always_inline bool rds_tcp_gather(struct rds_tcp_push *p, const void *b
 	return true;
 }
 
-/* The same of @len bytes in pages. */
-static noinline bool rds_tcp_gather_pages(struct rds_tcp_push *p, const struct bio_vec *bv, u32 len,
-					  u32 skip)
+/* The same of a payload in pages. */
+static noinline bool rds_tcp_gather_pages(struct rds_tcp_push *p, const struct rds_payload *payload,
+					  enum rds_tcp_kind kind, u32 skip)
 {
-	u32 n;
+	const struct bio_vec *bv = rds_payload_bvecs(payload);
+	u32 n, len = payload->len;
 
 	for (; len; bv++, len -= n) {
 		n = min(bv->bv_len, len);
@@ -185,7 +199,7 @@ static noinline bool rds_tcp_gather_pages(struct rds_tcp_push *p, const struct b
 			skip -= n;
 			continue;
 		}
-		if (!rds_tcp_make_room(p, true))
+		if (!rds_tcp_make_room(p, kind))
 			return false;
 		bvec_set_page(&p->bv[p->n++], bv->bv_page, n - skip, bv->bv_offset + skip);
 		p->bytes += n - skip;
@@ -200,12 +214,13 @@ static noinline bool rds_tcp_gather_pages(struct rds_tcp_push *p, const struct b
  * copy some pieces, begins anew a fragment that nobody holds.  Without memory TCP has to copy the
  * header.
  */
-static noinline bool rds_tcp_gather_header(struct rds_tcp_push *p, const void *header, u32 skip)
+static noinline bool rds_tcp_gather_header(struct rds_tcp_push *p, const void *header,
+					   enum rds_tcp_kind kind, u32 skip)
 {
 	struct page_frag *pf = sk_page_frag(p->sk);
 	u32 n = RDS_HEADER_BYTES - skip;
 
-	if (!rds_tcp_make_room(p, true))
+	if (!rds_tcp_make_room(p, kind))
 		return false;
 	if (!p->headers) {
 		if (!skb_page_frag_refill(RDS_TCP_RUN_HEADERS * RDS_HEADER_BYTES, pf,
@@ -228,13 +243,15 @@ static __always_inline bool rds_tcp_push_msg(struct rds_tcp_push *p, struct rds_
 	u32 payload_skip = skip > RDS_HEADER_BYTES ? skip - RDS_HEADER_BYTES : 0;
 	u32 len = rds_msg_len(m);
 	const struct rds_payload *payload = len ? rds_msg_payload(m) : NULL;
+	enum rds_tcp_kind kind;
 
 	if (!len || rds_payload_flat(payload))
 		return rds_tcp_gather(p, header, RDS_HEADER_BYTES, skip) &&
 		       (!len || rds_tcp_gather(p, rds_payload_data(payload), len, payload_skip));
-	if (skip < RDS_HEADER_BYTES && !rds_tcp_gather_header(p, header, skip))
+	kind = rds_payload_lent(payload) ? RDS_TCP_LENT : RDS_TCP_PAGES;
+	if (skip < RDS_HEADER_BYTES && !rds_tcp_gather_header(p, header, kind, skip))
 		return false;
-	return rds_tcp_gather_pages(p, rds_payload_bvecs(payload), len, payload_skip);
+	return rds_tcp_gather_pages(p, payload, kind, payload_skip);
 }
 
 /* Tells the core what was acknowledged since.  Socket locked. */
@@ -285,7 +302,7 @@ long rds_tcp_xmit(void *priv, const struct rds_xmit *x)
 
 	p.sk = tp->sock->sk;
 	p.sent = p.bytes = p.n = 0;
-	p.pages = false;
+	p.kind = RDS_TCP_BYTES;
 	p.headers = NULL;
 	p.err = 0;
 	lock_sock(p.sk);

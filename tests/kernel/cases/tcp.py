@@ -186,6 +186,25 @@ def zero_copy(t):
     assert counters(t, t.a)["tcp_write_space_calls"] > before
 
 
+@test(only="ours", extra=True)
+def memory_that_was_given_back(t):
+    """Between two namespaces of one host no network card copies: what a program writes to memory that
+    is its own again is in no message that lies unread on the other side."""
+    pair(t)
+    keeping = t.a.spawn(f"exec {IN_Y} {helper('rds_zerocopy.py')} keep {Y}", stdin=True)
+    keeping.wait_output("^ready$")
+    sending = t.a.spawn(f"exec {IN_X} {helper('rds_zerocopy.py')} reuse {X} {Y}", stdin=True)
+    sending.wait_output("^sent$")
+    keeping.write("\n")
+    kept = keeping.check().splitlines()[1:]
+    sending.write("", close=True)
+    sent = sending.check().splitlines()[:-1]
+    assert len(kept) == len(sent), f"{len(kept)} of {len(sent)}"
+    changed = [f"{n}: {one}" for n, (one, other) in enumerate(zip(sent, kept)) if one != other]
+    assert not changed, changed
+    unpair(t)
+
+
 # Takes a connection and never reads.
 DEAF = f"{PYTHON} -c 'import socket\ns = socket.socket()\n" + (
     f"s.bind((\"{B}\", 16385))\ns.listen()\nc = s.accept()\nprint(\"accepted\", flush=True)\n"
