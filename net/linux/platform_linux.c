@@ -263,7 +263,7 @@ void rds_socket_wake(struct rds_socket *s, unsigned int what)
 int rds_socket_pay(struct rds_socket *s, uint32_t bytes, enum rds_ctx ctx)
 {
 	struct sock *sk = rds_sk(s);
-	int err = -EAGAIN;
+	int err = -ENOMEM;
 
 	if (ctx == RDS_MAY_SLEEP) {
 		lock_sock(sk);
@@ -273,8 +273,12 @@ int rds_socket_pay(struct rds_socket *s, uint32_t bytes, enum rds_ctx ctx)
 		release_sock(sk);
 		return err;
 	}
+	if (rds_sk_over_limit(sk))
+		return -ENOMEM;
 	spin_lock_bh(&sk->sk_lock.slock);
-	if (!sock_owned_by_user(sk) && !rds_sk_over_limit(sk) && sk_wmem_schedule(sk, bytes)) {
+	if (sock_owned_by_user(sk)) {
+		err = -EAGAIN;
+	} else if (sk_wmem_schedule(sk, bytes)) {
 		sk_mem_charge(sk, bytes);
 		err = 0;
 	}

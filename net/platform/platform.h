@@ -159,7 +159,7 @@ void rds_socket_wake(struct rds_socket *s, unsigned int what);
 uint32_t rds_socket_sndbuf(const struct rds_socket *s);
 uint32_t rds_socket_rcvbuf(const struct rds_socket *s);
 /* Charges @bytes of messages to the cgroup of @s.  RDS_MAY_SLEEP: may wait for memory to be
- * reclaimed; -ENOMEM, the cgroup may have no more.  RDS_ATOMIC: -EAGAIN, somebody else is at it. */
+ * reclaimed; RDS_ATOMIC: -EAGAIN, somebody else is at it.  -ENOMEM: the cgroup may have no more. */
 int rds_socket_pay(struct rds_socket *s, uint32_t bytes, enum rds_ctx ctx);
 /* Takes that back: 0, or -EAGAIN as above.  Any context. */
 int rds_socket_repay(struct rds_socket *s, uint32_t bytes);

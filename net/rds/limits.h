@@ -120,8 +120,9 @@ inline constexpr uint64_t kRetryNs = 5 * 1000 * 1000;
 
 /* Memory of a socket's messages is charged to its cgroup, and given back, in such steps, bytes. */
 inline constexpr uint32_t kPayStep = 16 * 1024;
-/* Received messages that nobody could pay for are taken up to so much, bytes of a socket: its
- * cgroup has no more, or somebody had the socket locked at that moment. */
+/* Received messages that nobody could pay for are taken up to so much, bytes of a socket whose
+ * cgroup has no more; with half of it the port is full.  While somebody has the socket locked one
+ * more is taken, however large. */
 inline constexpr uint32_t kMostDebt = 64 * 1024;
 
 /* Idle connections are looked for so often at least, and so soon again while one is on its way

@@ -18,10 +18,15 @@ Status MemAccount::pay(struct rds_socket *s, uint32_t more, enum rds_ctx ctx)
 
 	uint32_t n = at_once(want - paid);
 
-	if (rds_socket_pay(s, n, ctx))
-		return ctx == RDS_MAY_SLEEP ? Status::fail(err::kEnomem) : Status();
-	paid_.fetch_add(n);
-	return Status();
+	switch (rds_socket_pay(s, n, ctx)) {
+	case 0:
+		paid_.fetch_add(n);
+		return Status();
+	case -err::kEagain:
+		return Status();
+	default:
+		return Status::fail(err::kEnomem);
+	}
 }
 
 void MemAccount::take_back(struct rds_socket *s)

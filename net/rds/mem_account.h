@@ -48,15 +48,15 @@ public:
 	{
 		return paid_.load() >= used_.load() + 2 * kPayStep;
 	}
-	/* The debt, for who looks again. */
-	RDS_INLINE uint64_t unpaid() const
+	/* The debt, with @more bytes, for who looks again. */
+	RDS_INLINE uint64_t unpaid(uint32_t more = 0) const
 	{
-		uint64_t used = used_.load_seq(), paid = paid_.load();
+		uint64_t used = used_.load_seq() + more, paid = paid_.load();
 
 		return used > paid ? used - paid : 0;
 	}
 	/* Pays for what @s uses and @more bytes: -ENOMEM, the cgroup has no more.  No lock held;
-	 * who may not wait gets no error and makes a debt. */
+	 * who may not wait gets no error, and makes a debt, while somebody else is at it. */
 	Status pay(struct rds_socket *s, uint32_t more, enum rds_ctx ctx);
 	/* Takes back what nobody uses.  Any context, spin locks of the core may be held. */
 	void take_back(struct rds_socket *s);

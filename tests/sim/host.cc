@@ -468,7 +468,9 @@ int rds_socket_pay(struct rds_socket *s, uint32_t bytes, enum rds_ctx ctx)
 		if (!probe)
 			return -12;
 		rds_free(probe);
-	} else if (Sock::of(s)->charges++ % 8 == 7 || Sock::of(s)->poor) {
+	} else if (Sock::of(s)->poor) {
+		return -12;
+	} else if (Sock::of(s)->charges++ % 8 == 7) {
 		return -11;
 	}
 	Sock::of(s)->charged += bytes;

@@ -185,7 +185,7 @@ private:
 	void note_place(const rds::Message &m) RDS_REQUIRES(recv_lock);
 	bool may_spill(rds::Message &m, uint32_t limit) RDS_EXCLUDES(recv_lock);
 	bool take_share(rds::Message &m, const rds::PeerShares::Room &room) RDS_EXCLUDES(recv_lock);
-	bool pays_debt();
+	bool pays_for(const rds::Message &m);
 	uint32_t recv_limit() const;
 	/* Memory of the messages not read. */
 	uint64_t unread_mem() const

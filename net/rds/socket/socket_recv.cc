@@ -37,12 +37,19 @@ RDS_INLINE uint32_t rds_socket::recv_limit() const
 	return asked < rds::kMostRcvbuf ? asked : rds::kMostRcvbuf;
 }
 
-/* A socket whose messages are charged to nobody would be no part of its cgroup's limit, and any
- * host may send to it. */
-bool rds_socket::pays_debt()
+/*
+ * A socket whose messages are charged to nobody would be no part of its cgroup's limit, and any
+ * host may send to it.  Of a cgroup that has no more, @m is taken on credit if all of it fits; one
+ * that is larger waits for memory, and not for a reader, as with half of the credit used up.
+ * Somebody who has the socket locked is done soon, and the next message pays: one is taken till
+ * then.
+ */
+bool rds_socket::pays_for(const Message &m)
 {
-	(void)rcv_mem.pay(this, 0, RDS_ATOMIC);
-	return rcv_mem.unpaid() <= rds::kMostDebt;
+	const bool may_have_more = rcv_mem.pay(this, m.charge, RDS_ATOMIC).ok();
+
+	return rcv_mem.unpaid() <= rds::kMostDebt / 2 &&
+	       (may_have_more || rcv_mem.unpaid(m.charge) <= rds::kMostDebt);
 }
 
 /* A message that spills is paid for, and counted in: no more is asked of it. */
@@ -50,7 +57,7 @@ RDS_INLINE bool rds_socket::has_room_for(Message &m, uint32_t limit, bool spills
 {
 	if (RDS_UNLIKELY(unread_mem() / rds::kHardMemFactor > limit))
 		return spills && may_spill(m, limit);
-	return RDS_LIKELY(rcv_mem.unpaid() <= rds::kMostDebt) || pays_debt();
+	return RDS_LIKELY(rcv_mem.unpaid(m.charge) <= rds::kMostDebt / 2) || pays_for(m);
 }
 
 /* The limit may have been lowered since the last message came: that we are full has to be said. */
@@ -171,7 +178,7 @@ bool rds_socket::below_low_water() const
 	uint32_t limit = recv_limit() / 2;
 
 	return rcv_bytes.load_seq() < limit && unread_mem() / rds::kMemFactor < limit &&
-	       rcv_mem.unpaid() <= rds::kMostDebt;
+	       rcv_mem.unpaid() <= rds::kMostDebt / 2;
 }
 
 void rds_socket::maybe_uncongest()
