@@ -40,6 +40,7 @@ enum MsgFlag : uint16_t {
 	kMsgWaiting = 1 << 8, /* on no path yet */
 	kMsgInFlow = 1 << 9,  /* order.on counts it */
 	kMsgProbe = 1 << 10,  /* the one that its path may have queued */
+	kMsgLate = 1 << 11,   /* has waited, and found younger ones on their paths */
 };
 
 /* RDS_RDMA_* of the UAPI that operations end with; the glue asserts that they agree. */

@@ -25,11 +25,6 @@ bool before(uint32_t a, uint32_t b)
 	return static_cast<int32_t>(a - b) < 0;
 }
 
-bool earlier(const Message *a, const Message &b)
-{
-	return a && before(a->order.number, b.order.number);
-}
-
 Path *home_of(const Conn &c, const Message &m)
 {
 	return c.path_for(wire::get16(m.hdr.sport), wire::get16(m.hdr.dport));
@@ -88,12 +83,34 @@ uint32_t &ordered_count(Flow &f, const Message &m)
 
 Flow::Messages &list_of(Flow &f, const Message &m)
 {
+	if (m.flags & kMsgLate)
+		return f.late;
 	return m.flags & kMsgWaiting ? f.waiting : m.flags & kMsgAway ? f.away : f.home;
+}
+
+/* Something is away that a message has to wait for which is sent now. */
+bool any_away(const Flow &f)
+{
+	return !f.away.empty() || f.late_away;
+}
+
+/* The same, of @m that waits: the late ones have waited before it. */
+bool away_before(const Flow &f, const Message &m)
+{
+	const Message *oldest = f.away.front();
+
+	return f.late_away || (oldest && before(oldest->order.number, m.order.number));
+}
+
+bool is_late_away(const Message &m)
+{
+	return m.flags & kMsgLate && m.flags & kMsgAway;
 }
 
 void note_low(Flow &f)
 {
-	const Message *oldest[] = {f.home.front(), f.away.front(), f.waiting.front()};
+	const Message *oldest[] = {f.home.front(), f.away.front(), f.waiting.front(),
+				   f.late.front()};
 	uint32_t low = f.next;
 
 	for (const Message *m : oldest)
@@ -104,8 +121,9 @@ void note_low(Flow &f)
 
 void put_on(Flow &f, Message &m, uint16_t where)
 {
-	m.flags = static_cast<uint16_t>((m.flags & ~(kMsgAway | kMsgWaiting)) | where);
+	m.flags = static_cast<uint16_t>((m.flags & ~(kMsgAway | kMsgWaiting | kMsgLate)) | where);
 	list_of(f, m).push_back(&m);
+	f.late_away += is_late_away(m);
 	if (is_ordered(m))
 		ordered_count(f, m)++;
 }
@@ -113,6 +131,7 @@ void put_on(Flow &f, Message &m, uint16_t where)
 void take_off(Flow &f, Message &m)
 {
 	list_of(f, m).remove(&m);
+	f.late_away -= is_late_away(m);
 	if (is_ordered(m))
 		ordered_count(f, m)--;
 }
@@ -265,7 +284,7 @@ Result<Queued> Flows::enter(Flow &f, Conn &c, Message *m, bool more, Path *&path
 	Result<Queued> how = Queued::kMoved;
 
 	m->order.number = f.next;
-	if (is_unordered(*m) ? f.ordered_else != 0 : !f.away.empty() || !f.waiting.empty()) {
+	if (is_unordered(*m) ? f.ordered_else != 0 : any_away(f) || !f.waiting.empty()) {
 		if (!home->count_waiting())
 			return Queued::kMoved;
 		f.next++;
@@ -290,10 +309,11 @@ Result<Queued> Flows::enter(Flow &f, Conn &c, Message *m, bool more, Path *&path
 Result<Queued> Flows::place(Flow &f, Message *m, bool more, Batch *batch, Path &path,
 			    const Path *home)
 {
-	bool news = m->order.number == f.next;
+	const bool news = m->order.number == f.next;
+	const int where = (&path == home ? 0 : kMsgAway) | (news ? 0 : kMsgLate);
 
 	/* Others may transmit it, and it may leave, before enqueue() is back. */
-	put_on(f, *m, &path == home ? 0 : kMsgAway);
+	put_on(f, *m, static_cast<uint16_t>(where));
 	m->order.on = &f;
 	m->flags |= kMsgInFlow;
 	refs_.get();
@@ -324,7 +344,7 @@ void Flows::wait(Flow &f, Conn &c, Message *m)
 void Flows::release(Flow &f, Conn &c, MsgList &dropped)
 {
 	while (Message *m = f.waiting.front()) {
-		if (earlier(f.away.front(), *m))
+		if (away_before(f, *m))
 			return;
 
 		Path *home = home_of(c, *m);

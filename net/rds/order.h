@@ -19,6 +19,9 @@
  *	away	messages on other paths
  *	waiting	messages on no path yet: those that must not overtake what is away, and what
  *		must not overtake those
+ *	late	messages that have waited and are on a path since: the younger ones that did
+ *		not have to are in front of them there, and an order by numbers has no place
+ *		for them but a list of their own
  *
  * An un-ordered message may leave when no ordered one is under way.  The others go home when
  * nothing that was sent before them is away: that was delivered, by the peer's word (path_ack.cc),
@@ -64,8 +67,8 @@ struct Flow final {
 	Flow(Flows &owner, const Conn &c, uint16_t port, const Path &home);
 	~Flow()
 	{
-		bug_on(!home.empty() || !away.empty() || !waiting.empty() || ordered_home ||
-			       ordered_else,
+		bug_on(!home.empty() || !away.empty() || !waiting.empty() || !late.empty() ||
+			       late_away || ordered_home || ordered_else,
 		       "a flow is destroyed that has messages");
 	}
 
@@ -84,9 +87,10 @@ struct Flow final {
 	uint32_t next;		/* number of the next message */
 	/* No message below it is under way.  Written under the lock. */
 	Atomic<uint32_t> low;
-	Messages home, away, waiting; /* each in order of their numbers */
-	uint32_t ordered_home = 0;    /* ordered ones at home */
-	uint32_t ordered_else = 0;    /* and elsewhere */
+	Messages home, away, waiting, late; /* each in order of their numbers */
+	uint32_t late_away = 0;		    /* late ones that are away */
+	uint32_t ordered_home = 0;	    /* ordered ones at home */
+	uint32_t ordered_else = 0;	    /* and elsewhere */
 };
 
 class Flows final

@@ -212,6 +212,37 @@ TEST_F(OrderFlows, NumbersAndTheLowestUnderWay)
 	EXPECT_EQ(said_of('p').low, base + 6);
 }
 
+/* One that has waited comes to its home behind younger ones that did not have to: it is under way
+ * all the same, until it leaves, and what the others say of the lowest has to know. */
+TEST_F(OrderFlows, TheLowestMayHaveWaited)
+{
+	for (char c : {'a', 'b', 'c'}) /* home, first, other */
+		say(c, Order::kUnordered);
+
+	const uint32_t base = said_of('a').number;
+	const uint64_t a = home->path->next_tx_seq() - 1;
+
+	say('h', Order::kHalf); /* waits for b and c */
+	ASSERT_EQ(conn().waiting.load(), 1u);
+	say('d', Order::kUnordered);
+	ASSERT_EQ(letters(*home), "ad");
+	peer_has(*home, a);
+	catch_up(*first);
+	catch_up(*other);
+	ASSERT_EQ(letters(*home), "adh");
+	EXPECT_EQ(said_of('h').number, base + 3);
+	EXPECT_EQ(said_of('h').low, base + 3) << "its own: d, before it, is younger";
+	say('x', Order::kHalf);
+	EXPECT_EQ(said_of('x').low, base + 3);
+	peer_has(*home, a + 1); /* d */
+	say('y', Order::kHalf);
+	EXPECT_EQ(said_of('y').low, base + 3);
+	peer_has(*home, a + 2); /* h */
+	say('z', Order::kHalf);
+	EXPECT_EQ(said_of('z').low, said_of('x').number);
+	catch_up_all();
+}
+
 /* A number is used once, whoever waited or was refused. */
 TEST_F(OrderFlows, NumbersFollowEachOther)
 {
