@@ -192,6 +192,20 @@ static void add_pinned(struct rds_payload *p, struct page **pages, size_t off, s
 	}
 }
 
+/* Often the last word about a message comes in an RCU reader's section, where vfree() must not be
+ * called, for it may sleep.  The entries are not needed any more: the first is the list's. */
+static void free_table(struct bio_vec *bv)
+{
+	struct {
+		struct rcu_head rcu;
+	} *table = (void *)bv;
+
+	if (is_vmalloc_addr(bv))
+		kvfree_rcu(table, rcu);
+	else
+		kfree(bv);
+}
+
 static void unpin_pages_of(struct rds_payload *p)
 {
 	unsigned int i;
@@ -199,7 +213,7 @@ static void unpin_pages_of(struct rds_payload *p)
 	for (i = 0; i < p->segs; i++)
 		put_page(p->bv[i].bv_page);
 	mm_unaccount_pinned_pages(&p->pin);
-	kvfree(p->bv);
+	free_table(p->bv);
 	p->segs = 0;
 }
 

@@ -2,7 +2,9 @@
 /* Payloads in a program's own pages (MSG_ZEROCOPY): their parts, and what takes them out of the
  * program's hands. */
 #include <linux/mm.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "kunit_rds.h"
 
@@ -135,7 +137,25 @@ static void no_memory_for_a_copy(struct kunit *test)
 #endif
 }
 
+/* One that did not fit into kmalloc's memory goes later than what is done in an RCU section. */
+static void a_large_table(struct kunit *test)
+{
+	struct bio_vec *large = vmalloc(MOST * sizeof(*large));
+	struct pinned *a = pin(test, 40000, 4090);
+
+	KUNIT_ASSERT_NOT_NULL(test, large);
+	memcpy(large, a->p->bv, a->p->segs * sizeof(*large));
+	kvfree(a->p->bv);
+	a->p->bv = large;
+	rcu_read_lock();
+	rds_payload_destroy(a->p);
+	KUNIT_EXPECT_NOT_NULL(test, vmalloc_to_page(large));
+	rcu_read_unlock();
+	done(test, a);
+}
+
 static struct kunit_case cases[] = {KUNIT_CASE(parts_of_it),
+				    KUNIT_CASE(a_large_table),
 				    KUNIT_CASE(a_copy_of_its_own),
 				    KUNIT_CASE(no_memory_for_a_copy),
 				    {}};
