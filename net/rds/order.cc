@@ -340,12 +340,18 @@ void Flows::wait(Flow &f, Conn &c, Message *m)
 	c.net.count(RDS_S_send_order_wait);
 }
 
-/* Messages that wait for nothing any more go home: by the worker, for we may be in a softirq. */
-void Flows::release(Flow &f, Conn &c, MsgList &dropped)
+/* Messages that wait for nothing any more go home: by the worker, for we may be in a softirq.  A
+ * few in one hold of the lock: each that went leaves its path as well, and releases others then.
+ * True: none went, and there may be more. */
+bool Flows::release(Flow &f, Conn &c, MsgList &dropped)
 {
-	while (Message *m = f.waiting.front()) {
-		if (away_before(f, *m))
-			return;
+	bool any_went = false;
+
+	for (unsigned int n = 0; n < kQueueStep; n++) {
+		Message *m = f.waiting.front();
+
+		if (!m || away_before(f, *m))
+			return false;
 
 		Path *home = home_of(c, *m);
 		Result<Queued> how = Queued::kMoved;
@@ -359,8 +365,11 @@ void Flows::release(Flow &f, Conn &c, MsgList &dropped)
 			how = place(f, m, false, nullptr, c.first(), nullptr);
 		if (!how.ok() || how.value() == Queued::kMoved)
 			dropped.push_back(m);
+		else
+			any_went = true;
 		c.waiting.fetch_sub(1);
 	}
+	return !any_went;
 }
 
 /* Some of those that wait in @f are given to @done: as many as @left says. */
@@ -408,11 +417,24 @@ void flow_left(Message &m, Conn &c, MsgList &done)
 
 void Flows::depart(Flow &f, Message &m, Conn &c, MsgList &done)
 {
-	Guard g(lock_);
+	const uint16_t port = f.port;
+	bool more;
+	{
+		Guard g(lock_);
 
-	take_off(f, m);
-	release(f, c, done);
-	note_low(f);
+		take_off(f, m);
+		more = release(f, c, done);
+		note_low(f);
+	}
+	/* Of a flow that others have emptied meanwhile nothing may be left, nor it itself. */
+	while (RDS_UNLIKELY(more)) {
+		Guard g(lock_);
+		Flow *left = find(c, port);
+
+		more = left && release(*left, c, done);
+		if (left)
+			note_low(*left);
+	}
 }
 
 void flow_stamp(Message &m, bool numbered)

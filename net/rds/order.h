@@ -140,7 +140,7 @@ private:
 			     const Path *home) RDS_REQUIRES(lock_);
 	void wait(Flow &f, Conn &c, Message *m) RDS_REQUIRES(lock_);
 	void cancel_some(Flow &f, Conn &c, unsigned int &left, MsgList &done) RDS_REQUIRES(lock_);
-	void release(Flow &f, Conn &c, MsgList &dropped) RDS_REQUIRES(lock_);
+	bool release(Flow &f, Conn &c, MsgList &dropped) RDS_REQUIRES(lock_);
 
 	RefCount refs_;
 	struct rds_rcu_head rcu_ = {};

@@ -285,6 +285,36 @@ TEST_F(OrderFlows, WhatWaitsIsCountedAndShown)
 	EXPECT_EQ(letters(*home), "aop");
 }
 
+/* However many have waited, one hold of the lock sends few of them home; the rest follows as those
+ * leave, and what is sent meanwhile waits behind it. */
+TEST_F(OrderFlows, ManyGoHomeInSteps)
+{
+	constexpr unsigned int kMany = 3 * rds::kQueueStep;
+	std::string expected = "a";
+
+	s->sock().sndbuf = 1u << 20;
+	for (char c : {'a', 'b', 'c'})
+		say(c, Order::kUnordered);
+	for (unsigned int i = 0; i < kMany; i++) {
+		expected += static_cast<char>('d' + i % 20);
+		say(expected.back(), i % 2 ? Order::kOrdered : Order::kHalf);
+	}
+	catch_up(*first);
+	ASSERT_EQ(conn().waiting.load(), kMany);
+	catch_up(*other);
+	EXPECT_EQ(conn().waiting.load(), kMany - rds::kQueueStep);
+	expected += "yz";
+	say('y', Order::kOrdered);
+	say('z', Order::kUnordered);
+	EXPECT_EQ(conn().waiting.load(), kMany - rds::kQueueStep + 2);
+	for (unsigned int i = 0; i < 3; i++)
+		catch_up_all();
+	EXPECT_EQ(conn().waiting.load(), 0u);
+	EXPECT_EQ(letters(*home), expected);
+	catch_up_all();
+	EXPECT_TRUE(s->core()->snd_space.empty());
+}
+
 /* By port, and of this socket's flows to this peer only. */
 TEST_F(OrderFlows, CancelTakesOnePortsOwn)
 {

@@ -250,9 +250,15 @@ TEST_F(OrderTest, WithoutMemoryHintsAreIgnored)
 
 TEST_F(OrderTest, ADeadConnectionDropsWhatWaits)
 {
+	constexpr unsigned int kMany =
+		3 * rds::kQueueStep + 1; /* none goes that would release others */
+
+	s->sock().sndbuf = 1u << 20;
 	for (char c : {'a', 'b', 'c'})
 		say(c, Order::kUnordered);
-	say('o', Order::kOrdered);
+	for (unsigned int i = 0; i < kMany; i++)
+		say('o', Order::kOrdered);
+	ASSERT_EQ(conn().waiting.load(), kMany);
 	s->sock().sndbuf = 1;
 	net->core()->conns.kill_all(nullptr);
 	EXPECT_TRUE(rds_socket_writable(s->core())) << "every byte is back";
