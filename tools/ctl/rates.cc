@@ -136,9 +136,13 @@ Table counters_table(const Json &rows, const std::vector<std::string> &patterns,
 		if (!fits || (!value && !zeros))
 			continue;
 		table.add_row(name, value);
-		if (table.columns.size() > 2)
-			table.rows.back().push_back(
-				row["rate"].is_null() ? Cell() : Cell(row["rate"].get<double>()));
+		if (table.columns.size() > 2) {
+			Cell rate;
+
+			if (row["rate"].is_number())
+				rate = row["rate"].get<double>();
+			table.rows.back().push_back(std::move(rate));
+		}
 	}
 	return table;
 }

@@ -52,7 +52,7 @@ TEST(Histogram, one_of_a_thousand_is_beyond_the_999th)
 	for (int doubled = 0; doubled < 40; doubled++) {
 		const Histogram as_many = h;
 
-		ASSERT_EQ(h.percentile(99.9), 1000u) << "of " << h.count();
+		ASSERT_LT(h.percentile(99.9), 1100u) << "of " << h.count();
 		ASSERT_EQ(h.percentile(99.91), 1000000000u) << "of " << h.count();
 		h.merge(as_many);
 	}

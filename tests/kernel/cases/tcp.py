@@ -186,7 +186,7 @@ def zero_copy(t):
     assert counters(t, t.a)["tcp_write_space_calls"] > before
 
 
-@test(only="ours", extra=True)
+@test(only="ours")
 def memory_that_was_given_back(t):
     """Between two namespaces of one host no network card copies: what a program writes to memory that
     is its own again is in no message that lies unread on the other side."""
