@@ -119,7 +119,7 @@ Json named_sets(const Json &list)
 using Names = std::set<std::string>;
 using Jumps = std::multimap<std::string, std::string>;
 
-/* What names of chains begin with: each table has its own. */
+/* Names of chains begin with these words: each table has its own. */
 std::string table_of(const Json &row)
 {
 	return text(row, "family") + " " + text(row, "table") + " ";
