@@ -227,7 +227,7 @@ void addBindTransport(Table &table, const Env &env)
 	table.row("connect: link-local of another scope than bound", "EINVAL", [mine] {
 		return connectTo(bindRds(mine), Address::parse("fe80::1", 4000).scope(1));
 	});
-	table.row("connect: link-local from an address without scope", "EINVAL", [env] {
+	table.row("connect: link-local from an address without scope", "0", [env] {
 		return connectTo(bindRds(env.loop6), Address::parse("fe80::1", 4000).scope(1));
 	});
 	table.row("sendmsg: to another scope than bound", "EINVAL", [mine] {
