@@ -277,7 +277,7 @@ void Harness::connect(App &a)
 {
 	struct rds_endpoint to = pick_endpoint(), got;
 	int ret = a.s->connect(to);
-	bool bad = to.scope && a.bound && a.at.scope != to.scope;
+	bool bad = to.scope && a.bound && a.at.scope && a.at.scope != to.scope;
 
 	must(ret == (bad ? -err::kEinval : 0), "errno of connect");
 	if (!ret)
