@@ -12,6 +12,7 @@
 #include <array>
 #include <set>
 
+#include "net/rds/hash.h"
 #include "net/rds/result.h"
 #include "stream.h"
 #include "traffic.h"
@@ -189,10 +190,11 @@ struct rds_addr Harness::pick_addr()
 struct rds_endpoint Harness::pick_endpoint()
 {
 	constexpr uint16_t kPorts[] = {0, 1, 4000, 4001};
-	struct rds_addr a = pick_addr();
+	const struct rds_addr a = pick_addr();
+	const uint16_t port = in_.PickValueInArray(kPorts);
+	const uint32_t scope = in_.ConsumeIntegralInRange<int>(0, 4) ? 0 : 5;
 
-	return host::endpoint(a, in_.PickValueInArray(kPorts),
-			      in_.ConsumeIntegralInRange<int>(0, 4) ? 0 : 5);
+	return host::endpoint(a, port, rds::scope_of(a, scope)); /* as rds_parse_name() has it */
 }
 
 const App *Harness::bound_at(size_t net, const struct rds_endpoint &ep) const
@@ -209,7 +211,7 @@ const App *Harness::receiver(const App &from, const struct rds_endpoint &to) con
 	bool here = from.transport == kLoop || local(from.net, to.addr);
 	struct rds_endpoint at = to;
 
-	at.scope = from.at.scope;
+	at.scope = rds::scope_of(to.addr, to.scope ? to.scope : from.at.scope);
 	return bound_at(here ? from.net : !from.net, at);
 }
 
