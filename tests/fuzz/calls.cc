@@ -30,6 +30,12 @@ constexpr size_t kApps = 6;
 constexpr size_t kMaxSteps = 150;
 constexpr int kTcp = 2, kLoop = 3, kNoTransport = -1;
 
+/* fe80::@n, as it lies in memory. */
+struct rds_addr link_local(unsigned int n)
+{
+	return {{0x80fe, uint64_t{n} << 56}};
+}
+
 struct rds_addr loopback()
 {
 	struct rds_addr a = host::addr4(1);
@@ -134,7 +140,7 @@ Harness::Harness(FuzzedDataProvider &in) : in_(in)
 	partial_per_1000_ = p.partial_per_1000 = in.ConsumeBool() ? 300 : 0;
 	stream::reset(p);
 	for (unsigned int n : {1, 2}) {
-		std::vector<struct rds_addr> own = {host::addr4(n), host::addr6(n)};
+		std::vector<struct rds_addr> own = {host::addr4(n), link_local(n)};
 
 		nets_.push_back(std::make_unique<host::Net>(own));
 		stream::listen(*nets_.back(), own);
@@ -171,9 +177,9 @@ struct rds_addr Harness::pick_addr()
 {
 	switch (in_.ConsumeIntegralInRange<int>(0, 9)) {
 	case 0:
-		return host::addr6(1);
+		return link_local(1);
 	case 1:
-		return host::addr6(2);
+		return link_local(2);
 	case 2:
 		return loopback();
 	case 3:
