@@ -157,6 +157,8 @@ TEST_F(Counters, OfSendersThatHaveToWait)
 	EXPECT_EQ(news(), (Account{{"cong_update_received", 1}, {"cong_wakeups", 1}}));
 	peers_map(0);
 	EXPECT_EQ(news(), (Account{{"cong_update_received", 1}})) << "nobody waits any more";
+	EXPECT_EQ(rds_socket_refused(s->core(), &to), 0) << "it is to be tried again";
+	EXPECT_EQ(news(), Account());
 }
 
 TEST_F(Counters, OfWhatIsTakenBack)

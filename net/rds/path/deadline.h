@@ -83,8 +83,8 @@ public:
 		const uint64_t at = rds_now_ns() + due.ns_;
 		uint64_t other;
 
-		full_fence(); /* the reason is stored: over() meets it, or we see that it has been
-			       */
+		/* The reason is stored before: the look behind over() finds it, or we arm anew. */
+		full_fence();
 		other = at_ns_.load();
 		do
 			if (other && other <= at)

@@ -61,14 +61,11 @@ Status rds_socket::ask_way(const struct rds_endpoint &to)
 bool rds_socket::refused(const struct rds_endpoint &to)
 {
 	auto map = map_to(to);
+	const bool full = !map.ok() || rds::CongTable::arm_monitor(watch, *map.value(), to.port);
 
-	net->count(RDS_S_cong_send_error);
-	if (!map.ok())
-		return true;
-
-	const bool full = rds::CongTable::arm_monitor(watch, *map.value(), to.port);
-
-	net->cong.put(*map.value());
+	if (map.ok())
+		net->cong.put(*map.value());
+	net->count(RDS_S_cong_send_error, full);
 	return full;
 }
 
