@@ -20,6 +20,7 @@
 	X(accepted, "a connection was accepted, and waits")                                        \
 	X(retire, "nobody needs the connection: to call nobody any more")                          \
 	X(knocked, "the peer wants to be called, or is to show that it lives")                     \
+	X(doubted, "another peer came to path 0: this one is to show that it lives")               \
 	X(timer, "back-off, connect timeout, drain timeout, no answer")                            \
 	X(want, "the first message was queued while down")                                         \
 	X(idle, "nothing was said for `idle_timeout_ms`")                                          \

@@ -29,6 +29,7 @@ protected:
 	void fold()
 	{
 		rds_path_drop(first().path, RDS_DROP_ERROR);
+		rds_path_drop(third().path, RDS_DROP_ERROR);
 		sim::run_ready();
 		for (int i = 0; i < 2; i++) {
 			first().path->post(rds::kEvKnocked);

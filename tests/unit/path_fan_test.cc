@@ -13,6 +13,8 @@ using host::Socket;
 
 constexpr uint64_t kMs = 1000 * 1000;
 
+using Numbers = std::vector<uint64_t>;
+
 class PathFan : public FanTest
 {
 protected:
@@ -34,6 +36,20 @@ protected:
 		EXPECT_TRUE(third->has_queued());
 		return third;
 	}
+	/* Fanned out, and path 3 of 8 is up and has sent what is not acknowledged; then path 0
+	 * breaks, and its peer cannot be called. */
+	void path_zero_breaks(Wire *&third)
+	{
+		fan_out();
+		send(port_for(3), 7);
+		third = wires()[1];
+		up(*third);
+		ASSERT_EQ(hello(*third, 8, 3), RDS_RECV_SKIP);
+		ASSERT_EQ(numbers(*third), Numbers{1});
+		wires()[0]->initiates = false;
+		rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+		sim::run_ready();
+	}
 	static unsigned int probes(const Wire &w)
 	{
 		unsigned int n = 0;
@@ -43,8 +59,6 @@ protected:
 		return n;
 	}
 };
-
-using Numbers = std::vector<uint64_t>;
 
 TEST_F(PathFan, OnePathUntilThePeerHasSpoken)
 {
@@ -239,6 +253,7 @@ TEST_F(PathFan, FewerPathsBringAllTogetherInOrder)
 	up(*wires()[1]);
 	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
 	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	rds_path_drop(wires()[1]->path, RDS_DROP_ERROR);
 	sim::run_ready();
 	sim::run_for(1000 * kMs);
 	up(*wires()[0]);
@@ -266,6 +281,127 @@ TEST_F(PathFan, FewerPathsBringAllTogetherInOrder)
 	EXPECT_EQ(got[1], std::make_pair(third, pattern(50, 30)));
 	EXPECT_EQ(got[2], std::make_pair(third, pattern(50, 31)));
 	EXPECT_EQ(got[3], std::make_pair(third, pattern(50, 32)));
+}
+
+/* Any user of the peer's host may say that he is another peer.  All that living further paths have
+ * sent would go out again, with other numbers, and the peer would take it for something new. */
+TEST_F(PathFan, AStrangerOnPathZeroFoldsNothingThatLives)
+{
+	int handles[2];
+	Wire *third = nullptr;
+
+	path_zero_breaks(third);
+	rds_path_accepted(wires()[0]->path, &handles[0]);
+	sim::run_ready();
+	EXPECT_EQ(fake::arrive(wires()[0]->path, 1, 5000, 0, {}), -71) << "a ping of mainline's";
+	sim::run_ready();
+	EXPECT_EQ(wires()[0]->path->state(), rds::PathState::kDown);
+	EXPECT_EQ(probes(*third), 2u) << "for the end of path 0, and for the stranger";
+	EXPECT_EQ(net->stat(RDS_S_conn_takeover_refused), 1u);
+	peer_has(*third, 0); /* it lives, and has not got so far */
+	sim::run_for(2 * rds::kAskNs);
+	EXPECT_EQ(third->path->state(), rds::PathState::kUp);
+	EXPECT_EQ(third->path->resets.load(), 0u);
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 0u);
+	EXPECT_EQ(conn().fan.n_paths(), 8u);
+	/* The peer itself. */
+	rds_path_accepted(wires()[0]->path, &handles[1]);
+	sim::run_ready();
+	EXPECT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	EXPECT_EQ(numbers(*wires()[0]), Numbers{});
+	EXPECT_EQ(numbers(*third), Numbers{1});
+}
+
+/* Nobody answers: the peer is another one, and his next connection is taken. */
+TEST_F(PathFan, APeerThatIsAnotherNeedsTwoCalls)
+{
+	int handles[2];
+	Wire *third = nullptr;
+
+	path_zero_breaks(third);
+	rds_path_accepted(wires()[0]->path, &handles[0]);
+	sim::run_ready();
+	EXPECT_NE(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
+	sim::run_for(rds::kAskNs - kMs);
+	EXPECT_EQ(third->path->state(), rds::PathState::kUp) << "it has its time to answer";
+	sim::run_for(2 * kMs);
+	EXPECT_NE(third->path->state(), rds::PathState::kUp);
+	EXPECT_EQ(third->path->last_reason.load(), uint32_t{RDS_DROP_REPLACED});
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 0u);
+	rds_path_accepted(wires()[0]->path, &handles[1]);
+	sim::run_ready();
+	EXPECT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
+	EXPECT_EQ(net->stat(RDS_S_conn_takeover_refused), 1u);
+	sim::run_for(1000 * kMs);
+	up(*wires()[0]);
+	EXPECT_EQ(numbers(*wires()[0]).size(), 1u) << "what path 3 had";
+}
+
+/* One that nobody has spoken on yet, and that any user of the peer's host may keep up, has sent
+ * nothing: it keeps no other peer away. */
+TEST_F(PathFan, ASilentPathIsNobodys)
+{
+	int handles[2];
+	Wire *third = nullptr;
+
+	path_zero_breaks(third);
+	rds_path_drop(third->path, RDS_DROP_ERROR);
+	rds_path_accepted(third->path, &handles[0]);
+	sim::run_ready();
+	ASSERT_EQ(third->path->state(), rds::PathState::kUp);
+	EXPECT_EQ(numbers(*third), Numbers{});
+	rds_path_accepted(wires()[0]->path, &handles[1]);
+	sim::run_ready();
+	EXPECT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
+	EXPECT_EQ(third->path->state(), rds::PathState::kDown);
+}
+
+/* Messages that wait behind the gate were never sent, so nobody has them. */
+TEST_F(PathFan, NobodyIsAskedBeforeTheGateOpens)
+{
+	int handle;
+	const uint16_t port = crowd_with_older(3);
+	Wire *third = nullptr;
+
+	send(port, 2);
+	ASSERT_TRUE(conn().fan.is_gated());
+	third = wires()[1];
+	up(*third);
+	ASSERT_EQ(hello(*third, 8, 3), RDS_RECV_SKIP);
+	wires()[0]->initiates = false;
+	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	rds_path_accepted(wires()[0]->path, &handle);
+	sim::run_ready();
+	EXPECT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
+	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
+	EXPECT_EQ(third->path->state(), rds::PathState::kDown);
+}
+
+/* One after the other, they do not put off the end of the time that it has. */
+TEST_F(PathFan, StrangersOnPathZeroPutNothingOff)
+{
+	int handle;
+	Wire *third = nullptr;
+	const auto comes = [&] {
+		rds_path_accepted(wires()[0]->path, &handle);
+		sim::run_ready();
+		EXPECT_NE(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
+	};
+
+	path_zero_breaks(third);
+	comes();
+	peer_has(*third, 0);
+	sim::run_for(2 * rds::kAskNs);
+	ASSERT_EQ(third->path->state(), rds::PathState::kUp) << "it has answered";
+	for (unsigned int i = 0; i < 10; i++) {
+		ASSERT_EQ(third->path->state(), rds::PathState::kUp) << "after " << i;
+		comes();
+		sim::run_for(rds::kAskNs / 10);
+	}
+	sim::run_for(kMs);
+	EXPECT_NE(third->path->state(), rds::PathState::kUp) << "an answer is for one question";
 }
 
 /* Two are several. */
@@ -339,6 +475,7 @@ TEST_F(PathFan, APongIsNotLeftBehind)
 	rds_path *third = third_owes_pong(&handle);
 
 	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	rds_path_drop(third, RDS_DROP_ERROR);
 	sim::run_for(1000 * kMs);
 	up(*wires()[0]);
 	ASSERT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);
@@ -830,6 +967,7 @@ TEST_F(PathFan, AFoldedPathBeginsAnew)
 	wires()[1]->room = SIZE_MAX;
 	for (int i = 0; i < 2; i++) {
 		rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+		rds_path_drop(third, RDS_DROP_ERROR);
 		sim::run_for(1000 * kMs);
 		up(*wires()[0]);
 		ASSERT_EQ(hello(*wires()[0], 4, 0, 78), RDS_RECV_SKIP);
@@ -851,6 +989,7 @@ TEST_F(PathFan, WhatIsBroughtTogetherIsNew)
 	ASSERT_EQ(hello(*wires()[1], 8, 3), RDS_RECV_SKIP);
 	ASSERT_EQ(numbers(*wires()[1]).size(), 1u);
 	rds_path_drop(wires()[0]->path, RDS_DROP_ERROR);
+	rds_path_drop(wires()[1]->path, RDS_DROP_ERROR);
 	sim::run_for(1000 * kMs);
 	up(*wires()[0]);
 	ASSERT_EQ(hello(*wires()[0], 1, 0, 78), RDS_RECV_SKIP);

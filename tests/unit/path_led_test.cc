@@ -104,9 +104,10 @@ TEST_F(PathLed, TheFirstPausesBetweenItsAttempts)
 TEST_F(PathLed, AFoldDiscardsWhatWasAccepted)
 {
 	three_is_up();
+	third().path->step_own(RDS_EV_idle);
 	rds_path_accepted(third().path, &newcomer_);
 	sim::run_ready();
-	EXPECT_TRUE(fake::discarded().empty()) << "it waits for the one that is up";
+	EXPECT_TRUE(fake::discarded().empty()) << "it waits for the end of the one before";
 	rds_path_drop(first().path, RDS_DROP_ERROR);
 	sim::run_ready();
 	first().path->post(rds::kEvKnocked);
@@ -115,9 +116,9 @@ TEST_F(PathLed, AFoldDiscardsWhatWasAccepted)
 	EXPECT_EQ(net->stat(RDS_S_conn_fold), 1u);
 	EXPECT_EQ(fake::discarded(), std::vector<void *>{&newcomer_});
 	EXPECT_EQ(third().path->state(), PathState::kDown);
-	EXPECT_EQ(third().history(), "connect close");
+	EXPECT_EQ(third().history(), "connect shutdown close");
 	sim::run_for(2000 * kMs);
-	EXPECT_EQ(third().history(), "connect close") << "nor is anything left to be done";
+	EXPECT_EQ(third().history(), "connect shutdown close") << "nor is anything left to be done";
 }
 
 /* Of a connection that another takes the place of comes one more event: between its end and the

@@ -177,6 +177,7 @@ private:
 	bool retire(rds::Care care) RDS_TURN;
 	/* path_fan.cc */
 	bool agree(uint32_t n, bool orders);
+	bool doubt_others();
 	void open_gate();
 
 	rds::Atomic<bool> killed_; /* it dies as soon as no sender is at it */

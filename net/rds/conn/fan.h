@@ -60,6 +60,11 @@ public:
 	{
 		return gated_.load_acquire();
 	}
+	/* Further paths have sent messages, and to agree() on @n would bring them back. */
+	bool would_bring_back(uint32_t n) const
+	{
+		return n_paths() > 1 && n != agreed() && !is_gated() && !is_folding();
+	}
 	/* Their queues go to path 0: messages sent meanwhile would go out twice. */
 	RDS_INLINE bool is_folding() const
 	{

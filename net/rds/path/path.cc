@@ -191,11 +191,6 @@ rds_path::Went rds_path::act_end_idle()
 rds_path::Went rds_path::act_probe()
 {
 	send_probe();
-	return act_go_on();
-}
-
-rds_path::Went rds_path::act_go_on()
-{
 	kick();
 	return Went::kOn;
 }

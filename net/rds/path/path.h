@@ -203,6 +203,12 @@ struct rds_path final {
 	/* The sweep's: is_stalled(). */
 	uint32_t stall_mark = 0, stalled_since_ms = 0;
 
+	/* Accepted, and the peer has not spoken: nothing but hello goes out. */
+	RDS_INLINE bool is_silent() const
+	{
+		return passive_open_.load() && !spoken_.load();
+	}
+
 	/* -- several paths (path_fan.cc) -- */
 	bool delivered_all_locked(uint64_t seq) RDS_REQUIRES(lock);
 	bool fan_out_locked() RDS_REQUIRES(lock);
@@ -322,12 +328,6 @@ private:
 	void ask_who() RDS_TURN;
 	void refuse_newcomer() RDS_TURN;
 	void first_heard() RDS_REQUIRES(rds::kReceiver);
-	/* Accepted, and the peer has not spoken: nothing but hello goes out. */
-	RDS_INLINE bool is_silent() const
-	{
-		return passive_open_.load() && !spoken_.load();
-	}
-
 	/* path_ack.cc */
 	bool say_hello() RDS_TURN RDS_EXCLUDES(lock);
 	void greet() RDS_TURN RDS_EXCLUDES(lock);

@@ -10,7 +10,8 @@
  * Folding brings every queue behind what path 0 had then, and before what it got since, with new
  * numbers.  It is one turn of the worker, in which all paths are down, so nothing of this is with a
  * transport.  It happens when the peer is another one than before: mainline's, or with other
- * settings.
+ * settings.  Anybody on the peer's host can say that he is, so those paths that are up are asked
+ * first, and he is sent away; he may come again when none is.
  */
 #include "path.h"
 
@@ -51,6 +52,11 @@ bool rds_conn::on_hello(rds::Path &p, const rds::wire::Hello &hello)
 	}
 	if (p.index)
 		return true;
+	if (fan.would_bring_back(n) && doubt_others()) {
+		net.count(RDS_S_conn_takeover_refused);
+		p.drop(RDS_DROP_PATHS);
+		return false;
+	}
 	if (!agree(n, hello.caps & rds::wire::kCapOrder))
 		p.drop(RDS_DROP_PATHS);
 	nudge_others(true);
@@ -65,6 +71,21 @@ bool rds_conn::agree(uint32_t n, bool peer_orders)
 
 	orders.store(peer_orders);
 	return fan.agree(n);
+}
+
+/* A peer with another number of paths is to be sent again, over path 0, all that further paths have
+ * sent: not while the one lives that has it, perhaps.  False: none is up whose peer has spoken. */
+bool rds_conn::doubt_others()
+{
+	bool any = false;
+
+	for_each_path([&any](rds::Path &p) {
+		if (p.index && p.state() == rds::PathState::kUp && !p.is_silent()) {
+			p.post(rds::kEvDoubted);
+			any = true;
+		}
+	});
+	return any;
 }
 
 void rds_conn::open_gate()

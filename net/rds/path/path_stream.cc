@@ -15,7 +15,8 @@ namespace
 
 /* Events that a closed connection may have left behind: void for the next one. */
 constexpr uint32_t kStreamEvents = rds::kEvDrop | rds::kEvConnected | rds::kEvDrained |
-				   rds::kEvRecvRetry | rds::kEvHello | rds::kEvHeard;
+				   rds::kEvRecvRetry | rds::kEvDoubted | rds::kEvHello |
+				   rds::kEvHeard;
 
 /* Some event leads from one to the other. */
 constexpr bool is_edge(PathState from, PathState to)

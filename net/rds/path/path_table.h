@@ -30,6 +30,7 @@ enum PathEvent : uint32_t {
 	kEvAccepted = 1 << RDS_EV_accepted,
 	kEvRetire = 1 << RDS_EV_retire,
 	kEvKnocked = 1 << RDS_EV_knocked,
+	kEvDoubted = 1 << RDS_EV_doubted,
 	kEvTimer = 1 << RDS_EV_timer,
 	kEvWant = 1 << RDS_EV_want,
 	kEvIdle = 1 << RDS_EV_idle,
@@ -57,14 +58,15 @@ inline constexpr uint32_t kOwnEvents = kEvDie | kEvFold | kEvRetire | kEvIdle;
 	X(retire, "close")                                                                         \
 	X(answer_knock, "connect at once; if path 0 leads: as soon as it is up")                   \
 	X(probe, "ask whether it lives; send on")                                                  \
+	X(doubt, "ask whether it lives, which has to be answered soon")                            \
 	X(call, "connect; if path 0 leads: as soon as it is up")                                   \
 	X(stop_call, "give up")                                                                    \
-	X(yield, "no answer, and another waits: read this one empty, close, then adopt")           \
+	X(yield, "no answer: read this one empty, close; then adopt another that waits")           \
 	X(stop_drain, "close")                                                                     \
 	X(want, "connect, unless a pause is running")                                              \
 	X(end_idle, "if still so: our end first")                                                  \
 	X(greet, "say hello, send")                                                                \
-	X(go_on, "send what waited for a first frame")
+	X(go_on, "that is the answer, if it was asked; send what waited for a first frame")
 
 enum class PathAct : uint8_t {
 #define RDS_X(name, text) name,
@@ -115,6 +117,7 @@ inline constexpr PathRow kRows[] = {
 	{kEvAccepted, {{adopt, kUp}, {adopt_instead, kUp | kDown}, kKeep, {ask, kDown}}},
 	{kEvRetire, {kNone, {retire, kDown}, kNone, kNone}},
 	{kEvKnocked, {{answer_knock, kConn}, kNone, kNone, {probe, 0}}},
+	{kEvDoubted, {kNone, kNone, kNone, {doubt, 0}}},
 	{kEvTimer, {{call, kConn}, {stop_call, kDown}, {stop_drain, kDown}, {yield, kDown}}},
 	{kEvWant, {{want, kConn}, kNone, kNone, kNone}},
 	{kEvIdle, {kNone, kNone, kNone, {end_idle, kDisc}}},

@@ -6,7 +6,9 @@
  * Any user of the peer's host has the peer's address, too.  A connection that the peer opened
  * carries nothing of ours but hello before its first frame came; and while one is up, another that
  * was accepted waits: the one that is up is asked first (a ping), and only if it has ended, or does
- * not answer within kAskNs, the newcomer takes its place.
+ * not answer within kAskNs, the newcomer takes its place.  A peer with another number of paths
+ * takes the place of all: those that are up are asked, each for itself, before anybody speaks with
+ * it.
  */
 #include "path.h"
 
@@ -21,12 +23,25 @@ rds_path::Went rds_path::act_ask()
 {
 	if (conn.trans.ended && conn.trans.ended(priv))
 		return make_way(); /* what came before its end is yet to be read, no more */
-	if (!asking_) {
+	return act_doubt();
+}
+
+/* Path 0 has sent somebody away who would have been given this path's messages. */
+rds_path::Went rds_path::act_doubt()
+{
+	if (!asking_)
 		ask_who();
-	} else if (heard.load()) {
+	return Went::kOn;
+}
+
+/* The peer's first frame has come, or the first since it was asked. */
+rds_path::Went rds_path::act_go_on()
+{
+	if (asking_ && heard.load()) {
 		answered_ns_ = rds_now_ns();
 		refuse_newcomer();
 	}
+	kick();
 	return Went::kOn;
 }
 
@@ -78,6 +93,7 @@ void rds_path::send_probe()
 	}
 }
 
+/* Path 0 may have done so already, for this one. */
 void rds_path::refuse_newcomer()
 {
 	asking_ = false;
