@@ -22,6 +22,8 @@
 #define RDS_DELAY_FLOOR_MS 1000
 /* All connections of a namespace are looked at four times in this time, ms. */
 #define RDS_IDLE_FLOOR_MS 10000
+/* Connections that nobody here has asked for are the host's memory: the default. */
+#define RDS_PASSIVE_CEILING 4096
 
 static const unsigned int delay_least = 1, delay_most = 3600000;
 static const unsigned int off = 0, on = 1, last_port = 65535;
@@ -92,9 +94,9 @@ static int group_range(rds_ctl_table *table, int write, void *buffer, size_t *le
 	return 0;
 }
 
-/* A time of which @floor holds for others than the host's administrators; 0 may mean for ever. */
-static int time_above(unsigned int floor, rds_ctl_table *table, int write, void *buffer,
-		      size_t *lenp, loff_t *ppos)
+/* A value that is between @least and @most, or 0, unless an administrator of the host writes it. */
+static int within(unsigned int least, unsigned int most, rds_ctl_table *table, int write,
+		  void *buffer, size_t *lenp, loff_t *ppos)
 {
 	unsigned int value = READ_ONCE(*(unsigned int *)table->data);
 	struct ctl_table copy = {.data = &value,
@@ -106,8 +108,8 @@ static int time_above(unsigned int floor, rds_ctl_table *table, int write, void 
 
 	if (err || !write)
 		return err;
-	if (value && value < floor && !capable(CAP_NET_ADMIN))
-		value = floor;
+	if (value && (value < least || value > most) && !capable(CAP_NET_ADMIN))
+		value = clamp(value, least, most);
 	WRITE_ONCE(*(unsigned int *)table->data, value);
 	return 0;
 }
@@ -130,14 +132,19 @@ static int longest_delay(rds_ctl_table *table, int write, void *buffer, size_t *
 	int err;
 
 	mutex_lock(&rds_delays);
-	err = time_above(RDS_DELAY_FLOOR_MS, table, write, buffer, lenp, ppos);
+	err = within(RDS_DELAY_FLOOR_MS, UINT_MAX, table, write, buffer, lenp, ppos);
 	mutex_unlock(&rds_delays);
 	return err;
 }
 
 static int idle_timeout(rds_ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos)
 {
-	return time_above(RDS_IDLE_FLOOR_MS, table, write, buffer, lenp, ppos);
+	return within(RDS_IDLE_FLOOR_MS, UINT_MAX, table, write, buffer, lenp, ppos);
+}
+
+static int passive(rds_ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos)
+{
+	return within(0, RDS_PASSIVE_CEILING, table, write, buffer, lenp, ppos);
 }
 
 static const struct ctl_table rds_sysctl_template[ENTRY_END + 1] = {
@@ -148,7 +155,7 @@ static const struct ctl_table rds_sysctl_template[ENTRY_END + 1] = {
 	[ENTRY_PACKETS] = RDS_ENTRY("max_unacked_packets", proc_douintvec),
 	[ENTRY_BYTES] = RDS_ENTRY("max_unacked_bytes", proc_douintvec),
 	[ENTRY_PING] = RDS_ENTRY("ping_enable", proc_douintvec),
-	[ENTRY_PASSIVE] = RDS_ENTRY("max_passive_connections", proc_douintvec),
+	[ENTRY_PASSIVE] = RDS_ENTRY("max_passive_connections", passive),
 	[ENTRY_IDLE] = RDS_ENTRY("idle_timeout_ms", idle_timeout),
 	[ENTRY_SPILL] = RDS_ENTRY("recv_spill", proc_douintvec_minmax),
 	[ENTRY_GROUPS] = RDS_ENTRY("group_range", group_range),

@@ -179,20 +179,23 @@ def ports_are_kept(t):
 # A value that is written, and then the one that a container's root finds there, and the host's.
 DELAYS = (("1", "1000", "1"), ("999", "1000", "999"), ("1000", "1000", "1000"),
           ("2000", "2000", "2000"))
-TIMES = {"reconnect_max_delay_ms": DELAYS, "reconnect_delay_max_ms": DELAYS,
-         "idle_timeout_ms": (("0", "0", "0"), ("1", "10000", "1"), ("9999", "10000", "9999"),
-                             ("10001", "10001", "10001"))}
+BOUNDED = {"reconnect_max_delay_ms": DELAYS, "reconnect_delay_max_ms": DELAYS,
+           "idle_timeout_ms": (("0", "0", "0"), ("1", "10000", "1"), ("9999", "10000", "9999"),
+                               ("10001", "10001", "10001")),
+           "max_passive_connections": (("0", "0", "0"), ("4096", "4096", "4096"),
+                                       ("4097", "4096", "4097"),
+                                       ("4294967295", "4096", "4294967295"))}
 
 
 @test(only="ours")
 def floors_of_containers(t):
-    """Root of a container, which is nobody on the host, writes times and sizes that would cost the
-    host: those hold that it allows, and are read back. The host's own root is obeyed."""
+    """Root of a container, which is nobody on the host, writes times, numbers and sizes that would
+    cost the host: those hold that it allows, and are read back. The host's own root is obeyed."""
     def written(who, name, values):
         script = "cd /proc/sys/net/rds; " + "; ".join(f"echo {v} >{name}; cat {name}" for v in values)
         return t.a.check(f"{who} sh -c '{script}'").split()
 
-    for name, rows in TIMES.items():
+    for name, rows in BOUNDED.items():
         values = [row[0] for row in rows]
         assert written(OWN_NET, name, values) == [row[1] for row in rows], name
         assert written("unshare -n", name, values) == [row[2] for row in rows], name
