@@ -104,7 +104,7 @@ struct rds_tcp_net {
 	atomic_t users; /* sockets that are bound to TCP, or have chosen it */
 	int always;	/* net.rds.tcp.listen: the port is open without them, too */
 	bool logged;	/* the log has it that the port is another's; listen_work */
-	bool lacks_v6;	/* for IPv6 it is; the same */
+	int v6_err;	/* errno for which it lacks IPv6, or 0; the same */
 	bool stopping;	/* for good: nothing more is accepted */
 	void (*plain_data_ready)(struct sock *sk); /* a TCP socket's own callbacks */
 	void (*plain_state_change)(struct sock *sk);

@@ -212,21 +212,22 @@ static void rds_tcp_close_listener(struct rds_tcp_net *tn)
 	synchronize_rcu();
 }
 
-/* For both versions of IP, or for the fourth alone: there is no sixth, or somebody has its port. */
+/* For both versions of IP, or for the fourth alone: there is no sixth, or it is not to be had yet:
+ * somebody has its port, or memory is scarce. */
 static int rds_tcp_listen_on_any(struct rds_tcp_net *tn, struct socket **res)
 {
 	int err = rds_tcp_listen_on(tn->net, AF_INET6, false, res);
 
-	tn->lacks_v6 = err == -EADDRINUSE;
+	tn->v6_err = err == -EAFNOSUPPORT ? 0 : err;
 	return err ? rds_tcp_listen_on(tn->net, AF_INET, false, res) : 0;
 }
 
-/* The program that had it is gone. */
+/* The program that had the port is gone, or there is memory again. */
 static bool rds_tcp_may_have_v6(const struct rds_tcp_net *tn)
 {
 	struct socket *sock;
 
-	if (!tn->lacks_v6 || rds_tcp_listen_on(tn->net, AF_INET6, true, &sock))
+	if (!tn->v6_err || rds_tcp_listen_on(tn->net, AF_INET6, true, &sock))
 		return false;
 	sock_release(sock);
 	return true;
@@ -293,8 +294,8 @@ static void rds_tcp_listen_work(struct work_struct *work)
 		return;
 	if (!tn->listener)
 		err = rds_tcp_open_listener(tn);
-	if (err || tn->lacks_v6)
-		rds_tcp_listen_later(tn, err ?: -EADDRINUSE);
+	if (err || tn->v6_err)
+		rds_tcp_listen_later(tn, err ?: tn->v6_err);
 }
 
 static void rds_tcp_listen_now(struct rds_tcp_net *tn)
