@@ -3,8 +3,8 @@
 #
 # packages_test.sh SUITE: the packages of build/packages/SUITE go into a fresh root of SUITE, over an
 # older version; are looked at there (in_root.sh); and are removed and purged. Virtual machines whose
-# root that is (in_vm.sh) use them (packaging/debian/tests/smoke), and let systemd start what they start
-# (timer.sh). The last line adds up.
+# root that is (in_vm.sh) use them (packaging/debian/tests/smoke), let systemd start what they start
+# (timer.sh), and upgrade the older version while it is in use (upgrade.sh). The last line adds up.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -85,10 +85,22 @@ in_vm() {
 	fi
 }
 
+# The layer with the older version, and what DKMS makes of the new one for the kernel that it has.
+keep_older() { cp -a "$work/upper" "$work/old"; }
+add_built() {
+	local kernel
+	kernel=$(basename "$(dirname "$(find "$work/old" -path '*/lib/modules/*/updates' | head -n 1)")")
+	mkdir -p "$work/old/packages/built"
+	cp "$work"/upper/var/lib/dkms/pf-rds/*/"$kernel"/*/module/rds*.ko* "$work/old/packages/built"
+}
+
 fill
 in_root /packages/in_root.sh older 2>&1 | tee "$work/older.log" || true
+keep_older
 in_root /packages/in_root.sh install 2>&1 | tee "$work/install.log" || true
 in_vm "the packages work" "$work/upper" "$PWD/packaging/debian/tests/smoke" 2>&1 | tee "$work/vm.log"
 in_vm "systemd runs what is to run" "$work/upper" "$PWD/tests/packaging/timer.sh" 2>&1 | tee "$work/timer.log"
+add_built
+in_vm "an upgrade of what is in use" "$work/old" "$PWD/tests/packaging/upgrade.sh" 2>&1 | tee "$work/upgrade.log"
 in_root /packages/in_root.sh remove 2>&1 | tee "$work/remove.log" || true
-scripts/summary.py "$work"/{older,install,vm,timer,remove}.log
+scripts/summary.py "$work"/{older,install,vm,timer,upgrade,remove}.log
