@@ -81,8 +81,9 @@ def tool_faults():
 def counter_faults():
     known = re.findall(r"X\((\w+)\)", (TOP / "net/rds/stats.h").read_text())
     for kind in ("tcp", "ib"):
-        header = (TOP / f"transports/{kind}/{kind}_linux.h").read_text()
-        known += [f"{kind}_{n}" for n in re.findall(r"^\s+X\((\w+)\)", header, re.M)]
+        for header in (TOP / f"transports/{kind}").glob("*.h"):
+            listed = re.findall(r"^\s+X\((\w+)\)", header.read_text(), re.M)
+            known += [f"{kind}_{n}" for n in listed]
     doctor = (TOP / "tools/ctl/doctor.cc").read_text()
     named = re.findall(r'^\t\{"(\w+)", (?:true|false),', doctor, re.M)
     yield from (f"tools/ctl/doctor.cc: there is no counter {n}" for n in named if n not in known)

@@ -180,6 +180,9 @@ constexpr Drop drops[] = {
 	 "a second connection from a peer's address was refused: a program there, or a second host "
 	 "with its address",
 	 "rdsctl peer monitor"},
+	{"ib_listen_failed", false,
+	 "a port of RDMA was taken, and peers cannot call it: over iWARP rds_tcp has that of IPv6",
+	 "ss -ltn '( sport = :16385 or sport = :18634 )'"},
 	{"tcp_peer_refused", false, "the table of peers refuses a host that calls, or is called",
 	 "rdsctl peer list"},
 	{"tcp_key_refused", true, "a host called without the key that it has to have",

@@ -15,13 +15,15 @@ struct Way {
 	const char *transport, *protocol, *module;
 	std::uint16_t port_v4, port_v6;
 	const char *try_it, *mend;
+	/* A table of peers there that refuses this host, where that fails a call. */
+	const char *refusal;
 };
 
 constexpr Way ways[] = {
 	{"tcp", "TCP", "rds_tcp", 16385, 16385, "nc -vz -w 3 %s 16385",
-	 "ssh %s 'modprobe rds_tcp; sysctl -w net.rds.tcp.listen=1'"},
+	 "ssh %s 'modprobe rds_tcp; sysctl -w net.rds.tcp.listen=1'", ""},
 	{"infiniband", "RDMA", "rds_rdma", 18634, 16385, "ping -c 3 %s",
-	 "ssh %s 'modprobe rds_rdma; rdma link show'"},
+	 "ssh %s 'modprobe rds_rdma; rdma link show'", ", its table of peers refuses this host"},
 };
 
 const Way &way_of(const Json &path)
@@ -60,7 +62,7 @@ Reason last_reason(const Json &path)
 			"rdsctl peer list"};
 	if (last == "connect failed")
 		return {"nobody answers on " + port_of(path) + " there: the host is down, has no " +
-				way.module + ", or a filter is between",
+				way.module + way.refusal + ", or a filter is between",
 			way.try_it};
 	if (last == "protocol")
 		return {"what answers on " + port_of(path) + " there is no RDS", way.try_it};

@@ -210,10 +210,17 @@ void Genl::dump(std::uint8_t command, const std::function<void()> &restart,
 
 		again = false;
 		restart();
-		talk(begin(r, command, NLM_F_DUMP), [&](const nlmsghdr *message) {
-			again |= message->nlmsg_flags & NLM_F_DUMP_INTR;
-			answer(message);
-		});
+		try {
+			talk(begin(r, command, NLM_F_DUMP), [&](const nlmsghdr *message) {
+				again |= message->nlmsg_flags & NLM_F_DUMP_INTR;
+				answer(message);
+			});
+		} catch (const Refused &error) {
+			/* Not the family's own words: it has gone, or is going. */
+			if (error.code() == ENOENT || error.code() == EPROTONOSUPPORT)
+				throw Error("rds was unloaded", ENOENT);
+			throw;
+		}
 	}
 }
 

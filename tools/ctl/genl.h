@@ -68,7 +68,8 @@ public:
 	/* Sends it and hears the answers up to the last. Throws Refused. */
 	void talk(nlmsghdr *request, const std::function<void(const nlmsghdr *)> &answer = {});
 	/* All of a dump; @restart is called before it begins, and when it does so anew, because the
-	 * table has changed in the midst of it. */
+	 * table has changed in the midst of it. Throws Refused, and Error once the family has
+	 * gone. */
 	void dump(std::uint8_t command, const std::function<void()> &restart,
 		  const std::function<void(const nlmsghdr *)> &answer);
 	/* Hears events from the return of this one on. Throws Refused. */

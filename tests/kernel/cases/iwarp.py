@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Two hosts of ours over iWARP (soft-iWARP, which our debug kernel has)."""
+import contextlib
+
 from ib_traffic import LOAD, STEADY, broken_streams, flows, pings
 from suite import test
-from traffic import A, B, Flows, counters, exact, helper
+from traffic import A, A6, B, B6, Flows, counters, exact, helper, wait_finding
 
 IB = "rds_ib_everywhere=Y"
 ADAPTER = "siw"
@@ -61,3 +63,39 @@ def who_does_not_ask_gets_tcp(t):
         assert t.a.check(asks).strip() == "2" and t.a.check(f"{asks} 0").strip() == "0"
         t.a.check(f"/run/busybox rmmod rds_tcp && ! {asks} | grep -qv EADDRNOTAVAIL &&"
                   f" /run/busybox insmod {by_tcp}")
+
+
+@contextlib.contextmanager
+def not_reached(t, mine, other, why):
+    """A message waits for a host that is not reached, and doctor has said why."""
+    held = t.a.spawn(f"exec {t.prog('rds_hold')} --bind {mine} --to {other} --messages 1",
+                     stdin=True)
+    held.wait_output("^ready$")
+    assert wait_finding(t, "paths", why)["what"].startswith(f"{other} has not"), why
+    yield
+    held.kill()
+    held.wait()
+
+
+@test(vms=2, only="ours", timeout=240)
+def doctor_calls(t):
+    """Doctor tells an address that nobody has; of a host that is there it cannot call the port,
+    for want of a queue pair, and names all that it may be. Then the message arrives. A port that
+    rds_tcp has already is told of on its own host."""
+    ctl, modules = t.tool("rdsctl"), t.modules_dir.resolve()
+    load_rdma = f"/run/busybox insmod {modules}/rds_rdma.ko {t.a.parameters()}"
+    t.a.check("modprobe rdma_ucm")
+    with not_reached(t, A, "10.9.0.77", "no way to it"):
+        t.b.check("/run/busybox rmmod rds_rdma")
+    with not_reached(t, A6, B6, "nobody answers on RDMA port 16385 there"):
+        t.b.check(load_rdma)
+    t.b.check(f"{ctl} peer replace {A} refuse")
+    with not_reached(t, A, B, "nobody answers on RDMA port 18634 there: the host is down, has no"
+                     " rds_rdma, its table of peers refuses this host, or a filter is between"):
+        counted = counters(t, t.b)
+        assert counted["ib_peer_refused"] > 0 == counted["ib_version_refused"], counted
+        t.b.check(f"{ctl} peer del {A}")
+        t.a.wait_until(f"{ctl} path show state up unacked 0 | grep -q '> {B} '", 60)
+    t.a.check(f"/run/busybox rmmod rds_rdma && /run/busybox insmod {modules}/rds_tcp.ko &&"
+              f" {load_rdma}")
+    wait_finding(t, "counters", "over iWARP rds_tcp has that of IPv6", False)

@@ -9,7 +9,7 @@ import guest
 from judges import exact
 from netns_pair import IN_X, X, Y, pair, unpair
 from suite import test
-from traffic import A, A6, B, B6, PYTHON, Flows, finding, helper, ping, wait_finding
+from traffic import A, A6, B, B6, PYTHON, Flows, finding, helper, load_again, ping, wait_finding
 from traffic import counters as counters_of
 
 NOBODY = "setpriv --reuid nobody --regid nogroup --clear-groups"
@@ -226,6 +226,34 @@ def news(t):
     assert event["version"] == 1 and event["event"]["remote"] == B, event
     assert event["event"]["last-reason"] == "admin" and event["time"] > 0, event
     end(heard)
+
+
+@test(vms=2, only="ours")
+def modules_go_under_a_monitor(t):
+    """Monitors, in a namespace too, and looks that are taken again and again hold no module: they
+    say that rds was unloaded, and end. A monitor that begins after a reload hears of the path."""
+    def begin(words, first, prefix=""):
+        command = t.a.spawn(f"exec {prefix} {t.tool('rdsctl')} {words}")
+        command.wait_output(first)
+        return command
+
+    open_ones = [begin("monitor", "^Time Path Event$"),
+                 begin("monitor", "^Time Path Event$", "unshare -n"),
+                 begin("peer monitor", "^Peer Cause$"),
+                 begin("-j top --interval 0.5", '"time":'),
+                 begin("-j stats -z --watch 0.5", '"time":')]
+    up = rf" {A} > {B} tos 0 path 0 tcp  up$"
+    ping(t, t.a, A, B)
+    open_ones[0].wait_output(up)
+    t.a.unload()
+    for command in open_ones:
+        rc, said = command.wait()
+        assert rc == 2 and said.endswith("\nrdsctl: rds was unloaded\n"), f"{rc}: {said[-500:]}"
+    load_again(t, t.a)
+    again = begin("monitor", "^Time Path Event$")
+    ping(t, t.a, A, B)
+    again.wait_output(up)
+    end(again)
 
 
 @test(vms=2, only="ours")
