@@ -441,11 +441,25 @@ class RealTraffic(unittest.TestCase):
         frames_shown = self.shown("ours")
         self.assertGreater(len(frames_shown), 300)
         self.assertEqual(self.bad(frames_shown), [])
-        self.assertLessEqual({"Hello", "Ack", "Message", "Ping", "Pong", "Congestion map"},
-                             self.kinds(frames_shown))
+        self.assertLessEqual({"Hello", "Ack", "Message", "Ping", "Pong", "Congestion map",
+                              "Changes"}, self.kinds(frames_shown))
         told = [float(frame["delivered_after"]) for frame in frames_shown if frame["delivered_after"]]
         self.assertGreater(len(told), 100)
         self.assertTrue(all(0 <= after < 60 for after in told), told)
+
+    def test_mainlines(self):
+        frames_shown = self.shown("mainlines")
+        self.assertGreater(len(frames_shown), 100)
+        self.assertEqual(self.bad(frames_shown), [])
+        self.assertEqual({"Message", "Ping", "Pong", "Congestion map"}, self.kinds(frames_shown))
+
+    def test_one_of_each(self):
+        frames_shown = self.shown("one_of_each")
+        self.assertGreater(len(frames_shown), 100)
+        self.assertEqual(self.bad(frames_shown), [])
+        kinds = self.kinds(frames_shown)
+        self.assertLessEqual({"Hello", "Message", "Ping", "Pong", "Congestion map"}, kinds)
+        self.assertFalse({"Changes", "Refused"} & kinds, "frames that mainline does not know")
 
 
 class NoBytesRaiseAnError(unittest.TestCase):

@@ -8,6 +8,7 @@ import base64
 import gzip
 
 from guest import TOP
+from parity_flood import STOPPED
 from suite import test
 from traffic import A, B, ping, stress
 
@@ -24,9 +25,9 @@ def kill_connections(t):
 
 def stage(t, what):
     """The bytes of a pcap file: what goes by while `what` is done, its beginning."""
-    kill_connections(t)  # each stage has its own
     dump = t.a.spawn(f"tcpdump -Z root -p -U --immediate-mode -i eth0 -c {STAGE} -w /tmp/c.pcap tcp port 16385 2>&1")
     dump.wait_output("listening on")
+    kill_connections(t)  # each stage has its own, from the beginning
     what()
     t.a.run("kill -INT $(pidof tcpdump)")  # unless it has them all
     dump.check(30)
@@ -40,13 +41,27 @@ def cut(t):
     ping(t, t.b, B, A)
 
 
+def fill(t):
+    """A port fills, and clears."""
+    reader = t.b.spawn(f"{STOPPED} reader {B}", stdin=True)
+    reader.wait_output("^ready$")
+    flood = t.a.spawn(f"{STOPPED} flood {A} {B} 1", stdin=True)
+    flood.wait_output("^stopped$")
+    flood.write("\n")
+    reader.write(flood.wait_output(r"^\{.*\}\n")[0])
+    reader.check(100)
+    flood.write("", close=True)
+    flood.check()
+
+
 def capture(t, name):
-    """Pings; few and many messages under way, either way; connections that are killed."""
+    """Pings; few and many messages under way, either way; connections that are killed; a full port."""
     parts = [stage(t, what) for what in (
         lambda: ping(t, t.a, A, B),
         lambda: stress(t, t.a, t.b, B, "-t 1 -d 1 -q 100 -a 64 -T 1"),
         lambda: cut(t),
-        lambda: stress(t, t.b, t.a, A, "-t 2 -d 16 -q 250 -a 64 -T 1"))]
+        lambda: stress(t, t.b, t.a, A, "-t 2 -d 16 -q 250 -a 64 -T 1"),
+        lambda: fill(t))]
     assert all(len(part) > HEADER for part in parts), [len(part) for part in parts]
     data = parts[0] + b"".join(part[HEADER:] for part in parts[1:])
     into = TOP / "build/captures"
@@ -59,3 +74,15 @@ def capture(t, name):
 def ours(t):
     """Between two hosts of ours."""
     capture(t, "ours")
+
+
+@test(vms=2, modules=("mainline", "mainline"))
+def mainlines(t):
+    """Between two hosts with mainline's modules."""
+    capture(t, "mainlines")
+
+
+@test(vms=2, modules=("ours", "mainline"))
+def one_of_each(t):
+    """Between one of ours and one of mainline's."""
+    capture(t, "one_of_each")
