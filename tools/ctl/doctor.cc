@@ -139,70 +139,6 @@ void look_at_settings(const Evidence &e, Findings &found)
 	}
 }
 
-/* ---- counters ---- */
-
-struct Drop {
-	const char *name;
-	bool fault;
-	const char *why, *command;
-};
-
-constexpr Drop drops[] = {
-	{"recv_drop_bad_length", true,
-	 "a peer has sent a length that no RDS sends, and was cut off",
-	 "rdsctl path show last-reason protocol"},
-	{"recv_drop_bad_cong", true, "a peer has sent a congestion map that is none",
-	 "rdsctl path show last-reason protocol"},
-	{"recv_drop_bad_port", false, "messages came that name no port", "rdsctl monitor"},
-	{"recv_drop_no_sock", false, "messages came for ports that no socket here has",
-	 "rdsctl socket"},
-	{"recv_drop_bad_checksum", true,
-	 "messages came that are not what was sent: an adapter, or what is between", "ip -s link"},
-	{"recv_no_memory", false, "memory was short when messages came: they came later",
-	 "sysctl vm.min_free_kbytes"},
-	{"send_no_memory", true, "programs were told ENOMEM by sendmsg",
-	 "cat /proc/pressure/memory"},
-	{"recv_sock_full", false, "a program here reads more slowly than its peers send",
-	 "rdsctl socket show congested yes"},
-	{"recv_refused", false,
-	 "messages for a full socket were refused, and kept by their senders",
-	 "rdsctl socket show congested yes"},
-	{"send_refused", false, "a program of a peer reads too slowly: it has refused ports",
-	 "rdsctl path show refused +1"},
-	{"user_refused", true, "a user has as many sockets or connections as it may: EDQUOT",
-	 "sysctl net.rds.max_user_sockets net.rds.max_user_connections"},
-	{"conn_passive_refused", true,
-	 "peers were refused, for too many call that nobody here knows",
-	 "sysctl net.rds.max_passive_connections"},
-	{"conn_call_refused", true, "strangers of one network call very often",
-	 "ss -tn 'sport = :16385'"},
-	{"conn_takeover_refused", true,
-	 "a second connection from a peer's address was refused: a program there, or a second host "
-	 "with its address",
-	 "rdsctl peer monitor"},
-	{"ib_listen_failed", false,
-	 "a port of RDMA was taken, and peers cannot call it: over iWARP rds_tcp has that of IPv6",
-	 "ss -ltn '( sport = :16385 or sport = :18634 )'"},
-	{"tcp_peer_refused", false, "the table of peers refuses a host that calls, or is called",
-	 "rdsctl peer list"},
-	{"tcp_key_refused", true, "a host called without the key that it has to have",
-	 "rdsctl peer monitor"},
-	{"tcp_too_many_paths", true, "there are as many connections over TCP as there may be",
-	 "rdsctl path --brief"},
-};
-
-void look_at_counters(const Evidence &e, Findings &found)
-{
-	for (const Drop &d : drops) {
-		const std::uint64_t n = e.counters ? counter(*e.counters, d.name) : 0;
-
-		if (n)
-			found.push_back({"counters", d.fault,
-					 std::string(d.name) + " is " + std::to_string(n), d.why,
-					 d.command});
-	}
-}
-
 /* ---- devices ---- */
 
 void look_at_devices(const Evidence &e, Findings &found)
@@ -260,6 +196,7 @@ std::vector<Finding> examine(const Evidence &evidence)
 	look_at_firewall(evidence, found);
 	look_at_paths(evidence, found);
 	look_at_settings(evidence, found);
+	look_at_load(evidence, found);
 	look_at_counters(evidence, found);
 	look_at_devices(evidence, found);
 	look_at_routes(evidence, found);

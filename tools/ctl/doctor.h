@@ -36,7 +36,7 @@ enum class Called { answered, refused, silent, unreachable };
 struct Evidence {
 	std::filesystem::path root = "/";
 	/* Rows of State; nothing: they cannot be read. */
-	std::optional<Json> paths, counters;
+	std::optional<Json> paths, sockets, counters;
 	/* Of hosts that there are paths to, by address. */
 	std::map<std::string, Route> routes;
 	/* Of hosts only that messages wait for and that have no connection. */

@@ -3,6 +3,8 @@
 #ifndef RDSCTL_DOCTOR_CHECKS_H
 #define RDSCTL_DOCTOR_CHECKS_H
 
+#include <span>
+
 #include "doctor.h"
 
 namespace rdstools
@@ -17,6 +19,19 @@ bool is_loaded(const Evidence &e, const std::string &module);
 /* Of a file below the root: its first line as a number; nothing: it has none. */
 std::optional<std::uint64_t> number_of(const Evidence &e, const std::string &file);
 
+/* A counter, and what it means that it is not 0. */
+struct Drop {
+	const char *name;
+	bool fault;
+	const char *why, *command;
+};
+
+std::span<const Drop> drops();
+
+/* Drops, refusals, and things that could not be had. */
+void look_at_counters(const Evidence &e, Findings &found);
+/* Settings that are too small for what this host does. */
+void look_at_load(const Evidence &e, Findings &found);
 /* The kernel was built without what RDS needs, or with what makes it slow. */
 void look_at_kernel(const Evidence &e, Findings &found);
 /* Rules of a packet filter that keep peers from RDS's ports. */

@@ -139,6 +139,7 @@ Evidence gather()
 		State state;
 
 		evidence.counters = state.counters();
+		evidence.sockets = state.sockets();
 		evidence.paths = state.paths();
 	} catch (const Error &) {
 	}

@@ -148,7 +148,9 @@ int Look::show()
 	State state;
 	const Json modules = module_rows("/");
 	Owners owners;
-	Summary s = {"", {}, state.paths(), state.sockets(), state.counters(), nullptr};
+	std::string refused;
+	const Json paths = state.paths_or_null(refused);
+	Summary s = {"", {}, paths, state.sockets(), state.counters(), nullptr, refused};
 
 	for (const Json &m : modules)
 		if (m["name"] == "rds" && m["version"] != "?")

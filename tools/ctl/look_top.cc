@@ -53,6 +53,14 @@ public:
 	}
 };
 
+/* As lines, with an empty one behind them. */
+void print_look(const Top &look, const Paint &paint)
+{
+	for (const std::string &line : top_lines(look, paint, 0, 0))
+		std::cout << line << '\n';
+	std::cout << '\n';
+}
+
 } // namespace
 
 void Look::add_top()
@@ -82,20 +90,21 @@ int Look::top()
 	PathRates rates;
 	Owners owners;
 	std::optional<Screen> screen;
+	std::string refused;
 	std::uint64_t then = now_ns(), next = then;
 
 	catch_stop_signals();
-	rates.of(state.paths(), then);
+	rates.of(state.paths_or_null(refused), then);
 	if (redraws)
 		screen.emplace();
 	for (std::uint64_t done = 0; !samples_ || done < samples_; done++) {
 		next += each;
 		if (!sleep_until(next))
 			break;
-		const Json paths = state.paths();
+		const Json paths = state.paths_or_null(refused);
 		const std::uint64_t when = now_ns();
 		Top look = {clock_text(), filter.of(rates.of(paths, when)),
-			    owners.of(busy_sockets(state.sockets()))};
+			    owners.of(busy_sockets(state.sockets())), refused};
 
 		sort_paths(look.paths, sort_);
 		if (screen) {
@@ -107,9 +116,7 @@ int Look::top()
 			root["time"] = std::time(nullptr);
 			std::cout << root.dump() << '\n';
 		} else {
-			for (const std::string &line : top_lines(look, paint, 0, 0))
-				std::cout << line << '\n';
-			std::cout << '\n';
+			print_look(look, paint);
 		}
 		flush_output();
 		then = when;

@@ -3,6 +3,7 @@
  * to. */
 #include <net/if.h>
 
+#include <ctime>
 #include <iostream>
 
 #include "../lib/cli.h"
@@ -89,10 +90,16 @@ void list(const CommandLine &line)
 
 void set_or_show_default(const CommandLine &line)
 {
-	if (line.policy.empty())
-		std::cout << policy_name(Peers().get_default()) << '\n';
-	else
+	if (!line.policy.empty()) {
 		Peers().set_default(parse_policy(line.policy));
+		return;
+	}
+	const std::string others = policy_name(Peers().get_default());
+
+	if (line.json)
+		std::cout << document("default", others).dump(1, '\t') << '\n';
+	else
+		std::cout << others << '\n';
 }
 
 /* An error in the words is told before the kernel is asked. */
@@ -125,8 +132,13 @@ void print_event(const PeerEvent &event, bool json)
 
 		table.columns = {{"Peer", "peer", 18}, {"Dev", "dev", 6}, {"Cause", "cause", 11}};
 		table.add_row(host, dev, std::string(cause_name(event.cause)));
-		for (const Json &row : table.json())
-			std::cout << row.dump() << '\n';
+		for (const Json &row : table.json()) {
+			Json root = {{"version", json_version}};
+
+			root.update(row);
+			root["time"] = std::time(nullptr);
+			std::cout << root.dump() << '\n';
+		}
 	} else {
 		std::cout << host << ' ' << cause_name(event.cause) << '\n';
 	}
@@ -149,7 +161,7 @@ void monitor(const CommandLine &line)
 				print_event(event, line.json);
 }
 
-/* The subcommand that was given. */
+/* The subcommand that was given; without one, the table is listed. */
 void run(const CLI::App &peer, const CommandLine &line)
 {
 	if (peer.got_subcommand("add"))
@@ -160,32 +172,25 @@ void run(const CLI::App &peer, const CommandLine &line)
 		del(line);
 	else if (peer.got_subcommand("forget"))
 		forget(line);
-	else if (peer.got_subcommand("list"))
-		list(line);
+	else if (peer.got_subcommand("default"))
+		set_or_show_default(line);
 	else if (peer.got_subcommand("monitor"))
 		monitor(line);
 	else
-		set_or_show_default(line);
+		list(line);
 }
 
-} // namespace
-
-int main(int argc, char **argv)
+/* The command "peer", with its own. */
+CLI::App *add_peer(CLI::App &app, CommandLine &line)
 {
-	CLI::App app("What the RDS of this network namespace does, and whom it speaks to. "
-		     "See rdsctl(8).",
-		     "rdsctl");
-	CommandLine line;
-	Look look(app, line.json);
 	constexpr const char *which = "ADDRESS[/LENGTH] [dev INTERFACE]";
 	const std::string rule = std::string(which) +
 				 " [accept|refuse] [key-file FILE] [algo tcp-md5|tcp-ao]"
 				 " [sndid N] [rcvid N] [alg NAME]";
+	CLI::App *peer = app.add_subcommand("peer", "the table of peers; without a word, lists it");
 
-	app.require_subcommand(1);
-	app.add_flag("-j,--json", line.json, "print JSON");
-	CLI::App *peer = app.add_subcommand("peer", "the table of peers");
-	peer->require_subcommand(1);
+	peer->alias("peers");
+	peer->require_subcommand(0, 1);
 	for (const char *name : {"add", "replace"})
 		peer->add_subcommand(name, name[0] == 'a' ? "a new entry"
 							  : "an entry, in place of another")
@@ -198,13 +203,32 @@ int main(int argc, char **argv)
 		->add_option("words", line.words, which)
 		->required();
 	CLI::App *events = peer->add_subcommand("monitor", "hosts that are refused, as it happens");
-	events->add_flag("--json", line.json, "print JSON, an object a line");
 	events->add_option("--count", line.count, "end after so many")->check(CLI::PositiveNumber);
-	peer->add_subcommand("list", "all entries, and the default")
-		->add_flag("--json", line.json, "print JSON");
-	peer->add_subcommand("default", "what holds for other hosts; without a word, shows it")
-		->add_option("policy", line.policy, "accept or refuse")
+	CLI::App *all = peer->add_subcommand("list", "all entries, and the default");
+	CLI::App *others = peer->add_subcommand(
+		"default", "what holds for other hosts; without a word, shows it");
+	others->add_option("policy", line.policy, "accept or refuse")
 		->check(checked_by([](const std::string &text) { parse_policy(text); }, ""));
+	/* The option of all commands may stand behind each that prints. */
+	for (CLI::App *command : {peer, events, all, others})
+		command->add_flag("-j,--json", line.json, "print JSON");
+	return peer;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	CLI::App app("What the RDS of this network namespace does, and whom it speaks to. "
+		     "See rdsctl(8).",
+		     "rdsctl");
+	CommandLine line;
+	Look look(app, line.json);
+
+	app.require_subcommand(1);
+	app.add_flag("-j,--json", line.json, "print JSON");
+	CLI::App *peer = add_peer(app, line);
+
 	return run_tool(app, argc, argv, [&]() -> int {
 		try {
 			if (look.was_asked())

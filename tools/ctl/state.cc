@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "state.h"
 
+#include <cerrno>
+
 #include "../lib/address.h"
 
 namespace rdstools
@@ -203,6 +205,19 @@ Json State::dump(std::uint8_t command, std::span<const Field> fields)
 Json State::paths()
 {
 	return dump(RDS_STATE_CMD_PATH_GET, path_fields());
+}
+
+Json State::paths_or_null(std::string &refused)
+{
+	refused.clear();
+	try {
+		return paths();
+	} catch (const Refused &error) {
+		if (error.code() != EPERM)
+			throw;
+		refused = error.what();
+	}
+	return nullptr;
 }
 
 Json State::sockets()

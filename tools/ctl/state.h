@@ -44,6 +44,8 @@ public:
 
 	/* Arrays of rows. All throw Refused. */
 	Json paths();
+	/* The same; where this user may not see them null, and in @refused the kernel's words. */
+	Json paths_or_null(std::string &refused);
 	Json sockets();
 	Json counters();
 	/* Hears news of paths from the return of this one on. */

@@ -105,6 +105,23 @@ Table sockets_table(const Json &sockets)
 	return table;
 }
 
+std::vector<std::string> head_lines(const Top &top)
+{
+	const Json &paths = top.paths;
+
+	if (!top.refused.empty())
+		return {top.time +
+			"  paths are not shown, and of sockets your own: " + top.refused};
+	return {format("%s  %s, %s not acknowledged, %s", top.time.c_str(),
+		       up_or_not(paths).c_str(), format("%.0f", sum_of(paths, "unacked")).c_str(),
+		       longest_wait(paths).c_str()),
+		format("sent %sB/s %s/s  received %sB/s %s/s",
+		       rate_text(sum_of(paths, "tx-bytes-rate")).c_str(),
+		       rate_text(sum_of(paths, "tx-messages-rate")).c_str(),
+		       rate_text(sum_of(paths, "rx-bytes-rate")).c_str(),
+		       rate_text(sum_of(paths, "rx-messages-rate")).c_str())};
+}
+
 /* The line of a path, red where messages wait and it is not up, yellow where they wait for long. */
 std::string painted(const Json &path, const std::string &line, const Paint &paint)
 {
@@ -152,18 +169,13 @@ std::vector<std::string> top_lines(const Top &top, const Paint &paint, std::size
 				   std::size_t height)
 {
 	const Json &paths = top.paths;
-	const std::vector<std::string> rows = lines_of(paths_table(paths));
-	std::vector<std::string> below = lines_of(sockets_table(top.sockets)), lines;
+	std::vector<std::string> rows, below = lines_of(sockets_table(top.sockets)), lines;
 	auto fit = [&](const std::string &line) { return width ? line.substr(0, width) : line; };
 
-	lines.push_back(fit(format(
-		"%s  %s, %s not acknowledged, %s", top.time.c_str(), up_or_not(paths).c_str(),
-		format("%.0f", sum_of(paths, "unacked")).c_str(), longest_wait(paths).c_str())));
-	lines.push_back(fit(format("sent %sB/s %s/s  received %sB/s %s/s",
-				   rate_text(sum_of(paths, "tx-bytes-rate")).c_str(),
-				   rate_text(sum_of(paths, "tx-messages-rate")).c_str(),
-				   rate_text(sum_of(paths, "rx-bytes-rate")).c_str(),
-				   rate_text(sum_of(paths, "rx-messages-rate")).c_str())));
+	if (top.refused.empty())
+		rows = lines_of(paths_table(paths));
+	for (const std::string &line : head_lines(top))
+		lines.push_back(fit(line));
 	if (top.sockets.empty())
 		below.clear();
 	else if (height)
@@ -186,7 +198,12 @@ std::vector<std::string> top_lines(const Top &top, const Paint &paint, std::size
 
 Json top_json(const Top &top, double seconds)
 {
-	return {{"seconds", seconds}, {"paths", top.paths}, {"sockets", top.sockets}};
+	const bool seen = top.refused.empty();
+
+	return {{"seconds", seconds},
+		{"paths", seen ? top.paths : Json(nullptr)},
+		{"paths-refused", seen ? Json(nullptr) : Json(top.refused)},
+		{"sockets", top.sockets}};
 }
 
 } // namespace rdstools

@@ -18,6 +18,8 @@ struct Top {
 	std::string time;
 	Json paths;   /* of PathRates, sorted, the first of them first */
 	Json sockets; /* of Owners: those in which something waits, the fullest first */
+	/* Why this user may not see paths, nor sockets of others; or empty. */
+	std::string refused = {};
 };
 
 /* Rows of State::sockets() in which something waits to be acknowledged or read; the fullest first.

@@ -138,6 +138,24 @@ std::ptrdiff_t to_another_rds(const Json &paths)
 	return std::ranges::count(paths, "other", [](const Json &p) { return word(p["peer"]); });
 }
 
+void print_path_counts(std::ostream &out, const Json &paths, const Paint &paint)
+{
+	const char *comma = "";
+
+	out << "paths " << paths.size() << ":";
+	for (const auto &[state, n] : count_by(paths, "state")) {
+		out << comma << ' ' << n << ' ' << paint.state(state);
+		comma = ",";
+	}
+	out << "; " << sum(paths, "unacked") << " messages not acknowledged\n";
+	if (const auto n = to_another_rds(paths))
+		out << "    to hosts with another RDS than this: " << n << '\n';
+	if (const Json *worst = longest_without(paths))
+		out << "    longest without connection: " << path_name(*worst) << ", "
+		    << duration_text((*worst)["state-ms"]) << ", " << word((*worst)["last-reason"])
+		    << '\n';
+}
+
 bool is_counted_trouble(const Json &row)
 {
 	return number(row["value"]) && is_trouble(word(row["name"]));
@@ -291,17 +309,19 @@ std::uint64_t counter(const Json &counters, const std::string &name)
 
 Json summary_json(const Summary &s)
 {
-	Json states = Json::object(), congested = 0;
+	Json states = Json::object();
 
 	for (const auto &[state, n] : count_by(s.paths, "state"))
 		states[state] = n;
 	const Json *worst = longest_without(s.paths);
+	auto seen = [&](const Json &value) { return s.refused.empty() ? value : Json(nullptr); };
 
 	return {{"rds", s.version.empty() ? Json(nullptr) : Json(s.version)},
 		{"transports", s.transports},
-		{"paths", states},
-		{"paths-to-other", to_another_rds(s.paths)},
-		{"unacked", sum(s.paths, "unacked")},
+		{"paths", seen(states)},
+		{"paths-refused", s.refused.empty() ? Json(nullptr) : Json(s.refused)},
+		{"paths-to-other", seen(to_another_rds(s.paths))},
+		{"unacked", seen(sum(s.paths, "unacked"))},
 		{"longest-without-connection", worst ? *worst : Json(nullptr)},
 		{"sockets", s.sockets.size()},
 		{"unread-bytes", sum(s.sockets, "unread")},
@@ -313,24 +333,14 @@ Json summary_json(const Summary &s)
 
 void print_summary(std::ostream &out, const Summary &s, const Paint &paint)
 {
-	const char *comma = "";
-
 	out << "rds " << (s.version.empty() ? "?" : s.version) << " with";
 	for (const std::string &name : s.transports)
 		out << ' ' << name;
 	out << (s.transports.empty() ? " no transport\n" : "\n");
-	out << "paths " << s.paths.size() << ":";
-	for (const auto &[state, n] : count_by(s.paths, "state")) {
-		out << comma << ' ' << n << ' ' << paint.state(state);
-		comma = ",";
-	}
-	out << "; " << sum(s.paths, "unacked") << " messages not acknowledged\n";
-	if (const auto n = to_another_rds(s.paths))
-		out << "    to hosts with another RDS than this: " << n << '\n';
-	if (const Json *worst = longest_without(s.paths))
-		out << "    longest without connection: " << path_name(*worst) << ", "
-		    << duration_text((*worst)["state-ms"]) << ", " << word((*worst)["last-reason"])
-		    << '\n';
+	if (s.refused.empty())
+		print_path_counts(out, s.paths, paint);
+	else
+		out << "paths are not shown, and of sockets your own: " << s.refused << '\n';
 	out << "sockets " << s.sockets.size() << ": " << bytes_text(sum(s.sockets, "unread"))
 	    << " not read\n";
 	if (is_slow(s.slowest_reader))

@@ -63,6 +63,8 @@ struct Summary {
 	std::vector<std::string> transports;
 	Json paths, sockets, counters;
 	Json slowest_reader; /* Readers::slowest() */
+	/* Why this user may not see paths, which are null then, nor sockets of others; or empty. */
+	std::string refused = {};
 };
 void print_summary(std::ostream &out, const Summary &s, const Paint &paint);
 Json summary_json(const Summary &s);

@@ -54,7 +54,15 @@ expect 2 "same host" rds-stress --matrix 127.0.0.1 localhost ::ffff:127.0.0.1
 expect 1 "2 pairs: 0 measured, 2 failed, 0 left" rds-stress --matrix 127.0.0.1 127.0.0.2 -p 1
 expect 1 '"failed":2' rds-stress --matrix 127.0.0.1 127.0.0.2 -p 1 --json
 expect 2 "subcommand" rdsctl
-expect 2 "subcommand" rdsctl peer
+expect 2 "not expected: remove" rdsctl peers remove
+expect 2 "required" rdsctl peers add
+expect 0 "all entries, and the default" rdsctl peers --help
+for words in peer peers "peer list" "peer default" "peer monitor"; do
+	expect 0 "-j,.*--json" rdsctl $words --help
+done
+# Without a word it is the list: the same answer, whatever that is here.
+"$dir/rdsctl" peer list -j >"$err" 2>&1
+expect $? "$(head -n 1 "$err")" rdsctl peers --json
 expect 2 "required" rdsctl peer add
 expect 2 "is 10.0.0.0/8" rdsctl peer add 10.0.0.1/8
 expect 2 "at most 32" rdsctl peer del 10.0.0.0/33

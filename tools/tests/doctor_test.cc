@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "../ctl/doctor.h"
+#include "../ctl/doctor_checks.h"
 
 using namespace rdstools;
 namespace fs = std::filesystem;
@@ -163,16 +164,99 @@ TEST_F(Doctor, settings)
 
 TEST_F(Doctor, drops_by_name)
 {
+	ASSERT_GT(drops().size(), 40u);
+	for (const Drop &d : drops()) {
+		e.counters = Json::array({{{"name", d.name}, {"value", 2}}});
+		expect("counters", d.fault, d.name, d.command);
+		EXPECT_EQ(only().what, std::string(d.name) + " is 2");
+		EXPECT_FALSE(only().command.empty()) << d.name;
+		e.counters = Json::array({{{"name", d.name}, {"value", 0}}});
+		EXPECT_TRUE(examine(e).empty()) << d.name;
+	}
+	std::set<std::string> names;
+
+	for (const Drop &d : drops())
+		EXPECT_TRUE(names.insert(d.name).second) << d.name << " is there twice";
+}
+
+TEST_F(Doctor, what_is_a_fault_and_what_may_be_meant_so)
+{
 	for (const auto &[name, fault] :
 	     {std::pair("recv_drop_bad_length", true), std::pair("recv_sock_full", false),
 	      std::pair("user_refused", true), std::pair("conn_takeover_refused", true),
 	      std::pair("send_refused", false), std::pair("tcp_key_refused", true),
-	      std::pair("ib_listen_failed", false)}) {
+	      std::pair("ib_listen_failed", false), std::pair("recv_bad_ack", true),
+	      std::pair("send_queue_full", false), std::pair("ib_key_refused", true),
+	      std::pair("ib_version_refused", false), std::pair("conn_evicted", false)}) {
 		e.counters = Json::array({{{"name", name}, {"value", 2}}});
 		expect("counters", fault, name, " ");
 	}
-	e.counters = Json::array({{{"name", "recv_drop_bad_length"}, {"value", 0}}});
+}
+
+TEST_F(Doctor, connections_that_only_peers_want_are_too_many)
+{
+	Json one = path("up", 0), loop = one;
+
+	one["index"] = 0;
+	loop.update(Json{{"index", 0}, {"transport", "loop"}});
+	e.paths = Json::array({one, one, one, loop, path("up", 0)});
+	e.counters = Json::array({{{"name", "conn_evicted"}, {"value", 5}}});
+	put("proc/sys/net/rds/max_passive_connections", "3");
+
+	const std::vector<Finding> found = examine(e);
+
+	ASSERT_EQ(found.size(), 2u);
+	EXPECT_EQ(found[0].check, "settings");
+	EXPECT_FALSE(found[0].fault);
+	EXPECT_EQ(found[0].what,
+		  "net.rds.max_passive_connections is 3, and there are 3 connections");
+	EXPECT_NE(found[0].why.find("0 calls of peers were refused, and 5 "), std::string::npos);
+	EXPECT_EQ(found[0].command, "sysctl -w net.rds.max_passive_connections=6");
+	put("proc/sys/net/rds/max_passive_connections", "4");
+	EXPECT_EQ(examine(e).size(), 1u) << "the counter alone: there is room now";
+	put("proc/sys/net/rds/max_passive_connections", "3");
+	e.counters = Json::array();
+	EXPECT_TRUE(examine(e).empty()) << "none was refused or had to go";
+}
+
+TEST_F(Doctor, a_user_has_nearly_as_many_sockets_as_it_may)
+{
+	e.sockets = Json::array();
+	for (unsigned n = 0; n < 9; n++)
+		for (const unsigned uid : {0u, 1000u})
+			e.sockets->push_back({{"uid", uid}, {"unread", 0}});
+	e.sockets->push_back({{"uid", 1001}, {"unread", 0}});
+	EXPECT_TRUE(examine(e).empty()) << "there is no such setting";
+	put("proc/sys/net/rds/max_user_sockets", "10");
+	expect("settings", false, "user 1000 has 9 sockets, and net.rds.max_user_sockets is 10",
+	       "sysctl -w net.rds.max_user_sockets=20");
+	put("proc/sys/net/rds/max_user_sockets", "11");
 	EXPECT_TRUE(examine(e).empty());
+}
+
+TEST_F(Doctor, buffers_are_full_and_as_large_as_they_may_be)
+{
+	for (const auto &[setting, size, fill, option] :
+	     {std::tuple("wmem_max", "sndbuf", "unacked", "SO_SNDBUF"),
+	      std::tuple("rmem_max", "rcvbuf", "unread", "SO_RCVBUF")}) {
+		const std::string file = std::string("proc/sys/net/core/") + setting;
+
+		e.sockets = Json::array();
+		put(file, "4000");
+		for (unsigned n = 0; n < 8; n++)
+			e.sockets->push_back({{size, 4000}, {fill, 3000}});
+		expect("settings", false, "8 sockets have a full buffer",
+		       (std::string("sysctl -w net.core.") + setting + "=16000").c_str());
+		EXPECT_NE(only().what.find(option), std::string::npos) << only().what;
+		put(file, "8000");
+		EXPECT_TRUE(examine(e).empty()) << "programs have not asked for more";
+		put(file, "4000");
+		(*e.sockets)[0][fill] = 2999;
+		EXPECT_TRUE(examine(e).empty()) << "it has room, and seven are not many";
+		take_away(file);
+		(*e.sockets)[0][fill] = 3000;
+		EXPECT_TRUE(examine(e).empty()) << "the setting is not known";
+	}
 }
 
 TEST_F(Doctor, mtu)
@@ -308,8 +392,10 @@ TEST_F(Doctor, nothing_ever_comes_back)
 
 TEST_F(Doctor, a_kernel_for_tests)
 {
-	for (const char *option : {"CONFIG_KASAN", "CONFIG_KCSAN", "CONFIG_PROVE_LOCKING",
-				   "CONFIG_DEBUG_KMEMLEAK", "CONFIG_SLUB_DEBUG_ON"}) {
+	for (const char *option :
+	     {"CONFIG_KASAN", "CONFIG_KMSAN", "CONFIG_KCSAN", "CONFIG_PROVE_LOCKING",
+	      "CONFIG_DEBUG_KMEMLEAK", "CONFIG_SLUB_DEBUG_ON",
+	      "CONFIG_DEBUG_PAGEALLOC_ENABLE_DEFAULT"}) {
 		e.config = std::string("CONFIG_TCP_MD5SIG=y\n") + option + "=y\n";
 		expect("kernel", false, option, "linux-image-amd64");
 		e.config = std::string("CONFIG_TCP_MD5SIG=y\n# ") + option + " is not set\n" +

@@ -154,12 +154,34 @@ TEST(Top, sockets_are_those_in_which_something_waits)
 	EXPECT_EQ(busy[1]["unacked"], 60);
 }
 
+TEST(Top, paths_that_a_user_may_not_see)
+{
+	Top top = many(0, 1);
+
+	top.paths = PathRates().of(nullptr, 1);
+	top.refused = "info_restrict is set";
+	for (const std::size_t height : {0u, 24u}) {
+		const auto lines = top_lines(top, Paint(false), 0, height);
+
+		ASSERT_EQ(lines.size(), 4u);
+		EXPECT_EQ(lines[0], "now  paths are not shown, and of sockets your own: "
+				    "info_restrict is set");
+		EXPECT_TRUE(has(lines[2], "Program"));
+	}
+	const Json json = top_json(top, 1);
+
+	EXPECT_TRUE(json["paths"].is_null());
+	EXPECT_EQ(json["paths-refused"], "info_restrict is set");
+	EXPECT_EQ(json["sockets"].size(), 1u);
+}
+
 TEST(Top, as_json)
 {
 	const Json json = top_json(many(2, 1), 1.5);
 
 	EXPECT_EQ(json["seconds"], 1.5);
 	EXPECT_EQ(json["paths"].size(), 2u);
+	EXPECT_TRUE(json["paths-refused"].is_null());
 	EXPECT_EQ(json["sockets"].size(), 1u);
 }
 

@@ -180,6 +180,7 @@ TEST(View, a_summary_counts_and_names_the_worst)
 	const Json json = summary_json(s);
 
 	EXPECT_EQ(json["paths"]["up"], 1);
+	EXPECT_TRUE(json["paths-refused"].is_null());
 	EXPECT_EQ(json["paths-to-other"], 1);
 	EXPECT_EQ(json["longest-without-connection"]["remote"], "10.9.0.7");
 	EXPECT_EQ(json["slowest-reader"]["local-port"], 4000);
@@ -189,4 +190,31 @@ TEST(View, a_summary_counts_and_names_the_worst)
 	out.str("");
 	print_summary(out, s, Paint(false));
 	EXPECT_FALSE(has(out.str(), "another RDS"));
+}
+
+TEST(View, a_summary_without_paths_says_why)
+{
+	const Summary s = {"5.0",
+			   {"rds_tcp"},
+			   nullptr,
+			   Json::array(),
+			   Json::array({{{"name", "send_queued"}, {"value", 17}}}),
+			   nullptr,
+			   "info_restrict is set"};
+	std::ostringstream out;
+
+	print_summary(out, s, Paint(false));
+	EXPECT_TRUE(has(out.str(), "\npaths are not shown, and of sockets your own: "
+				   "info_restrict is set\nsockets 0: "))
+		<< out.str();
+	EXPECT_FALSE(has(out.str(), "acknowledged")) << "how many is not known";
+	EXPECT_TRUE(has(out.str(), "17 sent"));
+
+	const Json json = summary_json(s);
+
+	for (const char *unknown :
+	     {"paths", "paths-to-other", "unacked", "longest-without-connection"})
+		EXPECT_TRUE(json[unknown].is_null()) << unknown;
+	EXPECT_EQ(json["paths-refused"], "info_restrict is set");
+	EXPECT_EQ(json["sent"], 17);
 }

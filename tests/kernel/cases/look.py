@@ -155,8 +155,8 @@ def a_reader_stops(t):
 
 @test(only="ours")
 def users(t):
-    """Where tables are restricted, a user sees no path, of sockets his own, and all counters; only
-    an administrator hears events."""
+    """Where tables are restricted, a user sees no path, of sockets his own, and all counters, and
+    is told so by what shows the rest; only an administrator hears events."""
     pair(t)
     ping(t, t.a, X, Y, prefix=IN_X)
     own, others = hold(t, f"--bind {X}", f"{IN_X} {NOBODY}"), hold(t, f"--bind {X}", IN_X)
@@ -173,6 +173,12 @@ def users(t):
     assert "info_restrict is set" in ctl(t, "path", prefix=f"{user} unshare -Ur", status=1)
     assert rows(t, "path", prefix=IN_X)
     assert "send_queued" in ctl(t, "stats", prefix=user)
+    hidden = "paths are not shown, and of sockets your own: net.rds.info_restrict is set"
+    for words, member in (("show", "summary"), ("top --interval 0.1 --count 1", "top")):
+        assert hidden in ctl(t, words, prefix=user) and hidden not in ctl(t, words, prefix=IN_X)
+        for prefix, sees in ((user, False), (IN_X, True)):
+            told = json.loads(ctl(t, f"-j {words}", prefix=prefix))[member]
+            assert (told["paths"] is None, told["paths-refused"] is None) == (not sees, sees), told
     assert "CAP_NET_ADMIN" in ctl(t, "monitor", prefix=user, status=1)
     end(own, others)
     unpair(t)
