@@ -82,6 +82,16 @@ put_headers() {
 	rm -f "$pc"
 }
 
+# The pages that the package rds-tools has.
+put_pages() {
+	local page f
+	while read -r page; do
+		for f in $(find "$page" -type f | sort); do
+			put 644 "$f" "$PREFIX/share/doc/pf_rds/${f#docs/}"
+		done
+	done < <(grep -v '^#' packaging/debian/rds-tools.docs)
+}
+
 # For node_exporter's textfile collector, Prometheus and Grafana: docs/metrics.md. Nothing is switched on.
 put_metrics() {
 	local f unit
@@ -95,11 +105,21 @@ put_metrics() {
 	put 644 packaging/metrics/pf-rds-metrics.timer "$PREFIX/lib/systemd/system/pf-rds-metrics.timer"
 }
 
+# Node_exporter would go on serving the last file for ever. Called while the units are still there.
+drop_metrics() {
+	if [ -z "$DESTDIR" ] && command -v systemctl >/dev/null; then
+		systemctl disable --now pf-rds-metrics.timer 2>/dev/null || true
+		systemctl stop pf-rds-metrics.service 2>/dev/null || true
+	fi
+	rm -f "$DESTDIR/var/lib/prometheus/node-exporter/rds.prom"
+}
+
 # Directories that nobody else has put anything in go with the files.
 drop_directories() {
 	local dir
 	for dir in "$own"/examples/{cxx,rust} "$own/examples" "$own/metrics" "$own" \
-		"$DESTDIR$PREFIX"/include/pf_rds/{linux,rds} "$DESTDIR$PREFIX/include/pf_rds"; do
+		"$DESTDIR$PREFIX"/include/pf_rds/{linux,rds} "$DESTDIR$PREFIX/include/pf_rds" \
+		"$DESTDIR$PREFIX"/share/doc/pf_rds/{netlink,}; do
 		rmdir "$dir" 2>/dev/null || true
 	done
 }
@@ -138,6 +158,7 @@ do_install() {
 	put_headers
 	put_python
 	put_metrics
+	put_pages
 	sort -u -o "$manifest" "$manifest"
 	depmod_for "$KVER"
 	echo "installed $(wc -l <"$manifest") files, listed in $manifest"
@@ -146,6 +167,7 @@ do_install() {
 do_uninstall() {
 	local f ver
 	[ -e "$manifest" ] || die "nothing is installed: there is no $manifest"
+	drop_metrics
 	while read -r f; do
 		case $f in
 		/etc/*.conf) drop_settings "$f" ;;

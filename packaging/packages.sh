@@ -35,12 +35,14 @@ epoch() {
 
 # copy DIR: the sources with a debian/ among them.
 copy() {
+	local docs
+	mapfile -t docs < <(grep -v '^#' packaging/debian/rds-tools.docs)
 	rm -rf "$1"
 	mkdir -p "$1"
 	cp -p CMakeLists.txt LICENSE "$1"
 	scripts/copy-sources.sh "$1"
 	rm -rf "$1/tests" "$1"/net/linux/generated/*
-	find tools packaging examples python include/rds docs/man -type f ! -name '*.pyc' -print0 |
+	find tools packaging examples python include/rds docs/man "${docs[@]}" -type f ! -name '*.pyc' -print0 |
 		xargs -0 cp -p --parents -t "$1"
 	cp -rp packaging/debian "$1/debian"
 	mkdir -p "$1/debian/source"

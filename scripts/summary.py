@@ -6,9 +6,10 @@
 
 Understands, each in its own log file: our own last line (`N passed, N failed, N skipped`), ctest
 (`98% tests passed, 1 tests failed out of 57`, with its list of tests not run), Google Test
-(`[  PASSED  ] 9 tests.`) and TAP (`ok - x`, `not ok - x`, `# skip`). A log without any result
-counts as one failure: a runner that died is not a runner that passed. Each failure is told again
-here, with the lines that its runner indented below it: of a long run often only the end is kept.
+(`[  PASSED  ] 9 tests.`), Python's unittest (`Ran 9 tests in 1.000s`) and TAP (`ok - x`, `not ok - x`,
+`# skip`). A log without any result counts as one failure: a runner that died is not a runner that
+passed. Each failure is told again here, with the lines that its runner indented below it: of a long
+run often only the end is kept.
 The exit status is 0 only if nothing failed and something passed.
 """
 import pathlib
@@ -22,11 +23,13 @@ CTEST_SKIPPED = re.compile(r"^\s*\d+ - .* \((?:Skipped|Disabled|Not Run \(Disabl
 GTEST_PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?\.$", re.M)
 GTEST_FAILED = re.compile(r"^\[  FAILED  \] (\d+) tests?, listed below:$", re.M)
 GTEST_SKIPPED = re.compile(r"^\[  SKIPPED \] (\d+) tests?, listed below:$", re.M)
+# "Ran 9 tests in 1.000s", an empty line, and "OK", or "FAILED (failures=1, errors=1, skipped=2)".
+UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s\n\n(?:OK|FAILED)(?: \((.*)\))?$", re.M)
 # Our own runners put more than one space behind the word: one that died is not taken for TAP.
 TAP = re.compile(r"^(not ok|ok) (\S.*)$", re.M)
-# A failure: a guest's case with what is indented below it; a line of ctest's closing list; TAP's.
+# A failure: a guest's case with what is indented below it; a line of ctest's closing list; TAP's; unittest's.
 FAILURE = re.compile(r"^FAIL .*(?:\n {6}.*)*|^\s*\d+ - .* \((?!Skipped|Disabled|Not Run \(D).*\)$"
-                     r"|^not ok\b.*", re.M)
+                     r"|^not ok\b.*|^(?:FAIL|ERROR): .*", re.M)
 LINES_OF_A_FAILURE = 30
 
 
@@ -46,6 +49,12 @@ def count(text):
         return out_of - failed - skipped, failed, skipped
     if GTEST_PASSED.search(text) or GTEST_FAILED.search(text):
         return (total(GTEST_PASSED, text), total(GTEST_FAILED, text), total(GTEST_SKIPPED, text))
+    python = UNITTEST.findall(text)
+    if python:
+        ran, rest = int(python[-1][0]), dict(re.findall(r"(\w+(?: \w+)?)=(\d+)", python[-1][1]))
+        failed = sum(int(rest.get(word, 0)) for word in ("failures", "errors", "unexpected successes"))
+        skipped = int(rest.get("skipped", 0))
+        return max(ran - failed - skipped, 0), failed, skipped
     tap = TAP.findall(text)
     if not tap:
         return None

@@ -71,6 +71,16 @@ class Programs(unittest.TestCase):
                              (f"congestion: a message of {len(wrong)} bytes\n", 1))
         self.assertEqual(self.run_it("congestion", [first], OWN, "1", "1")[2], 0)
 
+    def test_zerocopy_tells_what_was_not_sent(self):
+        first = struct.pack("=I", 0).ljust(131072, b"\0")
+        for wrong in b"", b"\1\0\0", bytes(4):
+            self.assertEqual(self.run_it("zerocopy", [first, wrong], OWN, "1", "9")[1:],
+                             (f"zerocopy: a message of {len(wrong)} bytes\n", 1))
+        self.assertEqual(self.run_it("zerocopy", [first, first], OWN, "1", "9")[1:],
+                         ("zerocopy: message 1 is not what was sent\n", 1))
+        self.assertEqual(self.run_it("zerocopy", [first], OWN, "1", "1"),
+                         (b"1 messages, each as it was sent\n", "", 0))
+
     def test_nor_does_flood(self):
         first = struct.pack("=I", 0).ljust(1024)
         for wrong in b"", b"\1\0\0", bytes(2000):

@@ -25,12 +25,29 @@ The following tests FAILED:
 \t  7 - unit.One.breaks (SEGFAULT)
 """
 
+UNITTEST = """..F.s
+======================================================================
+FAIL: test_one (__main__.Frames)
+----------------------------------------------------------------------
+Traceback (most recent call last):
+AssertionError: 1 != 2
+
+----------------------------------------------------------------------
+Ran 5 tests in 0.123s
+
+FAILED (failures=1, skipped=1)
+"""
+
 
 class SummaryTest(unittest.TestCase):
     def test_each_runner_is_counted(self):
         self.assertEqual(summary.count(GUESTS), (2, 1, 0))
         self.assertEqual(summary.count(CTEST), (55, 1, 1))
         self.assertEqual(summary.count("ok 1 a\nnot ok 2 b\nok 3 c # skip\n"), (1, 1, 1))
+        self.assertEqual(summary.count(UNITTEST), (3, 1, 1))
+        self.assertEqual(summary.count("...\n---\nRan 3 tests in 1.2s\n\nOK\n"), (3, 0, 0))
+        self.assertEqual(summary.count("...\n---\nRan 3 tests in 1.2s\n\nOK (skipped=3)\n"), (0, 0, 3))
+        self.assertIsNone(summary.count(UNITTEST.rpartition("FAILED")[0]))
         self.assertIsNone(summary.count("Segmentation fault\n"))
 
     def test_a_runner_that_died_has_no_result(self):
@@ -42,6 +59,7 @@ class SummaryTest(unittest.TestCase):
             "      lost 3 messages\n      Traceback of it"])
         self.assertEqual(list(summary.failures(CTEST)), ["7 - unit.One.breaks (SEGFAULT)"])
         self.assertEqual(list(summary.failures("ok 1 a\nnot ok 2 b\n")), ["not ok 2 b"])
+        self.assertEqual(list(summary.failures(UNITTEST)), ["FAIL: test_one (__main__.Frames)"])
 
     def test_of_a_long_one_both_ends(self):
         lines = "".join(f"      {n}\n" for n in range(100))

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# in_root.sh older|install|remove: runs in a root that packages_test.sh has made, as its root; the packages
-# are beside it, in older/ one of pf-rds-dkms. Each comes after the one before it, in the same root.
+# in_root.sh older KERNEL|install|remove: runs in a root that packages_test.sh has made, as its root; the
+# packages are beside it, in older/ one of pf-rds-dkms. Each comes after the one before it, in the same root.
+# KERNEL is the one that is there from the beginning; another comes later.
 # A line for each thing that was found out, the last one adds up.
 set -uo pipefail
 cd "$(dirname "$0")" || exit
@@ -11,6 +12,7 @@ passed=0 failed=0
 log=/tmp/in_root.log
 ours=(pf-rds-dkms rds-tools librds-dev python3-rds wireshark-rds)
 auto=/etc/modprobe.d/pf_rds-autoload.conf
+metrics=/var/lib/prometheus/node-exporter/rds.prom
 
 # holds WHAT COMMAND...: the command succeeds.
 holds() {
@@ -80,6 +82,13 @@ check_files() {
 		holds "$tool has a manual page" man -w "$tool"
 	done
 	for page in rds rds-rdma; do holds "$page(7) is there" man -w 7 "$page"; done
+	for page in limits metrics migrating peers policy troubleshooting tuning; do
+		holds "$page.md is there" sh -c 'zcat -f "/usr/share/doc/rds-tools/$1.md"* | grep "^# "' - "$page"
+	done
+	for page in rds rds_peers; do
+		holds "netlink's $page.yaml is there, to be read by programs" grep "^name: " \
+			"/usr/share/doc/rds-tools/netlink/$page.yaml"
+	done
 	holds "completion of rds-ping" completes "rds-ping --co" --count
 	holds "completion of rds-stress" completes "rds-stress --one" --one-way
 	holds "completion of a matrix" completes "rds-stress --matr" --matrix
@@ -150,7 +159,8 @@ keep() { declare -p passed failed old new version >/tmp/in_root.state; }
 mark_before() {
 	local kernel all
 	mapfile -t all < <(kernels)
-	old=${all[0]} new=${all[-1]}
+	old=$1 new=${all[0]}
+	[ "$new" != "$old" ] || new=${all[-1]}
 	version=$(dpkg-deb -f pf-rds-dkms_*.deb Version | sed 's/+.*//; s/~.*//')
 	for kernel in "$old" "$new"; do put_mainline "$kernel"; done
 	holds "two kernels with headers" not same "$old" "$new"
@@ -160,7 +170,7 @@ mark_before() {
 
 # An older version of the modules, and one of the two kernels.
 do_older() {
-	mark_before
+	mark_before "$1"
 	mv "/lib/modules/$new" /tmp/later
 	holds "an older version installs" dpkg -i older/*.deb
 	holds "$old: its modules are there" same "$(modinfo -F version "$(module "$old" rds_tcp)")" 4.9
@@ -183,15 +193,25 @@ do_install() {
 	check_modules "$new"
 }
 
+# As pf-rds-metrics.service writes it.
+write_metrics() {
+	mkdir -p "${metrics%/*}"
+	echo "rds_up 1" >"$metrics"
+}
+
 do_remove() {
 	reconfigure true
+	write_metrics
 	holds "removed" dpkg -r "${ours[@]}"
+	holds "removed: node_exporter has nothing of ours to serve" not test -e "$metrics"
 	holds "no module is left" same "$(find /lib/modules -path '*updates*' -name 'rds*')" ""
 	holds "settings are left" test -f /etc/modprobe.d/pf_rds.conf -a -f /etc/sysctl.d/pf_rds.conf
 	holds "removed: no alias is left for mainline's" not grep -rqs --include='*.conf' '^alias net-pf-21 rds' /etc/modprobe.d
 	holds "installed again" dpkg --force-confdef -i pf-rds-dkms_*.deb
 	holds "installed again: socket(2) loads rds as before" autoloads "$new"
+	write_metrics
 	holds "purged" dpkg -P "${ours[@]}"
+	rmdir "${metrics%/*}" /var/lib/prometheus
 	rmdir /lib/modules/*/updates/dkms /lib/modules/*/updates 2>/dev/null
 	everything >/tmp/after
 	holds "purge leaves nothing" diff /tmp/before /tmp/after
@@ -201,7 +221,7 @@ do_remove() {
 
 [ ! -f /tmp/in_root.state ] || . /tmp/in_root.state
 passed=0 failed=0
-"do_$1"
+"do_$1" "${2-}"
 keep
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ]

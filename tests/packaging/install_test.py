@@ -34,6 +34,9 @@ WANTED = {
     *(f"{PYTHON[1:]}/rds/{p.name}" for p in (ROOT / "python/rds").iterdir() if p.is_file()),
     *(f"usr/local/share/pf_rds/metrics/{p.name}" for p in (ROOT / "packaging/metrics").glob("pf_rds.*")),
     *(f"usr/local/lib/systemd/system/pf-rds-metrics.{kind}" for kind in ("service", "timer")),
+    *(f"usr/local/share/doc/pf_rds/{page}.md"
+      for page in ("limits", "metrics", "migrating", "peers", "policy", "troubleshooting", "tuning")),
+    *(f"usr/local/share/doc/pf_rds/netlink/{p.name}" for p in (ROOT / "docs/netlink").iterdir()),
     "usr/local/share/pf_rds/rds.lua", "usr/local/share/pf_rds/pf_rds.nft",
 }
 
@@ -79,7 +82,23 @@ class Install(unittest.TestCase):
         self.assertEqual(self.files(), {str(other.relative_to(self.top))})
         self.assertFalse((self.top / "usr/local/include/pf_rds").exists())
         self.assertFalse((self.top / "usr/local/share/pf_rds").exists())
+        self.assertFalse((self.top / "usr/local/share/doc/pf_rds").exists())
         self.assertFalse(compiled.parent.exists())
+
+    def test_metrics_that_were_written_go(self):
+        self.run_it("install")
+        node = self.top / "var/lib/prometheus/node-exporter"
+        node.mkdir(parents=True)
+        for name in ("rds.prom", "apt.prom"):
+            (node / name).touch()
+        # The machine's own timer has nothing to do with what is below DESTDIR.
+        systemctl = pathlib.Path(self.where.name) / "bin/systemctl"
+        systemctl.parent.mkdir()
+        systemctl.write_text('#!/bin/sh\ntouch "$0.called"\n')
+        systemctl.chmod(0o755)
+        self.run_it("uninstall", PATH=f"{systemctl.parent}:{os.environ['PATH']}")
+        self.assertEqual(self.files(), {str((node / "apt.prom").relative_to(self.top))})
+        self.assertEqual(list(systemctl.parent.iterdir()), [systemctl])
 
     def test_autoload_is_asked_for(self):
         for asked, lines in (("", 0), ("1", 1)):

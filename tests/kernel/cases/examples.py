@@ -22,6 +22,20 @@ def congestion(t):
     assert int(waits[1]) >= 1, said
 
 
+@test(vms=2, timeout=300)
+def zerocopy(t):
+    """examples/zerocopy: a sender writes to its pages again when their cookies are back, and the reader gets what
+    was sent. Where pages cannot be lent, over loopback, messages are copied."""
+    program = t.example("zerocopy")
+    for reader, own, address, lent in ((t.b, A, B, 40), (t.a, "127.0.0.1", "127.0.0.1", 0)):
+        reading = reader.spawn(f"{program} recv {address} 4000 40", stdin=True)
+        reader.wait_until(f"{t.tool('rds-info')} -k | grep -qw 4000")
+        said = t.a.check(f"{program} send {own} {address} 4000 40", timeout=t.seconds(120))
+        reading.write("", close=True)
+        assert "40 messages, each as it was sent" in reading.check(30)
+        assert said == f"40 messages delivered, {lent} of them without a copy\n", said
+
+
 @test(vms=1, only="ours")
 def unread(t):
     """examples/unread: what has come, of one peer and of all, before and after a message is read."""
