@@ -20,21 +20,6 @@ namespace
 constexpr std::uint16_t tcp_port = 16385;
 constexpr std::size_t most_calls = 16;
 
-Called called_of(int error)
-{
-	switch (error) {
-	case 0:
-		return Called::answered;
-	case ECONNREFUSED:
-		return Called::refused;
-	case ENETUNREACH:
-	case EHOSTUNREACH:
-		return Called::unreachable;
-	default:
-		return Called::silent;
-	}
-}
-
 struct TcpCall {
 	Callee callee;
 	UniqueFd fd;

@@ -33,6 +33,10 @@ using Callee = std::pair<std::string, std::string>;
 /* How a host takes a call of the port on which its RDS listens. */
 enum class Called { answered, refused, silent, unreachable };
 
+/* Of the errno of a call over TCP, 0: none. ECONNRESET: it was answered, and ended before that was
+ * looked at, as by a host whose table of peers refuses this one. */
+Called called_of(int error);
+
 struct Evidence {
 	std::filesystem::path root = "/";
 	/* Rows of State; nothing: they cannot be read. */

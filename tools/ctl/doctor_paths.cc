@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "doctor_checks.h"
 
+#include <cerrno>
+
 #include "../lib/text.h"
 #include "view.h"
 
@@ -155,6 +157,22 @@ void look_at_one_way(const Json &path, Findings &found)
 }
 
 } // namespace
+
+Called called_of(int error)
+{
+	switch (error) {
+	case 0:
+	case ECONNRESET:
+		return Called::answered;
+	case ECONNREFUSED:
+		return Called::refused;
+	case ENETUNREACH:
+	case EHOSTUNREACH:
+		return Called::unreachable;
+	default:
+		return Called::silent;
+	}
+}
 
 bool is_not_reached(const Json &path)
 {

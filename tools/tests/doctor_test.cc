@@ -2,6 +2,7 @@
 /* Each fault that rdsctl doctor knows is made below a root of files, and found; without it not. */
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 
@@ -363,6 +364,16 @@ TEST_F(Doctor, what_the_port_of_a_host_that_is_not_reached_answers)
 			EXPECT_NE(only().why.find(why), std::string::npos) << only().why;
 		}
 	}
+}
+
+TEST(Call, is_answered_also_if_it_is_ended_at_once)
+{
+	EXPECT_EQ(called_of(0), Called::answered);
+	EXPECT_EQ(called_of(ECONNRESET), Called::answered);
+	EXPECT_EQ(called_of(ECONNREFUSED), Called::refused);
+	EXPECT_EQ(called_of(EHOSTUNREACH), Called::unreachable);
+	EXPECT_EQ(called_of(ENETUNREACH), Called::unreachable);
+	EXPECT_EQ(called_of(ETIMEDOUT), Called::silent);
 }
 
 TEST_F(Doctor, calls_over_another_transport_do_not_count)
