@@ -60,11 +60,11 @@ class State:
     @staticmethod
     def strays(guest_vm, before):
         """The lines that are there and were not. Modules that a test's tools pulled in are unloaded
-        first."""
+        first: in any order, so each round frees at least one that no other uses."""
         new = State.read(guest_vm) - before
-        mods = " ".join(line.split()[1] for line in new if line.startswith("module "))
+        mods = [line.split()[1] for line in new if line.startswith("module ")]
         if mods:
-            guest_vm.run(f"for i in 1 2 3 4; do rmmod {mods} 2>/dev/null; done")
+            guest_vm.run(f"for i in {' '.join(mods)}; do rmmod {' '.join(mods)} 2>/dev/null; done")
             new = State.read(guest_vm) - before
         return sorted(new)
 

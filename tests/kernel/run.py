@@ -62,7 +62,7 @@ class Report:
         if retried:
             self.line(f"{len(retried)} boots tried again: {', '.join(map(str, retried))}")
         if len(retried) > MAX_BOOT_RETRIES:
-            self.line(f"FAIL  boots: {len(retried)} guests died while they booted,"
+            self.line(f"FAIL  boots: {len(retried)} guests did not boot at once,"
                       f" {MAX_BOOT_RETRIES} may")
             self.failed += 1
 
