@@ -94,7 +94,8 @@ test: deps ## what every change must pass; last line: N passed, N failed, N skip
 	@! grep -E 'warning:|WARNING:' $(logs)/build.log || { \
 	echo "warnings in the build, see $(logs)/build.log" >&2; exit 1; }
 	@$(again) test-gtest; $(again) ONLY='-LE $(if $(ALL),patient,"patient|alone")' test-user; \
-	(exec nice -n 19 $(again) PART=patient ONLY='-L patient' test-user >/dev/null 2>&1) & \
+	(exec nice -n 19 $(again) PART=patient ONLY='-L patient $(if $(ALL),,-LE same)' test-user >/dev/null 2>&1) & \
+	export TURN="$(if $(ALL),,$(or $(TURN),commit))"; \
 	$(again) GUESTS=3 test-uml 2>&1 | sed -u 's/^/uml: /' & $(again) test-vm; wait; \
 	cat $(logs)/test-patient.log; \
 	tests/docs/threats.py $(test_logs) | tee $(logs)/test-threats.log; \

@@ -8,11 +8,12 @@
     run.py --modules mainline       mainline's modules in place of ours (checks the tests)
     run.py --kernel 6.1,7.2         guest a on one kernel, b on another; only tests of two guests
     run.py --without 'tcp load.*'   all but these
+    TURN=commit run.py              a quarter of those that can wait, see turns.py (TURN=0 to 3)
     run.py --list
 
 Files run side by side, two guests for each CPU and more while CPUs are idle (places.py). The last
 line is `N passed, N failed, N skipped`; the exit status is 0 only if nothing failed and something
-ran. A case wanted and left out (not for this kernel, too long for every day, not for these modules) is
+ran. A case wanted and left out (not for this kernel, too long for every day, not its turn) is
 skipped, with its name in the log. A guest that dies while it boots is booted again and told; more
 than MAX_BOOT_RETRIES in a run are a failure.
 """
@@ -31,6 +32,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import guest  # noqa: E402
 import guests  # noqa: E402
 import suite  # noqa: E402
+import turns  # noqa: E402
 import vm  # noqa: E402
 from places import Places  # noqa: E402
 
@@ -105,6 +107,7 @@ def parse(argv):
     options.kernels = options.kernel.split(",")
     each = 3 if "uml" in options.kernels else 2
     options.jobs = options.jobs or each * max(2, os.cpu_count() or 2)
+    options.turn = turns.of_environment()
     options.logs = vm.LOGS / f"vm-{options.kernel}"
     if len(options.kernels) > 2:
         ap.error("a test has at most two guests")
@@ -151,6 +154,8 @@ def why_not(options, module, one, named):
         return "takes long, only with --all or by name"
     if not named and any(is_named(one, name) for name in options.without.split()):
         return "is run elsewhere"
+    if options.turn is not None and turns.of_case(one.name) not in (None, options.turn):
+        return "its turn comes with another commit"
     if one.needs and not (guest.TOP / "build" / one.needs).exists():
         return f"build/{one.needs} is not made here"
     return None
