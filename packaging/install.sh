@@ -85,11 +85,11 @@ put_headers() {
 # The pages that the package rds-tools has.
 put_pages() {
 	local page f
-	while read -r page; do
+	grep -v '^#' packaging/debian/rds-tools.docs | while read -r page; do
 		for f in $(find "$page" -type f | sort); do
 			put 644 "$f" "$PREFIX/share/doc/pf_rds/${f#docs/}"
 		done
-	done < <(grep -v '^#' packaging/debian/rds-tools.docs)
+	done
 }
 
 # For node_exporter's textfile collector, Prometheus and Grafana: docs/metrics.md. Nothing is switched on.
