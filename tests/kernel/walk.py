@@ -7,6 +7,10 @@ its output, in which … stands for anything.
 import re
 import time
 
+import guest
+
+PROGRAMS = f"{guest.TOP}/build/tools"
+
 
 def steps(page, mark):
     """Commands of the page's blocks with the lines that are shown of each, in their order."""
@@ -37,3 +41,23 @@ def repeat(seconds, run, command, lines):
             return
         time.sleep(0.1)
     raise AssertionError(f"$ {command}\nhas not shown\n" + "\n".join(lines) + f"\nbut {rc} and\n{said}")
+
+
+def play(t, page, mark):
+    """The page's blocks of this mark. A command begins with its host, host1 or host2, which are the guests; or is
+    `scp host1:FILE host2:FILE`."""
+    machines = {"host1": t.a, "host2": t.b}
+
+    def run(command):
+        where, _, what = command.partition(" ")
+        if where == "scp":
+            (a, there), (b, here) = (word.split(":") for word in what.split())
+            text = machines[a].check(f"cat {there}")
+            return machines[b].run(f"umask 077; cat >{here} <<'EOF'\n{text}EOF")
+        return machines[where].run(f"cd /run; PATH={PROGRAMS}:$PATH; {what}", t.seconds(80))
+
+    told = steps(page, mark)
+    assert told, mark
+    for command, lines in told:
+        repeat(t.seconds(60), run, command, lines)
+    t.note(f"{mark}: {len(told)} commands")

@@ -4,6 +4,8 @@ from netns_pair import IN_X, IN_Y, X, Y, pair, unpair
 import json
 import time
 
+import guest
+import walk
 from suite import test
 from traffic import A, B, Flows, counters, exact, helper, paths, ping
 
@@ -14,6 +16,8 @@ NOBODY = "setpriv --reuid nobody --regid nogroup --clear-groups"
 CONNECT = """python3 -I -S -c 'import socket
 s = socket.create_connection(("{target}", 16385), 4, ("{source}", 0))
 assert s.recv(1) == b""'"""
+
+PAGE = guest.TOP / "docs/peers.md"
 
 
 def peer(t, words, machine=None, prefix=""):
@@ -311,6 +315,19 @@ def takeovers_are_told(t):
     ping(t, t.a, A, B)
 
 
+@test(vms=2, only="ours", timeout=240)
+def the_walk(t):
+    """docs/peers.md, step by step: two hosts get a key, refuse all others, get another key."""
+    walk.play(t, PAGE, "peers")
+    t.b.check(f"{t.tool('rdsctl')} peer default accept && {t.tool('rdsctl')} peer del {A}")
+    remove_keys(t)
+
+
+def remove_keys(t):
+    for machine in (t.a, t.b):
+        machine.check("rm /etc/rds.key*")
+
+
 NO_AO, HAS_AO = ["6.1", "6.12", "uml", "x86"], ["7.2"]
 
 
@@ -477,3 +494,16 @@ def ao_what_is_refused(t):
     peer(t, "del 10.8.0.0/16")
     peer(t, "add 10.8.0.0/16 key-file /run/key")
     t.a.check("rm /run/key /run/other")
+
+
+@test(vms=2, only="ours", kernels=HAS_AO, timeout=240)
+def the_walk_with_ao(t):
+    """docs/peers.md on TCP-AO, step by step: a key changes without a pause."""
+    for name in ("rds.key", "rds.key2"):
+        key = t.a.check("head -c 32 /dev/urandom | base64").strip()
+        for machine in (t.a, t.b):
+            machine.check(f"umask 077 && echo {key} >/etc/{name}")
+    walk.play(t, PAGE, "peers-ao")
+    for machine, other in ((t.a, B), (t.b, A)):
+        peer(t, f"del {other}", machine)
+    remove_keys(t)
