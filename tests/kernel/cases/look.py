@@ -349,7 +349,7 @@ def a_pause(t):
     t.b.check("modprobe nf_tables && nft 'add table ip cut; add chain ip cut i { type filter hook input"
               " priority 0; }; add rule ip cut i tcp dport 16385 drop; add rule ip cut i tcp sport 16385"
               " drop'")
-    waits = 0
+    waits, deadline = 0, time.monotonic() + t.seconds(40)
     while waits < 500:
         assert time.monotonic() < deadline, f"nothing waits: {waits}"
         look = json.loads(ctl(t, f"-j top --interval 0.6 --count 2 remote {B}").splitlines()[1])["top"]
@@ -359,9 +359,10 @@ def a_pause(t):
     assert said["answered"] == 2000 and said["lost"] == 0, said
     assert sum(step["count"] for step in said["histogram"]) == 2000, said
     plain, corrected = said["rtt_usec"], said["corrected_usec"]
-    assert plain["max"] > 500000 and plain["p99"] < 400000 < corrected["p9999"], said
-    # 250 pings and more were due meanwhile, and waited for a half of it on average.
-    assert corrected["avg"] > 2 * plain["avg"] and corrected["p95"] > plain["p95"], said
+    assert plain["max"] > 500000 and corrected["p9999"] > 400000, said
+    # 250 pings and more were due meanwhile, and waited for a half of it on average: 31 ms for each of the 2000.
+    # A busy host adds to both.
+    assert corrected["avg"] > plain["avg"] + 25000 and corrected["p95"] > plain["p95"], said
     t.note(f"p95 {plain['p95'] / 1000:.1f} ms, corrected {corrected['p95'] / 1000:.1f} ms")
 
 

@@ -31,6 +31,13 @@ std::string next(Congested &scene)
 			: "of others");
 }
 
+/* How many messages go before the sender hears that the port is full, or clear, is luck, and
+ * mainline tells it by a worker, which may be late. So it has time near the border. */
+void hearNear(int border, int bytes)
+{
+	usleep(abs(bytes - border) < 5000 ? 30000 : 3000 * (bytes < 15000));
+}
+
 void addTold(Facts &facts)
 {
 	facts.at("own own6", "congestion/accepted", [](const Place &place, Out &out) {
@@ -43,17 +50,14 @@ void addTold(Facts &facts)
 			while (sent < 3000 && last >= 0) {
 				last = pair.send(length);
 				sent += last >= 0;
+				hearNear(20000, sent * length);
 			}
 			const std::string name = std::to_string(length) + " bytes";
 
 			out(name + ", then", last);
-			/* How many more come before the sender hears of it is luck. */
 			out(name + ", all that fit", sent * length >= 20000 ? "taken" : "refused");
-			/* Mainline tells the sender by a worker, which may be late. */
-			while (pair.send(length) < 0 && receive(pair.to).result > 0) {
-				sent--;
-				usleep(3000);
-			}
+			while (pair.send(length) < 0 && receive(pair.to).result > 0)
+				hearNear(10000, --sent * length);
 			out(name + ", unread when it is clear", sent);
 		}
 	});
