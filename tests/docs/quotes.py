@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A program's text in a page is that of a file, which is tried elsewhere.
 
-`<!-- from FILE -->` stands before the block, whose lines are lines of FILE in one piece. In docs/python.md
-and docs/cxx.md every block that is marked as a program's has one.
+`<!-- from FILE -->` stands before the block, whose lines are lines of FILE in one piece. In docs/python.md,
+docs/cxx.md and docs/rdma.md every block that is marked as a program's has one.
 """
 import pathlib
 import re
@@ -11,7 +11,7 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?:^<!-- from (\S+) -->\n)?^```(\w*)\n(.*?)^```$", re.M | re.S)
-ALL_QUOTED = ("docs/python.md", "docs/cxx.md")
+ALL_QUOTED = ("docs/python.md", "docs/cxx.md", "docs/rdma.md")
 
 
 def main():

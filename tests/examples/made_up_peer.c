@@ -2,7 +2,8 @@
 /*
  * A kernel in the place of the real one, linked with a program of examples/ that receives: its
  * socket gets the messages of the file MADE_UP_PEER, each behind its length (u32), one a call.
- * RDS_RECV_BATCH is known.  Sends come to nothing, and sleeping takes no time.
+ * RDS_RECV_BATCH is known.  A length with COOKIE is of a message that brings one, with CUT half of
+ * one, as the kernel cuts it for want of room.  Sends come to nothing, and sleeping takes no time.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,6 +15,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define COOKIE (1U << 31)
+#define CUT (1U << 30)
 
 static FILE *messages;
 static int batch;
@@ -46,28 +50,38 @@ int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 	return 0;
 }
 
-/* The whole length, which with the option is told also of a message that is cut. */
-static void tell_length(struct msghdr *msg, uint32_t length)
+static void tell(struct msghdr *msg, int type, const void *what, size_t size)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
 
 	c->cmsg_level = SOL_RDS;
-	c->cmsg_type = RDS_CMSG_RECV_BATCH;
-	c->cmsg_len = CMSG_LEN(sizeof(length));
-	memcpy(CMSG_DATA(c), &length, sizeof(length));
-	msg->msg_controllen = CMSG_SPACE(sizeof(length));
+	c->cmsg_type = type;
+	c->cmsg_len = CMSG_LEN(size);
+	memcpy(CMSG_DATA(c), what, size);
+	msg->msg_controllen = CMSG_SPACE(size);
+}
+
+static void tell_cookie(struct msghdr *msg, uint32_t how)
+{
+	uint64_t cookie = 0x1234567890abcdef;
+
+	tell(msg, RDS_CMSG_RDMA_DEST, &cookie, how & CUT ? sizeof(cookie) / 2 : sizeof(cookie));
+	if (how & CUT)
+		msg->msg_flags |= MSG_CTRUNC;
 }
 
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	struct sockaddr_in from = {.sin_family = AF_INET, .sin_port = htons(4000)};
-	uint32_t length, n;
+	uint32_t length, how, n;
 
 	(void)fd, (void)flags;
 	if (!fread(&length, sizeof(length), 1, messages)) {
 		errno = EAGAIN;
 		return -1;
 	}
+	how = length & (COOKIE | CUT);
+	length -= how;
 	n = length < msg->msg_iov->iov_len ? length : msg->msg_iov->iov_len;
 	if (fread(msg->msg_iov->iov_base, 1, n, messages) != n)
 		abort();
@@ -76,8 +90,11 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 	inet_pton(AF_INET, "192.0.2.2", &from.sin_addr);
 	memcpy(msg->msg_name, &from, sizeof(from));
 	msg->msg_namelen = sizeof(from);
+	/* The whole length, which with the option is told also of a message that is cut. */
 	if (batch)
-		tell_length(msg, length);
+		tell(msg, RDS_CMSG_RECV_BATCH, &length, sizeof(length));
+	else if (how)
+		tell_cookie(msg, how);
 	else
 		msg->msg_controllen = 0;
 	return n;

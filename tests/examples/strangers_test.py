@@ -37,16 +37,20 @@ BLOCKS = [b"", b"abc", block(0, 2**32 - 1, b"far"), block(0, 4, b"few"), block(0
           block(0, 0, b"not done"), block(0, 3, b"one"), block(3, 3)[:15], block(3, 3, b"two"), block(6, 0)]
 
 
+COOKIE, CUT = 1 << 31, 1 << 30  # in a message's length, as made_up_peer.c has it
+
+
 class Programs(unittest.TestCase):
     def setUp(self):
         where = tempfile.TemporaryDirectory()
         self.addCleanup(where.cleanup)
         self.top = pathlib.Path(where.name)
 
-    def run_it(self, name, messages, *words):
-        """Its output, its complaints and its status."""
-        (self.top / "peer").write_bytes(b"".join(struct.pack("=I", len(one)) + one for one in messages))
-        done = subprocess.run([PROGRAMS / f"received_by_{name}", "recv", *words], stdin=subprocess.DEVNULL,
+    def run_it(self, name, messages, *words, role="recv"):
+        """Its output, its complaints and its status. A message may be (what comes with it, its bytes)."""
+        pairs = [one if isinstance(one, tuple) else (0, one) for one in messages]
+        (self.top / "peer").write_bytes(b"".join(struct.pack("=I", how | len(one)) + one for how, one in pairs))
+        done = subprocess.run([PROGRAMS / f"received_by_{name}", role, *words], stdin=subprocess.DEVNULL,
                               env={**os.environ, "MADE_UP_PEER": str(self.top / "peer")},
                               capture_output=True, check=False)
         self.assertNotRegex(done.stderr, b"Sanitizer|runtime error")
@@ -80,6 +84,24 @@ class Programs(unittest.TestCase):
                          ("zerocopy: message 1 is not what was sent\n", 1))
         self.assertEqual(self.run_it("zerocopy", [first], OWN, "1", "1"),
                          (b"1 messages, each as it was sent\n", "", 0))
+
+    def test_rdma_lends_to_who_asks(self):
+        strangers = [b"", b"w", b"\0", b"??", bytes(70000), (COOKIE, b"x")]
+        ends = "received_by_rdma: recvmsg: Resource temporarily unavailable\n"
+        self.assertEqual(self.run_it("rdma", [*strangers, b"?", *strangers, b"?"], OWN, "1", role="serve"),
+                         (b"ready\n", ends, 1))
+
+    def test_rdma_takes_a_cookie_that_is_one(self):
+        ask = (OWN, "192.0.2.2", "4000")  # from there all messages come
+        strangers = [b"", b"?", b"!!", (COOKIE, b""), (COOKIE, b"!" * 70000), (CUT, b"x")]
+        none = "received_by_rdma: the server lends nothing, and says why: over TCP there is no RDMA\n"
+        for answer in b"!", (CUT, b"!"):
+            self.assertEqual(self.run_it("rdma", [*strangers, answer], *ask, role="ask"), (b"", none, 1))
+        # Without an answer it waits for one; with a cookie for a notification, which is no message.
+        ends = "received_by_rdma: recvmsg: Resource temporarily unavailable\n"
+        for messages, address in ((strangers, "192.0.2.2"), ([b"!"], "192.0.2.3"),
+                                  ([(COOKIE, b"!"), b"w", b"", *strangers], "192.0.2.2")):
+            self.assertEqual(self.run_it("rdma", messages, OWN, address, "4000", role="ask"), (b"", ends, 1))
 
     def test_nor_does_flood(self):
         first = struct.pack("=I", 0).ljust(1024)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Parts that tests of RDMA share: memory on one host, operations from the other."""
+import contextlib
 import json
 import time
 
 import judges
 from tap import tap
-from traffic import counters
+from traffic import counters, ping
 from vm import CommandTimeout
 
 
@@ -78,6 +79,28 @@ class Storm:
         self.t.note(", ".join(f"{found[name]} {name}" for name in names)
                     + f", {deaths} connections ended")
         return found
+
+
+@contextlib.contextmanager
+def lending(t, owner, at):
+    """The server of examples/rdma, while it lasts."""
+    serving = owner.spawn(f"{t.example('rdma')} serve {at} 4000")
+    serving.wait_output("^ready$")
+    yield serving
+    serving.kill()
+    serving.wait()
+
+
+def example(t, owner, at, user, own, number=0):
+    """examples/rdma: @user has memory of @owner's twice, and adds @number to the counter there."""
+    ping(t, user, own, at)
+    with lending(t, owner, at) as serving:
+        for nth in range(2):
+            said = user.check(f"{t.example('rdma')} ask {own} {at} 4000 {number or ''}",
+                              timeout=t.seconds(100))
+            added = f"added {number} to {nth * number}\n" if number else ""
+            assert said == f"65528 bytes written and read back\n{added}", said
+            serving.wait_output(rf"(^{own} has written every byte\n){{{nth + 1}}}")
 
 
 # With several processors each has a part of it that the file does not show for a while.

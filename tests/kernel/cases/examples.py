@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The programs of examples/ in C, C++ and Rust do what their first lines say, and the C++ header what docs/cxx.md
-does. bulk: `order.the_example`; lines: `batch`."""
+does. bulk: `order.the_example`; lines: `batch`; rdma over adapters: `ib_rdma.the_example`."""
 import re
 
 from suite import test
@@ -34,6 +34,19 @@ def zerocopy(t):
         reading.write("", close=True)
         assert "40 messages, each as it was sent" in reading.check(30)
         assert said == f"40 messages delivered, {lent} of them without a copy\n", said
+
+
+@test(vms=2, timeout=300)
+def rdma(t):
+    """examples/rdma over TCP: there is no RDMA, and both ends say so."""
+    program = t.example("rdma")
+    serving = t.b.spawn(f"{program} serve {B} 4000")
+    serving.wait_output("^ready$", t.seconds(30))
+    rc, said = t.a.run(f"{program} ask {A} {B} 4000", timeout=t.seconds(100))
+    assert rc == 1 and "the server lends nothing" in said, f"{rc}: {said}"
+    serving.wait_output("^rdma: lending .no RDMA over TCP.*: Operation not supported$")
+    serving.kill()
+    serving.wait()
 
 
 @test(vms=1, only="ours")

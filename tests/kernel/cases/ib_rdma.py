@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """RDMA and atomic operations between two hosts of ours (soft-RoCE)."""
 import filters
-from ib_rdma_traffic import Owner, Storm, nothing_pinned, regions_used
+from ib_rdma_traffic import Owner, Storm, example, lending, nothing_pinned, regions_used
 from ib_traffic import cut, queue_pairs
 from suite import test
 from traffic import A, A6, B, B6, counters, load_again, ping
@@ -45,6 +45,18 @@ def refused(t):
         nothing_pinned(t, machine)
     assert counters(t, t.a)["ib_completion_errors"] > 0
     assert not regions_used(t, t.b)
+
+
+@test(vms=2, only="ours", timeout=240)
+def the_example(t):
+    """examples/rdma: either host lends, the other writes, reads and adds; within a host there is no RDMA."""
+    example(t, t.b, B, t.a, A, number=5)
+    example(t, t.a, A, t.b, B, number=5)
+    with lending(t, t.b, B):
+        rc, said = t.b.run(f"{t.example('rdma')} ask {B} {B} 4000", timeout=t.seconds(100))
+        assert rc == 1 and "no RDMA" in said, f"{rc}: {said}"
+    for machine in (t.a, t.b):
+        nothing_pinned(t, machine)
 
 
 @test(vms=2, only="ours", timeout=240, extra=True)

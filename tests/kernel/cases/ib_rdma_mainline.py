@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """RDMA between ours and mainline's (soft-RoCE), who owns the memory and who uses it."""
-from ib_rdma_traffic import Owner, nothing_pinned, pinned
+from ib_rdma_traffic import Owner, example, nothing_pinned, pinned
 from suite import test
 from traffic import A, B
 
@@ -42,3 +42,12 @@ def ours_is_the_larger(t):
     mixed(t, "check", t.b)
     Owner(t, t.b, B, A, "--self mainline --no-atomics").tap(t.a, "check")
     nothing_pinned(t, t.b, before)
+
+
+@test(vms=2, modules=("ours", "mainline"), timeout=240)
+def the_example(t):
+    """examples/rdma, whose server is ours or mainline's; without the atomic."""
+    before = pinned(t.a)
+    example(t, t.b, B, t.a, A)
+    example(t, t.a, A, t.b, B)
+    nothing_pinned(t, t.a, before)
