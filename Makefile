@@ -277,7 +277,7 @@ demo: deps ## two virtual hosts talk RDS, and you see it
 lab: deps ## three hosts on a virtual machine of your own, and a shell there: docs/lab.md
 	@$(again) modules
 	@$(call configure,-DRDS_TESTS=ON)
-	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) $(tools) bulk congestion lines rdma unread zerocopy
+	@$(locked) $(MAKE) --no-print-directory -C build -j$(JOBS) $(tools) bulk congestion lend lines unread zerocopy
 	@KERNEL=$(test_kernel) tests/kernel/lab.py
 
 picture: deps ## docs/rdsctl.svg, a terminal of make lab in which a program hangs

@@ -87,21 +87,21 @@ class Programs(unittest.TestCase):
 
     def test_rdma_lends_to_who_asks(self):
         strangers = [b"", b"w", b"\0", b"??", bytes(70000), (COOKIE, b"x")]
-        ends = "received_by_rdma: recvmsg: Resource temporarily unavailable\n"
-        self.assertEqual(self.run_it("rdma", [*strangers, b"?", *strangers, b"?"], OWN, "1", role="serve"),
+        ends = "received_by_lend: recvmsg: Resource temporarily unavailable\n"
+        self.assertEqual(self.run_it("lend", [*strangers, b"?", *strangers, b"?"], OWN, "1", role="serve"),
                          (b"ready\n", ends, 1))
 
     def test_rdma_takes_a_cookie_that_is_one(self):
         ask = (OWN, "192.0.2.2", "4000")  # from there all messages come
         strangers = [b"", b"?", b"!!", (COOKIE, b""), (COOKIE, b"!" * 70000), (CUT, b"x")]
-        none = "received_by_rdma: the server lends nothing, and says why: over TCP there is no RDMA\n"
+        none = "received_by_lend: the server lends nothing, and says why: over TCP there is no RDMA\n"
         for answer in b"!", (CUT, b"!"):
-            self.assertEqual(self.run_it("rdma", [*strangers, answer], *ask, role="ask"), (b"", none, 1))
+            self.assertEqual(self.run_it("lend", [*strangers, answer], *ask, role="ask"), (b"", none, 1))
         # Without an answer it waits for one; with a cookie for a notification, which is no message.
-        ends = "received_by_rdma: recvmsg: Resource temporarily unavailable\n"
+        ends = "received_by_lend: recvmsg: Resource temporarily unavailable\n"
         for messages, address in ((strangers, "192.0.2.2"), ([b"!"], "192.0.2.3"),
                                   ([(COOKIE, b"!"), b"w", b"", *strangers], "192.0.2.2")):
-            self.assertEqual(self.run_it("rdma", messages, OWN, address, "4000", role="ask"), (b"", ends, 1))
+            self.assertEqual(self.run_it("lend", messages, OWN, address, "4000", role="ask"), (b"", ends, 1))
 
     def test_nor_does_flood(self):
         first = struct.pack("=I", 0).ljust(1024)

@@ -83,8 +83,8 @@ class Storm:
 
 @contextlib.contextmanager
 def lending(t, owner, at):
-    """The server of examples/rdma, while it lasts."""
-    serving = owner.spawn(f"{t.example('rdma')} serve {at} 4000")
+    """The server of examples/lend, while it lasts."""
+    serving = owner.spawn(f"{t.example('lend')} serve {at} 4000")
     serving.wait_output("^ready$")
     yield serving
     serving.kill()
@@ -92,11 +92,11 @@ def lending(t, owner, at):
 
 
 def example(t, owner, at, user, own, number=0):
-    """examples/rdma: @user has memory of @owner's twice, and adds @number to the counter there."""
+    """examples/lend: @user has memory of @owner's twice, and adds @number to the counter there."""
     ping(t, user, own, at)
     with lending(t, owner, at) as serving:
         for nth in range(2):
-            said = user.check(f"{t.example('rdma')} ask {own} {at} 4000 {number or ''}",
+            said = user.check(f"{t.example('lend')} ask {own} {at} 4000 {number or ''}",
                               timeout=t.seconds(100))
             added = f"added {number} to {nth * number}\n" if number else ""
             assert said == f"65528 bytes written and read back\n{added}", said

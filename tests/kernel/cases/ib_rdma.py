@@ -49,11 +49,11 @@ def refused(t):
 
 @test(vms=2, only="ours", timeout=240)
 def the_example(t):
-    """examples/rdma: either host lends, the other writes, reads and adds; within a host there is no RDMA."""
+    """examples/lend: either host lends, the other writes, reads and adds; within a host there is no RDMA."""
     example(t, t.b, B, t.a, A, number=5)
     example(t, t.a, A, t.b, B, number=5)
     with lending(t, t.b, B):
-        rc, said = t.b.run(f"{t.example('rdma')} ask {B} {B} 4000", timeout=t.seconds(100))
+        rc, said = t.b.run(f"{t.example('lend')} ask {B} {B} 4000", timeout=t.seconds(100))
         assert rc == 1 and "no RDMA" in said, f"{rc}: {said}"
     for machine in (t.a, t.b):
         nothing_pinned(t, machine)

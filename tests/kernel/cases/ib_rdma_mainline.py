@@ -46,7 +46,7 @@ def ours_is_the_larger(t):
 
 @test(vms=2, modules=("ours", "mainline"), timeout=240)
 def the_example(t):
-    """examples/rdma, whose server is ours or mainline's; without the atomic."""
+    """examples/lend, whose server is ours or mainline's; without the atomic."""
     before = pinned(t.a)
     example(t, t.b, B, t.a, A)
     example(t, t.a, A, t.b, B)

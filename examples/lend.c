@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdma: lends memory to a program on another host, which writes and reads it without this one.
+ * lend: lends memory to a program on another host, which writes and reads it without this one.
  *
- *	rdma serve ADDRESS PORT			lends its memory; the last one to ask has it
- *	rdma ask OWN ADDRESS PORT [NUMBER]	writes, reads back, adds NUMBER to a counter there
+ *	lend serve ADDRESS PORT			lends its memory; the last one to ask has it
+ *	lend ask OWN ADDRESS PORT [NUMBER]	writes, reads back, adds NUMBER to a counter there
  *
  * The server's answer brings a cookie, which names the memory.  An operation goes with a message,
  * which comes when what was written is there, and ends with a notification.  The adapters of two
@@ -243,7 +243,7 @@ int main(int argc, char **argv)
 	if (argc == 4 && !strcmp(argv[1], "serve"))
 		serve(name_of(argv[2], argv[3]));
 	if (argc < 5 || argc > 6 || strcmp(argv[1], "ask"))
-		errx(2, "usage: rdma serve ADDRESS PORT | rdma ask OWN ADDRESS PORT [NUMBER]");
+		errx(2, "usage: lend serve ADDRESS PORT | lend ask OWN ADDRESS PORT [NUMBER]");
 	ask(name_of(argv[2], "0"), name_of(argv[3], argv[4]),
 	    argc == 6 ? strtoull(argv[5], NULL, 0) : 0);
 	return 0;
