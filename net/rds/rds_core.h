@@ -305,6 +305,10 @@ uint64_t rds_info_sockets(struct rds_net *net, uint64_t pos,
 
 /* All that is known of a path.  A message costs it the time at which it was queued. */
 #define RDS_FACT_PORTS 16
+struct rds_refused_port {
+	uint32_t ms;   /* for which its messages have been refused, without a pause */
+	uint16_t port; /* of the peer */
+};
 enum { RDS_FACT_PEER_UNKNOWN, RDS_FACT_PEER_OTHER, RDS_FACT_PEER_OURS };
 struct rds_path_facts {
 	struct rds_path_info i;
@@ -324,6 +328,8 @@ struct rds_path_facts {
 	unsigned char state;		/* enum rds::PathState */
 	unsigned char peer;		/* RDS_FACT_PEER_*: of the last connection */
 	struct rds_link_facts link;	/* while it is up */
+	/* Of the ports that it has refused messages for, the lowest, in order. */
+	struct rds_refused_port refused_ports[RDS_FACT_PORTS];
 };
 /* How far a walk is, which may end in the midst of a position: the paths of one are met in the
  * order of their connections' addresses in memory, which do not change.  All 0: at its beginning.

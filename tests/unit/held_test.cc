@@ -311,6 +311,20 @@ TEST_F(Held, AreOwedAsLongAsOneIsRefused)
 	EXPECT_EQ(held->owed(), 70u);
 }
 
+/* A full port's messages may have waited long before it is refused. */
+TEST_F(Held, SinceWhenOneIsRefused)
+{
+	HeldPort *h = held->hold(7);
+
+	sim::run_for(50 * 1000 * 1000);
+	held->refuse(*h, 1, 100);
+	EXPECT_EQ(h->refused_since.age_ms(), 0u);
+	sim::run_for(30 * 1000 * 1000);
+	EXPECT_EQ(h->refused_since.age_ms(), 30u);
+	held->stay(*h);
+	EXPECT_EQ(h->refused_since.age_ms(), 30u) << "while it went back";
+}
+
 /* A path sends them away before it is destroyed: one that is left is a bug, which is told. */
 TEST_F(Held, GoesWithNothingInIt)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Facts of paths, as an administrator is told them (net/rds/path/path_facts.cc, net/rds/info.cc).
  */
+#include <algorithm>
 #include <map>
 
 #include "ack_fixture.h"
@@ -64,6 +65,26 @@ protected:
 
 		rds_socket_fill(s->core(), &f);
 		return f;
+	}
+	/* The peer is one of ours, which may refuse ports. */
+	void hello_and_refuses()
+	{
+		constexpr uint32_t kCaps = rds::wire::kCapDeliveryAck | rds::wire::kCapRefuse;
+		rds::wire::Header h;
+
+		rds::wire::encode_hello(h, {77, kCaps});
+		ASSERT_EQ(fake::arrive(wire().path, h), RDS_RECV_SKIP);
+		sim::run_ready();
+	}
+	/* From its first message on. */
+	void refuse(uint16_t port)
+	{
+		rds::wire::Header h;
+
+		rds::wire::encode_refusal(
+			h,
+			{.what = rds::wire::Ext::kRefused, .port = port, .epoch = 9, .number = 1});
+		ASSERT_EQ(fake::arrive(wire().path, h), RDS_RECV_SKIP);
 	}
 	void grows(unsigned int hosts);
 	static bool is_state(const struct rds_path_facts &f, rds::PathState state)
@@ -259,24 +280,67 @@ TEST_F(PathFacts, SinceWhenPortsOfThePeerAreFull)
 /* A message that steps aside is told, and a port that is refused counts. */
 TEST_F(PathFacts, WhoRefused)
 {
-	constexpr uint32_t kCaps = rds::wire::kCapDeliveryAck | rds::wire::kCapRefuse;
-	rds::wire::Header h;
-
 	send();
 	bring_up();
-	rds::wire::encode_hello(h, {77, kCaps});
-	ASSERT_EQ(fake::arrive(wire().path, h), RDS_RECV_SKIP);
-	sim::run_ready();
+	hello_and_refuses();
 	EXPECT_EQ(only().refused, 0u);
 	EXPECT_FALSE(only().holds);
-	rds::wire::encode_refusal(
-		h, {.what = rds::wire::Ext::kRefused, .port = to.port, .epoch = 9, .number = 1});
-	ASSERT_EQ(fake::arrive(wire().path, h), RDS_RECV_SKIP);
+	refuse(to.port);
 	peer_has(1);
 	sim::run_ready();
 	EXPECT_EQ(only().refused, 1u);
+	EXPECT_EQ(only().refused_ports[0].port, to.port);
 	EXPECT_TRUE(only().holds);
 	EXPECT_FALSE(only().refuses);
+}
+
+/* Those that are only full are none of them. */
+TEST_F(PathFacts, PortsThatThePeerRefusesAndSinceWhen)
+{
+	send();
+	bring_up();
+	hello_and_refuses();
+	map({100, 4000, 5000});
+	refuse(5000);
+	sim::run_for(30 * kMs);
+	refuse(4000);
+	sim::run_for(5 * kMs);
+
+	struct rds_path_facts f = only();
+
+	ASSERT_EQ(f.refused, 2u);
+	EXPECT_EQ(f.refused_ports[0].port, 4000);
+	EXPECT_EQ(f.refused_ports[0].ms, 5u);
+	EXPECT_EQ(f.refused_ports[1].port, 5000);
+	EXPECT_EQ(f.refused_ports[1].ms, 35u);
+	rds_path_drop(wire().path, RDS_DROP_ERROR);
+	sim::run_ready();
+	EXPECT_EQ(only().refused, 0u) << "a connection that ends ends them";
+}
+
+/* The lowest are listed, in order, however they came. */
+TEST_F(PathFacts, ManyPortsThatThePeerRefuses)
+{
+	std::vector<uint16_t> many;
+
+	send();
+	bring_up();
+	hello_and_refuses();
+	for (unsigned int n = 0; n < rds::kMaxRefusedPorts; n++)
+		many.push_back(static_cast<uint16_t>(1000 + n * 37 % rds::kMaxRefusedPorts * 7));
+	map(many);
+	for (unsigned int n = 0; n < many.size(); n++) {
+		refuse(many[n]);
+
+		const unsigned int listed = std::min<unsigned int>(n + 1, RDS_FACT_PORTS);
+		struct rds_path_facts f = only();
+		std::vector<uint16_t> wanted(many.begin(), many.begin() + n + 1);
+
+		std::sort(wanted.begin(), wanted.end());
+		ASSERT_EQ(f.refused, n + 1);
+		for (unsigned int at = 0; at < listed; at++)
+			ASSERT_EQ(f.refused_ports[at].port, wanted[at]) << n;
+	}
 }
 
 TEST_F(PathFacts, ASocketAndWhatFillsIt)

@@ -138,6 +138,7 @@ void HeldPorts::refuse(HeldPort &h, uint32_t epoch, uint64_t first)
 {
 	refused_ += !h.epoch;
 	h.epoch = epoch;
+	h.refused_since.set_to_now();
 	h.first = first;
 	owe(h);
 }

@@ -22,6 +22,7 @@
 #define RDS_HELD_H
 
 #include "../bug.h"
+#include "../coarse_time.h"
 #include "../message.h"
 #include "../ref.h"
 
@@ -52,7 +53,8 @@ struct HeldPort {
 	bool waits = false;	   /* it may, but for messages that are not here yet */
 	bool owes = false;  /* some of what is here has to arrive before flows may go (order.h) */
 	uint32_t epoch = 0; /* of the peer's, that has refused it; 0: the port is full, no more */
-	uint64_t first = 0; /* number that it has refused first */
+	CoarseTime refused_since; /* with such an epoch */
+	uint64_t first = 0;	  /* number that it has refused first */
 	uint64_t last_sent = 0;	  /* of those that it has refused none was sent after this one */
 	uint64_t last_queued = 0; /* none that is queued has a number above this */
 	uint64_t last_aside = 0;  /* the highest number that put_aside() has met */

@@ -32,6 +32,30 @@ void list_full_ports(const rds::CongMap &map, struct rds_path_facts &f)
 	});
 }
 
+/* @h takes its place among those that are listed, of which there are @n: the lowest of all. */
+void list_refused_port(const rds::HeldPort &h, unsigned int n, struct rds_path_facts &f)
+{
+	unsigned int at = n < RDS_FACT_PORTS ? n : RDS_FACT_PORTS;
+
+	for (; at && f.refused_ports[at - 1].port > h.port; at--)
+		if (at < RDS_FACT_PORTS)
+			f.refused_ports[at] = f.refused_ports[at - 1];
+	if (at < RDS_FACT_PORTS)
+		f.refused_ports[at] = {.ms = h.refused_since.age_ms(), .port = h.port};
+}
+
+/* A path has few at a time (kMaxHeldPorts, kMaxRefusedPorts), so all are met in one hold of its
+ * lock, as where it looks for those that have cleared. */
+void list_refused_ports(const rds::HeldPorts &ports, struct rds_path_facts &f)
+{
+	if (!ports.refused())
+		return;
+	ports.for_each([&](const rds::HeldPort &h) {
+		if (h.epoch)
+			list_refused_port(h, f.refused++, f);
+	});
+}
+
 /* The age of @m, if it is older than what is known. */
 void note_age(const rds::Message *m, struct rds_path_facts &f)
 {
@@ -83,5 +107,5 @@ void rds_path::look(struct rds_path_facts &f)
 	}
 	f.unsent_bytes = queue_.unsent_bytes();
 	f.holds = !full_ports_.empty();
-	f.refused = full_ports_.refused();
+	list_refused_ports(full_ports_, f);
 }
