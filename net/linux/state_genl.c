@@ -140,6 +140,22 @@ static int put_queue(struct sk_buff *skb, const struct rds_path_facts *f)
 	return 0;
 }
 
+static int put_refused(struct sk_buff *skb, const struct rds_path_facts *f)
+{
+	const int listed = min_t(u32, f->refused, RDS_FACT_PORTS);
+	int i;
+
+	for (i = 0; i < listed; i++) {
+		struct nlattr *nest = nla_nest_start(skb, RDS_PATH_A_REFUSED_PORTS);
+
+		if (!nest || nla_put_u16(skb, RDS_PORT_A_PORT, f->refused_ports[i].port) ||
+		    nla_put_u32(skb, RDS_PORT_A_REFUSED_MS, f->refused_ports[i].ms))
+			return -EMSGSIZE;
+		nla_nest_end(skb, nest);
+	}
+	return 0;
+}
+
 static int put_link(struct sk_buff *skb, const struct rds_link_facts *l)
 {
 	if (!l->known)
@@ -160,7 +176,8 @@ static int add_path(void *arg, const struct rds_path_facts *f)
 
 	return end_row(r, hdr,
 		       !hdr || put_name(r->skb, f) || put_state(r->skb, f) ||
-			       put_queue(r->skb, f) || put_link(r->skb, &f->link));
+			       put_queue(r->skb, f) || put_refused(r->skb, f) ||
+			       put_link(r->skb, &f->link));
 }
 
 static int rds_state_paths(struct sk_buff *skb, struct netlink_callback *cb)

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "../lib/text.h"
+#include "field.h"
 
 namespace rdstools
 {
@@ -109,6 +110,9 @@ bool Filter::matches(const Wish &w, const Json &value)
 	case Kind::ports:
 		return std::ranges::any_of(
 			value, [&](const Json &port) { return fits(port.get<std::uint64_t>()); });
+	case Kind::port_rows:
+		return std::ranges::any_of(
+			value, [&](const Json &port) { return fits(number(port["port"])); });
 	default:
 		return fits(value.get<std::uint64_t>());
 	}

@@ -17,6 +17,11 @@ constexpr const char *method_words[] = {"none", "tcp-md5", "tcp-ao"};
 constexpr const char *peer_words[] = {"unknown", "other", "pf-rds"};
 constexpr const char *transport_words[] = {"ib", "iwarp", "tcp", "loop"};
 
+constexpr Field port_table[] = {
+	{RDS_PORT_A_PORT, "port", Kind::u16},
+	{RDS_PORT_A_REFUSED_MS, "refused-ms", Kind::u32},
+};
+
 constexpr Field path_table[] = {
 	{RDS_PATH_A_LOCAL, "local", Kind::address},
 	{RDS_PATH_A_REMOTE, "remote", Kind::address},
@@ -46,6 +51,7 @@ constexpr Field path_table[] = {
 	{RDS_PATH_A_WAITS_MS, "waits-ms", Kind::u32},
 	{RDS_PATH_A_CONGESTED_MS, "congested-ms", Kind::u32},
 	{RDS_PATH_A_PEER, "peer", Kind::choice, peer_words},
+	{RDS_PATH_A_REFUSED_PORTS, "refused-ports", Kind::port_rows},
 	{RDS_PATH_A_EVENT, "event", Kind::choice, news_words}, /* the last: see path_fields() */
 };
 
@@ -124,6 +130,28 @@ Json choice(const nlattr *attr, std::span<const char *const> words)
 	return words[value.get<unsigned>()];
 }
 
+Json row_of_nothing(std::span<const Field> fields)
+{
+	Json row = Json::object();
+
+	for (const Field &field : fields)
+		row[field.name] = field.kind == Kind::flag ? Json(false) : Json(nullptr);
+	return row;
+}
+
+void add(Json &row, const nlattr *attr, std::span<const Field> fields);
+
+Json port_row(const nlattr *nest)
+{
+	Json row = row_of_nothing(port_table);
+	const auto *first = static_cast<const nlattr *>(mnl_attr_get_payload(nest));
+
+	each_attribute(first,
+		       reinterpret_cast<const char *>(first) + mnl_attr_get_payload_len(nest),
+		       [&](const nlattr *attr) { add(row, attr, port_table); });
+	return row;
+}
+
 Json value_of(const nlattr *attr, const Field &field)
 {
 	switch (field.kind) {
@@ -147,8 +175,20 @@ Json value_of(const nlattr *attr, const Field &field)
 		return ports(attr);
 	case Kind::choice:
 		return choice(attr, field.choices);
+	case Kind::port_rows:
+		return port_row(attr);
 	}
 	return nullptr;
+}
+
+/* Notes in @row what @attr says of it. */
+void add(Json &row, const nlattr *attr, std::span<const Field> fields)
+{
+	for (const Field &field : fields)
+		if (mnl_attr_get_type(attr) == field.attr && field.kind == Kind::port_rows)
+			row[field.name].push_back(value_of(attr, field));
+		else if (mnl_attr_get_type(attr) == field.attr)
+			row[field.name] = value_of(attr, field);
 }
 
 } // namespace
@@ -176,15 +216,10 @@ std::span<const Field> counter_fields()
 
 Json decode(const nlmsghdr *message, std::span<const Field> fields)
 {
-	Json row = Json::object();
+	Json row = row_of_nothing(fields);
 
-	for (const Field &field : fields)
-		row[field.name] = field.kind == Kind::flag ? Json(false) : Json(nullptr);
-	each_attribute(message, sizeof(genlmsghdr), [&](const nlattr *attr) {
-		for (const Field &field : fields)
-			if (mnl_attr_get_type(attr) == field.attr)
-				row[field.name] = value_of(attr, field);
-	});
+	each_attribute(message, sizeof(genlmsghdr),
+		       [&](const nlattr *attr) { add(row, attr, fields); });
 	return row;
 }
 

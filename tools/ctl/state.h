@@ -18,7 +18,8 @@
 namespace rdstools
 {
 
-enum class Kind { u8, u16, u32, u64, text, flag, address, ports, choice };
+/* @port_rows: an array of {port, refused-ms}, one for each time that the kernel has put it. */
+enum class Kind { u8, u16, u32, u64, text, flag, address, ports, choice, port_rows };
 
 struct Field {
 	std::uint16_t attr;

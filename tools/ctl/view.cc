@@ -49,6 +49,20 @@ std::string full_ports(const Json &path)
 	return list;
 }
 
+/* Ports of the peer for which it has refused messages, as far as they are listed. */
+std::string refused_ports(const Json &path)
+{
+	const std::uint64_t listed = path["refused-ports"].size(), all = number(path["refused"]);
+	std::string list;
+
+	for (const Json &port : path["refused-ports"])
+		list += (list.empty() ? ": " : ", ") + word(port["port"]) + " for " +
+			duration_text(port["refused-ms"]);
+	if (listed && listed < all)
+		list += format(", and %llu more", static_cast<unsigned long long>(all - listed));
+	return list;
+}
+
 /* A second is long enough to be told of. */
 bool is_slow(const Json &reader)
 {
@@ -73,7 +87,7 @@ void print_troubles(std::ostream &out, const Json &path, const Paint &paint)
 		out << "    "
 		    << paint.poor(format("peer refuses messages for %s of its ports",
 					 word(path["refused"]).c_str()))
-		    << '\n';
+		    << refused_ports(path) << '\n';
 	if (path["holds"].get<bool>())
 		out << "    messages wait for these ports\n";
 	if (path["refuses"].get<bool>())

@@ -40,6 +40,14 @@ public:
 		mnl_attr_put(message_, attr, 0, nullptr);
 		return *this;
 	}
+	Message &refused_port(std::uint16_t port, std::uint32_t ms)
+	{
+		nlattr *nest = mnl_attr_nest_start(message_, RDS_PATH_A_REFUSED_PORTS);
+
+		put(RDS_PORT_A_PORT, port).put(RDS_PORT_A_REFUSED_MS, ms);
+		mnl_attr_nest_end(message_, nest);
+		return *this;
+	}
 	Json path() const
 	{
 		return decode(message_, path_fields());
@@ -62,6 +70,8 @@ Json a_path()
 		.put(RDS_PATH_A_UNACKED, std::uint64_t{12})
 		.flag(RDS_PATH_A_HOLDS)
 		.put(RDS_PATH_A_CONGESTED_PORTS, {0xa0, 0x0f, 0xa1, 0x0f})
+		.refused_port(4001, 1200)
+		.refused_port(4007, 30)
 		.path();
 }
 
@@ -82,6 +92,16 @@ TEST(State, a_row_has_what_the_kernel_said)
 	EXPECT_EQ(path["state-ms"], 1500);
 	EXPECT_EQ(path["congested-ports"], Json({4000, 4001}));
 	EXPECT_EQ(path["holds"], true);
+}
+
+TEST(State, a_row_for_each_port_that_is_refused)
+{
+	EXPECT_EQ(a_path()["refused-ports"].dump(),
+		  R"([{"port":4001,"refused-ms":1200},{"port":4007,"refused-ms":30}])");
+	EXPECT_TRUE(Message().path()["refused-ports"].is_null());
+	EXPECT_EQ(Message().flag(RDS_PATH_A_REFUSED_PORTS).path()["refused-ports"].dump(),
+		  R"([{"port":null,"refused-ms":null}])")
+		<< "it says nothing of one";
 }
 
 TEST(State, what_it_left_out_is_null_and_a_flag_false)
@@ -149,6 +169,10 @@ TEST(Filter, words_flags_and_ports)
 	EXPECT_TRUE(shown(a_path(), {"holds", "yes", "refuses", "no"}));
 	EXPECT_TRUE(shown(a_path(), {"congested-ports", "4001"}));
 	EXPECT_FALSE(shown(a_path(), {"congested-ports", "4002"}));
+	EXPECT_TRUE(shown(a_path(), {"refused-ports", "4007"}));
+	EXPECT_TRUE(shown(a_path(), {"refused-ports", "+4007"}));
+	EXPECT_FALSE(shown(a_path(), {"refused-ports", "1200"})) << "none has this number";
+	EXPECT_FALSE(shown(Message().path(), {"refused-ports", "+0"}));
 }
 
 TEST(Filter, what_it_does_not_know_is_refused)

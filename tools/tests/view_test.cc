@@ -95,6 +95,22 @@ TEST(View, a_path_says_who_is_full)
 		EXPECT_TRUE(has(text, part)) << part << " in " << text;
 }
 
+TEST(View, a_path_says_who_refuses)
+{
+	Json known = {{"refused", 2u},
+		      {"refused-ports",
+		       {{{"port", 4000u}, {"refused-ms", 61000u}},
+			{{"port", 4001u}, {"refused-ms", 900u}}}}};
+
+	EXPECT_TRUE(has(printed(path(known)), "refuses messages for 2 of its ports: 4000 for "
+					      "1m01s, 4001 for 900ms\n"));
+	known["refused"] = 19u;
+	EXPECT_TRUE(has(printed(path(known)), "for 19 of its ports: 4000 for 1m01s, 4001 for "
+					      "900ms, and 17 more\n"));
+	EXPECT_TRUE(has(printed(path({{"refused", 3u}})), "for 3 of its ports\n"))
+		<< "rds is older than rdsctl";
+}
+
 TEST(View, a_path_says_who_does_not_read)
 {
 	Json reader = {{"local", "10.9.0.1"},

@@ -72,9 +72,21 @@ enum {
 	RDS_PATH_A_WAITS_MS,
 	RDS_PATH_A_CONGESTED_MS, /* u32: milliseconds for which a port of the peer has been full */
 	RDS_PATH_A_PEER,	 /* u8: enum rds_path_peer */
+	/* Nest of RDS_PORT_A_*, many times: of the REFUSED ports the lowest, in order. */
+	RDS_PATH_A_REFUSED_PORTS,
 
 	__RDS_PATH_A_MAX,
 	RDS_PATH_A_MAX = __RDS_PATH_A_MAX - 1
+};
+
+/* Of a port of a path's peer. */
+enum {
+	RDS_PORT_A_UNSPEC,
+	RDS_PORT_A_PORT,       /* u16, host order */
+	RDS_PORT_A_REFUSED_MS, /* u32: milliseconds for which messages for it have been refused */
+
+	__RDS_PORT_A_MAX,
+	RDS_PORT_A_MAX = __RDS_PORT_A_MAX - 1
 };
 
 /* Of a socket. */
