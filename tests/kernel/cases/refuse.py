@@ -2,11 +2,13 @@
 """A full socket's port is refused between two hosts of ours over TCP, and nothing else waits (docs/
 wire.md, REFUSED and RESUME). The receiver takes nothing beyond its hard limit (recv_spill)."""
 import contextlib
+import json
 
 from parity_flood import SENDERS, STOPPED, TIMES, delayed
 from suite import test
 from traffic import A, B, counters, ping
 
+PORT = 4000  # of rds_stopped.py's reader
 SPILL = "/proc/sys/net/rds/recv_spill"
 
 
@@ -37,7 +39,18 @@ def hears_late(sender, receiver, peer):
     sender.check(f"ip route del {peer}/32 dev eth0")
 
 
-def flood(t, ends, between=lambda: None):
+def names_the_port(t, machine):
+    """The path says which port is refused, and for how long, as columns and as JSON."""
+    path = f"path show refused-ports {PORT}"
+    machine.wait_until(f"{t.tool('rdsctl')} {path} | grep 'peer refuses messages for 1 of its ports:"
+                       f" {PORT} for [0-9][0-9.ms]*$'")
+    rows = json.loads(machine.check(f"{t.tool('rdsctl')} -j {path}"))["paths"]
+    ports = [port for row in rows for port in row["refused-ports"]]
+    assert {port["port"] for port in ports} == {PORT}, rows
+    assert all(0 <= port["refused-ms"] < 1000 * t.seconds(240) for port in ports), rows
+
+
+def flood(t, ends, between=names_the_port):
     """SENDERS sockets fill one that does not read, until it has refused its port, and that is what
     the senders' host was told; another pair talks on; then it reads each message once, in order."""
     sender, me, receiver, peer = ends
@@ -50,7 +63,7 @@ def flood(t, ends, between=lambda: None):
         refused = counters(t, receiver)["recv_refused"], counters(t, sender)["send_refused"]
         assert min(refused) > 0, refused
         receiver.check("tc qdisc change dev eth0 root netem limit 100000 delay 20ms")
-        between()
+        between(t, sender)
         pair_talks(sender, me, receiver, peer)
         pair_talks(receiver, peer, sender, me)
         many.write("\n")
@@ -60,6 +73,7 @@ def flood(t, ends, between=lambda: None):
         many.write("", close=True)
         many.check()
     after = counters(t, receiver), counters(t, sender)
+    sender.wait_until(f"{t.tool('rdsctl')} path show refused 0 | grep -q up")
     assert not after[0]["recv_bad_refusal"] and not after[1]["recv_bad_refusal"], after
     t.note(f"{said.splitlines()[1]}; refused {refused}, then "
            f"({after[0]['recv_refused']}, {after[1]['send_refused']})")
@@ -80,7 +94,7 @@ def the_other_way(t):
 @test(vms=2, only="ours", timeout=240)
 def reset_in_between(t):
     """The connections are killed while the port is refused; it is told of on the new ones."""
-    def cut():
+    def cut(*_):
         before = counters(t, t.a)["conn_reset"]
         told = counters(t, t.a)["send_refused"]
         t.a.check("modprobe tcp_diag && ss -HtnK dst 10.9.0.2 dport = :16385 >/dev/null")
