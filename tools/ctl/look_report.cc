@@ -31,7 +31,7 @@ void look_twice(Report &report, std::uint64_t interval)
 		const Json before = state.counters();
 		const std::uint64_t then = now_ns();
 
-		rates.of(state.paths(), then);
+		rates.of(state.paths_or_null(report.refused), then);
 		catch_stop_signals();
 		sleep_until(then + interval);
 
@@ -40,7 +40,7 @@ void look_twice(Report &report, std::uint64_t interval)
 		report.seconds = static_cast<double>(now - then) / 1e9;
 		report.counters = counter_rates(before, state.counters(), report.seconds);
 		report.sockets = Owners().of(state.sockets());
-		report.paths = rates.of(state.paths(), now);
+		report.paths = rates.of(state.paths_or_null(report.refused), now);
 	} catch (const Error &error) {
 		report.unknown = error.what();
 	}

@@ -178,20 +178,16 @@ void write_tile(Html &html, const std::string &value, const std::string &what, c
 	html.text(what);
 }
 
-void write_tiles(Html &html, const Report &r)
+void write_path_tiles(Html &html, const Report &r)
 {
 	const auto up = std::ranges::count(r.paths, "up", [](const Json &p) {
 		return p["state"].is_string() ? p["state"].get<std::string>() : "";
 	});
-	const auto faults = std::ranges::count(r.findings, true, &Finding::fault);
 	const double waiting = sum_of(r.paths, "unacked");
 	std::uint64_t longest = 0;
 
 	for (const Json &path : r.paths)
 		longest = std::max(longest, number(path["waits-ms"]));
-	Inside tiles(html, "div", {{"class", "tiles"}});
-	write_tile(html, std::to_string(faults), faults == 1 ? "fault found" : "faults found",
-		   faults ? "bad" : "good");
 	write_tile(html, format("%td / %zu", up, r.paths.size()), "paths are up", "text");
 	write_tile(html, format("%.0f", waiting),
 		   longest ? "messages wait, one for " + duration_text(longest) + " or more"
@@ -199,7 +195,19 @@ void write_tiles(Html &html, const Report &r)
 		   longest ? "poor" : "text");
 	write_tile(html, rate_text(sum_of(r.paths, "tx-bytes-rate")) + "B/s", "sent", "text");
 	write_tile(html, rate_text(sum_of(r.paths, "rx-bytes-rate")) + "B/s", "received", "text");
-	write_tile(html, std::to_string(r.sockets.size()), "sockets", "text");
+}
+
+void write_tiles(Html &html, const Report &r)
+{
+	const auto faults = std::ranges::count(r.findings, true, &Finding::fault);
+	Inside tiles(html, "div", {{"class", "tiles"}});
+
+	write_tile(html, std::to_string(faults), faults == 1 ? "fault found" : "faults found",
+		   faults ? "bad" : "good");
+	if (r.refused.empty())
+		write_path_tiles(html, r);
+	write_tile(html, std::to_string(r.sockets.size()),
+		   r.refused.empty() ? "sockets" : "sockets of your own", "text");
 }
 
 void write_findings(Html &html, const Report &r)
@@ -438,6 +446,26 @@ void write_machine(Html &html, const Report &r)
 	write_facts(html, r.settings, "Setting", 0);
 }
 
+/* Sections that are made from paths: empty ones would say that there is none. */
+void write_what_paths_tell(Html &html, const Report &r)
+{
+	const std::vector<Host> hosts = hosts_of(r.paths);
+
+	if (r.refused.empty()) {
+		write_topology(html, hosts);
+		write_traffic(html, r, hosts);
+		write_paths(html, r.paths);
+		return;
+	}
+	for (const auto &[id, title] :
+	     {std::pair("topology", "Topology"), std::pair("traffic", "Traffic and latency"),
+	      std::pair("paths", "Paths")}) {
+		html.element("h2", {{"id", id}}, title);
+		Inside card(html, "div", {{"class", "card"}});
+		html.element("p", {{"class", "muted"}}, "Not shown: " + r.refused);
+	}
+}
+
 void write_head(Html &html, const std::string &name)
 {
 	Inside head(html, "head");
@@ -495,7 +523,6 @@ std::vector<RoundTrips> round_trips(const Json &paths)
 void write_report(std::ostream &out, const Report &r)
 {
 	const std::string name = r.host.empty() ? "an unknown host" : r.host.front().second;
-	const std::vector<Host> hosts = hosts_of(r.paths);
 	Html html(out);
 
 	write_head(html, name);
@@ -505,10 +532,11 @@ void write_report(std::ostream &out, const Report &r)
 	write_tiles(html, r);
 	if (!r.unknown.empty())
 		html.element("p", {{"class", "card finding"}}, r.unknown);
+	if (!r.refused.empty())
+		html.element("p", {{"class", "card finding"}},
+			     "paths are not shown, and of sockets your own: " + r.refused);
 	write_findings(html, r);
-	write_topology(html, hosts);
-	write_traffic(html, r, hosts);
-	write_paths(html, r.paths);
+	write_what_paths_tell(html, r);
 	write_sockets(html, r.sockets);
 	write_counters(html, r.counters);
 	write_machine(html, r);
@@ -555,7 +583,8 @@ Json report_json(const Report &r)
 		{"modules", r.modules},
 		{"devices", r.devices},
 		{"findings", findings_json(r.findings)},
-		{"paths", r.paths},
+		{"paths", r.refused.empty() ? r.paths : Json(nullptr)},
+		{"paths-refused", r.refused.empty() ? Json(nullptr) : Json(r.refused)},
 		{"sockets", r.sockets},
 		{"counters", r.counters},
 		{"settings", object(r.settings)},

@@ -33,6 +33,8 @@ struct Report {
 	Facts settings;
 	std::vector<Pinged> pings;
 	std::string unknown; /* why paths or sockets are not known; empty: they are */
+	/* Why the user may not see paths, of which there are none then, and of sockets his own. */
+	std::string refused;
 };
 
 void write_report(std::ostream &out, const Report &report);

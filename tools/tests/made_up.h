@@ -122,6 +122,16 @@ inline Report one()
 	return r;
 }
 
+/* A user's, who may not see paths. */
+inline Report restricted()
+{
+	Report r = one();
+
+	r.paths = Json::array();
+	r.refused = "net.rds.info_restrict is set";
+	return r;
+}
+
 /* Pings of a host, the @n-th times as far away as the first. */
 inline Pinged pinged(const std::string &host, unsigned n)
 {

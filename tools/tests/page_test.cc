@@ -115,10 +115,33 @@ TEST(Page, one_path_and_all_that_is_known)
 	EXPECT_EQ(count(text, "<svg"), 1u);
 }
 
+/* Nothing of paths is told, least of all that there is none. */
+TEST(Page, a_user_sees_what_is_his_and_why_not_the_rest)
+{
+	const std::string text = page(made_up::restricted());
+
+	for (const char *part :
+	     {"paths are not shown, and of sockets your own: net.rds.info_restrict is set",
+	      "sockets of your own", "dbwriter(4711)", "recv_drop_no_sock", "max_paths=8"})
+		EXPECT_TRUE(has(text, part)) << part;
+	EXPECT_EQ(count(text, "Not shown: net.rds.info_restrict is set"), 3u);
+	for (const char *part :
+	     {"paths are up", "messages wait", "speaks to no other", "Nothing was sent"})
+		EXPECT_FALSE(has(text, part)) << part;
+
+	const Json json = report_json(made_up::restricted());
+
+	EXPECT_TRUE(json["paths"].is_null());
+	EXPECT_EQ(json["paths-refused"], "net.rds.info_restrict is set");
+	EXPECT_EQ(json["sockets"].size(), 1u);
+	EXPECT_TRUE(report_json(made_up::one())["paths-refused"].is_null());
+	EXPECT_FALSE(has(page(made_up::one()), "not shown"));
+}
+
 TEST(Page, needs_no_network_and_no_script)
 {
-	for (const Report &r :
-	     {made_up::none(), made_up::one(), made_up::many(200), made_up::hostile()}) {
+	for (const Report &r : {made_up::none(), made_up::one(), made_up::restricted(),
+				made_up::many(200), made_up::hostile()}) {
 		std::string text = page(r);
 
 		/* Names of languages, which nobody fetches. */

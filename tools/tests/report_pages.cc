@@ -13,7 +13,8 @@ int main(int argc, char **argv)
 		return 2;
 	for (const auto &[name, report] :
 	     {std::pair("none", made_up::none()), std::pair("one", made_up::one()),
-	      std::pair("many", made_up::many(200)), std::pair("hostile", made_up::hostile())}) {
+	      std::pair("restricted", made_up::restricted()), std::pair("many", made_up::many(200)),
+	      std::pair("hostile", made_up::hostile())}) {
 		std::ofstream out(std::string(argv[1]) + "/" + name + ".html");
 
 		write_report(out, report);

@@ -180,6 +180,11 @@ def users(t):
         for prefix, sees in ((user, False), (IN_X, True)):
             told = json.loads(ctl(t, f"-j {words}", prefix=prefix))[member]
             assert (told["paths"] is None, told["paths-refused"] is None) == (not sees, sees), told
+    for prefix, sees in ((user, False), (IN_X, True)):
+        assert (hidden in ctl(t, "report --interval 0.1 -", prefix=prefix)) != sees
+        told = json.loads(ctl(t, "-j report --interval 0.1", prefix=prefix))["report"]
+        assert (told["paths"] is None, told["paths-refused"] is None) == (not sees, sees), told
+        assert {s["uid"] for s in told["sockets"]} == ({0, 65534} if sees else {65534}), told
     assert "CAP_NET_ADMIN" in ctl(t, "monitor", prefix=user, status=1)
     end(own, others)
     unpair(t)
