@@ -37,7 +37,7 @@ void look_at_passive(const Evidence &e, Findings &found)
 			    evicted = counter(*e.counters, "conn_evicted");
 	const auto there =
 		static_cast<std::uint64_t>(std::ranges::count_if(*e.paths, [](const Json &path) {
-			return field(path, "index") == 0 && field(path, "transport") != "loop";
+			return field(path, "index") == 0 && field(path, "transport") != "loopback";
 		}));
 
 	if ((refused || evicted) && there >= *most)

@@ -46,6 +46,14 @@ bool is_in(const Prefix &prefix, const Address &address)
 	return true;
 }
 
+/* A transport has its short name, too: that of SO_RDS_TRANSPORT's constants. */
+std::string full_name(const Field &field, const std::string &word)
+{
+	if (std::string_view(field.name) != "transport")
+		return word;
+	return word == "ib" ? "infiniband" : word == "loop" ? "loopback" : word;
+}
+
 } // namespace
 
 Filter::Filter(std::vector<std::string> words, std::span<const Field> fields)
@@ -66,7 +74,7 @@ Filter::Filter(std::vector<std::string> words, std::span<const Field> fields)
 
 Filter::Wish Filter::wish(const Field &field, const std::string &word)
 {
-	Wish w = {&field, word, {}, 0, false};
+	Wish w = {&field, full_name(field, word), {}, 0, false};
 
 	switch (field.kind) {
 	case Kind::address:
@@ -77,7 +85,7 @@ Filter::Wish Filter::wish(const Field &field, const std::string &word)
 			throw Error(format("%s is yes or no, not '%s'", field.name, word.c_str()));
 		break;
 	case Kind::choice:
-		if (std::ranges::find(field.choices, word, [](const char *c) {
+		if (std::ranges::find(field.choices, w.word, [](const char *c) {
 			    return std::string(c);
 		    }) == field.choices.end())
 			throw Error(format("%s is never '%s'", field.name, word.c_str()));

@@ -18,7 +18,8 @@ public:
 	/*
 	 * [show] [FIELD VALUE]...: any field of @fields. An address is one, or a prefix; a number
 	 * is one, or with "+" before it at least that; of a flag yes or no; of ports one that is
-	 * among them; all others are a word. Throws Error.
+	 * among them; all others are a word, for which a transport may have its short one, "ib" or
+	 * "loop". Throws Error.
 	 */
 	Filter(std::vector<std::string> words, std::span<const Field> fields);
 

@@ -15,7 +15,8 @@ constexpr const char *state_words[] = {"down", "connecting", "disconnecting", "u
 constexpr const char *news_words[] = {"up", "down", "failed", "refused", "folded", "full", "clear"};
 constexpr const char *method_words[] = {"none", "tcp-md5", "tcp-ao"};
 constexpr const char *peer_words[] = {"unknown", "other", "pf-rds"};
-constexpr const char *transport_words[] = {"ib", "iwarp", "tcp", "loop"};
+/* As the kernel names them in a path. */
+constexpr const char *transport_words[] = {"infiniband", "iwarp", "tcp", "loopback"};
 
 constexpr Field port_table[] = {
 	{RDS_PORT_A_PORT, "port", Kind::u16},

@@ -199,7 +199,7 @@ TEST_F(Doctor, connections_that_only_peers_want_are_too_many)
 	Json one = path("up", 0), loop = one;
 
 	one["index"] = 0;
-	loop.update(Json{{"index", 0}, {"transport", "loop"}});
+	loop.update(Json{{"index", 0}, {"transport", "loopback"}});
 	e.paths = Json::array({one, one, one, loop, path("up", 0)});
 	e.counters = Json::array({{{"name", "conn_evicted"}, {"value", 5}}});
 	put("proc/sys/net/rds/max_passive_connections", "3");

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/rds.h>
+
 #include <gtest/gtest.h>
 
 #include "../ctl/filter.h"
@@ -51,6 +53,10 @@ public:
 	Json path() const
 	{
 		return decode(message_, path_fields());
+	}
+	Json socket() const
+	{
+		return decode(message_, socket_fields());
 	}
 
 private:
@@ -173,6 +179,30 @@ TEST(Filter, words_flags_and_ports)
 	EXPECT_TRUE(shown(a_path(), {"refused-ports", "+4007"}));
 	EXPECT_FALSE(shown(a_path(), {"refused-ports", "1200"})) << "none has this number";
 	EXPECT_FALSE(shown(Message().path(), {"refused-ports", "+0"}));
+}
+
+/* The kernel gives a path's as a name, a socket's as the number of SO_RDS_TRANSPORT. */
+TEST(State, a_transport_has_one_name_in_paths_and_sockets)
+{
+	for (const auto &[number, name, brief] :
+	     {std::tuple(RDS_TRANS_IB, "infiniband", "ib"), std::tuple(RDS_TRANS_TCP, "tcp", "tcp"),
+	      std::tuple(RDS_TRANS_LOOP, "loopback", "loop")}) {
+		const Json socket =
+			Message()
+				.put(RDS_SOCKET_A_TRANSPORT, static_cast<std::uint8_t>(number))
+				.socket();
+		Json path = a_path();
+
+		path["transport"] = name;
+		EXPECT_EQ(socket["transport"], name);
+		for (const char *word : {name, brief}) {
+			EXPECT_TRUE(shown(path, {"transport", word})) << word;
+			EXPECT_TRUE(Filter({"transport", word}, socket_fields()).shows(socket))
+				<< word;
+		}
+		EXPECT_FALSE(shown(path, {"transport", "iwarp"}));
+	}
+	EXPECT_THROW(Filter({"transport", "rdma"}, socket_fields()), Error);
 }
 
 TEST(Filter, what_it_does_not_know_is_refused)
