@@ -18,7 +18,6 @@ namespace
 
 namespace fs = std::filesystem;
 
-constexpr const char *transports[] = {"rds_tcp", "rds_loop", "rds_rdma"};
 /* RDS's port, 16385, as /proc/net/tcp has it, and the state LISTEN. */
 constexpr const char *port_suffix = ":4001", *listening = "0A";
 constexpr std::uint64_t least_mtu = 1280, longest_pause_ms = 10000;
@@ -26,46 +25,6 @@ constexpr std::uint64_t least_mtu = 1280, longest_pause_ms = 10000;
 std::optional<std::string> line_of(const Evidence &e, const std::string &file)
 {
 	return first_line(e.root / file);
-}
-
-/* ---- modules ---- */
-
-void look_at_modules(const Evidence &e, Findings &found)
-{
-	if (!is_loaded(e, "rds")) {
-		found.push_back({"modules", true, "rds is not loaded",
-				 "no program of this host can open an RDS socket, and no peer "
-				 "reaches it",
-				 "modprobe rds_tcp"});
-		return;
-	}
-	if (!fs::exists(e.root / "proc/net/rds")) {
-		found.push_back(
-			{"modules", true, "the rds that is loaded is not this project's",
-			 "it has none of the guarantees of rds(7), and this tool cannot look "
-			 "into it",
-			 "modprobe -r rds_tcp rds_rdma rds; modprobe rds_tcp"});
-		return;
-	}
-	const auto version = line_of(e, "sys/module/rds/version");
-	bool any = false;
-
-	for (const char *name : transports) {
-		const auto has = line_of(e, std::string("sys/module/") + name + "/version");
-
-		any = any || is_loaded(e, name);
-		if (is_loaded(e, name) && has != version)
-			found.push_back(
-				{"modules", true,
-				 std::string(name) + " is of another version than rds: " +
-					 has.value_or("none") + ", " + version.value_or("none"),
-				 "modules of one version go together",
-				 std::string("modprobe -r ") + name + " && modprobe " + name});
-	}
-	if (!any)
-		found.push_back({"modules", true, "no transport is loaded",
-				 "sockets cannot be bound, and nobody is reached",
-				 "modprobe rds_tcp"});
 }
 
 /* ---- the port ---- */

@@ -2,8 +2,8 @@
 /*
  * Faults of this host's RDS: what, why it matters, and the command that mends it.
  *
- * It looks at files of /proc, /sys and /boot below a root that tests can make themselves, and at
- * what gather() (evidence.h) has asked before; it changes nothing.
+ * It looks at files of /proc, /sys, /lib and /boot below a root that tests can make themselves, and
+ * at what gather() (evidence.h) has asked before; it changes nothing.
  */
 #ifndef RDSCTL_DOCTOR_H
 #define RDSCTL_DOCTOR_H
@@ -37,6 +37,14 @@ enum class Called { answered, refused, silent, unreachable };
  * looked at, as by a host whose table of peers refuses this one. */
 Called called_of(int error);
 
+/* The file that modprobe would take for a module. Empty: it does not say. */
+struct ModuleFile {
+	std::string name, version, build; /* srcversion */
+};
+
+/* Of the output of modinfo -0. */
+ModuleFile module_file(const std::string &modinfo);
+
 struct Evidence {
 	std::filesystem::path root = "/";
 	/* Rows of State; nothing: they cannot be read. */
@@ -49,6 +57,8 @@ struct Evidence {
 	std::optional<Json> rules;
 	/* The kernel's configuration, if it is in the kernel; else /boot has it perhaps. */
 	std::optional<std::string> config;
+	/* Of modules of RDS that are loaded, by name. */
+	std::map<std::string, ModuleFile> files;
 	std::set<std::string> addressed; /* network devices that have an address */
 };
 

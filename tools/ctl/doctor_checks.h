@@ -28,6 +28,8 @@ struct Drop {
 
 std::span<const Drop> drops();
 
+/* Modules: ours, of one version, with a transport; and what modprobe would take in their place. */
+void look_at_modules(const Evidence &e, Findings &found);
 /* Drops, refusals, and things that could not be had. */
 void look_at_counters(const Evidence &e, Findings &found);
 /* Settings that are too small for what this host does. */

@@ -15,6 +15,7 @@
 #include "../lib/socket.h"
 #include "../lib/text.h"
 #include "call.h"
+#include "host.h"
 #include "state.h"
 
 namespace rdstools
@@ -121,6 +122,21 @@ std::optional<Route> route_to(const Json &path, const std::map<std::string, std:
 	return Route{device->second, static_cast<std::uint64_t>(mtu)};
 }
 
+/* By modinfo, which finds and unpacks them as modprobe does; nothing of those that it cannot find.
+ */
+std::map<std::string, ModuleFile> module_files()
+{
+	std::map<std::string, ModuleFile> files;
+
+	for (const std::string name : rds_modules) {
+		if (access(("/sys/module/" + name).c_str(), F_OK))
+			continue;
+		if (const auto text = output_of({"modinfo", "-0", name.c_str()}))
+			files[name] = module_file(*text);
+	}
+	return files;
+}
+
 /* A rule that refuses the port to programs of this host refuses it to this one. */
 bool is_kept_from_programs(const std::optional<Json> &rules)
 {
@@ -146,6 +162,7 @@ Evidence gather()
 	for (const auto &[address, name] : devices)
 		evidence.addressed.insert(name);
 	evidence.rules = firewall_rules();
+	evidence.files = module_files();
 	if (!access("/proc/config.gz", R_OK))
 		evidence.config = output_of({"gzip", "-dc", "/proc/config.gz"});
 	if (!evidence.paths)

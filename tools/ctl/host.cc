@@ -16,7 +16,6 @@ namespace
 
 namespace fs = std::filesystem;
 
-constexpr const char *rds_modules[] = {"rds", "rds_tcp", "rds_loop", "rds_rdma"};
 /* Settings of others that a connection of RDS's over TCP, or a socket's size, depends on. */
 constexpr const char *others[] = {
 	"net/core/rmem_max",	       "net/core/wmem_max",	  "net/core/optmem_max",

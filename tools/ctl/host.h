@@ -16,6 +16,9 @@ namespace rdstools
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
+/* The core, and transports. */
+inline constexpr const char *rds_modules[] = {"rds", "rds_tcp", "rds_loop", "rds_rdma"};
+
 /* The first line of a file; nothing: it is not there, or may not be read. */
 std::optional<std::string> first_line(const std::filesystem::path &file);
 

@@ -133,6 +133,72 @@ TEST_F(Doctor, no_transport)
 	expect("modules", true, "no transport", "modprobe rds_tcp");
 }
 
+TEST_F(Doctor, what_modinfo_says_of_a_file)
+{
+	using namespace std::string_literals;
+	const ModuleFile file =
+		module_file("filename:       /lib/modules/6.1.0/updates/rds.ko.xz\0version=5.1\0"
+			    "license=GPL\0srcversion=F167\0depends=\0parm=a:b=c\0"s);
+
+	EXPECT_EQ(file.name, "/lib/modules/6.1.0/updates/rds.ko.xz");
+	EXPECT_EQ(file.version, "5.1");
+	EXPECT_EQ(file.build, "F167");
+	EXPECT_TRUE(module_file("").name.empty());
+}
+
+TEST_F(Doctor, an_upgrade_that_is_not_loaded)
+{
+	const std::string dkms = "/lib/modules/6.1.0/updates/dkms/";
+
+	put("sys/module/rds/srcversion", "AAAA");
+	e.files = {{"rds", {dkms + "rds.ko", "5.0", "AAAA"}}, {"rds_tcp", {"", "5.0", "BBBB"}}};
+	EXPECT_TRUE(examine(e).empty()) << "of rds_tcp it is not known which build is loaded";
+	e.files["rds_loop"] = {dkms + "rds_loop.ko", "5.1", ""};
+	EXPECT_TRUE(examine(e).empty()) << "it is not loaded";
+	e.files["rds"].version = "5.1";
+	expect("modules", false,
+	       "rds 5.0 is loaded, and modprobe would take 5.1: updates/dkms/rds.ko",
+	       "modprobe -r rds_tcp rds && modprobe -a rds_tcp");
+	put("sys/module/rds_loop/version", "5.0");
+	EXPECT_EQ(only().command,
+		  "modprobe -r rds_tcp rds_loop rds && modprobe -a rds_tcp rds_loop");
+	e.files["rds"] = {dkms + "rds.ko", "5.0", "CCCC"};
+	expect("modules", false, "would take another build of it: updates/dkms", "modprobe -r");
+	e.files.at("rds").build = "AAAA";
+	e.files["rds_tcp"] = {dkms + "rds_tcp.ko.zst", "", ""};
+	expect("modules", false, "rds_tcp 5.0 is loaded, and modprobe would take ?: ", "rds_tcp");
+}
+
+TEST_F(Doctor, modprobe_would_take_the_kernels_own)
+{
+	put("proc/sys/kernel/osrelease", "6.1.0");
+	put("lib/modules/6.1.0/kernel/net/rds/rds.ko.xz", "");
+	e.files = {{"rds", {"/usr/lib/modules/6.1.0/kernel/net/rds/rds.ko.xz", "4.0", "F"}}};
+	expect("modules", false, "take the kernel's own rds: kernel/net/rds/rds.ko.xz",
+	       "make install");
+	put("lib/modules/6.1.0/updates/rds.ko", "");
+	EXPECT_EQ(only().command, "depmod") << "it is installed, and not listed";
+}
+
+TEST_F(Doctor, two_sets_of_modules)
+{
+	put("proc/sys/kernel/osrelease", "6.1.0");
+	put("lib/modules/6.1.0/kernel/net/rds/rds.ko", "");
+	put("lib/modules/6.1.0/updates/dkms/rds.ko.xz", "");
+	put("lib/modules/6.1.0/updates/dkms/rds_tcp.ko.xz", "");
+	put("lib/modules/5.10.0/extra/rds.ko", "");
+	put("lib/modules/6.1.0/extra/rds.ko.old", "");
+	EXPECT_TRUE(examine(e).empty()) << "one beside the kernel's own, one of another kernel";
+	put("lib/modules/6.1.0/extra/rds.ko.zst", "");
+	expect("modules", false, "2 sets of modules are installed: extra, updates/dkms",
+	       "modinfo -n rds");
+	take_away("lib/modules/6.1.0/extra");
+	put("lib/modules/6.1.0/updates/rds.ko", "");
+	expect("modules", false, "installed: updates, updates/dkms", "make uninstall");
+	take_away("sys/module");
+	EXPECT_EQ(examine(e).size(), 2u) << "also where none is loaded";
+}
+
 TEST_F(Doctor, nobody_listens)
 {
 	put("proc/net/tcp", std::string(head) + "   0: 00000000:4001 0100007F:1234 01\n" +

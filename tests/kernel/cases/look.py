@@ -389,13 +389,31 @@ def counters(t):
     assert [c["rate"] for c in json.loads(said[2])["counters"]] == [0.0], said
 
 
+def installed(t, *sets):
+    """A command after which modprobe finds only modules of another version, in each of these
+    directories; and the one that undoes it."""
+    version = t.a.check(f"modinfo -F version {t.modules_dir}/rds.ko").strip().replace(".", r"\.")
+    into = f"/run/other/lib/modules/{t.a.kernel.version}"
+    change = f"s/version={version}/version=9.9/"
+    make = [f"mkdir -p {into}/{where} && for m in rds rds_tcp; do"
+            f" sed '{change}' {t.modules_dir}/$m.ko >{into}/{where}/$m.ko || exit 1; done"
+            for where in sets]
+    return (" && ".join([*make, f"depmod -b /run/other {t.a.kernel.version}",
+                         "/run/busybox mount -o bind /run/other/lib/modules /lib/modules"]),
+            "/run/busybox umount /lib/modules && rm -r /run/other")
+
+
 @test(vms=2, only="ours")
 def doctor(t):
     """A host on which all is well; then with each fault that can be made in a guest, one by one."""
     ping(t, t.a, A, B)
     mtu = t.a.check("cat /sys/class/net/eth0/mtu").strip()
     clean = ctl(t, "doctor")
+    upgraded, reset = installed(t, "updates/dkms")
+    twice, _ = installed(t, "updates", "updates/dkms")
     faults = (
+        (upgraded, " is loaded, and modprobe would take 9.9: updates/dkms/rds.ko", reset, 0),
+        (twice, "2 sets of modules are installed: updates, updates/dkms", reset, 0),
         ("echo 0 >/proc/sys/net/rds/tcp/listen", "nobody listens on TCP port 16385",
          "echo 1 >/proc/sys/net/rds/tcp/listen", 1),
         ("echo 0 >/proc/sys/net/rds/ping_enable", "ping_enable is 0: pings are not answered",
