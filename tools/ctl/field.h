@@ -30,5 +30,11 @@ inline std::string word(const Json &value)
 	return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+/* Messages by "unacked", which counts numbers: some may have been taken back, but of 0 none is. */
+inline std::string at_most(std::uint64_t messages)
+{
+	return (messages ? "at most " : "") + std::to_string(messages);
+}
+
 } // namespace rdstools
 #endif

@@ -183,13 +183,13 @@ void write_path_tiles(Html &html, const Report &r)
 	const auto up = std::ranges::count(r.paths, "up", [](const Json &p) {
 		return p["state"].is_string() ? p["state"].get<std::string>() : "";
 	});
-	const double waiting = sum_of(r.paths, "unacked");
+	const auto waiting = static_cast<std::uint64_t>(sum_of(r.paths, "unacked"));
 	std::uint64_t longest = 0;
 
 	for (const Json &path : r.paths)
 		longest = std::max(longest, number(path["waits-ms"]));
 	write_tile(html, format("%td / %zu", up, r.paths.size()), "paths are up", "text");
-	write_tile(html, format("%.0f", waiting),
+	write_tile(html, at_most(waiting),
 		   longest ? "messages wait, one for " + duration_text(longest) + " or more"
 			   : "messages wait",
 		   longest ? "poor" : "text");

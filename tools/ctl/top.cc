@@ -6,6 +6,7 @@
 
 #include "../lib/screen.h"
 #include "../lib/text.h"
+#include "field.h"
 
 namespace rdstools
 {
@@ -113,7 +114,8 @@ std::vector<std::string> head_lines(const Top &top)
 		return {top.time +
 			"  paths are not shown, and of sockets your own: " + top.refused};
 	return {format("%s  %s, %s not acknowledged, %s", top.time.c_str(),
-		       up_or_not(paths).c_str(), format("%.0f", sum_of(paths, "unacked")).c_str(),
+		       up_or_not(paths).c_str(),
+		       at_most(static_cast<std::uint64_t>(sum_of(paths, "unacked"))).c_str(),
 		       longest_wait(paths).c_str()),
 		format("sent %sB/s %s/s  received %sB/s %s/s",
 		       rate_text(sum_of(paths, "tx-bytes-rate")).c_str(),

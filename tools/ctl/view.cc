@@ -161,7 +161,7 @@ void print_path_counts(std::ostream &out, const Json &paths, const Paint &paint)
 		out << comma << ' ' << n << ' ' << paint.state(state);
 		comma = ",";
 	}
-	out << "; " << sum(paths, "unacked") << " messages not acknowledged\n";
+	out << "; " << at_most(sum(paths, "unacked")) << " messages not acknowledged\n";
 	if (const auto n = to_another_rds(paths))
 		out << "    to hosts with another RDS than this: " << n << '\n';
 	if (const Json *worst = longest_without(paths))

@@ -85,7 +85,8 @@ TEST(Top, a_summary_then_paths_in_the_order_given)
 
 	ASSERT_EQ(lines.size(), 5u);
 	EXPECT_TRUE(
-		has(lines[0], "2 paths, 1 up, 3 not acknowledged, longest wait 4.0s for 10.9.0.7"))
+		has(lines[0],
+		    "2 paths, 1 up, at most 3 not acknowledged, longest wait 4.0s for 10.9.0.7"))
 		<< lines[0];
 	EXPECT_TRUE(has(lines[1], "sent 2.0kB/s 7/s")) << lines[1];
 	EXPECT_TRUE(has(lines[2], "TxB/s"));
