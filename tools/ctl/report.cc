@@ -6,8 +6,8 @@
 
 #include "../lib/text.h"
 #include "field.h"
-#include "html.h"
 #include "rates.h"
+#include "report_parts.h"
 #include "report_style.h"
 #include "top.h"
 #include "topology.h"
@@ -20,8 +20,6 @@ namespace
 
 using Inside = Html::Inside;
 
-/* So many rows of a table are seen at once, the rest when they are asked for. */
-constexpr std::size_t rows_shown = 12;
 /* So many bars of a chart. */
 constexpr std::size_t bars_shown = 8;
 
@@ -39,109 +37,6 @@ double sum_of(const Json &rows, const char *field)
 	return all;
 }
 
-/* ---- tables ---- */
-
-struct Head {
-	const char *name;
-	const char *kind; /* "number", "address" or "" */
-};
-
-struct TextCell {
-	std::string text;
-	const char *tag = nullptr; /* health, for a state */
-};
-
-using Row = std::vector<TextCell>;
-
-void write_row(Html &html, const std::vector<Head> &heads, const Row &row)
-{
-	Inside tr(html, "tr");
-
-	for (std::size_t at = 0; at < heads.size(); at++) {
-		std::string kind = heads[at].kind;
-
-		if (row[at].text == "-" || row[at].text.empty())
-			kind += " unknown";
-		Inside td(html, "td", {{"class", kind}, {"data-name", heads[at].name}});
-		if (row[at].tag)
-			html.element("span", {{"class", std::string("tag ") + row[at].tag}},
-				     row[at].text);
-		else
-			html.element("span", {}, row[at].text);
-	}
-}
-
-void write_rows(Html &html, const std::vector<Head> &heads, const std::vector<Row> &rows,
-		std::size_t first, std::size_t end)
-{
-	Inside table(html, "table", {{"class", heads.size() > 3 ? "wide" : "narrow"}});
-	{
-		Inside head(html, "thead"), tr(html, "tr");
-
-		for (const Head &h : heads)
-			html.element("th", {{"class", h.kind}, {"scope", "col"}}, h.name);
-	}
-	Inside body(html, "tbody");
-	for (std::size_t at = first; at < end; at++)
-		write_row(html, heads, rows[at]);
-}
-
-void write_table(Html &html, const std::vector<Head> &heads, const std::vector<Row> &rows,
-		 const char *nothing, std::size_t shown = rows_shown)
-{
-	const std::size_t open = std::min(rows.size(), shown);
-	Inside card(html, "div", {{"class", "card"}});
-
-	if (rows.empty())
-		html.element("p", {{"class", "muted"}}, nothing);
-	if (open)
-		write_rows(html, heads, rows, 0, open);
-	if (open == rows.size())
-		return;
-	Inside details(html, "details");
-	html.element("summary", {},
-		     open ? format("%zu more", rows.size() - open)
-			  : format("show all %zu", rows.size()));
-	write_rows(html, heads, rows, open, rows.size());
-}
-
-void write_facts(Html &html, const Facts &facts, const char *name, std::size_t shown)
-{
-	std::vector<Row> rows;
-
-	for (const auto &[key, value] : facts)
-		rows.push_back({{key}, {value}});
-	write_table(html, {{name, "address"}, {"Value", ""}}, rows, "None can be read.", shown);
-}
-
-/* ---- charts ---- */
-
-struct Bar {
-	std::string name;
-	double value;
-	std::string text;
-};
-
-void write_bars(Html &html, const std::vector<Bar> &bars)
-{
-	double most = 0;
-
-	for (const Bar &bar : bars)
-		most = std::max(most, bar.value);
-	Inside all(html, "div", {{"class", "bars"}});
-	for (const Bar &bar : bars) {
-		html.element("span", {{"class", "mono"}}, bar.name);
-		{
-			Inside ground(html, "i");
-
-			html.element("i",
-				     {{"style", format("width:%.1f%%",
-						       most > 0 ? 100 * bar.value / most : 0.0)}});
-		}
-		html.element("span", {}, bar.text);
-	}
-}
-
 /* The hosts with most of a rate. */
 std::vector<Bar> rate_bars(const std::vector<Host> &hosts, double Host::*rate)
 {
@@ -154,17 +49,6 @@ std::vector<Bar> rate_bars(const std::vector<Host> &hosts, double Host::*rate)
 	std::ranges::stable_sort(bars, std::greater(), &Bar::value);
 	bars.resize(std::min(bars.size(), bars_shown));
 	return bars;
-}
-
-void write_chart(Html &html, const char *title, const std::vector<Bar> &bars, const char *nothing)
-{
-	Inside card(html, "div", {{"class", "card"}});
-
-	html.element("p", {}, title);
-	if (bars.empty())
-		html.element("p", {{"class", "muted"}}, nothing);
-	else
-		write_bars(html, bars);
 }
 
 /* ---- sections ---- */
@@ -497,29 +381,6 @@ void write_header(Html &html, const Report &r, const std::string &name)
 
 } // namespace
 
-std::vector<RoundTrips> round_trips(const Json &paths)
-{
-	std::vector<RoundTrips> steps;
-	std::uint64_t most = 0;
-
-	for (const Json &p : paths)
-		most = std::max(most, number(p["rtt-us"]));
-	for (std::uint64_t top = 1, next = 2;
-	     most && (steps.empty() || steps.back().up_to_us < most);
-	     top = next, next = std::to_string(top)[0] == '2' ? top / 2 * 5 : top * 2)
-		steps.push_back({top, 0});
-	for (const Json &p : paths)
-		for (std::size_t at = 0; at < steps.size(); at++)
-			if (!p["rtt-us"].is_null() && number(p["rtt-us"]) <= steps[at].up_to_us) {
-				steps[at].paths++;
-				break;
-			}
-	/* Steps below the fastest path say nothing. */
-	while (!steps.empty() && !steps.front().paths)
-		steps.erase(steps.begin());
-	return steps;
-}
-
 void write_report(std::ostream &out, const Report &r)
 {
 	const std::string name = r.host.empty() ? "an unknown host" : r.host.front().second;
@@ -544,52 +405,6 @@ void write_report(std::ostream &out, const Report &r)
 		     std::string("Made by rdsctl report (pf_rds ") + version +
 			     "). It has addresses, program names and settings of this host, no "
 			     "message and no key.");
-}
-
-namespace
-{
-
-Json pings_json(const std::vector<Pinged> &pings)
-{
-	Json rows = Json::array();
-
-	for (const Pinged &p : pings) {
-		Json row = {{"remote", p.host}, {"sent", p.sent}, {"answered", p.answered}};
-
-		row["histogram"] = Json::array();
-		for (const Histogram::Band &step : p.rtt.steps())
-			row["histogram"].push_back(
-				{{"to_usec", static_cast<double>(step.up_to) / 1000},
-				 {"count", step.count}});
-		rows.push_back(std::move(row));
-	}
-	return rows;
-}
-
-} // namespace
-
-Json report_json(const Report &r)
-{
-	auto object = [](const Facts &facts) {
-		Json json = Json::object();
-
-		for (const auto &[key, value] : facts)
-			json[key] = value;
-		return json;
-	};
-
-	return {{"seconds", r.seconds},
-		{"host", object(r.host)},
-		{"modules", r.modules},
-		{"devices", r.devices},
-		{"findings", findings_json(r.findings)},
-		{"paths", r.refused.empty() ? r.paths : Json(nullptr)},
-		{"paths-refused", r.refused.empty() ? Json(nullptr) : Json(r.refused)},
-		{"sockets", r.sockets},
-		{"counters", r.counters},
-		{"settings", object(r.settings)},
-		{"pings", pings_json(r.pings)},
-		{"unknown", r.unknown.empty() ? Json(nullptr) : Json(r.unknown)}};
 }
 
 } // namespace rdstools
