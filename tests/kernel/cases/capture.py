@@ -2,7 +2,7 @@
 """The wire, as tcpdump has it: build/captures/NAME.pcap.gz.
 
 tests/wireshark/corpus has such files, which the dissector's tests read; after a change of the wire they
-are made anew: run.py capture, and cp build/captures/* tests/wireshark/corpus.
+are made anew: run.py capture capture_ib, and cp build/captures/* tests/wireshark/corpus.
 """
 import base64
 import gzip

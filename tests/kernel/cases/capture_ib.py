@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The same over soft-RoCE: build/captures/NAME.pcap.gz, see capture.py."""
+import base64
+import gzip
+
+from guest import TOP
+from ib_traffic import ROCE, pings
+from parity_flood import delayed
+from suite import test
+from traffic import A, B, helper
+
+EXTRA = True
+IB = True
+KERNELS = ["6.1", "6.12"]  # see ib_mainline.py
+TOLD = helper("rds_told.py")
+SNAP, ROOM = 2048, 16384  # bytes of a packet, KiB of them that wait for tcpdump
+SLOW = "rate 8mbit"  # or the guests' network loses some of a burst, and adapters send again
+
+
+def say(t):
+    """Messages of all sizes each way, RDMA, a port that fills: tests/wireshark/told.py."""
+    answering = t.b.spawn(f"{TOLD} answer {B}", stdin=True)
+    answering.wait_output("^ready$")
+    asking = t.a.spawn(f"{TOLD} ask {A} {B}", stdin=True)
+    for end in (asking, answering):
+        end.wait_output("^said$", 100)
+    for end in (asking, answering):
+        end.write("", close=True)
+        end.check()
+
+
+def capture(t, name):
+    """All of a connection, from its beginning."""
+    dump = t.a.spawn(f"tcpdump -Z root -p -s {SNAP} -B {ROOM} -i eth0 -w /tmp/c.pcap udp port {ROCE} 2>&1")
+    dump.wait_output("listening on")
+    with delayed(t.a, SLOW), delayed(t.b, SLOW):
+        pings(t)
+        say(t)
+    t.a.check("kill -INT $(pidof tcpdump)")
+    dump.check(30)
+    data = base64.b64decode(t.a.check("base64 /tmp/c.pcap"))
+    into = TOP / "build/captures"
+    into.mkdir(exist_ok=True)
+    (into / f"{name}.pcap.gz").write_bytes(gzip.compress(data, mtime=0))
+    t.note(f"{len(data)} bytes")
+
+
+@test(vms=2, only="ours")
+def ours(t):
+    """Between two hosts of ours."""
+    capture(t, "ours_ib")
+
+
+@test(vms=2, modules=("mainline", "mainline"))
+def mainlines(t):
+    """Between two hosts with mainline's modules."""
+    capture(t, "mainlines_ib")
+
+
+@test(vms=2, modules=("ours", "mainline"))
+def one_of_each(t):
+    """Between one of ours and one of mainline's."""
+    capture(t, "one_of_each_ib")
