@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is said while the wire is captured (tests/wireshark/told.py), with RDMA.
+"""A conversation that is told beforehand (tests/wireshark/told.py), while the wire is captured.
 
     rds_told.py answer ME       `python3 -I -S` runs it in a guest
     rds_told.py ask ME PEER
 
-The one who answers prints "ready", and sends each message back. Then it reads memory of the other's by
-RDMA, and one of its ports is not read until it is full. Both print "said" when all was as told.
+The second end, which answers, prints "ready", and sends each message back. Then it reads memory of
+the other's by RDMA, and one of its ports is not read until it is full. Both print "said" when all
+was as told.
 """
 import ctypes
 import errno
@@ -27,7 +28,7 @@ PATIENCE = 60
 
 
 def receive(sock):
-    """A message, where it came from, and its control messages; notices that come alone are passed over."""
+    """A message, where it came from, and its control messages; notices alone are passed over."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         try:
@@ -80,7 +81,8 @@ def fill(sock, peer):
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         try:
-            filler.sendmsg([told.text(count, told.FILL)], (), socket.MSG_DONTWAIT, (peer, told.SLOW))
+            filler.sendmsg([told.text(count, told.FILL)], (), socket.MSG_DONTWAIT,
+                           (peer, told.SLOW))
             count += 1
         except OSError as error:
             if error.errno == errno.ENOBUFS:

@@ -15,7 +15,9 @@ import unittest
 
 import frames
 from frames import GOLDEN, control, header, message
-from pcap import Capture, QueuePair, Tcp
+from pcap import Capture, QueuePair, Tcp, records
+from roce import (MainlinesOverRoce, OneOfEachOverRoce, OursOverRoce,  # noqa: F401
+                  SentAgainOverRoce)
 from shown import DISSECTOR, ROOT, directory, lua_errors, packets, packets_of, tshark
 
 
@@ -389,10 +391,72 @@ class QueuePairs(Story):
         plain = QueuePair(cls.capture, *cls.pair())
         cls.at["whole"] = plain.sent(0, header(1, length=4000, sport=777, dport=4000) + bytes(4000))
         cls.at["after"] = plain.sent(0, header(2, length=900, sport=777, dport=4000) + bytes(900))
+        cls.odd_lengths(QueuePair(cls.capture, *cls.pair()))
+        cls.sent_again(QueuePair(cls.capture, *cls.pair()))
+        cls.full_map(QueuePair(cls.capture, *cls.pair()))
         cls.at["none"] = QueuePair(cls.capture, *cls.pair()).sent(0, message(1, b"no checksum"))
         stranger = QueuePair(cls.capture, *cls.pair(), pairs=(5, 6))
         cls.at["stranger"] = stranger.sent(0, bytes(range(48)) * 60)
         cls.at["their bytes"] = stranger.sent(0, b"\0\0\0\0\0\0\0\1" + b"\xff" * 40)
+
+    @classmethod
+    def frame_of(cls, seq, length, part, **more):
+        """A send of a message of so many bytes, with so many of them."""
+        head = header(seq, length=length, sport=777, dport=4000, **more)
+        return frames.with_csum(head) + bytes(b % 251 for b in range(part))
+
+    @classmethod
+    def odd_lengths(cls, q):
+        """The last packet of a send is padded, and empty frames come between sends of a message."""
+        cls.at["977"] = q.sent(0, cls.frame_of(1, 977, 977))
+        cls.at["4097"] = q.sent(0, cls.frame_of(2, 4097, 4096))
+        cls.at["between"] = q.sent(0, frames.with_csum(header(ack=4, credit=1)))
+        cls.at["4097's last"] = q.sent(0, cls.frame_of(2, 4097, 1, ack=4))
+        cls.at["next"] = q.sent(0, cls.frame_of(3, 2, 2))
+
+    @classmethod
+    def sent_again(cls, q):
+        cls.at["first"] = q.sent(0, cls.frame_of(1, 3, 3, ack=5))
+        q.sent(0, cls.frame_of(2, 3, 3, ack=5))
+        cls.at["repeated"] = q.sent(0, cls.frame_of(1, 3, 3, ack=5))
+        cls.at["after it"] = q.sent(0, cls.frame_of(3, 3, 3, ack=5))
+        cls.at["lower"] = q.sent(0, cls.frame_of(2, 3, 3, ack=6))
+
+    @classmethod
+    def full_map(cls, q):
+        """Two sends of five packets each."""
+        def say(name, *ports):
+            whole = frames.cong_map(*ports)
+            head, bits = frames.with_csum(whole[:48]), whole[48:]
+            cls.at[name] = q.sent(0, head + bits[:4096])
+            q.sent(0, head + bits[4096:])
+        say("map", 5, 40000, 65535)
+        say("second map", 5, 65535)
+
+    def test_padding_is_no_payload(self):
+        first = self.at["977"]
+        self.holds(self.shown[first + 1][0], begins_in=first, payload="df")
+        self.holds(self.frame("4097's last"), len=4097, payload="00")
+        self.holds(self.frame("next"), seq=3, payload="00:01")
+        for name in ("977", "4097", "between", "4097's last", "next"):
+            self.assertEqual(self.frame(name).experts, set(), name)
+
+    def test_an_adapter_sends_again(self):
+        self.assertEqual(self.frame("repeated").experts, {"repeated"})
+        self.assertEqual(self.frame("after it").experts, set())
+        self.assertEqual(self.frame("lower").experts, {"back"})
+
+    def test_a_map_in_several_packets(self):
+        for name, ports, experts in (("map", ["5", "40000", "65535"], {"full"}),
+                                     ("second map", ["5", "65535"], set())):
+            begin = self.at[name]
+            self.holds(self.shown[begin][0], kind="Congestion map")
+            last = self.shown[begin + 9][0]
+            self.holds(last, begins_in=begin + 5, **{"map.count": len(ports)})
+            self.assertEqual(last.all("map.port"), ports)
+            self.assertEqual(last.experts, experts)
+            for n in range(begin, begin + 9):
+                self.assertIsNone(self.shown[n][0]["map.count"])
 
     def test_frames(self):
         self.holds(self.frame("hello"), kind="Hello", **{"ext.index": 0, "csum.good": 1})
@@ -479,6 +543,18 @@ class NoBytesRaiseAnError(unittest.TestCase):
                 data[rng.randrange(len(data))] = rng.choice((0, 1, 5, 12, 13, 14, 15, 16, 0x80, 0xff))
             yield bytes(data[:rng.randint(1, len(data))])
 
+    @staticmethod
+    def offers():
+        """Requests and replies of rdma_cm, their private data damaged."""
+        rng = random.Random(3)
+        data = gzip.decompress((ROOT / "tests/wireshark/corpus/ours_ib.pcap.gz").read_bytes())
+        good = [one for one in records(data) if len(one) in (322, 342)]  # of IPv4 and IPv6
+        for _ in range(300):
+            packet = bytearray(rng.choice(good))
+            for _ in range(rng.randint(1, 4)):
+                packet[-4 - rng.randint(1, 196)] = rng.choice((0, 1, 3, 4, 10, 0xff))
+            yield bytes(packet)
+
     def test_anything(self):
         rng, capture, count = random.Random(2), Capture(), 0
         for count, data in enumerate(self.inputs(), 1):
@@ -487,6 +563,7 @@ class NoBytesRaiseAnError(unittest.TestCase):
             s.said(count % 2, data, sizes=[rng.randint(1, 200) for _ in range(4)])
             QueuePair(capture, *hosts).sent(0, data)
         self.assertGreater(count, 1000)
+        capture.packets += self.offers()
         with directory() as where:
             path = where / "any.pcap"
             capture.save(path)

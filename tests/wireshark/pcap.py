@@ -92,3 +92,34 @@ class QueuePair:
         numbers = [self._send(end, SEND_FIRST if not i else SEND_LAST if i == len(parts) - 1 else SEND_MIDDLE,
                               part) for i, part in enumerate(parts)]
         return numbers[0]
+
+
+class Packet:
+    """A packet of RoCE v2 in a capture, read without Wireshark's help: src, dst, opcode, pair (its
+    receiver's), number, data without the padding."""
+
+    def __init__(self, bytes_):
+        if bytes_[12:14] == b"\x08\0":
+            self.src, self.dst, udp = bytes_[26:30], bytes_[30:34], bytes_[34:]
+        else:
+            self.src, self.dst, udp = bytes_[22:38], bytes_[38:54], bytes_[54:]
+        port, length = struct.unpack_from(">HH", udp, 2)
+        assert port == ROCE_PORT and length == len(udp), (port, length, len(udp))
+        self.opcode, flags, self.pair = udp[8], udp[9], int.from_bytes(udp[13:16], "big")
+        self.number = int.from_bytes(udp[17:20], "big")
+        self.data = udp[20:len(udp) - 4 - (flags >> 4 & 3)]
+
+    @property
+    def is_send(self):
+        """Of a reliable connection."""
+        return self.opcode in (SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY)
+
+
+def records(data):
+    """The packets of a pcap file's bytes."""
+    at = 24
+    while at < len(data):
+        kept, there = struct.unpack_from("<II", data, at + 8)
+        assert kept == there, "cut short"
+        yield data[at + 16:at + 16 + kept]
+        at += 16 + kept

@@ -108,6 +108,18 @@ local f = {
 	answer_to = ProtoField.framenum("rds.answer_to", "Answer to", base.NONE, frametype.REQUEST),
 	answer_after = ProtoField.relative_time("rds.answer_after", "Answered after"),
 	begins_in = ProtoField.framenum("rds.begins_in", "Header in"),
+	offer_from4 = ProtoField.ipv4("rds.offer.from", "From"),
+	offer_to4 = ProtoField.ipv4("rds.offer.to", "To"),
+	offer_from6 = ProtoField.ipv6("rds.offer.from6", "From"),
+	offer_to6 = ProtoField.ipv6("rds.offer.to6", "To"),
+	offer_major = ProtoField.uint8("rds.offer.major", "Version", base.DEC),
+	offer_minor = ProtoField.uint8("rds.offer.minor", "Minor version", base.DEC),
+	offer_minors = ProtoField.uint16("rds.offer.minors", "Minor versions understood", base.HEX),
+	offer_tos = ProtoField.uint8("rds.offer.tos", "Type of service", base.DEC),
+	offer_ack = ProtoField.uint64("rds.offer.ack", "Last number taken", base.DEC),
+	offer_credits = ProtoField.uint32("rds.offer.credits", "Receive buffers (0: not counted)",
+		base.DEC),
+	offer_ends = ProtoField.bool("rds.offer.ends", "Ends connections in order", 8, nil, 1),
 	rest = ProtoField.bytes("rds.undecoded", "Not decoded"),
 }
 for _, n in ipairs(flag_names) do
@@ -127,6 +139,8 @@ local experts = {
 	generation = { "Another generation: numbers begin anew", expert.group.SEQUENCE,
 		expert.severity.WARN },
 	bad_ack = { "Acknowledges what was never sent", expert.group.SEQUENCE, expert.severity.WARN },
+	repeated = { "The same header once more: an adapter sends again", expert.group.SEQUENCE,
+		expert.severity.NOTE },
 	refused = { "Messages for a port are refused", expert.group.RESPONSE_CODE,
 		expert.severity.WARN },
 	resumed = { "A port that was refused goes on", expert.group.RESPONSE_CODE,
@@ -265,7 +279,8 @@ local function line_of(where, from, to)
 	local key = from .. ">" .. to .. "#" .. where.path .. where.over
 	local line = lines[key]
 	if not line then
-		line = { next = nil, high = 0, waiting = {}, first = 1, last = 0, asked = {}, full = {} }
+		line = { next = nil, high = 0, waiting = {}, first = 1, last = 0, asked = {},
+			full = {}, acks = {} }
 		lines[key] = line
 	end
 	return line
@@ -302,9 +317,13 @@ local function look_at_number(h, record, line)
 	elseif line.next and h.seq > line.next then
 		record.gap_from, record.gap_to = line.next, h.seq - 1
 	elseif line.next and h.seq < line.next then
-		record.back = true
+		record.repeated = h.ib and line.acks[h.seq] == h.ack
+		record.back = not record.repeated
 	end
-	if not record.again or not line.next or h.seq >= line.next then
+	if h.ib then
+		line.acks[h.seq] = h.ack
+	end
+	if not (record.again or record.repeated) or not line.next or h.seq >= line.next then
 		line.next = h.seq + 1
 	end
 	line.high = math.max(line.high, h.seq)
@@ -321,6 +340,7 @@ local function look_at_hello(tvb, list, record, line)
 	if gen and line.gen and gen ~= line.gen then
 		record.generation = true
 		line.next, line.high, line.waiting, line.first, line.last = nil, 0, {}, 1, 0
+		line.acks = {}
 	end
 	line.gen = gen or line.gen
 end
@@ -359,9 +379,9 @@ local function full_ports(bytes)
 end
 
 -- What the map says that the one before did not.
-local function look_at_map(tvb, record, line)
+local function look_at_map(ports, record, line)
 	local now, more, less = {}, {}, 0
-	for _, port in ipairs(full_ports(tvb(HEADER, MAP_BYTES):raw())) do
+	for _, port in ipairs(ports) do
 		now[port] = true
 		if not line.full[port] then
 			more[#more + 1] = port
@@ -411,7 +431,7 @@ local function first_look(tvb, pinfo, h, list, kind, where)
 		look_at_hello(tvb, list, record, line)
 	elseif kind == "Congestion map" then
 		if h.len == MAP_BYTES and tvb:len() >= HEADER + MAP_BYTES then
-			look_at_map(tvb, record, line)
+			look_at_map(full_ports(tvb(HEADER, MAP_BYTES):raw()), record, line)
 		end
 	elseif kind == "Changes" then
 		look_at_changes(tvb, list, record, line)
@@ -550,7 +570,7 @@ local function show_record(tree, record)
 		tree:add(f.answer_to, record.answer_to):set_generated()
 		show_time(tree, f.answer_after, record.asked_at, record.at)
 	end
-	for _, name in ipairs({ "again", "back", "generation", "bad_ack" }) do
+	for _, name in ipairs({ "again", "back", "repeated", "generation", "bad_ack" }) do
 		if record[name] then
 			tree:add_proto_expert_info(experts[name])
 		end
@@ -641,7 +661,7 @@ local function show_frame(tvb, pinfo, tree, h, where)
 	elseif kind == "Changes" then
 		show_changes(item, tvb, list, records[key])
 	end
-	local there = math.min(h.len, tvb:len() - HEADER)
+	local there = math.min(h.part or h.len, tvb:len() - HEADER)
 	if kind == "Congestion map" and h.len ~= MAP_BYTES then
 		item:add_proto_expert_info(experts.bad_map)
 	end
@@ -734,55 +754,107 @@ local function looks_like_rds(tvb, known)
 end
 
 -- A frame is a send, which takes several packets when it is longer than the path's MTU. Wireshark
--- does not put them together; qp.left says how many bytes are still to come.
+-- does not put them together; qp.left says how many bytes are still to come. The last packet may
+-- have up to three bytes more: lengths on the wire are multiples of four.
 local function is_continued(tvb, qp)
-	if not qp or qp.left == 0 or tvb:reported_len() > qp.left then
+	if not qp or qp.left == 0 or tvb:reported_len() > math.ceil(qp.left / 4) * 4 then
 		return false
 	end
 	local lost = tvb:len() >= HEADER and tvb(30, 2):uint() ~= 0 and csum_is_right(tvb)
 	return not (lost and looks_like_rds(tvb, false))
 end
 
--- Counts the bytes of this frame that other packets will bring. A message of several frames has the
--- same header in each.
-local function begin_frame(tvb, pinfo, qp)
-	local h = read_header(tvb)
-	local later = qp.seq == h.seq and qp.rest > 0
-	local rest = later and qp.rest or h.len
-	local part = math.min(rest, IB_FRAME)
-	qp.seq, qp.rest, qp.frame = h.seq, rest - part, pinfo.number
-	qp.left = math.max(0, HEADER + part - tvb:reported_len())
-	return { what = "header", later = later }
-end
-
--- The first look decides what a packet is: "header" or "continued", or nil: none of ours.
-local function look_at_packet(tvb, pinfo, key)
-	local qp = queue_pairs[key]
-	if is_continued(tvb, qp) then
-		qp.left = qp.left - tvb:reported_len()
-		return { what = "continued", frame = qp.frame }
-	elseif looks_like_rds(tvb, qp ~= nil) then
-		queue_pairs[key] = qp or {}
-		return begin_frame(tvb, pinfo, queue_pairs[key])
+-- The next bytes of a congestion map; with the last of them the record has its full ports.
+local function look_at_piece(range, qp, record, line)
+	qp.map[#qp.map + 1] = range:raw()
+	qp.map_bytes = qp.map_bytes + range:len()
+	if qp.map_bytes == MAP_BYTES then
+		record.ports = full_ports(table.concat(qp.map))
+		look_at_map(record.ports, record, line)
+		qp.map = nil
 	end
 end
 
+-- Counts the bytes of this frame that other packets will bring. A message of several frames has the
+-- same header in each, and empty frames may come between them.
+local function begin_frame(tvb, pinfo, qp, line)
+	local h = read_header(tvb)
+	qp.left = 0
+	if h.seq + h.len == 0 then
+		return { what = "header", part = 0 }
+	end
+	local later = qp.rest > 0 and qp.seq == h.seq and qp.len == h.len
+	local rest = later and qp.rest or h.len
+	local record = { what = "header", later = later, part = math.min(rest, IB_FRAME) }
+	qp.seq, qp.len, qp.rest, qp.frame = h.seq, h.len, rest - record.part, pinfo.number
+	qp.left = math.max(0, HEADER + record.part - tvb:reported_len())
+	if not later then
+		qp.map, qp.map_bytes = h.flags == CONG and h.len == MAP_BYTES and {} or nil, 0
+	end
+	local there = math.min(record.part, tvb:len() - HEADER)
+	if qp.map and there > 0 then
+		look_at_piece(tvb(HEADER, there), qp, record, line)
+	end
+	return record
+end
+
+-- The first look decides what a packet is: "header" or "continued", or nil: none of ours.
+local function look_at_packet(tvb, pinfo, key, line)
+	local qp = queue_pairs[key]
+	if is_continued(tvb, qp) then
+		local record = { what = "continued", frame = qp.frame }
+		record.part = math.min(qp.left, tvb:reported_len())
+		qp.left = qp.left - record.part
+		local there = math.min(record.part, tvb:len())
+		if qp.map and there > 0 then
+			look_at_piece(tvb(0, there), qp, record, line)
+		end
+		return record
+	elseif looks_like_rds(tvb, qp ~= nil) then
+		queue_pairs[key] = qp or { rest = 0 }
+		return begin_frame(tvb, pinfo, queue_pairs[key], line)
+	end
+end
+
+-- A map's ports, in the last of its packets.
+local function show_ports(tree, record)
+	tree:add(f.map_count, #record.ports):set_generated()
+	for i, port in ipairs(record.ports) do
+		if i > MOST_PORTS then
+			break
+		end
+		tree:add(f.map_port, port):set_generated()
+	end
+	show_more_full(tree, record)
+end
+
 local function show_continued(tvb, pinfo, tree, record)
-	say(pinfo, count_in_packet(pinfo), "Continued")
+	local text = record.ports and "Congestion map (" .. #record.ports .. " full)" or "Continued"
+	say(pinfo, count_in_packet(pinfo), text)
 	local item = tree:add(rds, tvb())
 	item:append_text(", continued")
 	item:add(f.begins_in, record.frame):set_generated()
-	if tvb:len() > 0 then
-		item:add(f.payload, tvb())
+	local begun = records[record.frame .. "/1"]
+	if begun and begun.flow then
+		item:add(f.stream, begun.flow):set_generated()
+	end
+	local there = math.min(record.part, tvb:len())
+	if there > 0 then
+		item:add(f.payload, tvb(0, there))
+	end
+	if record.ports then
+		show_ports(item, record)
 	end
 end
 
 -- A queue pair's number is where other protocols have a port.
 local function ib_frame(tvb, pinfo, tree)
 	local from, to = tostring(pinfo.src), tostring(pinfo.dst)
+	local where = { from = from, to = to, path = 0, over = "qp" }
 	local key = pinfo.number .. "/qp"
 	if not pinfo.visited then
-		records[key] = look_at_packet(tvb, pinfo, from .. ">" .. to .. "/" .. pinfo.dst_port)
+		local pair = from .. ">" .. to .. "/" .. pinfo.dst_port
+		records[key] = look_at_packet(tvb, pinfo, pair, line_of(where, from, to))
 	end
 	local record = records[key]
 	if not record then
@@ -792,8 +864,64 @@ local function ib_frame(tvb, pinfo, tree)
 		return true
 	end
 	local h = read_header(tvb)
-	h.ib, h.later = true, record.later
-	show_frame(tvb, pinfo, tree, h, { from = from, to = to, path = 0, over = "qp" })
+	h.ib, h.later, h.part = true, record.later, record.part
+	show_frame(tvb, pinfo, tree, h, where)
 	return true
 end
 rds:register_heuristic("infiniband.payload", ib_frame)
+
+-- ---- rdma_cm's private data ----
+
+local IP_CM = 36 -- bytes that rdma_cm puts in front of a request's
+local OFFER = 24 -- bytes behind the two addresses
+
+-- The place where it begins, and bytes of an address, if RDS says this while it connects: the
+-- addresses are the packet's, and no other version is known.
+local function find_offer(tvb, pinfo)
+	local from, to = tostring(pinfo.src), tostring(pinfo.dst)
+	for _, at in ipairs({ 0, IP_CM }) do
+		for _, bytes in ipairs({ 4, 16 }) do
+			local behind, of = at + 2 * bytes, bytes == 4 and "ipv4" or "ipv6"
+			local function address(n)
+				local range = tvb(at + n * bytes, bytes)
+				return tostring(range[of](range))
+			end
+			if tvb:len() >= behind + OFFER and address(0) == from and address(1) == to
+				and (tvb(behind, 1):uint() == 3 or tvb(behind, 1):uint() == 4)
+				and tvb(behind + 5, 3):uint() == 0 then
+				return at, bytes
+			end
+		end
+	end
+end
+
+local offer_parts = { -- field, and its place behind the addresses
+	{ "major", 0, 1 }, { "minor", 1, 1 }, { "minors", 2, 2 }, { "tos", 4, 1 }, { "ack", 8, 8 },
+	{ "credits", 16, 4 }, { "ends", 23, 1 },
+}
+
+local function show_offer(tree, tvb, bytes)
+	local family = bytes == 4 and "4" or "6"
+	tree:add(f["offer_from" .. family], tvb(0, bytes))
+	tree:add(f["offer_to" .. family], tvb(bytes, bytes))
+	for _, part in ipairs(offer_parts) do
+		tree:add(f["offer_" .. part[1]], tvb(2 * bytes + part[2], part[3]))
+	end
+end
+
+local function cm_private(tvb, pinfo, tree)
+	local at, bytes = find_offer(tvb, pinfo)
+	if not at then
+		return false
+	end
+	local offer = tvb(at, 2 * bytes + OFFER):tvb()
+	local text = "Offer " .. offer(2 * bytes, 1):uint() .. "." .. offer(2 * bytes + 1, 1):uint()
+	pinfo.cols.protocol:set("RDS")
+	pinfo.cols.info:append(", " .. text)
+	local item = tree:add(rds, offer())
+	item:append_text(", " .. text)
+	item:add(f.kind, "Offer"):set_generated()
+	show_offer(item, offer, bytes)
+	return true
+end
+rds:register_heuristic("infiniband.mad.cm.private", cm_private)

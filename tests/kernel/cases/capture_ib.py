@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The same over soft-RoCE: build/captures/NAME.pcap.gz, see capture.py."""
+"""The same over soft-RoCE: build/captures/NAME.pcap.gz, see capture.py.
+
+The tests want captures in which no adapter sent again: a line of the result tells. sent_again_ib is
+one of the other kind, which is not made anew: packets were lost, and a connection ended for want of
+credits.
+"""
 import base64
 import gzip
+import sys
 
 from guest import TOP
 from ib_traffic import ROCE, pings
 from parity_flood import delayed
 from suite import test
 from traffic import A, B, helper
+
+sys.path.append(str(TOP / "tests/wireshark"))
+from pcap import Packet, records  # noqa: E402
 
 EXTRA = True
 IB = True
@@ -29,20 +38,32 @@ def say(t):
         end.check()
 
 
+def sent_again(data):
+    sends = [(one.pair, one.number) for one in map(Packet, records(data)) if one.is_send]
+    return len(sends) - len(set(sends))
+
+
 def capture(t, name):
-    """All of a connection, from its beginning."""
-    dump = t.a.spawn(f"tcpdump -Z root -p -s {SNAP} -B {ROOM} -i eth0 -w /tmp/c.pcap udp port {ROCE} 2>&1")
+    """All of two connections, from their beginning; two of ours count buffers."""
+    for machine in t.vms:
+        if t.flavour(0) == t.flavour(1) == "ours":
+            machine.check("echo 1 >/proc/sys/net/rds/ib/flow_control")
+    dump = t.a.spawn(f"tcpdump -Z root -p -U --immediate-mode -s {SNAP} -B {ROOM} -i eth0"
+                     f" -w /tmp/c.pcap udp port {ROCE} 2>&1")
     dump.wait_output("listening on")
     with delayed(t.a, SLOW), delayed(t.b, SLOW):
         pings(t)
         say(t)
+    t.a.wait_until("size() { stat -c %s /tmp/c.pcap; }; [ $(size) = $(sleep 1; size) ]")
     t.a.check("kill -INT $(pidof tcpdump)")
     dump.check(30)
     data = base64.b64decode(t.a.check("base64 /tmp/c.pcap"))
     into = TOP / "build/captures"
     into.mkdir(exist_ok=True)
     (into / f"{name}.pcap.gz").write_bytes(gzip.compress(data, mtime=0))
-    t.note(f"{len(data)} bytes")
+    again = sent_again(data)
+    t.note(f"{len(data)} bytes, {again} packets that an adapter sent again"
+           + (": not for the tests, which want none" if again else ""))
 
 
 @test(vms=2, only="ours")
