@@ -533,6 +533,29 @@ TEST_F(IbLink, WithAPeerThatDoesNotCountNothingIsCounted)
 	EXPECT_EQ(end.link.p.flow, 0);
 }
 
+/* Mainline's reply names no buffers, for it has none yet, and it counts ours. */
+TEST_F(IbLink, APeerThatGivesBuffersBackCountsOurs)
+{
+	end.params.send_wr = 64;
+	end.params.recv_wr = end.params.first_buffers = 64;
+	end.params.flow = 1;
+	rds_ib_link_prepare(&end.link, &end.params);
+	end.rx.assign(64, End::Buffer());
+	rds_ib_link_offer(&end.link, RDS_MAY_SLEEP);
+	rds_ib_link_peer_credit(&end.link, 0);
+	rds_ib_link_open(&end.link);
+	greet();
+	for (int i = 0; i < 20; i++)
+		end.arrive(Head{0, 3}.str());
+	EXPECT_EQ(end.sent.size(), 1u) << "nobody counts";
+	end.arrive(Head{0, 3, 7, 1, 200}.str());
+	ASSERT_EQ(end.sent.size(), 2u);
+	EXPECT_EQ(end.sent.back().credit(), 21u);
+	/* Of its own we count none, and wait for none. */
+	EXPECT_EQ(end.xmit(std::vector<struct rds_msg *>(50, msg(0))), 50 * kHeader);
+	EXPECT_EQ(end.link.p.flow, 0);
+}
+
 /* A link that was used is as new once it is prepared. */
 TEST_F(IbLink, PreparedItIsAsNew)
 {

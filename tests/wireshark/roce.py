@@ -61,7 +61,7 @@ class SoftRoce:
         return found
 
     def payloads(self, sport, dport):
-        """What tshark has of each message, from all its packets."""
+        """All that tshark has of each message, from all its packets."""
         rest = {}
         for n, frame in sorted(self.frames.items()):
             if frame["begins_in"]:

@@ -28,12 +28,12 @@ constexpr uint32_t kMaxGrowth = 64;
 void stamp(Link &l, wire::Header &h)
 {
 	h.credit = 0;
-	if (l.p.flow) {
+	if (l.gives) {
 		h.credit = static_cast<uint8_t>(l.to_return < kMaxHeaderCredit ? l.to_return
 									       : kMaxHeaderCredit);
 		l.to_return -= h.credit;
-		l.credits--;
 	}
+	l.credits -= l.p.flow;
 	if (l.p.csum) {
 		__builtin_memset(h.csum, 0, sizeof(h.csum));
 
@@ -46,16 +46,14 @@ void stamp(Link &l, wire::Header &h)
 /* @h was not sent after all. */
 void unstamp(Link &l, const wire::Header &h)
 {
-	if (l.p.flow) {
-		l.to_return += h.credit;
-		l.credits++;
-	}
+	l.to_return += h.credit;
+	l.credits += l.p.flow;
 }
 
 /* By itself, when nothing else has carried them. */
 void return_credits(Link &l)
 {
-	if (!l.p.flow || l.credits <= 0)
+	if (!l.gives || (l.p.flow && l.credits <= 0))
 		return;
 
 	/* Of what is posted, which is little where memory for buffers is: the peer has no more, and
@@ -257,6 +255,7 @@ void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params 
 {
 	rds_ib_link_init(l, l->path, l->hw);
 	l->p = *p;
+	l->named = p->flow;
 	l->depth = p->first_buffers;
 }
 
@@ -264,7 +263,7 @@ void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits)
 {
 	/* More than any ring has: then it need not be believed. */
 	l->credits = static_cast<int32_t>(credits < ib::kManyCredits ? credits : ib::kManyCredits);
-	l->p.flow = l->p.flow && credits;
+	l->p.flow = l->gives = l->p.flow && credits;
 }
 
 void rds_ib_link_peer_ends(struct rds_ib_link *l)

@@ -133,6 +133,8 @@ struct rds_ib_link {
 	uint32_t depth;	    /* buffers that may be out, or wait to be taken */
 	uint32_t burst;	    /* frames that came since the adapter had no more to tell of */
 	uint32_t to_return; /* buffers posted again that the peer does not know of */
+	uint8_t named;	    /* our offer may have named buffers ... */
+	uint8_t gives;	    /* ... and the peer counts them: headers give them back */
 	uint8_t paused;	    /* the core refused something: rds_ib_link_retry() goes on */
 	uint8_t stage;	    /* of the frame in slot @taken */
 	uint8_t under_way;  /* a message has begun to come: */
@@ -153,8 +155,9 @@ void rds_ib_link_init(struct rds_ib_link *l, struct rds_path *path, void *hw);
 void rds_ib_link_open(struct rds_ib_link *l);
 /* Before the connection is asked for or accepted: its sizes; nothing else is known of it yet. */
 void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params *p);
-/* The buffers that the peer has by its offer, before the link is opened; 0: it counts none, and so
- * do we not. */
+/* The buffers that the peer has by its offer, before the link is opened; 0: it names none, and we
+ * count none.  It counts ours all the same if a header of it gives some back: mainline's reply to a
+ * call names none, for it posts its buffers later. */
 void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits);
 /* The peer ends connections in order, by its offer; before the link is opened. */
 void rds_ib_link_peer_ends(struct rds_ib_link *l);

@@ -62,9 +62,10 @@ Step look(Link &l, const Frame &f)
 		return bad(l, RDS_IB_LINK_rx_bad_csum);
 	l.deaf = 0;
 	rds_ib_hw_count(l.hw, RDS_IB_LINK_rx_frames);
-	if (l.p.flow && f.h.credit) {
+	if (l.named && f.h.credit) {
 		rds_ib_hw_count(l.hw, RDS_IB_LINK_rx_credit_updates);
-		if (l.credits < ib::kManyCredits)
+		l.gives = 1;
+		if (l.p.flow && l.credits < ib::kManyCredits)
 			l.credits += f.h.credit;
 	}
 	l.stage = kHeader;

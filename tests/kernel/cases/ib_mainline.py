@@ -2,7 +2,7 @@
 """Ours and mainline's over InfiniBand (soft-RoCE on the hosts' network interface)."""
 from ib_traffic import broken_streams, flows, pings, rdma, rdma_each_way
 from suite import test
-from traffic import A, B, peers_of, slow_reader
+from traffic import A, B, counters, peers_of, slow_reader
 
 IB = True
 # Mainline's of 7.2 leaves connections behind when its modules go, and the kernel does not like that;
@@ -25,6 +25,27 @@ def mainline_is_the_smaller(t):
     """The same with mainline's modules on the host with the smaller address."""
     pings(t)
     flows(t)
+
+
+def counted_flows(t):
+    """Both hosts want buffers counted. Who is called by ours counts its own, though its reply names none."""
+    for machine in (t.a, t.b):
+        machine.check("echo 1 >/proc/sys/net/rds/ib/flow_control")
+    pings(t)
+    flows(t)
+
+
+@test(vms=2, modules=("ours", "mainline"), timeout=180)
+def credits_with_mainline_larger(t):
+    """Flows in both directions while both count buffers: nobody stands still for want of credits."""
+    counted_flows(t)
+    assert counters(t, t.a)["ib_rx_credit_updates"] > 0
+
+
+@test(vms=2, modules=("mainline", "ours"), timeout=180, extra=True)
+def credits_with_mainline_smaller(t):
+    """The same, and mainline has the smaller address."""
+    counted_flows(t)
 
 
 @test(vms=2, modules=("ours", "mainline"), timeout=240)

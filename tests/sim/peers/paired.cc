@@ -97,12 +97,14 @@ Said Paired::offer(const Remote &r, unsigned int major) const
 	/* An old one of ours says nothing here: nobody would know whose number it is. */
 	const bool tells = version != Version::kOld && r.next_rx;
 
-	return Said{.major = major,
-		    .minor = 1,
-		    .minors = 3,
-		    .tos = r.tos,
-		    .ack = tells ? r.next_rx - 1 : 0,
-		    .credits = counts_ ? kBuffers : 0};
+	return Said{
+		.major = major,
+		.minor = 1,
+		.minors = 3,
+		.tos = r.tos,
+		.ack = tells ? r.next_rx - 1 : 0,
+		/* Mainline posts its buffers once it is connected, and tells of them in headers. */
+		.credits = counts_ && version == Version::kOld ? kBuffers : 0};
 }
 
 void Paired::dial(Remote &r)
@@ -220,7 +222,7 @@ void Paired::learn(Remote &r, const Said &said)
 {
 	r.flow = counts_ && said.credits;
 	r.credits = said.credits;
-	r.owed = 0;
+	r.owed = version == Version::kOld ? 0 : kBuffers;
 	if (version != Version::kOld)
 		drop_acked(r, said.ack);
 }
