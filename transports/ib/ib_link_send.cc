@@ -126,6 +126,10 @@ int post_part(Link &l, struct rds_msg *m, uint32_t pos, bool last, unsigned int 
 	__builtin_memcpy(&h, rds_msg_header(m), sizeof(h));
 	if (uint64_t ack = wire::get64(h.ack); ack > l.last_ack)
 		l.last_ack = ack;
+	/* Mainline looks when a frame with this bit comes, and sets it at each message's end. What
+	 * is to follow may need no frame, and then none of ours would have had it. */
+	if (*len == left)
+		flags |= RDS_IB_SOLICITED;
 	if (l.unsignaled + 1 >= unsignaled_limit(l) || full || dry || (last && *len == left))
 		flags |= kSignaled;
 

@@ -253,6 +253,7 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 	memcpy(w.header, header, sizeof(w.header));
 	w.slot = slot;
 	w.signaled = flags & RDS_IB_SIGNALED;
+	w.solicited = flags & RDS_IB_SOLICITED;
 	w.fence = flags & RDS_IB_FENCE;
 	if (len) {
 		rds_msg_get(m);

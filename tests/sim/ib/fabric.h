@@ -46,6 +46,7 @@ struct Work {
 	/* Its payload if it is no message's. */
 	std::shared_ptr<const std::vector<unsigned char>> raw = nullptr;
 	bool signaled = false;			  /* it has one */
+	bool solicited = false;			  /* wakes the receiver in any case */
 	bool fence = false;			  /* after all answers to what was asked before */
 	Request request;			  /* the poster keeps the operation alive */
 	std::shared_ptr<Answer> answer = nullptr; /* to that, as far as it came */
@@ -93,6 +94,7 @@ struct Qp {
 	bool refused = false; /* the peer takes nothing more, and we will hear so ... */
 	size_t due = 0;	      /* ... after so many answers */
 	bool raised = false;  /* completed() is on its way */
+	bool sleeps = false;  /* frames that do not ask for it do not wake its user */
 };
 
 struct Pair {

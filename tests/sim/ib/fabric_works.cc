@@ -171,7 +171,9 @@ Delivered deliver(const Ref &p, unsigned int side, std::vector<Packet> &burst)
 	if (!d.there)
 		return d;
 	to.heard = true;
+	bool wakes = !to.sleeps;
 	for (Packet &k : burst) {
+		wakes |= k.w.solicited;
 		if (k.w.request.op) {
 			d.refused = !execute(to.host, k.w.request, k.bytes, k.w.answer.get());
 			if (d.refused)
@@ -188,7 +190,8 @@ Delivered deliver(const Ref &p, unsigned int side, std::vector<Packet> &burst)
 		}
 		d.n++;
 	}
-	raise(p, !side);
+	if (wakes)
+		raise(p, !side);
 	return d;
 }
 

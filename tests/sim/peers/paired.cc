@@ -121,6 +121,7 @@ void Paired::dial(Remote &r)
 		dial_later(r);
 		return;
 	}
+	r.line->qp().sleeps = version != Version::kOld;
 	lines_.push_back(r.line);
 	later(kAnswerMs * kMs, r, [this, line = r.line](Remote &r) {
 		with_line(r, [&] {
@@ -212,6 +213,7 @@ void Paired::adopt(Remote &r, const fabric::Ref &p, const Said &said)
 		fabric::reject(p);
 		return;
 	}
+	r.line->qp().sleeps = version != Version::kOld;
 	lines_.push_back(r.line);
 	r.state = State::kAnswering;
 	learn(r, said);
