@@ -146,6 +146,12 @@ static void lend(struct end *e, struct sockaddr_in asker)
 	say(e, ANSWER, 0, "", 0);
 }
 
+/* Anybody may send here. */
+static int is_from(const struct got *g, const struct sockaddr_in *whom)
+{
+	return !memcmp(&g->from, whom, offsetof(struct sockaddr_in, sin_zero));
+}
+
 static void serve(struct sockaddr_in at)
 {
 	/* An asker that does not read its answer is not waited for. */
@@ -157,7 +163,7 @@ static void serve(struct sockaddr_in at)
 		g = receive(e.fd);
 		if (g.what == ASK)
 			lend(&e, g.from);
-		else if (g.what == WRITTEN && is_written())
+		else if (g.what == WRITTEN && is_from(&g, &e.peer) && is_written())
 			printf("%s has written every byte\n", inet_ntoa(g.from.sin_addr));
 	}
 }
@@ -220,8 +226,7 @@ static void ask(struct sockaddr_in at, struct sockaddr_in server, unsigned long 
 		err(1, "asking");
 	do
 		g = receive(e.fd);
-	while (g.what != ANSWER ||
-	       memcmp(&g.from, &server, offsetof(struct sockaddr_in, sin_zero)));
+	while (g.what != ANSWER || !is_from(&g, &server));
 	e.cookie = g.cookie;
 	if (!e.cookie)
 		errx(1, "the server lends nothing, and says why: over TCP there is no RDMA");

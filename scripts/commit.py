@@ -9,5 +9,8 @@ TOP = pathlib.Path(__file__).resolve().parents[1]
 
 def drawn(otherwise):
     """Of 28 bits; @otherwise without git, as in a tree that was unpacked."""
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=TOP, capture_output=True, text=True)
+    try:
+        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=TOP, capture_output=True, text=True)
+    except FileNotFoundError:
+        return otherwise
     return otherwise if done.returncode else int(done.stdout[:7], 16)

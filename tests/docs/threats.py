@@ -12,6 +12,7 @@ have, a counter one of net/rds/stats.h, of rds_tcp (tcp_...) or of rds_rdma (ib_
 test (unit.Suite.Name), seeds or a scenario of the simulator (sim.name, sim.Suite.Name), one of the
 contract (contract.Suite.Name), or a case of the VM suite (file.name).
 """
+import functools
 import pathlib
 import re
 import sys
@@ -42,6 +43,7 @@ def rows():
 COUNTER = re.compile(r"^\tX\((\w+)\)", re.M)
 
 
+@functools.cache
 def named():
     """Every test that a row names."""
     return {name for *_, test in rows() for name in CODE.findall(test)}

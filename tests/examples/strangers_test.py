@@ -85,13 +85,13 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.run_it("zerocopy", [first], OWN, "1", "1"),
                          (b"1 messages, each as it was sent\n", "", 0))
 
-    def test_rdma_lends_to_who_asks(self):
+    def test_lend_lends_to_who_asks(self):
         strangers = [b"", b"w", b"\0", b"??", bytes(70000), (COOKIE, b"x")]
         ends = "received_by_lend: recvmsg: Resource temporarily unavailable\n"
         self.assertEqual(self.run_it("lend", [*strangers, b"?", *strangers, b"?"], OWN, "1", role="serve"),
                          (b"ready\n", ends, 1))
 
-    def test_rdma_takes_a_cookie_that_is_one(self):
+    def test_lend_takes_a_cookie_that_is_one(self):
         ask = (OWN, "192.0.2.2", "4000")  # from there all messages come
         strangers = [b"", b"?", b"!!", (COOKIE, b""), (COOKIE, b"!" * 70000), (CUT, b"x")]
         none = "received_by_lend: the server lends nothing, and says why: over TCP there is no RDMA\n"

@@ -89,6 +89,8 @@ def fill(sock, peer):
                 break
             assert error.errno == errno.EAGAIN, error
         time.sleep(0.01)
+    else:
+        sys.exit("the port was never full")
     send(sock, b"%d" % count, (peer, told.ANSWERS))
     assert receive(sock)[0] == b"read"
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of turns.py: nothing is dropped, and nothing waits that must not."""
+import os
 import pathlib
 import sys
 import unittest
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -52,6 +54,10 @@ class TurnsTest(unittest.TestCase):
     def test_what_the_environment_says(self):
         self.assertIn(turns.wanted("commit"), range(turns.TURNS))
         self.assertEqual(turns.wanted("2"), 2)
+        with unittest.mock.patch.dict(os.environ, TURN="1", ALL=""):
+            self.assertEqual(turns.of_environment(), 1)
+            os.environ["ALL"] = "1"
+            self.assertIsNone(turns.of_environment())
         for wrong in str(turns.TURNS), "-1", "all":
             with self.assertRaises(ValueError):
                 turns.wanted(wrong)

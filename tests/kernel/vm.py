@@ -189,7 +189,8 @@ class VM:
         """An emulated kernel dies once in a hundred boots, or stands still: the emulator runs code
         that the kernel has just changed (int3 in sched_clock_cpu). Nothing of ours is loaded yet."""
         try:
-            self.wait_for(lambda: self.hello, BOOT_TIMEOUT, None, booting=True)
+            self.wait_for(lambda: self.hello, BOOT_TIMEOUT, lambda: "the guest did not boot",
+                          booting=True)
         except GuestDead as error:
             if attempts == 1 or self.machine is None:  # or it was switched off
                 raise
@@ -320,7 +321,7 @@ class VM:
                 now = time.monotonic()
                 if not booting and now - self.beat > SILENCE * self.kernel.pace:
                     break
-                if now >= end and booting:
+                if now >= end and booting and self.deadline is None:
                     break
                 if now >= end:
                     said = f"; so far it said:\n{cmd.output.rstrip()}" if cmd else ""

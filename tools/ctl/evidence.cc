@@ -51,8 +51,12 @@ std::optional<std::string> output_of(const std::vector<const char *> &command)
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, out.get(), STDOUT_FILENO);
 	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	const int error = posix_spawnp(&pid, command[0], &files, nullptr, arguments.data(),
-				       const_cast<char **>(environment));
+	/* posix_spawnp() would look along the caller's PATH, and a user's may lack sbin. */
+	int error = ENOENT;
+	for (const std::string directory : {"/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"})
+		if (error)
+			error = posix_spawn(&pid, (directory + command[0]).c_str(), &files, nullptr,
+					    arguments.data(), const_cast<char **>(environment));
 	posix_spawn_file_actions_destroy(&files);
 	if (error)
 		return {};

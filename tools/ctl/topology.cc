@@ -31,7 +31,7 @@ std::string state_text(const Host &host)
 	if (host.waits_ms)
 		return text + ", waits " + duration_text(host.waits_ms);
 	if (host.unacked)
-		return text + format(", %llu wait", static_cast<unsigned long long>(host.unacked));
+		return text + ", " + at_most(host.unacked) + " wait";
 	if (host.tx + host.rx >= 1)
 		return text + ", " + rate_text(host.tx + host.rx) + "B/s";
 	return text;

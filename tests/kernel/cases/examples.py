@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The programs of examples/ in C, C++ and Rust do what their first lines say, and the C++ header what docs/cxx.md
-does. bulk: `order.the_example`; lines: `batch`; rdma over adapters: `ib_rdma.the_example`."""
+does. bulk: `order.the_example`; lines: `batch`; lend over adapters: `ib_rdma.the_example`."""
 import re
 
 from suite import test

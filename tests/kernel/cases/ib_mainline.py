@@ -28,7 +28,7 @@ def mainline_is_the_smaller(t):
 
 
 def counted_flows(t):
-    """Both hosts want buffers counted. Who is called by ours counts its own, though its reply names none."""
+    """Both hosts want buffers counted. A host that ours calls counts its own, though its reply names none."""
     for machine in (t.a, t.b):
         machine.check("echo 1 >/proc/sys/net/rds/ib/flow_control")
     pings(t)

@@ -73,7 +73,7 @@ def flood(t, ends, between=names_the_port):
         many.write("", close=True)
         many.check()
     after = counters(t, receiver), counters(t, sender)
-    sender.wait_until(f"{t.tool('rdsctl')} path show refused 0 | grep -q up")
+    sender.wait_until(f"! {t.tool('rdsctl')} path show refused +1 | grep -q up")
     assert not after[0]["recv_bad_refusal"] and not after[1]["recv_bad_refusal"], after
     t.note(f"{said.splitlines()[1]}; refused {refused}, then "
            f"({after[0]['recv_refused']}, {after[1]['send_refused']})")

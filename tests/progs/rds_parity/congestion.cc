@@ -31,8 +31,8 @@ std::string next(Congested &scene)
 			: "of others");
 }
 
-/* How many messages go before the sender hears that the port is full, or clear, is luck, and
- * mainline tells it by a worker, which may be late. So it has time near the border. */
+/* It is luck how many messages go before the sender hears that the port is full, or clear; mainline
+ * tells it by a worker, which may be late. So it has time near the border. */
 void hearNear(int border, int bytes)
 {
 	usleep(abs(bytes - border) < 5000 ? 30000 : 3000 * (bytes < 15000));
