@@ -264,7 +264,8 @@ int Look::monitor()
 
 int Look::doctor()
 {
-	const std::vector<Finding> found = examine(gather());
+	const Evidence evidence = gather();
+	const std::vector<Finding> found = examine(evidence);
 	const Paint paint(wants_colour(colour_));
 
 	if (json_)
@@ -275,7 +276,8 @@ int Look::doctor()
 				  << f.what << "\n    why it matters: " << f.why
 				  << "\n    to mend it, or see more: " << f.command << '\n';
 	if (found.empty() && !json_)
-		std::cout << "nothing found\n";
+		std::cout << "nothing found"
+			  << (evidence.paths ? "\n" : "; paths could not be looked at\n");
 	return std::ranges::any_of(found, &Finding::fault) ? exit_failed : exit_ok;
 }
 

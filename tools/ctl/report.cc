@@ -101,7 +101,9 @@ void write_findings(Html &html, const Report &r)
 		Inside card(html, "div", {{"class", "card"}});
 
 		html.element("span", {{"class", "tag good"}}, "nothing found");
-		html.text(" The doctor has looked, and has nothing to say.");
+		html.text(r.refused.empty() ? " The doctor has looked, and has nothing to say."
+					    : " The doctor has looked at all but paths, and has "
+					      "nothing to say.");
 	}
 	for (const Finding &f : r.findings) {
 		Inside card(html, "div",

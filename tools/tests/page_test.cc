@@ -122,7 +122,8 @@ TEST(Page, a_user_sees_what_is_his_and_why_not_the_rest)
 
 	for (const char *part :
 	     {"paths are not shown, and of sockets your own: net.rds.info_restrict is set",
-	      "sockets of your own", "dbwriter(4711)", "recv_drop_no_sock", "max_paths=8"})
+	      "looked at all but paths", "sockets of your own", "dbwriter(4711)",
+	      "recv_drop_no_sock", "max_paths=8"})
 		EXPECT_TRUE(has(text, part)) << part;
 	EXPECT_EQ(count(text, "Not shown: net.rds.info_restrict is set"), 3u);
 	for (const char *part :
