@@ -6,6 +6,7 @@
     rds_talk.py namespaces ADDR N the same in N namespaces one after the other
     rds_talk.py answer ME         answers one message, prints it
     rds_talk.py ask ME PEER TEXT  sends TEXT, prints the answer
+    rds_talk.py beside ME PEER TEXT   the same, with an operation behind TEXT that no adapter can do
 
 Python's own socket module takes (IPv4, port) only as an RDS address, so the calls with addresses
 go through ctypes; errors come out as OSError.
@@ -65,6 +66,13 @@ def receive_bytes(sock):
     return data.raw[:got], name.raw[:length.value]
 
 
+def operate(sock, peer):
+    """An atomic operation across a border of 8 bytes, without a message: nothing of it is sent."""
+    own, silent = ctypes.create_string_buffer(8), 0x40
+    args = struct.pack("=9Q", 1, ctypes.addressof(own), 4, 1, 0, 0, 0, silent, 1)
+    sock.sendmsg([], [(276, 6, args)], 0, (peer, PORT))  # SOL_RDS, RDS_CMSG_ATOMIC_FADD
+
+
 def in_namespace(addr):
     """A child in a network namespace of its own, which dies with it."""
     pid = os.fork()
@@ -99,8 +107,10 @@ def main(what, me=None, peer=None, text="hello"):
         send(sock, "re: " + asked, name)
         print(asked, flush=True)
         sys.stdin.read()  # closing the socket would cancel what is still on its way
-    elif what == "ask":
+    elif what in ("ask", "beside"):
         send(sock, text, sockaddr(peer))
+        if what == "beside":
+            operate(sock, peer)
         print(receive(sock)[0])
 
 

@@ -2,7 +2,7 @@
 """Ours and mainline's over InfiniBand (soft-RoCE on the hosts' network interface)."""
 from ib_traffic import broken_streams, flows, pings, rdma, rdma_each_way
 from suite import test
-from traffic import A, B, counters, peers_of, slow_reader
+from traffic import A, B, counters, helper, peers_of, slow_reader
 
 IB = True
 # Mainline's of 7.2 leaves connections behind when its modules go, and the kernel does not like that;
@@ -25,6 +25,18 @@ def mainline_is_the_smaller(t):
     """The same with mainline's modules on the host with the smaller address."""
     pings(t)
     flows(t)
+
+
+@test(vms=2, modules=("ours", "mainline"))
+def a_message_before_an_operation(t):
+    """A message wakes mainline although an operation was to follow it, which brings no frame: nobody waits
+    for the keepalive that would. The connection begins with the two, so they are one burst."""
+    answering = t.b.spawn(f"{helper('rds_talk.py')} answer {B}", stdin=True)
+    answering.wait_output("^ready$")
+    assert t.a.check(f"{helper('rds_talk.py')} beside {A} {B} hello", t.seconds(60)) == "re: hello\n"
+    assert counters(t, t.a)["ib_tx_keepalive"] == 0
+    answering.write("", close=True)
+    answering.check()
 
 
 def counted_flows(t):
