@@ -187,11 +187,11 @@ SAME, SAME_AT_MOST = 4000, 20000  # of one prefix: the more, the slower they are
 AT_ONCE, BACK_A_SECOND = 2048, 125  # kPrefixCalls, and by kPrefixCallTicks, in limits.h
 
 
-def rush(t, count, prefixes):
+def rush(t, count, prefixes, how=""):
     """So many strangers call guest b as fast as they can: when they began and were through, in
-    seconds of its clock."""
+    seconds of guest a's clock."""
     return map(float, t.a.check(f"{t.prog('rds_rush')} --to {B} --count {count}"
-                                f" --prefixes {prefixes}", 300).split())
+                                f" --prefixes {prefixes} {how}", 300).split())
 
 
 def least_refused(calls, seconds):
@@ -201,10 +201,11 @@ def least_refused(calls, seconds):
 
 
 def rush_of_one_prefix(t):
-    """As many calls as it takes at this pace for some to be refused: their number, and seconds."""
+    """As many calls as it takes at this pace for some to be refused: their number, and seconds.
+    Each has its answer by then: one that is gone before RDS accepts it is refused by nobody."""
     calls, begun = 0, None
     while calls < SAME_AT_MOST:
-        first, ended = rush(t, SAME, 1)
+        first, ended = rush(t, SAME, 1, "--heard")
         begun, calls = begun or first, calls + SAME
         if least_refused(calls, ended - begun) > 0:
             return calls, ended - begun

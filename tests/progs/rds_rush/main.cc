@@ -3,8 +3,10 @@
  * rds_rush: hosts that nobody has heard of connect to a host's RDS over TCP as fast as they can.
  *
  * They are the first addresses of 10.8.0.0/24, 10.8.1.0/24 and so on, in turn. A hundred are under
- * way at a time; each resets its connection as soon as it is in. Prints when the first began and
- * when the last was through, in seconds of CLOCK_MONOTONIC.
+ * way at a time; each resets its connection as soon as it is in, which may be before RDS has taken
+ * it, or never will for a full backlog. With --heard there are fewer than that has room for, and
+ * each waits for its answer, RDS's first bytes or a reset: every one of them has been judged.
+ * Prints when the first began and when the last was through, in seconds of CLOCK_MONOTONIC.
  */
 #include "../lib/command_line.h"
 #include "../lib/socket.h"
@@ -25,12 +27,13 @@ namespace
 {
 
 constexpr uint16_t kPort = 16385;
-constexpr unsigned int kTogether = 100, kHosts = 250;
+constexpr unsigned int kTogether = 100, kHeardTogether = 50, kHosts = 250;
 constexpr in_addr_t kFirst = 0x0a080001; /* 10.8.0.1 */
 
 struct Options {
 	std::string to;
 	uint32_t count = 1000, prefixes = 1;
+	bool heard = false;
 };
 
 double seconds()
@@ -53,7 +56,8 @@ sockaddr_in stranger(uint32_t nth, uint32_t prefixes)
 class Rush
 {
 public:
-	explicit Rush(const Address &to) : to_(to), poll_(epoll_create1(EPOLL_CLOEXEC))
+	Rush(const Address &to, bool heard)
+		: to_(to), until_(heard ? EPOLLIN : EPOLLOUT), poll_(epoll_create1(EPOLL_CLOEXEC))
 	{
 		if (poll_ < 0)
 			fail("epoll_create1", -errno);
@@ -65,7 +69,7 @@ public:
 	void begin(const sockaddr_in &from)
 	{
 		const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-		epoll_event wanted = {.events = EPOLLOUT, .data = {.fd = fd}};
+		epoll_event wanted = {.events = until_, .data = {.fd = fd}};
 
 		if (fd < 0)
 			fail("socket", -errno);
@@ -99,17 +103,19 @@ public:
 
 private:
 	const Address to_;
+	const uint32_t until_;
 	const Fd poll_;
 	unsigned int under_way_ = 0;
 };
 
 int rush(const Options &options)
 {
-	Rush rush(Address::parse(options.to, kPort));
+	Rush rush(Address::parse(options.to, kPort), options.heard);
+	const unsigned int together = options.heard ? kHeardTogether : kTogether;
 	const double begun = seconds();
 
 	for (uint32_t at = 0; at < options.count || rush.underWay();) {
-		while (at < options.count && rush.underWay() < kTogether)
+		while (at < options.count && rush.underWay() < together)
 			rush.begin(stranger(at++, options.prefixes));
 		rush.end();
 	}
@@ -127,5 +133,6 @@ int main(int argc, char **argv)
 	line.required("--to", options.to, "address that they call");
 	line.option("--count", options.count, "how many");
 	line.option("--prefixes", options.prefixes, "/24 networks that they are of, 1 to 256");
+	line.flag("--heard", options.heard, "each waits for RDS's first bytes or its reset");
 	return line.run(argc, argv, [&] { return rush(options); });
 }
