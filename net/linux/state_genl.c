@@ -128,6 +128,7 @@ static int put_queue(struct sk_buff *skb, const struct rds_path_facts *f)
 	    nla_put_u64_64bit(skb, RDS_PATH_A_NEXT_RX, f->i.next_rx_seq, RDS_PATH_A_PAD) ||
 	    nla_put_u64_64bit(skb, RDS_PATH_A_UNACKED, f->unacked, RDS_PATH_A_PAD) ||
 	    (f->waits && nla_put_u32(skb, RDS_PATH_A_WAITS_MS, f->waits_ms)) ||
+	    (f->ack_us && nla_put_u32(skb, RDS_PATH_A_ACK_US, f->ack_us)) ||
 	    nla_put_u32(skb, RDS_PATH_A_UNSENT_BYTES, f->unsent_bytes) ||
 	    put_flag(skb, RDS_PATH_A_HOLDS, f->holds) ||
 	    nla_put_u32(skb, RDS_PATH_A_CONGESTED, f->congested) ||

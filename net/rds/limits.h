@@ -111,6 +111,8 @@ inline constexpr uint64_t kOwedPauseNs = 50ull * 1000 * 1000;
  * so long for the next that comes. */
 inline constexpr uint64_t kAskNs = 1000ull * 1000 * 1000;
 inline constexpr uint64_t kAnswerGoodNs = 100ull * 1000 * 1000;
+/* A path over which messages go times an ack so often at least, ms (path/ack_clock.h). */
+inline constexpr uint32_t kAckTimedMs = 1000;
 /* How long what was received may stay unacknowledged when nobody asks, ns. */
 inline constexpr uint64_t kAckDelayNs = 5 * 1000 * 1000;
 /* A path that is down, and might carry un-ordered messages, is called after such a pause, ns. */

@@ -316,6 +316,8 @@ struct rds_path_facts {
 	uint64_t unacked;		/* messages at most, from the oldest that is queued on */
 	uint32_t waits_ms;		/* for which the oldest of them, or of those that wait */
 					/* beside the queue, was there.  Not of loopback's */
+	uint32_t ack_us;		/* from one that asks for it to the peer's RDS's ack, */
+					/* smoothed; 0: none came on this connection */
 	uint32_t unsent_bytes;		/* of them, that the transport has not taken yet */
 	uint32_t scope;			/* interface of link-local addresses */
 	uint32_t congested;		/* ports of the peer that its map calls full ... */

@@ -33,6 +33,12 @@ def peers_of(t, machine):
     return {row["peer"] for row in json.loads(out)["paths"]}
 
 
+def acks_are_timed(t, machine):
+    """Every path of it that is up gets to know how long the other end takes to acknowledge."""
+    up = f"{t.tool('rdsctl')} path --brief state up"
+    machine.wait_until(f"n=$({up} | wc -l); test $n -gt 1 && test $({up} ack-us +1 | wc -l) -eq $n")
+
+
 def finding(t, check, text, fault=True):
     """A row of doctor's on guest a, of this check and with this text; or None."""
     found = json.loads(t.a.run(f"{t.tool('rdsctl')} -j doctor")[1])["findings"]

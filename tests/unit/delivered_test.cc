@@ -91,6 +91,7 @@ TEST_F(DeliveredTest, TheFirstMessageAsks)
 
 TEST_F(DeliveredTest, SoManyGoWithoutAnAck)
 {
+	EXPECT_TRUE(send(kFirst)) << "the first is timed";
 	has(kFirst);
 	EXPECT_FALSE(send(11));
 	EXPECT_FALSE(send(12));
@@ -105,6 +106,7 @@ TEST_F(DeliveredTest, SoManyGoWithoutAnAck)
 
 TEST_F(DeliveredTest, SoManyBytesGoWithoutAnAck)
 {
+	EXPECT_TRUE(send(kFirst)) << "the first is timed";
 	has(kFirst);
 	EXPECT_FALSE(send(11, 9999));
 	EXPECT_TRUE(send(12, 1));
@@ -136,6 +138,31 @@ TEST_F(DeliveredTest, TheLastOfABatchAsks)
 	EXPECT_FALSE(asks(*b.msgs[0]));
 	EXPECT_FALSE(asks(*b.msgs[1]));
 	EXPECT_TRUE(asks(*b.msgs[2]));
+}
+
+/* Those behind it may be taken back before they go, or step aside for ever. */
+TEST_F(DeliveredTest, WhereItIsAskedAlwaysEachMessageAsks)
+{
+	b.n = 4;
+	b.off = 0;
+	b.bytes = 0;
+	for (unsigned int i = 0; i < 4; i++)
+		b.msgs[i] = make(i == 1 ? 0 : 11 + i);
+	EXPECT_TRUE(d.ask(b, 0, true));
+	EXPECT_TRUE(asks(*b.msgs[0]));
+	EXPECT_FALSE(asks(*b.msgs[1])) << "a map has no number";
+	EXPECT_TRUE(asks(*b.msgs[2]));
+	EXPECT_TRUE(asks(*b.msgs[3]));
+}
+
+TEST_F(DeliveredTest, AnAnswerIsTimedOnItsConnection)
+{
+	send(1);
+	sim::run_for(3000000);
+	has(kFirst);
+	EXPECT_EQ(d.answer_us(), 3000u);
+	d.restart();
+	EXPECT_EQ(d.answer_us(), 0u);
 }
 
 /* Its header has begun to leave as it was. */

@@ -194,6 +194,87 @@ TEST_F(PathFacts, TheAgeOfTheOldestMessage)
 	EXPECT_EQ(only().waits_ms, 0u);
 }
 
+/* Of those that ask, as the first does after hello. */
+TEST_F(PathFacts, HowLongAnAckTakes)
+{
+	send();
+	bring_up();
+	hello();
+	EXPECT_EQ(only().ack_us, 0u);
+	send();
+	sim::run_for(3 * kMs);
+	peer_has(2);
+	EXPECT_EQ(only().ack_us, 3000u);
+	reconnect();
+	hello();
+	EXPECT_EQ(only().ack_us, 0u) << "another connection, another way perhaps";
+	send();
+	sim::run_for(1 * kMs);
+	peer_has(3);
+	EXPECT_EQ(only().ack_us, 1000u);
+}
+
+/* Where each answer brings an ack none would be asked for. */
+TEST_F(PathFacts, ASecondIsTheOldestThatAnAcksTimeIs)
+{
+	send();
+	bring_up();
+	hello();
+	for (uint64_t seq = 1, us = 1000; seq < 40; seq++, us += 100) {
+		if (seq > 1)
+			send();
+		sim::run_for(us * 1000);
+		peer_has(seq);
+		sim::run_for(1000 * kMs);
+	}
+	EXPECT_GT(only().ack_us, 4000u);
+	EXPECT_EQ(net->stat(RDS_S_send_ack_required), 38u);
+}
+
+/* A message that was handed over and did not go says nothing, however late the next one goes. */
+TEST_F(PathFacts, OneThatWasTakenBackHasNoAck)
+{
+	send();
+	bring_up();
+	hello();
+	peer_has(1);
+	reconnect();
+	hello();
+	wire().room = 0;
+	send();
+	sim::run_ready();
+	rds_socket_cancel(s->core(), nullptr);
+	sim::run_for(1000 * kMs);
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	send();
+	sim::run_for(2 * kMs);
+	peer_has(3);
+	EXPECT_LT(only().ack_us, 3000u);
+}
+
+TEST_F(PathFacts, NorHasOneThatSteppedAside)
+{
+	send();
+	bring_up();
+	hello();
+	peer_has(1);
+	reconnect();
+	hello();
+	wire().room = 0;
+	send();
+	map({to.port});
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	ASSERT_TRUE(only().holds);
+	sim::run_for(1000 * kMs);
+	map({});
+	ASSERT_FALSE(only().holds);
+	peer_has(path().next_tx_seq() - 1);
+	EXPECT_LT(only().ack_us, 3000u);
+}
+
 /* Beside the queue, for a port that is full. */
 TEST_F(PathFacts, TheAgeOfOneThatIsHeld)
 {

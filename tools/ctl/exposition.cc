@@ -95,6 +95,14 @@ Family &Family::add_seconds(std::uint64_t milliseconds, decltype(Sample::labels)
 	return *this;
 }
 
+Family &Family::add_microseconds(std::uint64_t time, decltype(Sample::labels) labels)
+{
+	samples.push_back({std::move(labels),
+			   format("%llu.%06u", static_cast<unsigned long long>(time / 1000000),
+				  static_cast<unsigned>(time % 1000000))});
+	return *this;
+}
+
 std::string Family::sample_name() const
 {
 	return name + suffix(type);

@@ -32,6 +32,8 @@ struct Family {
 
 	Family &add(std::uint64_t value, decltype(Sample::labels) labels = {});
 	Family &add_seconds(std::uint64_t milliseconds, decltype(Sample::labels) labels = {});
+	/* In seconds, too. */
+	Family &add_microseconds(std::uint64_t time, decltype(Sample::labels) labels = {});
 	/* As its samples have it. */
 	std::string sample_name() const;
 };

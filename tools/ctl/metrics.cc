@@ -75,7 +75,7 @@ bool is_waited_for(const Json &path)
 
 /* All paths of a host, or of several. */
 struct Sum {
-	std::uint64_t up = 0, unacked = 0, unsent = 0, oldest_ms = 0, congested = 0;
+	std::uint64_t up = 0, unacked = 0, unsent = 0, oldest_ms = 0, ack_us = 0, congested = 0;
 
 	void add(const Json &path)
 	{
@@ -83,6 +83,7 @@ struct Sum {
 		unacked += number(path["unacked"]);
 		unsent += number(path["unsent-bytes"]);
 		oldest_ms = std::max(oldest_ms, number(path["waits-ms"]));
+		ack_us = std::max(ack_us, number(round_trip(path)));
 		/* Each path of a host has the same map of its ports. */
 		congested = std::max(congested, number(path["congested"]));
 	}
@@ -93,6 +94,7 @@ struct Sum {
 		unacked += other.unacked;
 		unsent += other.unsent;
 		oldest_ms = std::max(oldest_ms, other.oldest_ms);
+		ack_us = std::max(ack_us, other.ack_us);
 		congested += other.congested;
 	}
 };
@@ -131,6 +133,9 @@ void add_paths(std::vector<Family> &out, const Json &paths, const Sum &all)
 	gauge(out, "rds_oldest_unacknowledged_message_age_seconds",
 	      "For how long the oldest of them has waited; 0: none waits.")
 		.add_seconds(all.oldest_ms);
+	gauge(out, "rds_ack_round_trip_seconds",
+	      "In which a message is acknowledged, smoothed, on the slowest path; 0: not known.")
+		.add_microseconds(all.ack_us);
 	gauge(out, "rds_unsent_bytes",
 	      "Header and payload that is queued, and that no transport has taken.")
 		.add(all.unsent);
@@ -159,6 +164,10 @@ void add_peers(std::vector<Family> &out, const Peers &peers)
 			  "acknowledged."},
 	       oldest = {"rds_peer_oldest_unacknowledged_message_age_seconds", MetricType::gauge,
 			 "For how long the oldest of them has waited; 0: none waits."},
+	       ack = {"rds_peer_ack_round_trip_seconds", MetricType::gauge,
+		      "In which this peer acknowledges a message, smoothed, on its slowest path; "
+		      "0: "
+		      "not known."},
 	       unsent = {"rds_peer_unsent_bytes", MetricType::gauge,
 			 "Header and payload for this peer that no transport has taken."},
 	       congested = {"rds_peer_congested_ports", MetricType::gauge,
@@ -168,10 +177,11 @@ void add_peers(std::vector<Family> &out, const Peers &peers)
 		up.add(sum.up, {{"peer", name}});
 		unacked.add(sum.unacked, {{"peer", name}});
 		oldest.add_seconds(sum.oldest_ms, {{"peer", name}});
+		ack.add_microseconds(sum.ack_us, {{"peer", name}});
 		unsent.add(sum.unsent, {{"peer", name}});
 		congested.add(sum.congested, {{"peer", name}});
 	}
-	for (Family *family : {&up, &unacked, &oldest, &unsent, &congested})
+	for (Family *family : {&up, &unacked, &oldest, &ack, &unsent, &congested})
 		out.push_back(std::move(*family));
 }
 

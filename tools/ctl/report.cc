@@ -195,8 +195,8 @@ void write_traffic(Html &html, const Report &r, const std::vector<Host> &hosts)
 			    "Nothing was sent.");
 		write_chart(html, "Received, by host", rate_bars(hosts, &Host::rx),
 			    "Nothing came.");
-		write_chart(html, "Paths by the round trip of their TCP, smoothed", steps,
-			    "No path is up whose transport tells its round trip.");
+		write_chart(html, "Paths by the round trip of their acks, smoothed", steps,
+			    "No path is up over which an ack has come.");
 	}
 	write_pings(html, r.pings);
 }
@@ -234,7 +234,7 @@ void write_paths(Html &html, Json paths)
 				{duration_text(p["waits-ms"])},
 				{traffic_text(p["tx-bytes"], p["tx-messages-rate"])},
 				{traffic_text(p["rx-bytes"], p["rx-messages-rate"])},
-				{round_trip_text(p["rtt-us"])},
+				{round_trip_text(round_trip(p))},
 				{word(p["attempts"]) + "/" + word(p["resets"])},
 				{word(p["last-reason"])},
 				{word(p["signed"])}});

@@ -40,7 +40,7 @@ struct Report {
 void write_report(std::ostream &out, const Report &report);
 Json report_json(const Report &report);
 
-/* Paths by their round trip: a row for each step of 1, 2, 5, 10, ... microseconds. */
+/* Paths by their round_trip(): a row for each step of 1, 2, 5, 10, ... microseconds. */
 struct RoundTrips {
 	std::uint64_t up_to_us = 0;
 	unsigned paths = 0;

@@ -15,14 +15,15 @@ std::vector<RoundTrips> round_trips(const Json &paths)
 	std::uint64_t most = 0;
 
 	for (const Json &p : paths)
-		most = std::max(most, number(p["rtt-us"]));
+		most = std::max(most, number(round_trip(p)));
 	for (std::uint64_t top = 1, next = 2;
 	     most && (steps.empty() || steps.back().up_to_us < most);
 	     top = next, next = std::to_string(top)[0] == '2' ? top / 2 * 5 : top * 2)
 		steps.push_back({top, 0});
 	for (const Json &p : paths)
 		for (std::size_t at = 0; at < steps.size(); at++)
-			if (!p["rtt-us"].is_null() && number(p["rtt-us"]) <= steps[at].up_to_us) {
+			if (!round_trip(p).is_null() &&
+			    number(round_trip(p)) <= steps[at].up_to_us) {
 				steps[at].paths++;
 				break;
 			}

@@ -53,6 +53,7 @@ constexpr Field path_table[] = {
 	{RDS_PATH_A_CONGESTED_MS, "congested-ms", Kind::u32},
 	{RDS_PATH_A_PEER, "peer", Kind::choice, peer_words},
 	{RDS_PATH_A_REFUSED_PORTS, "refused-ports", Kind::port_rows},
+	{RDS_PATH_A_ACK_US, "ack-us", Kind::u32},
 	{RDS_PATH_A_EVENT, "event", Kind::choice, news_words}, /* the last: see path_fields() */
 };
 

@@ -105,9 +105,9 @@ void print_path(std::ostream &out, const Json &path, const Paint &paint)
 	    << word(path["attempts"]) << "  resets " << word(path["resets"]) << "  peer "
 	    << word(path["peer"]) << '\n';
 	out << "    unacked " << word(path["unacked"]) << "  oldest "
-	    << duration_text(path["waits-ms"]) << "  unsent " << bytes_text(path["unsent-bytes"])
-	    << "  next tx " << word(path["next-tx"]) << "  next rx " << word(path["next-rx"])
-	    << '\n';
+	    << duration_text(path["waits-ms"]) << "  ack " << microseconds_text(path["ack-us"])
+	    << "  unsent " << bytes_text(path["unsent-bytes"]) << "  next tx "
+	    << word(path["next-tx"]) << "  next rx " << word(path["next-rx"]) << '\n';
 	if (!path["tx-bytes"].is_null())
 		out << "    tx " << bytes_text(path["tx-bytes"]) << "  rx "
 		    << bytes_text(path["rx-bytes"]) << "  rtt " << microseconds_text(path["rtt-us"])
@@ -272,7 +272,7 @@ void print_paths_brief(std::ostream &out, const Json &paths)
 	for (const Json &p : paths)
 		table.add_row(cell(p["local"]), cell(p["remote"]), cell(p["tos"]), cell(p["index"]),
 			      cell(p["transport"]), cell(p["state"]), duration_text(p["state-ms"]),
-			      cell(p["unacked"]), microseconds_text(p["rtt-us"]),
+			      cell(p["unacked"]), microseconds_text(round_trip(p)),
 			      cell(p["last-reason"]));
 	table.print(out);
 }

@@ -223,8 +223,9 @@ TEST(Metrics, sums_and_maxima)
 	Scrape scrape = made_up::scrape(30);
 
 	for (unsigned index : {0, 1}) {
-		Json path =
-			made_up::path("10.8.0.1", {{"index", index}, {"congested", 3u + index}});
+		Json path = made_up::path(
+			"10.8.0.1",
+			{{"index", index}, {"congested", 3u + index}, {"ack-us", 1234u - index}});
 
 		scrape.paths->push_back(path);
 		path["scope"] = 7;
@@ -243,6 +244,7 @@ TEST(Metrics, sums_and_maxima)
 		{"rds_paths_waited_for", "3"},
 		{"rds_unacknowledged_messages", "6"},
 		{"rds_oldest_unacknowledged_message_age_seconds", "1.029"},
+		{"rds_ack_round_trip_seconds", "0.001234"},
 		{"rds_unsent_bytes", "3000"},
 		{"rds_congested_ports{side=\"local\"}", "1"},
 		{"rds_congested_ports{side=\"peer\"}", "8"},
@@ -255,6 +257,8 @@ TEST(Metrics, sums_and_maxima)
 		{"rds_peer_paths_up{peer=\"10.0.0.10\"}", "0"},
 		{"rds_peer_unacknowledged_messages{peer=\"10.0.0.10\"}", "2"},
 		{"rds_peer_oldest_unacknowledged_message_age_seconds{peer=\"10.0.0.10\"}", "1.009"},
+		{"rds_peer_ack_round_trip_seconds{peer=\"10.8.0.1\"}", "0.001234"},
+		{"rds_peer_ack_round_trip_seconds{peer=\"10.0.0.10\"}", "0.000000"},
 		{"rds_peer_unsent_bytes{peer=\"10.0.0.10\"}", "100"}};
 
 	for (const auto &[name, value] : wanted)
@@ -267,8 +271,8 @@ TEST(Metrics, ten_thousand_peers_are_as_many_series_as_a_few_hundred)
 	const auto many = samples_of(made_up::scrape(10000), true);
 
 	EXPECT_EQ(samples_of(made_up::scrape(10000)).size(), none);
-	EXPECT_EQ(many.size(), none + 5 * (most_peers + 1));
-	EXPECT_EQ(samples_of(made_up::scrape(most_peers), true).size(), none + 5 * most_peers)
+	EXPECT_EQ(many.size(), none + 6 * (most_peers + 1));
+	EXPECT_EQ(samples_of(made_up::scrape(most_peers), true).size(), none + 6 * most_peers)
 		<< "as many as there may be need no other";
 	/* 1000 of them wait, 256 of which are named. */
 	EXPECT_EQ(many.at("rds_peer_unacknowledged_messages{peer=\"other\"}"), "1488");

@@ -74,6 +74,9 @@ enum {
 	RDS_PATH_A_PEER,	 /* u8: enum rds_path_peer */
 	/* Nest of RDS_PORT_A_*, many times: of the REFUSED ports the lowest, in order. */
 	RDS_PATH_A_REFUSED_PORTS,
+	/* u32: microseconds from a message to the ack of the peer's RDS, of those that ask for one,
+	 * smoothed.  Of the connection of a path that is up. */
+	RDS_PATH_A_ACK_US,
 
 	__RDS_PATH_A_MAX,
 	RDS_PATH_A_MAX = __RDS_PATH_A_MAX - 1

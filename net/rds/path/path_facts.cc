@@ -98,6 +98,7 @@ void rds_path::look(struct rds_path_facts &f)
 
 	const rds::Message *first = oldest(queue_);
 
+	f.ack_us = delivered_.answer_us();
 	if (first)
 		f.unacked = queue_.next_number() - rds::wire::get64(first->hdr.sequence);
 	/* On loopback a receiver may write to it just now. */

@@ -78,6 +78,7 @@ bool rds_path::step_aside_locked(rds::Message *m)
 	if (!h)
 		return false;
 	queue_.remove(m);
+	delivered_.taken_back(*m);
 	put_aside_locked(*h, *m);
 	return true;
 }

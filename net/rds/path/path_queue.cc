@@ -275,6 +275,7 @@ void rds_path::cancel_one_locked(rds::Message &m, rds::Cancelled &c)
 	c.count++;
 	if (!half) {
 		queue_.remove(&m);
+		delivered_.taken_back(m);
 		c.done.push_back(&m);
 		return;
 	}

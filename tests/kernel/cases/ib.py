@@ -5,8 +5,8 @@ import re
 import filters
 from ib_traffic import LOAD, STEADY, broken_streams, flows, pings, queue_pairs
 from suite import test
-from traffic import (A, A6, B, B6, Flows, counters, exact, helper, mebibytes, modules_go, ping,
-                     slow_reader, stress)
+from traffic import (A, A6, B, B6, Flows, acks_are_timed, counters, exact, helper, mebibytes,
+                     modules_go, ping, slow_reader, stress)
 
 SMP = 2  # completions, worker and process of one host at the same time
 IB = True
@@ -37,6 +37,7 @@ def further_addresses(t):
     ping(t, t.a, mine, peer)
     for machine, ends in ((t.a, (mine, peer)), (t.b, (peer, mine))):
         assert [(c["local_addr"], c["remote_addr"]) for c in queue_pairs(t, machine)] == [ends]
+        acks_are_timed(t, machine)
     t.a.check(f"ip addr del {mine}/24 dev eth0")
     t.b.check(f"ip addr del {peer}/24 dev eth0")
 

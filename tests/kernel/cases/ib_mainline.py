@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Ours and mainline's over InfiniBand (soft-RoCE on the hosts' network interface)."""
-from ib_traffic import broken_streams, flows, pings, rdma, rdma_each_way
+from ib_traffic import broken_streams, flows, patient, pings, rdma, rdma_each_way
 from suite import test
-from traffic import A, B, counters, helper, peers_of, slow_reader
+from traffic import A, B, acks_are_timed, counters, helper, peers_of, slow_reader
 
 IB = True
 # Mainline's of 7.2 leaves connections behind when its modules go, and the kernel does not like that;
@@ -18,6 +18,8 @@ def ours_is_the_smaller(t):
     pings(t)
     flows(t)
     assert peers_of(t, t.a) == {"other"}
+    pings(t)  # a connection may be new
+    acks_are_timed(t, t.a)
 
 
 @test(vms=2, modules=("mainline", "ours"), timeout=180, extra=True)
@@ -82,6 +84,7 @@ def breaks_with_mainline_smaller(t):
 @test(vms=2, modules=("ours", "mainline"), timeout=240)
 def rdma_with_mainline_larger(t):
     """RDMA in every way and of several sizes, either end active; bytes and notices are right."""
+    patient(t)
     rdma_each_way(t)
     for size, align in SIZES:
         rdma(t, t.a, t.b, B, f"-T 1 -d 2 --rdma-alignment {align}", size)
@@ -90,6 +93,7 @@ def rdma_with_mainline_larger(t):
 @test(vms=2, modules=("mainline", "ours"), timeout=240, extra=True)
 def rdma_with_mainline_smaller(t):
     """The same, and mainline has the smaller address."""
+    patient(t)
     rdma_each_way(t)
     for size, align in SIZES:
         rdma(t, t.b, t.a, A, f"-T 1 -d 2 --rdma-alignment {align}", size)

@@ -43,6 +43,7 @@ def ours_is_the_smaller(t):
     """The same with mainline's modules on the host with the larger address; ours tells which it is."""
     together(t)
     assert peers_of(t, t.a) == {"other"}
+    assert not t.a.check(f"{t.tool('rdsctl')} path ack-us +1"), "mainline's sends none over TCP"
 
 
 @test(vms=2, modules=("mainline", "ours"), timeout=180, extra=True)
