@@ -33,7 +33,7 @@ def flows(t, messages=12):
     """Mixed sizes both ways, IPv4 and IPv6; exactly once and in order."""
     for ends in ((t.a, A, t.b, B), (t.b, B, t.a, A), (t.a, A6, t.b, B6), (t.b, B6, t.a, A6)):
         to_mainline = t.flavour(t.vms.index(ends[2])) == "mainline"
-        judge, options = (all_but_told, "--drain 2") if to_mainline else (exact, "")
+        judge, options = (all_but_told, "--drain 5") if to_mainline else (exact, "")
         judge(Flows(t, *ends, MIXED, messages=messages, send_options=options).result())
     t.note(f"4 times {16 * messages} messages, each exactly once and in order")
 

@@ -3,7 +3,7 @@
 
     rds_unpaid.py hold GROUP ME COUNT   ports 6000 and up, made in the cgroup by a task that then
                                         leaves it. Prints "ready"; ends when stdin does
-    rds_unpaid.py flood ME PEER COUNT   sends to all of them until nothing has been taken for two
+    rds_unpaid.py flood ME PEER COUNT   sends to all of them until nothing has been taken for six
                                         seconds; prints how many messages were
 
 `python3 -I -S` runs it in a guest.
@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rds_talk  # noqa: E402
 
-FIRST, LENGTH, QUIET, MOST = 6000, 8000, 2, 60
+FIRST, LENGTH, QUIET, MOST = 6000, 8000, 6, 60
 
 
 def enter(group):

@@ -259,7 +259,7 @@ class FileRun:
         errors = []
         for machine in ctx.vms:
             # The test may have used up its time; cleaning has its own.
-            machine.deadline = time.monotonic() + 60 * machine.kernel.pace
+            machine.deadline = time.monotonic() + 150 * machine.kernel.pace  # unload() has 100
             try:
                 if machine.dead and not clean:
                     continue  # the failure has told it

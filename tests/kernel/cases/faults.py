@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Faults between two hosts: links, connections, hosts, modules."""
+import time
+
 import filters
 from judges import MAINLINE_GAP, account, exact, from_mainline, to_mainline
 from suite import test
@@ -22,13 +24,17 @@ def link_goes_down(t):
     """Four times the link is down until TCP has sent again in vain: nothing lost, all in order."""
     t.a.check("modprobe tcp_diag")  # slow, not to be done under load
     flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
+    away = 0
     for machine in (t.a, t.b) * (ROUNDS // 2):
         flows.wait_progress()
+        began = time.monotonic()
         machine.check("ip link set eth0 down")
         t.a.wait_until(f"ss -Hnti state established {RDS_TCP} | grep -q backoff:")
         machine.check("ip link set eth0 up")
+        away = max(away, time.monotonic() - began)
     flows.wait_progress()
-    t.note(exact(flows.stop(), gap=soon(t)))
+    # TCP's last pause is about as long as the link was down.
+    t.note(exact(flows.stop(), gap=soon(t) + 2 * away))
 
 
 def kill_sockets(t, machine):
@@ -51,14 +57,18 @@ def inject_resets(t, machine):
 
 
 def broken_stream(t, cut):
-    """Traffic goes on however often its connection is cut; returns the account."""
+    """Traffic goes on however often its connection is cut; returns the account, and for how long
+    nothing may have come."""
+    away = 0
     with filters.ready(t.a, t.b, modules=MODULES):
         flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
         for machine in (t.a, t.b) * (ROUNDS // 2):
             flows.wait_progress()
+            began = time.monotonic()
             cut(t, machine)
+            away = max(away, time.monotonic() - began)
         flows.wait_progress()
-        return flows.stop()
+        return flows.stop(), soon(t) + away
 
 
 @test(vms=2, only="ours", timeout=240, extra=True)
@@ -81,7 +91,7 @@ def killed_over_and_over(t):
 def beside_mainline(t, cut):
     """The same done to mainline's modules, for the record: it loses, and may even stop."""
     try:
-        t.note(f"mainline: {account(broken_stream(t, cut))}")
+        t.note(f"mainline: {account(broken_stream(t, cut)[0])}")
     except (AssertionError, VMError) as error:
         if "rds_flows" not in str(error) and "the traffic has stopped" not in str(error):
             raise  # a fault of the test
@@ -91,7 +101,8 @@ def beside_mainline(t, cut):
 @test(vms=2, only="ours", extra=True)
 def sockets_are_killed(t):
     """`ss -K` in mid-stream: it reconnects at once, and each message comes once and in order."""
-    t.note(exact(broken_stream(t, kill_sockets), gap=soon(t)))
+    found, gap = broken_stream(t, kill_sockets)
+    t.note(exact(found, gap=gap))
 
 
 @test(vms=2, modules="mainline", extra=True)
@@ -103,7 +114,8 @@ def sockets_are_killed_mainline(t):
 @test(vms=2, only="ours")
 def resets_are_injected(t):
     """RSTs in mid-stream: it reconnects at once, and each message comes once and in order."""
-    t.note(exact(broken_stream(t, inject_resets), gap=soon(t)))
+    found, gap = broken_stream(t, inject_resets)
+    t.note(exact(found, gap=gap))
     again = counters(t, t.a)["send_retransmitted"]
     assert again > 0
     t.note(f"{again} messages were sent again")
@@ -176,7 +188,7 @@ def reset_with_mainline_smaller(t):
 @test(vms=2, only="ours")
 def peer_is_switched_off(t):
     """One host loses power under traffic and boots again: the flows go on to its new self."""
-    flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY)
+    flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY, timeout=400)
     flows.wait_progress()
     assert not t.b.dmesg_problems()
     t.b.power_cycle()

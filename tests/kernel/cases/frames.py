@@ -89,7 +89,8 @@ def many_peers(t):
 
 def announcing(t, peers, port, then):
     """Python on A: @peers connections that send a header for 1 MiB to @port in a segment of its
-    own, and after that what @then says of each peer; they stay until its input ends."""
+    own, and after that what @then says of peer, one after the other; they stay until its input
+    ends."""
     header = f"bytes(16) + ({MEBIBYTE}).to_bytes(4, \"big\") + bytes((0, 9)) + " \
              f"({port}).to_bytes(2, \"big\") + bytes(24)"
     return t.a.spawn("python3 -I -S -c '"
@@ -101,7 +102,8 @@ def announcing(t, peers, port, then):
                      f"    peer.sendall({header})\n"
                      "print(\"announced\", flush=True)\n"
                      "sys.stdin.readline()\n"
-                     f"for peer in peers:\n    {then}\n"
+                     f"{then}\n"
+                     "print(\"through\", flush=True)\n"
                      "sys.stdin.read()'", stdin=True)
 
 
@@ -113,7 +115,7 @@ def left_to_come(t, each, peers):
 def cost_of_claims(t, port):
     """kB on B for PEERS peers that announce 1 MiB to @port and say nothing, then one byte."""
     before = unavailable(t.b)
-    peers = announcing(t, PEERS, port, "peer.sendall(b\"x\")")
+    peers = announcing(t, PEERS, port, "for peer in peers: peer.sendall(b\"x\")")
     peers.wait_output("^announced$")
     left_to_come(t, MEBIBYTE, PEERS)
     grown = unavailable(t.b) - before
@@ -139,7 +141,7 @@ def claims_cost_nothing(t):
     sink.check()
 
 
-@test(vms=2, modules=("none", "ours"), only="ours")
+@test(vms=2, modules=("none", "ours"), only="ours", timeout=300)
 def bytes_cost_what_they_are(t):
     """A message of 1 MiB whose bytes come one by one: nothing is kept of it for a port that nobody
     has, and about twice its bytes for another."""
@@ -148,10 +150,13 @@ def bytes_cost_what_they_are(t):
     with many_peers(t):
         for port in NOBODYS, BOUND:
             before = unavailable(t.b)
-            peers = announcing(t, SLOW, port, f"[peer.send(b\"x\") for i in range({SLOWLY})]")
+            # In turns: one that brings no byte for long is hung up on.
+            peers = announcing(t, SLOW, port,
+                               f"[peer.send(b\"x\") for i in range({SLOWLY}) for peer in peers]")
             peers.wait_output("^announced$")
             left_to_come(t, MEBIBYTE, SLOW)
             peers.write("\n")
+            peers.wait_output("^through$", t.seconds(100))
             left_to_come(t, MEBIBYTE - SLOWLY, SLOW)
             grown = unavailable(t.b) - before
             peers.write("", close=True)

@@ -81,12 +81,16 @@ def commands_end_as_told(t):
     slow = t.a.spawn("sleep 1000")
     slow.kill(15)
     assert slow.wait() == (143, "")
+    slow = t.a.spawn("echo before; sleep 1000")
+    slow.wait_output("^before$")
     try:
-        t.a.run("echo before; sleep 1000", timeout=2)
+        slow.wait(2)
     except vm.CommandTimeout as error:
         assert "before" in str(error), error
     else:
         raise AssertionError("sleep 1000 ended within two seconds")
+    slow.kill()
+    assert slow.wait()[0]
 
 
 @test(modules="none")

@@ -31,7 +31,8 @@ def agrees(t):
     """Counters are those of rds-info -c, taken before and after; gauges are what the tables have, of a
     host that all is well on, and once messages wait for one that is not reached."""
     ping(t, t.a, A, B)
-    flow = Flows(t, t.a, A, t.b, B, "--flows 4", send_options="--rate 100")  # one path is enough
+    # 40 kB a second: one path has room for as much as a host that stood still for a second catches up.
+    flow = Flows(t, t.a, A, t.b, B, "--flows 4 --max-payload 1000", send_options="--rate 100")
     flow.wait_progress()
     busy = metrics(t)
     assert busy["rds_sockets"] > 0 and busy['rds_paths{state="up"}'] == 1, busy

@@ -56,7 +56,7 @@ def eight_paths(t):
     flows = crowded(t)
     for _ in range(100):
         flows.wait_progress()
-        if sum(p["state"] == "up" for p in paths(t, t.a)) == 8:
+        if sum(p["state"] == "up" and p["next_tx"] > 10 for p in paths(t, t.a)) == 8:
             break
     t.note(exact(flows.stop()))
     for machine in (t.a, t.b):

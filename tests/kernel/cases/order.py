@@ -89,7 +89,7 @@ def paths_die(t):
         assert resets >= 4, f"{resets} resets: not even half of the paths died"
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", timeout=240)
 def the_example(t):
     """examples/bulk: a file in blocks that overtake each other is whole when 'done' comes."""
     bulk = t.example("bulk")
@@ -98,7 +98,7 @@ def the_example(t):
     receiver = t.b.spawn(f"{bulk} recv {B} 4000 /tmp/to")
     t.b.wait_until("grep -q 4000 /proc/net/rds/sockets")
     with rough_path(t.a, 5, "delay 20ms"):
-        said = t.a.check(f"{bulk} send {A} {B} 4000 /tmp/from", timeout=60)
+        said = t.a.check(f"{bulk} send {A} {B} 4000 /tmp/from", timeout=180)
     assert "20000000 bytes delivered" in said, said
     said = receiver.check(30)
     t.note(said.strip())

@@ -65,10 +65,13 @@ def tcp_beside_it(t):
     flows = Flows(t, t.a, BESIDE_A, t.b, BESIDE_B, "--flows 4 --max-payload 2048",
                   send_options="--rate 200")
     flows.wait_progress()
-    sockets = t.a.check("ss -Htn 'dport = :16385' | awk '{ print $4 }' | sort")
-    assert BESIDE_A in sockets, sockets
+    look = "ss -Htn 'dport = :16385' | awk '{ print $4 }'"
+    sockets = set(t.a.check(look).split())
+    assert any(BESIDE_A in one for one in sockets), sockets
     yield flows
-    assert t.a.check("ss -Htn 'dport = :16385' | awk '{ print $4 }' | sort") == sockets
+    # Others may have come: one that is often full is joined by seven.
+    now = set(t.a.check(look).split())
+    assert sockets <= now, f"{sockets} before, {now} now"
     flows.wait_progress()
     t.note(exact(flows.stop()))
     for machine, mine, other in ((t.a, BESIDE_A, BESIDE_B), (t.b, BESIDE_B, BESIDE_A)):
@@ -119,7 +122,8 @@ def by_default(t):
         t.a.check(f"ip addr add {C}/24 dev eth0")
         before = counters(t, t.b)["ib_peer_refused"]
         no_answer(t, t.a, C, B)
-        assert counters(t, t.b)["ib_peer_refused"] > before
+        t.b.wait_until(f"test $({t.tool('rds-info')} -c |"
+                       f" awk '$1 == \"ib_peer_refused\" {{ print $2 }}') -gt {before}")
         assert C not in t.b.check("cat /proc/net/rds/connections")
         t.a.check(f"ip addr del {C}/24 dev eth0")
         peer(t, "default accept", t.b)

@@ -34,7 +34,7 @@ def hears_late(sender, receiver, peer):
     """However slow its host is, the sender has sent more than there is room for before it hears that
     the port is full: its first flight is of 60 segments, and all that comes back is late."""
     sender.check(f"ip route add {peer}/32 dev eth0 initcwnd 60")
-    with delayed(sender, "delay 20ms"), delayed(receiver, "delay 200ms"):
+    with delayed(sender, "delay 20ms"), delayed(receiver, "delay 500ms"):
         yield
     sender.check(f"ip route del {peer}/32 dev eth0")
 
@@ -60,8 +60,10 @@ def flood(t, ends, between=names_the_port):
         reader.wait_output("^ready$")
         many = sender.spawn(f"{STOPPED} flood {me} {peer} {SENDERS}", stdin=True)
         many.wait_output("^stopped$")
+        for machine, name in ((receiver, "recv_refused"), (sender, "send_refused")):
+            machine.wait_until(f"test $({t.tool('rds-info')} -c |"
+                               f" awk '$1 == \"{name}\" {{ print $2 }}') -gt 0")
         refused = counters(t, receiver)["recv_refused"], counters(t, sender)["send_refused"]
-        assert min(refused) > 0, refused
         receiver.check("tc qdisc change dev eth0 root netem limit 100000 delay 20ms")
         between(t, sender)
         pair_talks(sender, me, receiver, peer)

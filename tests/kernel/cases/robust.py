@@ -49,9 +49,9 @@ def chaos(t, calls, seed):
     prog, ends = t.prog("rds_chaos"), []
     for machine, own, other in ((t.a, (A, A6), (B, B6)), (t.b, (B, B6), (A, A6))):
         ends.append(machine.spawn(
-            f"{prog} --seed {seed} --calls {calls} --limit {t.seconds(100)} --local 127.0.0.1"
+            f"{prog} --seed {seed} --calls {calls} --limit {t.seconds(30)} --local 127.0.0.1"
             f" --local {own[0]} --local {own[1]} --remote {other[0]} --remote {other[1]}"))
-    said = "".join(end.check(110) for end in ends)
+    said = "".join(end.check(230) for end in ends)
     return sum(int(n) for n in re.findall(r": (\d+) of \d+ succeeded", said))
 
 
@@ -115,10 +115,10 @@ def damage(t, streams, seed):
     sink = t.b.spawn(f"{helper('rds_sink.py')} {B}", stdin=True)
     sink.wait_output("^ready$")
     calls = t.b.spawn(f"nice {t.prog('rds_chaos')} --seed {seed} --calls {20 * streams}"
-                      f" --limit {t.seconds(100)} --local {B} --remote {A}")
+                      f" --limit {t.seconds(30)} --local {B} --remote {A}")
     said = t.a.check(f"{t.prog('rds_peer')} --connect {B} --chaos {streams} --seed {seed}"
-                     " --wait 500", 120)
-    calls.check(110)
+                     " --wait 2000", 200)
+    calls.check(200)
     sink.write("", close=True)
     return json.loads(said.splitlines()[-1]), len(sink.check().splitlines()) - 1
 
@@ -135,7 +135,7 @@ def damaged_streams(t):
            f" for who listens, ended: {done['ended']}")
     assert messages > 0 and done["connections"] == STREAMS, done
     # Damage is often such that the host must end the connection, but of four connections one is
-    # looked at afterwards, for 20 ms (rds_peer/chaos.cc).
+    # looked at afterwards, for half a second (rds_peer/chaos.cc).
     ended = done["ended"].get("reset", 0) + done["ended"].get("closed", 0)
     assert ended >= STREAMS // 50, f"only {ended} of {STREAMS} connections were ended"
     nothing_is_left(t, t.b, before)
@@ -143,7 +143,7 @@ def damaged_streams(t):
 
 DELAYS = """
 import mmap, os, sys
-ROUNDS = 3000
+ROUNDS = 1000  # some hundred show it; each may cost two time slices of the host
 open_ = lambda name: os.open("/proc/sys/net/rds/reconnect_" + name + "_delay_ms", os.O_RDWR)
 low, high, turn = open_("min"), open_("max"), mmap.mmap(-1, 4096)
 taken = 0

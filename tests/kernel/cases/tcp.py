@@ -34,7 +34,9 @@ def the_smaller_address_calls(t):
         told = machine.check(f"{t.tool('rds-info')} -T")
         assert all(end.rpartition(":")[0] in told for end in ends[0]), told
         assert counters(t, machine)["tcp_data_ready_calls"] > 0
-    assert counters(t, t.b)["tcp_knock_sent"] == counters(t, t.a)["tcp_knock_refused"] == 1
+    # Another one every 0.5 s (kKnockPauseNs) in which a slow host has not called back.
+    sent, refused = counters(t, t.b)["tcp_knock_sent"], counters(t, t.a)["tcp_knock_refused"]
+    assert 1 <= sent == refused <= 3, (sent, refused)
 
 
 @test(vms=2, only="ours")
@@ -334,7 +336,7 @@ def strangers(t):
 
 # Eight threads call from a thousand addresses without a pause, for so long at most, and reset each
 # connection as soon as it is there.
-FLOOD_S = 100
+FLOOD_S = 180
 FLOOD = f"""exec {PYTHON} - <<'END'
 import socket, struct, threading, time
 end = time.monotonic() + {FLOOD_S}
@@ -357,7 +359,7 @@ print("flooding", flush=True)
 END
 """
 ENOUGH = 200  # of them are forgotten: the flood has begun
-SOON = 5      # s; a process takes a tenth of one here
+SOON = 30     # s; one that has to wait for the strangers' end waits for FLOOD_S
 
 
 @test(vms=2, modules=("ours", "none"), only="ours", timeout=200)
@@ -380,6 +382,7 @@ def flood_of_connects(t):
             t.note(f"{command}: {took:.1f} s")
         t.a.unload()
         load_again(t, t.a)
+    assert not flood.done, "the flood has ended by itself"
     flood.kill()
     flood.wait()
     t.a.check("ip route del 10.8.0.0/16")

@@ -36,12 +36,20 @@ struct Options {
 
 using Callers = std::vector<std::unique_ptr<chaos::Caller>>;
 
-/* Ends the program when the calls do not come to an end. */
+/* Ends the program when none of the calls has come to an end for so many seconds. */
 void waitFor(const Callers &callers, const std::atomic<uint32_t> &running, uint32_t limit)
 {
-	const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(limit);
+	auto end = std::chrono::steady_clock::now() + std::chrono::seconds(limit);
+	uint64_t before = 0;
 
 	while (running) {
+		uint64_t made = 0;
+
+		for (const auto &one : callers)
+			made += one->count;
+		if (made != before)
+			end = std::chrono::steady_clock::now() + std::chrono::seconds(limit);
+		before = made;
 		if (std::chrono::steady_clock::now() > end) {
 			for (const auto &one : callers)
 				std::cerr << "rds_chaos: stuck after " << one->count << " calls in "

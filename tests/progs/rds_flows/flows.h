@@ -51,7 +51,7 @@ struct FlowOptions {
 	double rate = 0;	 /* messages a second over all flows; 0: as fast as it goes */
 	bool untilEof = false;	 /* until standard input ends */
 	bool blocking = false;
-	std::chrono::seconds drain{30}; /* how long to wait for acknowledgements */
+	std::chrono::seconds drain{30}; /* the wait ends when none comes for so long */
 
 	/* The receiver's. */
 	bool fromFirst = false;	    /* count from the first message seen, not from 0 */

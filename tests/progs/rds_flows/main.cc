@@ -46,7 +46,8 @@ int main(int argc, char **argv)
 	send.option("--seconds", options.seconds, "how long to send; 0 for no limit");
 	send.flag("--until-eof", options.untilEof, "send until standard input ends");
 	send.option("--rate", options.rate, "messages per second, all flows together");
-	send.option("--drain", texts.drain, "seconds to wait for acknowledgements at the end");
+	send.option("--drain", texts.drain,
+		    "seconds without an acknowledgement that end the wait for them");
 	send.flag("--blocking", options.blocking, "blocking sockets, a thread per flow");
 	receive.option("--receive-buffer", options.receiveBuffer, "SO_RCVBUF of each socket");
 	receive.flag("--from-first", options.fromFirst,

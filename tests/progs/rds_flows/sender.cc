@@ -46,6 +46,7 @@ private:
 	void pace(uint64_t count) const;
 	void waitForRoom();
 	size_t queued() const;
+	bool drain() const;
 	nlohmann::json report(bool drained) const;
 
 	const FlowOptions &options_;
@@ -199,6 +200,16 @@ size_t Sender::queued() const
 	return count;
 }
 
+/* Waits as long as acknowledgements come: --drain without any is the end. */
+bool Sender::drain() const
+{
+	size_t left = queued();
+
+	while (left && eventually([&] { return queued() < left; }, options_.drain))
+		left = queued();
+	return !left;
+}
+
 nlohmann::json Sender::report(bool drained) const
 {
 	const std::chrono::duration<double> passed = Clock::now() - start_;
@@ -232,7 +243,7 @@ int Sender::run()
 	sendAll();
 	if (error_)
 		fail("send", -error_);
-	const bool drained = eventually([this] { return queued() == 0; }, options_.drain);
+	const bool drained = drain();
 	const nlohmann::json told = report(drained);
 
 	/* The connection may be cut while we wait for the answer: ask again. */

@@ -3,6 +3,7 @@
 #include "scene.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -19,9 +20,15 @@ constexpr std::chrono::milliseconds brief{100};
 std::string timed(const std::function<long()> &call)
 {
 	const auto began = std::chrono::steady_clock::now();
+	rusage before = {}, after = {};
+
+	getrusage(RUSAGE_THREAD, &before);
 	/* A call that ignores its limit is interrupted. */
 	const long result = interrupted(2 * soon, call);
-	const bool slept = std::chrono::steady_clock::now() - began > brief / 2;
+	getrusage(RUSAGE_THREAD, &after);
+	/* One that was only kept from a processor did not switch away by itself. */
+	const bool slept = after.ru_nvcsw > before.ru_nvcsw &&
+			   std::chrono::steady_clock::now() - began > brief / 2;
 
 	return (result == -EINTR ? "never" : describe(result)) + (slept ? ", slept" : ", at once");
 }

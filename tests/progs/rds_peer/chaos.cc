@@ -111,7 +111,7 @@ nlohmann::json runChaos(Peer &peer, FrameContext context, uint64_t seed, uint32_
 		/* Now and then what has come back is looked at: the connection's end, too. */
 		if (!mangler.below(4))
 			peer.readUntil([](const auto &) { return false; },
-				       std::chrono::milliseconds(20));
+				       std::chrono::milliseconds(500));
 		++ended[peer.state()];
 		if (mangler.below(2))
 			peer.close(mangler.below(2));

@@ -66,7 +66,7 @@ bool worksAgain(Peer &peer)
 			try {
 				peer.open();
 				peer.send(findFrame("map_zero"));
-				return peer.ping() == "pong";
+				return peer.ping(std::chrono::seconds(3)) == "pong";
 			} catch (const std::runtime_error &) {
 				return false;
 			}

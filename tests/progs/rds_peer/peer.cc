@@ -118,7 +118,7 @@ bool Peer::readUntil(const std::function<bool(const FrameParser::Frame &)> &want
 	}
 }
 
-std::string Peer::ping()
+std::string Peer::ping(std::chrono::milliseconds least)
 {
 	const uint16_t port = pingPort_++;
 
@@ -127,7 +127,7 @@ std::string Peer::ping()
 		[port](const FrameParser::Frame &frame) {
 			return frame.header.sport == 0 && frame.header.dport == port;
 		},
-		options_.wait);
+		std::max(options_.wait, least));
 	return answered ? "pong" : state_ == "open" ? "silent" : state_;
 }
 

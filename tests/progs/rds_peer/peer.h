@@ -40,8 +40,9 @@ public:
 	bool readUntil(const std::function<bool(const FrameParser::Frame &)> &wanted,
 		       std::chrono::milliseconds patience);
 
-	/* A ping and its answer: does the connection work? "pong", "closed", "reset", "silent". */
-	std::string ping();
+	/* A ping and its answer: does the connection work? "pong", "closed", "reset", "silent":
+	 * nothing came for --wait, or @least if that is longer. */
+	std::string ping(std::chrono::milliseconds least = {});
 
 	/* "open", "closed" (orderly) or "reset". */
 	const std::string &state() const
