@@ -35,7 +35,7 @@ packages=(
 	libcli11-dev nlohmann-json3-dev libmnl-dev librdmacm-dev
 	# tests in user space
 	libgtest-dev libgmock-dev googletest clang clang-format clang-tidy libclang-rt-14-dev llvm-14
-	universal-ctags python3 mypy man-db mandoc groff hunspell hunspell-en-gb
+	universal-ctags python3 mypy pyflakes3 man-db mandoc groff hunspell hunspell-en-gb
 	pkgconf libibverbs-dev ibverbs-providers
 	# debug kernels
 	bc bison flex libelf-dev

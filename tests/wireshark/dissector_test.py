@@ -110,7 +110,7 @@ class Golden(Story):
             "ext.npaths": 8, "ext.gen": "0x12345678", "ext.index": 0, "flags.more": 1})
 
 
-EXTS = {  # type: (payload, what is shown)
+EXTS = {  # by type: (payload, what is shown)
     1: ("00000063", {"version": 99}),
     2: ("00001234", {"rkey": "0x00001234"}),
     3: ("00001234 00000010", {"dest_rkey": "0x00001234", "dest_offset": "0x00000010"}),

@@ -4,7 +4,7 @@ import re
 
 from netns_pair import IN_X, IN_Y, LISTEN, X, X6, Y, Y6, may_be_called, pair, unpair
 from suite import test
-from traffic import PYTHON, Flows, counters, exact, helper, load_again, ping
+from traffic import PYTHON, Flows, counters, exact, helper, load_again, paths, ping
 
 
 NEW_GUESTS = True  # it measures memory
