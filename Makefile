@@ -175,7 +175,7 @@ uml_cases := detectors kunit shortage.[!m]* load netns.same* netns.settings* net
 	frames.ours_calls_back policy.nothing_old_comes_out policy.rows_of_others \
 	policy.groups_may_open refuse.stopped_reader refuse.reset_in_between robust \
 	ib.adapter_goes ib.modules_go_under_load iwarp.ours_with_ours hostile users.with_memory \
-	iwarp.few_buffers iwarp.adapter_goes order.how_much_is_held ib_rdma.refused ib_netns.keys_are_its_own \
+	iwarp.few_buffers iwarp.has_no_regions iwarp.adapter_goes order.how_much_is_held ib_rdma.refused ib_netns.keys_are_its_own \
 	adapters.operations_are_refused adapters.memory_is_copied ib_idle.memory_is_reached \
 	peers.right_key peers.wrong_key peers.refused_host peers.strangers peers.events peers.namespaces \
 	peers.what_is_refused peers.no_ao_here peers.keys_stay_inside \

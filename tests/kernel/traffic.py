@@ -33,6 +33,18 @@ def peers_of(t, machine):
     return {row["peer"] for row in json.loads(out)["paths"]}
 
 
+def lends_nothing(t):
+    """examples/lend: the server cannot lend memory, and both ends say so."""
+    program = t.example("lend")
+    serving = t.b.spawn(f"{program} serve {B} 4000")
+    serving.wait_output("^ready$", t.seconds(30))
+    rc, said = t.a.run(f"{program} ask {A} {B} 4000", timeout=t.seconds(100))
+    assert rc == 1 and "the server lends nothing" in said, f"{rc}: {said}"
+    serving.wait_output("^lend: lending .no RDMA.*: Operation not supported$")
+    serving.kill()
+    serving.wait()
+
+
 def acks_are_timed(t, machine):
     """Every path of it that is up gets to know how long the other end takes to acknowledge."""
     up = f"{t.tool('rdsctl')} path --brief state up"

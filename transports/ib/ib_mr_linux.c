@@ -107,7 +107,7 @@ static struct rds_ib_mr *rds_ib_mr_for(struct rds_ib_mrs *mrs, u32 pages)
 	struct rds_ib_mr *mr;
 
 	if (!mrs->limits.pages[RDS_IB_MR_1M] || rds_ib_mr_bounces(mrs->dev->ibdev))
-		return ERR_PTR(-ENODEV);
+		return ERR_PTR(-EOPNOTSUPP);
 	if (kind == RDS_IB_MR_KINDS)
 		return ERR_PTR(-EMSGSIZE);
 	mr = rds_ib_mr_take(mrs, kind, false);
@@ -227,8 +227,8 @@ struct rds_ib_mrs *rds_ib_mrs_create(struct rds_ib_dev *dev)
 		return NULL;
 	kref_init(&mrs->ref);
 	mrs->dev = dev;
-	/* Without this command none can be had. */
-	if (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS)
+	/* Without this command, and a queue that takes it, none can be had. */
+	if (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS && rds_ib_regq_may(dev->ibdev))
 		rds_ib_mr_limits(&mrs->limits, rds_ib_mr_8k_pool_size, rds_ib_mr_1m_pool_size,
 				 attrs->max_mr, attrs->max_fast_reg_page_list_len);
 	spin_lock_init(&mrs->lock);

@@ -101,6 +101,8 @@ void rds_ib_mrs_flush(struct rds_ib_mrs *mrs);
 void rds_ib_mrs_work(struct work_struct *work);
 
 /* ib_regq_linux.c; process */
+/* Can the adapter have such a queue? */
+bool rds_ib_regq_may(struct ib_device *ibdev);
 void rds_ib_regq_init(struct rds_ib_regq *q);
 void rds_ib_regq_destroy(struct rds_ib_regq *q);
 /* Makes @ibmr's key valid for what is mapped to it: 0, -EIO (nobody knows what became of it; only

@@ -82,6 +82,19 @@ static int rds_ib_regq_connect(struct ib_qp *qp, u32 port)
 				    IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
 }
 
+/* iWARP's queue pairs cannot be connected without a peer. */
+bool rds_ib_regq_may(struct ib_device *ibdev)
+{
+	u32 port;
+
+	rdma_for_each_port(ibdev, port)
+	{
+		if (rdma_ib_or_roce(ibdev, port))
+			return true;
+	}
+	return false;
+}
+
 static struct ib_qp *rds_ib_regq_qp(struct rds_ib_dev *dev, struct ib_cq *cq)
 {
 	struct ib_qp_init_attr attr = {
@@ -100,7 +113,6 @@ static struct ib_qp *rds_ib_regq_qp(struct rds_ib_dev *dev, struct ib_cq *cq)
 
 	rdma_for_each_port(dev->ibdev, port)
 	{
-		/* iWARP's cannot be connected without a peer. */
 		if (!rdma_ib_or_roce(dev->ibdev, port))
 			continue;
 		qp = ib_create_qp(dev->pd, &attr);

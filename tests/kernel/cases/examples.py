@@ -5,7 +5,7 @@ import re
 import signal
 
 from suite import test
-from traffic import A, A6, B, counters
+from traffic import A, A6, B, counters, lends_nothing
 
 
 def held_back(t, reading, command, seconds):
@@ -51,14 +51,7 @@ def zerocopy(t):
 @test(vms=2, timeout=300)
 def lend(t):
     """examples/lend over TCP: there is no RDMA, and both ends say so."""
-    program = t.example("lend")
-    serving = t.b.spawn(f"{program} serve {B} 4000")
-    serving.wait_output("^ready$", t.seconds(30))
-    rc, said = t.a.run(f"{program} ask {A} {B} 4000", timeout=t.seconds(100))
-    assert rc == 1 and "the server lends nothing" in said, f"{rc}: {said}"
-    serving.wait_output("^lend: lending .no RDMA over TCP.*: Operation not supported$")
-    serving.kill()
-    serving.wait()
+    lends_nothing(t)
 
 
 @test(vms=1, only="ours")

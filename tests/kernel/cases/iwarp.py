@@ -4,7 +4,7 @@ import contextlib
 
 from ib_traffic import LOAD, STEADY, broken_streams, flows, pings
 from suite import test
-from traffic import A, A6, B, B6, Flows, counters, exact, helper, wait_finding
+from traffic import A, A6, B, B6, Flows, counters, exact, helper, lends_nothing, wait_finding
 
 IB = "rds_ib_everywhere=Y"
 ADAPTER = "siw"
@@ -48,6 +48,13 @@ def adapter_goes(t):
         machine.plug()
     flow.wait_progress()
     t.note(exact(flow.stop()))
+
+
+@test(vms=2, only="ours")
+def has_no_regions(t):
+    """An adapter connects a queue pair to itself, by which keys of regions change; iWARP's cannot. A
+    program that would lend memory is told so, and not to try again."""
+    lends_nothing(t)
 
 
 @test(vms=2, only="ours")

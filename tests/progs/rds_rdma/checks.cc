@@ -284,7 +284,7 @@ void Checks::refused()
 {
 	const auto said = owner_.numbers("MAP 0 4096 " + std::to_string(RDS_RDMA_READWRITE));
 
-	same(said.at(0), -ENODEV, "RDS_GET_MR");
+	same(said.at(0), -EOPNOTSUPP, "RDS_GET_MR");
 }
 
 /* Cookies come with messages. */
