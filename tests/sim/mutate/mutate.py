@@ -53,7 +53,7 @@ SAYS = [
     r"AddressSanitizer: ([\w-]+)",
     r"(LeakSanitizer): detected",
     r"runtime error: (.*)",
-    r"Failure\n(.*\n.*)",
+    r": Failure\n(.*\n.*)",
 ]
 
 
@@ -243,18 +243,20 @@ def remember(name, verdict):
 
 
 def write():
-    known = remember(None, None)
-    tried = [m for m in MUTANTS if m.name in known]
-    caught = sum(1 for m in tried if known[m.name])
-    text = DOC.read_text()
+    """Rows of mutants that were tried replace theirs in the table; the others stay as they are."""
+    known, text = remember(None, None), DOC.read_text()
     begin, end = "<!-- mutation:begin (written by `make mutation`) -->", "<!-- mutation:end -->"
     if begin not in text:
         sys.exit(f"{DOC} has no place for the table")
-    untried = ", ".join(f"`{m.name}`" for m in MUTANTS if m.name not in known)
-    body = [begin, "", f"{caught} of {len(tried)} caught" +
-            (f"; not tried since they changed: {untried}." if untried else "."), "", *HEAD,
-            *[row(m, known[m.name]) for m in tried], "", end]
-    DOC.write_text(text[:text.index(begin)] + "\n".join(body) + text[text.index(end) + len(end):])
+    before, after = text.index(begin), text.index(end)
+    rows = {name: line for line, name in
+            re.findall(r"^(\| `([\w-]+)` \|.*)$", text[before:after], re.M)}
+    rows |= {m.name: row(m, known[m.name]) for m in MUTANTS if m.name in known}
+    rows = [rows[m.name] for m in MUTANTS if m.name in rows]
+    caught = sum(1 for line in rows if "| **nobody** |" not in line)
+    body = [begin, "", f"{caught} of {len(rows)} caught, of {len(MUTANTS)} that there are.", "",
+            *HEAD, *rows, "", end]
+    DOC.write_text(text[:before] + "\n".join(body) + text[after + len(end):])
 
 
 def main():
