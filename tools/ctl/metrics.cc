@@ -165,9 +165,8 @@ void add_peers(std::vector<Family> &out, const Peers &peers)
 	       oldest = {"rds_peer_oldest_unacknowledged_message_age_seconds", MetricType::gauge,
 			 "For how long the oldest of them has waited; 0: none waits."},
 	       ack = {"rds_peer_ack_round_trip_seconds", MetricType::gauge,
-		      "In which this peer acknowledges a message, smoothed, on its slowest path; "
-		      "0: "
-		      "not known."},
+		      "In which this peer acknowledges a message, smoothed, on the slowest of "
+		      "its paths; 0: not known."},
 	       unsent = {"rds_peer_unsent_bytes", MetricType::gauge,
 			 "Header and payload for this peer that no transport has taken."},
 	       congested = {"rds_peer_congested_ports", MetricType::gauge,
