@@ -51,7 +51,9 @@ struct got {
 
 static const char *hint(void)
 {
-	return errno == EOPNOTSUPP ? " (no RDMA over TCP or within a host; not all can add)" : "";
+	return errno == EOPNOTSUPP ? " (no RDMA over TCP or within a host; some adapters lend "
+				     "nothing, or cannot add)"
+				   : "";
 }
 
 static struct sockaddr_in name_of(const char *address, const char *port)
@@ -229,7 +231,7 @@ static void ask(struct sockaddr_in at, struct sockaddr_in server, unsigned long 
 	while (g.what != ANSWER || !is_from(&g, &server));
 	e.cookie = g.cookie;
 	if (!e.cookie)
-		errx(1, "the server lends nothing, and says why: over TCP there is no RDMA");
+		errx(1, "the server lends nothing, and says why");
 	memset(memory.bytes, WRITTEN, sizeof(memory.bytes));
 	move(&e, WRITTEN, RDS_RDMA_READWRITE);
 	memset(memory.bytes, 0, sizeof(memory.bytes));

@@ -160,8 +160,9 @@ struct rds_op_args {
 /* Makes memory of the calling process accessible to peers: 0 and *@cookie, which has a key in its
  * low and an offset in its high half.  @flags: RDS_RDMA_READWRITE (peers may write), _USE_ONCE
  * (goes when a peer says that it has used it), _INVALIDATE (unreachable at once when it goes).
- * -ENOTCONN unbound; -EOPNOTSUPP no RDMA there; -EINVAL nothing, or wraps; -EMSGSIZE more than
- * 1 MiB; -EPERM, -EFAULT, -ENOMEM of pinning; -EAGAIN as many as there may be; -ENODEV. */
+ * -ENOTCONN unbound; -EOPNOTSUPP no RDMA there, or no regions; -EINVAL nothing, or wraps; -EMSGSIZE
+ * more than 1 MiB; -EPERM, -EFAULT, -ENOMEM of pinning; -EAGAIN as many as there may be; -ENODEV.
+ */
 int rds_mr_get(struct rds_socket *s, const struct rds_iov *vec, uint64_t flags, uint64_t *cookie);
 /* Ends that; @cookie 0: carries out what was left over of earlier calls.  @flags: _INVALIDATE.
  * -EINVAL: this socket has no such memory, or no transport that has any. */

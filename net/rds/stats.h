@@ -29,7 +29,7 @@
 	X(send_immediate_retry)	     /* mainline's: always 0 */                                    \
 	X(send_delayed_retry)	     /* left to a worker, which goes on later */                   \
 	X(send_drop_acked)	     /* mainline's: always 0 */                                    \
-	X(send_ack_required)	     /* sent with the wish to know at once that it came */         \
+	X(send_ack_required)	     /* batches with the wish to know that they came */            \
 	X(send_queued)		     /* taken for sending */                                       \
 	X(send_rdma)		     /* RDMA operations begun */                                   \
 	X(send_rdma_bytes)	     /* of them, to write or to read */                            \

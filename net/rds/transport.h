@@ -204,9 +204,9 @@ struct rds_transport {
 	 *
 	 * mr_get: makes @pages accessible to peers of @laddr, who may write to them if @write.  0,
 	 * *@key, *@at (the address of the first byte as peers say it), and *@mr; @pages are the
-	 * transport's then.  -ENODEV: no adapter is there, or none that shares memory; -EAGAIN: as
-	 * many as there may be; -EMSGSIZE: larger than its adapter can; -ENOMEM, -EINVAL.
-	 * Process. */
+	 * transport's then.  -ENODEV: no adapter is there; -EOPNOTSUPP: it shares no memory;
+	 * -EAGAIN: as many as there may be; -EMSGSIZE: larger than its adapter can; -ENOMEM,
+	 * -EINVAL. Process. */
 	int (*mr_get)(struct rds_os_net *net, const struct rds_addr *laddr, uint32_t scope,
 		      struct rds_pages *pages, int write, uint32_t *key, uint32_t *at, void **mr);
 	/* Ends that.  @now: no peer can reach the memory any more when this returns (process); else

@@ -24,9 +24,8 @@ UNREAD = 131072
 # And the message that it had begun to read: the longest of these tests, with rds_flows' header.
 BEGUN = 8192 + 32
 
-# Mainline's over queue pairs says what it has when it is asked to, which every batch of messages
-# does (docs/ib.md), every eighth at the latest (max_unacked_packets), and when it has something to
-# say. The last ones may have come while it was busy with four such batches.
+# Mainline's over queue pairs says what it has when it is asked to, as each of our messages asks, and
+# when it has something to say. The last ones may have come while it was busy with four batches.
 UNTOLD = 4 * 8
 
 # Operations of `rds_rdma storm` at a time (--depth, rdma.h).

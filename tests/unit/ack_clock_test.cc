@@ -94,6 +94,7 @@ TEST_F(AckClockTest, OneIsDueEachSecond)
 	clock.acked(1);
 	EXPECT_FALSE(clock.is_due(1499));
 	EXPECT_TRUE(clock.is_due(1500));
+	EXPECT_TRUE(clock.is_due(499)) << "queued before it";
 	clock.asks(2, ~0u);
 	clock.acked(2);
 	EXPECT_FALSE(clock.is_due(998));

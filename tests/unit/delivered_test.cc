@@ -157,7 +157,7 @@ TEST_F(DeliveredTest, WhereItIsAskedAlwaysEachMessageAsks)
 
 TEST_F(DeliveredTest, AnAnswerIsTimedOnItsConnection)
 {
-	send(1);
+	send(kFirst);
 	sim::run_for(3000000);
 	has(kFirst);
 	EXPECT_EQ(d.answer_us(), 3000u);

@@ -36,8 +36,8 @@ inline std::string at_most(std::uint64_t messages)
 	return (messages ? "at most " : "") + std::to_string(messages);
 }
 
-/* Microseconds in which messages of this path are acknowledged: by the peer's RDS, or by its
- * transport where that is what counts; null: not known. */
+/* Microseconds in which messages of this path are acknowledged: by the peer's RDS, or, as long as
+ * none of its acks has come, by its transport; null: not known. */
 inline const Json &round_trip(const Json &path)
 {
 	return path["ack-us"].is_null() ? path["rtt-us"] : path["ack-us"];

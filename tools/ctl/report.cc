@@ -249,7 +249,7 @@ void write_paths(Html &html, Json paths)
 		     {"Waits", "number"},
 		     {"Sent", "number"},
 		     {"Received", "number"},
-		     {"Round trip", "number"},
+		     {"Ack", "number"},
 		     {"Calls/ends", "number"},
 		     {"Last reason", ""},
 		     {"Signed", "short"}},

@@ -267,7 +267,7 @@ void print_paths_brief(std::ostream &out, const Json &paths)
 
 	table.columns = {{"Local", "", 15},	{"Remote", "", 15}, {"Tos", "", 3},
 			 {"Path", "", 4},	{"Trans", "", 5},   {"State", "", 10},
-			 {"For", "", 6},	{"Unacked", "", 7}, {"Rtt", "", 9},
+			 {"For", "", 6},	{"Unacked", "", 7}, {"Ack", "", 9},
 			 {"LastReason", "", 10}};
 	for (const Json &p : paths)
 		table.add_row(cell(p["local"]), cell(p["remote"]), cell(p["tos"]), cell(p["index"]),

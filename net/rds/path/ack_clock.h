@@ -23,7 +23,8 @@ namespace rds
 class AckClock final
 {
 public:
-	/* A message that was queued at @ms (rds_coarse_ms()) is to ask, to be timed. */
+	/* A message that was queued at @ms (rds_coarse_ms()) is to ask, to be timed; one that was
+	 * queued before the last that was, for it comes back from a full port, as well. */
 	RDS_INLINE bool is_due(uint32_t ms) const
 	{
 		return !timed_ && (!smoothed_ns_ || ms - begun_ms_ >= kAckTimedMs);

@@ -27,15 +27,20 @@ bool Delivered::ask(Batch &b, unsigned int first, bool always)
 	const bool hurry = asked_ <= up_to_.load() &&
 			   (last.zcopy() || (last.sock && sender_short_of_room(*last.sock)));
 
+	/* Of one that it has already, sent again, nothing will be said; and an operation takes its
+	 * own time before its message. */
+	const bool timed = seq > up_to_.load() && !last.rdma();
+
 	if (!seq || (left_.packets > 0 && left_.bytes > 0 && !hurry && !always &&
-		     !clock_.is_due(last.order.queued_ms)))
+		     !(timed && clock_.is_due(last.order.queued_ms))))
 		return false; /* a map or a bare ack has none */
 	last.hdr.flags |= wire::kAckRequired;
 	for (unsigned int i = first; always && i < n - 1; i++)
 		if (wire::get64(b.msgs[i]->hdr.sequence))
 			b.msgs[i]->hdr.flags |= wire::kAckRequired;
 	asked_ = seq;
-	clock_.asks(seq, last.order.queued_ms);
+	if (timed)
+		clock_.asks(seq, last.order.queued_ms);
 	return true;
 }
 

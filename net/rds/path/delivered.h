@@ -72,7 +72,7 @@ public:
 	 * message asks, for those behind it may never go.  True: the last asks, for all before it;
 	 * the caller allows more. */
 	bool ask(Batch &b, unsigned int first, bool always);
-	/* @m leaves the queue, and its number is not used. */
+	/* @m may leave the queue, and its number never be used. */
 	void taken_back(const Message &m)
 	{
 		clock_.forget(wire::get64(m.hdr.sequence));

@@ -273,9 +273,10 @@ void rds_path::cancel_one_locked(rds::Message &m, rds::Cancelled &c)
 	if (stays && !rds::sender_is_gone(c.sock))
 		return;
 	c.count++;
+	/* Also of a batch: the transport may take none of it. */
+	delivered_.taken_back(m);
 	if (!half) {
 		queue_.remove(&m);
-		delivered_.taken_back(m);
 		c.done.push_back(&m);
 		return;
 	}

@@ -185,7 +185,7 @@ def reset_with_mainline_smaller(t):
     with_mainline(t, inject_resets)
 
 
-@test(vms=2, only="ours")
+@test(vms=2, only="ours", timeout=300)
 def peer_is_switched_off(t):
     """One host loses power under traffic and boots again: the flows go on to its new self."""
     flows = Flows(t, t.a, A, t.b, B, LOAD, send_options=STEADY, timeout=400)

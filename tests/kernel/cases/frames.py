@@ -89,7 +89,7 @@ def many_peers(t):
 
 def announcing(t, peers, port, then):
     """Python on A: @peers connections that send a header for 1 MiB to @port in a segment of its
-    own, and after that what @then says of peer, one after the other; they stay until its input
+    own, and after that what @then does with peers, the list of them; they stay until its input
     ends."""
     header = f"bytes(16) + ({MEBIBYTE}).to_bytes(4, \"big\") + bytes((0, 9)) + " \
              f"({port}).to_bytes(2, \"big\") + bytes(24)"
@@ -230,7 +230,8 @@ def half_messages_of_many(t):
     with many_peers(t):
         before, full = unavailable(t.b), counters(t, t.b)["recv_assembly_full"]
         peers = announcing(t, PEERS, BOUND,
-                           f"try: peer.sendall(bytes({MEBIBYTE // 2}))\n    except OSError: pass")
+                           f"for peer in peers:\n    try: peer.sendall(bytes({MEBIBYTE // 2}))\n"
+                           "    except OSError: pass")
         peers.wait_output("^announced$")
         left_to_come(t, MEBIBYTE, PEERS)
         peers.write("\n")

@@ -336,10 +336,9 @@ def strangers(t):
 
 # Eight threads call from a thousand addresses without a pause, for so long at most, and reset each
 # connection as soon as it is there.
-FLOOD_S = 180
 FLOOD = f"""exec {PYTHON} - <<'END'
-import socket, struct, threading, time
-end = time.monotonic() + {FLOOD_S}
+import os, socket, struct, threading, time
+end = time.monotonic() + float(os.environ["SECONDS"])
 def flood(net):
     n = 0
     while time.monotonic() < end:
@@ -359,7 +358,7 @@ print("flooding", flush=True)
 END
 """
 ENOUGH = 200  # of them are forgotten: the flood has begun
-SOON = 30     # s; one that has to wait for the strangers' end waits for FLOOD_S
+FLOOD_S, SOON = 180, 30  # s; one that has to wait for the strangers' end waits for FLOOD_S
 
 
 @test(vms=2, modules=("ours", "none"), only="ours", timeout=200)
@@ -369,7 +368,7 @@ def flood_of_connects(t):
     t.b.check("ip route replace local 10.8.0.0/16 dev eth0")
     t.a.check(f"ip route replace 10.8.0.0/16 via {B}")
     gone = f"{t.tool('rds-info')} -c | awk '/conn_stranger_gone/ {{ print $2 }}'"
-    flood = t.b.spawn(FLOOD)
+    flood = t.b.spawn(f"export SECONDS={t.seconds(FLOOD_S)}; {FLOOD}")
     flood.wait_output("^flooding$")
     for _ in range(2):
         t.a.wait_until(f"test $({gone}) -ge {ENOUGH}", 60)

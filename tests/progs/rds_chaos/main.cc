@@ -164,6 +164,7 @@ int main(int argc, char **argv)
 	line.option("--seed", options.seed, "which calls");
 	line.option("--calls", options.calls, "how many in all");
 	line.option("--threads", options.threads, "that share them");
-	line.option("--limit", options.limit, "seconds after which they are stuck");
+	line.option("--limit", options.limit,
+		    "seconds without the end of a call after which they are stuck");
 	return line.run(argc, argv, [&] { return run(options); });
 }
