@@ -198,9 +198,10 @@ struct rds_endpoint Harness::pick_endpoint()
 	constexpr uint16_t kPorts[] = {0, 1, 4000, 4001};
 	const struct rds_addr a = pick_addr();
 	const uint16_t port = in_.PickValueInArray(kPorts);
-	const uint32_t scope = in_.ConsumeIntegralInRange<int>(0, 4) ? 0 : 5;
+	const uint32_t scope = in_.ConsumeIntegralInRange<int>(0, 4) ? 6 : 5;
 
-	return host::endpoint(a, port, rds::scope_of(a, scope)); /* as rds_parse_name() has it */
+	/* As rds_parse_name() has it: each link-local address with an interface, and no other. */
+	return host::endpoint(a, port, rds::scope_of(a, scope));
 }
 
 const App *Harness::bound_at(size_t net, const struct rds_endpoint &ep) const
@@ -363,6 +364,11 @@ int Harness::send_pinned(App &a, const struct rds_endpoint &to, Bytes &data)
 void Harness::send(App &a)
 {
 	struct rds_endpoint to = a.peer && in_.ConsumeBool() ? *a.peer : pick_endpoint();
+
+	/* sendmsg.c refuses that. */
+	if (to.scope && a.at.scope && to.scope != a.at.scope)
+		return;
+
 	uint32_t limit = std::min<uint32_t>(a.s->sock().sndbuf, 6000);
 	uint32_t size = in_.ConsumeIntegralInRange<uint32_t>(0, limit);
 	bool zcopy = size && !in_.ConsumeIntegralInRange<int>(0, 5) &&

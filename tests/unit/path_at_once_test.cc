@@ -396,4 +396,26 @@ TEST_F(AtOnce, ALinkLocalSenderHasItsInterface)
 	}
 }
 
+/* ... and one with a global address has none, as where its messages are queued. */
+TEST_F(AtOnce, AGlobalSenderHasNone)
+{
+	const struct rds_addr local = {.w = {0x80fe, 1}}, global = {.w = {0x00fd, 1}};
+	host::Net net6(std::vector<struct rds_addr>{local, global});
+	Socket from(net6), to(net6);
+
+	ASSERT_EQ(from.bind({.addr = global, .scope = 0, .port = 4006}), 0);
+	ASSERT_EQ(to.bind({.addr = local, .scope = 3, .port = 5006}), 0);
+	for (unsigned int i = 0; i < 2; i++) { /* the first makes the connection */
+		tap.messages = 0;
+		ASSERT_EQ(from.send({.addr = local, .scope = 3, .port = 5006}, pattern(9)), 0);
+		sim::run_ready();
+		EXPECT_EQ(tap.messages, i ? 0u : 1u);
+
+		auto m = to.recv();
+
+		ASSERT_TRUE(m);
+		EXPECT_EQ(m->info.from.scope, 0u) << i;
+	}
+}
+
 } // namespace

@@ -25,7 +25,7 @@ bool rds_path::deliver_at_once(rds::Message &m, rds::Socket &to, rds::Arrival &h
 
 	rds::wire::put64(m.hdr.sequence, number);
 	m.saddr = conn.laddr;
-	m.scope = conn.scope;
+	m.scope = conn.local_scope();
 	if (!rds::arrive(to, m, how))
 		return false;
 	/* From here on @m is its reader's. */
