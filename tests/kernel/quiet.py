@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Parts that tests of idle connections share, whatever the transport."""
-from traffic import A, A6, B, B6, Flows, counters, exact, ping
+from traffic import A, A6, B, B6, Flows, counters, exact, ping, wait_counter
 
 IDLE_MS = 200
 
@@ -26,8 +26,7 @@ def all_collected(t, transport, nothing_left):
     for machine in (t.a, t.b):
         # A connection is found no more when it dies, and counted a grace period later; one that
         # is made between two pings, where the guests are slow, counts, too.
-        machine.wait_until(f"test $({t.tool('rds-info')} -c |"
-                           " awk '$1 == \"conn_collected\" { print $2 }') -ge 3")
+        wait_counter(t, machine, "conn_collected", 3)
         now = counters(t, machine)
         assert not now["conn_reset"] and not now["conn_drain_timeout"], now
     assert sum(counters(t, m)["conn_idle"] for m in (t.a, t.b)) >= 3

@@ -22,6 +22,12 @@ def counters(t, machine, prefix=""):
     return {name: int(value) for name, value in re.findall(r"^\s*(\w+)\s+(\d+)\s*$", out, re.M)}
 
 
+def wait_counter(t, machine, name, least, timeout=30):
+    """Until a counter is so much: work in the background moves many."""
+    machine.wait_until(f"test $({t.tool('rds-info')} -c | awk '$1 == \"{name}\" {{ print $2 }}')"
+                       f" -ge {least}", timeout)
+
+
 def paths(t, machine, prefix=""):
     """rds-info's paths, a dictionary for each."""
     return json.loads(machine.check(f"{prefix} {t.tool('rds-info')} -p --json"))["paths"]

@@ -5,16 +5,15 @@ import re
 import signal
 
 from suite import test
-from traffic import A, A6, B, counters, lends_nothing
+from traffic import A, A6, B, counters, lends_nothing, wait_counter
 
 
 def held_back(t, reading, command, seconds):
     """The words of a sender whose reader stands still until the sender has met the full port."""
-    errors = f"{t.tool('rds-info')} -c | awk '$1 == \"cong_send_error\" {{ print $2 }}'"
     reading.kill(signal.SIGSTOP)
     before = counters(t, t.a)["cong_send_error"]
     sending = t.a.spawn(command)
-    t.a.wait_until(f"test $({errors}) -gt {before}")
+    wait_counter(t, t.a, "cong_send_error", before + 1)
     reading.kill(signal.SIGCONT)
     return sending.check(seconds)
 

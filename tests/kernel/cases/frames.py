@@ -6,7 +6,7 @@ import json
 
 import memcg
 from suite import test
-from traffic import A, B, counters, helper, unavailable
+from traffic import A, B, counters, helper, unavailable, wait_counter
 
 NEW_GUESTS = True  # it measures memory
 
@@ -235,8 +235,7 @@ def half_messages_of_many(t):
         peers.wait_output("^announced$")
         left_to_come(t, MEBIBYTE, PEERS)
         peers.write("\n")
-        t.b.wait_until(f"test $({t.tool('rds-info')} -c | "
-                       f"awk '/recv_assembly_full/ {{ print $2 }}') -ge {full + PEERS // 2}", 60)
+        wait_counter(t, t.b, "recv_assembly_full", full + PEERS // 2, 60)
         grown = unavailable(t.b) - before
         peers.write("", close=True)
         peers.check()
@@ -260,8 +259,7 @@ def half_a_message_ends(t):
         peers = announcing(t, 1, BOUND, "pass")
         peers.wait_output("^announced$")
         left_to_come(t, MEBIBYTE, 1)
-        t.b.wait_until(f"test $({t.tool('rds-info')} -c | awk '/conn_stalled/ {{ print $2 }}') "
-                       f"-gt {before}", 60)
+        wait_counter(t, t.b, "conn_stalled", before + 1, 60)
         left_to_come(t, MEBIBYTE, 0)
         peers.write("", close=True)
         peers.check()

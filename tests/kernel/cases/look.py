@@ -11,7 +11,7 @@ from judges import exact
 from netns_pair import IN_X, X, Y, pair, unpair
 from suite import test
 from traffic import (A, A6, B, B6, PYTHON, Flows, acks_are_timed, finding, helper, load_again, ping,
-                     wait_finding)
+                     wait_counter, wait_finding)
 from traffic import counters as counters_of
 
 NOBODY = "setpriv --reuid nobody --regid nogroup --clear-groups"
@@ -367,8 +367,7 @@ def a_pause(t):
     with filters.ready(t.b):  # the pings are through within four seconds
         before = counters_of(t, t.b)["recv_ping"]
         asked = t.a.spawn(f"exec {t.tool('rds-ping')} -i 2ms -c 2000 -w 60 --json -I {A} {B}")
-        t.b.wait_until(f"test $({t.tool('rds-info')} -c | awk '$1 == \"recv_ping\" {{ print $2 }}')"
-                       f" -ge {before + 50}", 40)
+        wait_counter(t, t.b, "recv_ping", before + 50, 40)
         with filters.incoming(t.b, "tcp dport 16385 drop", "tcp sport 16385 drop"):
             waits, deadline = 0, time.monotonic() + t.seconds(40)
             while waits < 500:

@@ -3,7 +3,7 @@
 import contextlib
 
 from suite import test
-from traffic import A, A6, B, B6, Flows, counters, exact, ping, wait_finding
+from traffic import A, A6, B, B6, Flows, counters, exact, ping, wait_counter, wait_finding
 
 IB = True
 KERNELS = ["6.1", "6.12", "7.2", "uml", "x86"]  # kcsan has no InfiniBand
@@ -122,8 +122,7 @@ def by_default(t):
         t.a.check(f"ip addr add {C}/24 dev eth0")
         before = counters(t, t.b)["ib_peer_refused"]
         no_answer(t, t.a, C, B)
-        t.b.wait_until(f"test $({t.tool('rds-info')} -c |"
-                       f" awk '$1 == \"ib_peer_refused\" {{ print $2 }}') -gt {before}")
+        wait_counter(t, t.b, "ib_peer_refused", before + 1)
         assert C not in t.b.check("cat /proc/net/rds/connections")
         t.a.check(f"ip addr del {C}/24 dev eth0")
         peer(t, "default accept", t.b)

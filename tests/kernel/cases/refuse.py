@@ -6,7 +6,7 @@ import json
 
 from parity_flood import SENDERS, STOPPED, TIMES, delayed
 from suite import test
-from traffic import A, B, counters, ping
+from traffic import A, B, counters, ping, wait_counter
 
 PORT = 4000  # of rds_stopped.py's reader
 SPILL = "/proc/sys/net/rds/recv_spill"
@@ -60,9 +60,8 @@ def flood(t, ends, between=names_the_port):
         reader.wait_output("^ready$")
         many = sender.spawn(f"{STOPPED} flood {me} {peer} {SENDERS}", stdin=True)
         many.wait_output("^stopped$")
-        for machine, name in ((receiver, "recv_refused"), (sender, "send_refused")):
-            machine.wait_until(f"test $({t.tool('rds-info')} -c |"
-                               f" awk '$1 == \"{name}\" {{ print $2 }}') -gt 0")
+        wait_counter(t, receiver, "recv_refused", 1)
+        wait_counter(t, sender, "send_refused", 1)
         refused = counters(t, receiver)["recv_refused"], counters(t, sender)["send_refused"]
         receiver.check("tc qdisc change dev eth0 root netem limit 100000 delay 20ms")
         between(t, sender)
@@ -100,8 +99,6 @@ def reset_in_between(t):
         before = counters(t, t.a)["conn_reset"]
         told = counters(t, t.a)["send_refused"]
         t.a.check("modprobe tcp_diag && ss -HtnK dst 10.9.0.2 dport = :16385 >/dev/null")
-        t.a.wait_until(f"{t.tool('rds-info')} -c | awk '$1 == \"conn_reset\" && $2 > {before} "
-                       "{ found = 1 } END { exit !found }'", t.seconds(20))
-        t.a.wait_until(f"{t.tool('rds-info')} -c | awk '$1 == \"send_refused\" && $2 > {told} "
-                       "{ found = 1 } END { exit !found }'", t.seconds(20))
+        wait_counter(t, t.a, "conn_reset", before + 1)
+        wait_counter(t, t.a, "send_refused", told + 1)
     flood(t, (t.a, A, t.b, B), cut)

@@ -3,7 +3,7 @@
 import guest
 from suite import test
 from judges import exact
-from traffic import A, B, Flows, counters, ping, soon, unavailable
+from traffic import A, B, Flows, counters, ping, soon, unavailable, wait_counter
 
 MANY, MOST = 1000, 5000
 NEW_GUESTS = True  # it measures memory
@@ -120,8 +120,7 @@ def own_users(t):
 
 def forgotten(t, many, before):
     """Within a minute nothing is left of them."""
-    gone = f"{t.tool('rds-info')} -c | awk '/conn_stranger_gone/ {{ print $2 }}'"
-    t.b.wait_until(f"test $({gone}) -ge {many}", 60)
+    wait_counter(t, t.b, "conn_stranger_gone", many, 60)
     t.b.wait_until("test $(wc -l </proc/net/rds/connections) -lt 10", 60)
     t.b.wait_until("echo 2 >/proc/sys/vm/drop_caches; test $(awk '/^MemTotal/ { t = $2 }"
                    " /^MemAvailable/ { print t - $2 }' /proc/meminfo)"

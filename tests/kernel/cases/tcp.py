@@ -7,7 +7,7 @@ import time
 from netns_pair import IN_X, IN_Y, X, X6, Y, Y6, pair, unpair
 from suite import test
 from traffic import (PYTHON, A, A6, B, B6, Flows, counters, exact, helper, load_again, no_rdma, paths,
-                     ping)
+                     ping, wait_counter)
 
 SMP = 2  # softirq and process of one host at the same time
 
@@ -367,11 +367,10 @@ def flood_of_connects(t):
     module from going."""
     t.b.check("ip route replace local 10.8.0.0/16 dev eth0")
     t.a.check(f"ip route replace 10.8.0.0/16 via {B}")
-    gone = f"{t.tool('rds-info')} -c | awk '/conn_stranger_gone/ {{ print $2 }}'"
     flood = t.b.spawn(f"export SECONDS={t.seconds(FLOOD_S)}; {FLOOD}")
     flood.wait_output("^flooding$")
     for _ in range(2):
-        t.a.wait_until(f"test $({gone}) -ge {ENOUGH}", 60)
+        wait_counter(t, t.a, "conn_stranger_gone", ENOUGH, 60)
         # A connection that is just being made holds the module for that moment.
         for command in ("unshare -n true", "until rmmod rds_tcp 2>/dev/null; do sleep 0.02; done"):
             began = time.monotonic()
