@@ -75,6 +75,7 @@ EXPORT_SYMBOL_GPL(rds_spin_unlock);
 EXPORT_SYMBOL_GPL(rds_mutex_init);
 EXPORT_SYMBOL_GPL(rds_mutex_lock);
 EXPORT_SYMBOL_GPL(rds_mutex_lock_interruptible);
+EXPORT_SYMBOL_GPL(rds_mutex_lock_killable);
 EXPORT_SYMBOL_GPL(rds_mutex_trylock);
 EXPORT_SYMBOL_GPL(rds_mutex_unlock);
 EXPORT_SYMBOL_GPL(rds_rcu_read_lock);

@@ -42,13 +42,21 @@ void rds_platform_exit(void)
 /* One lockdep class for each rank, so that the documented order is the checked one. */
 static struct lock_class_key rds_lock_keys[RDS_RANK_COUNT];
 static const char *const rds_lock_names[RDS_RANK_COUNT] = {
-	[RDS_RANK_BIND] = "rds:bind",	      [RDS_RANK_NETS] = "rds:nets",
-	[RDS_RANK_REGISTRY] = "rds:registry", [RDS_RANK_READER] = "rds:reader",
-	[RDS_RANK_TABLE] = "rds:table",	      [RDS_RANK_CONG] = "rds:cong",
-	[RDS_RANK_ORDER] = "rds:order",	      [RDS_RANK_FURTHER_PATH] = "rds:further_path",
-	[RDS_RANK_PATH] = "rds:path",	      [RDS_RANK_RECV] = "rds:recv",
-	[RDS_RANK_SOCKET] = "rds:socket",     [RDS_RANK_RDMA] = "rds:rdma",
-	[RDS_RANK_TOMBS] = "rds:tombs",	      [RDS_RANK_ASSEMBLY] = "rds:assembly",
+	[RDS_RANK_BIND] = "rds:bind",
+	[RDS_RANK_NETS] = "rds:nets",
+	[RDS_RANK_REGISTRY] = "rds:registry",
+	[RDS_RANK_READER] = "rds:reader",
+	[RDS_RANK_TABLE] = "rds:table",
+	[RDS_RANK_LOOK] = "rds:look",
+	[RDS_RANK_CONG] = "rds:cong",
+	[RDS_RANK_ORDER] = "rds:order",
+	[RDS_RANK_FURTHER_PATH] = "rds:further_path",
+	[RDS_RANK_PATH] = "rds:path",
+	[RDS_RANK_RECV] = "rds:recv",
+	[RDS_RANK_SOCKET] = "rds:socket",
+	[RDS_RANK_RDMA] = "rds:rdma",
+	[RDS_RANK_TOMBS] = "rds:tombs",
+	[RDS_RANK_ASSEMBLY] = "rds:assembly",
 	[RDS_RANK_USERS] = "rds:users",
 };
 
@@ -94,6 +102,11 @@ void rds_mutex_lock(struct rds_mutex *m)
 int rds_mutex_lock_interruptible(struct rds_mutex *m)
 {
 	return mutex_lock_interruptible(to_mutex(m));
+}
+
+int rds_mutex_lock_killable(struct rds_mutex *m)
+{
+	return mutex_lock_killable(to_mutex(m));
 }
 
 int rds_mutex_trylock(struct rds_mutex *m)

@@ -123,7 +123,10 @@ static void add_msg6(void *arg, const struct rds_msg_info *i)
 #define RDS_QUEUE_SOURCE(name, queue, add)                                                         \
 	static void name(struct net *net, struct rds_info_buf *b)                                  \
 	{                                                                                          \
-		for_each_step(pos) pos = rds_info_messages(rds_net_of(net), queue, pos, add, b);   \
+		u32 user = rds_user_of_call(net);                                                  \
+                                                                                                   \
+		for_each_step(pos) pos =                                                           \
+			rds_info_messages(rds_net_of(net), queue, user, pos, add, b);              \
 	}
 
 RDS_QUEUE_SOURCE(send_msgs, RDS_QUEUE_SEND, add_msg)

@@ -44,6 +44,8 @@ void rds_mutex_init(struct rds_mutex *m, enum rds_lock_rank rank);
 void rds_mutex_lock(struct rds_mutex *m);
 /* 0, or -EINTR when a signal came first (the lock is then not held).  Process. */
 int rds_mutex_lock_interruptible(struct rds_mutex *m);
+/* The same, of a signal that ends the caller. */
+int rds_mutex_lock_killable(struct rds_mutex *m);
 /* 1 when it was free and is ours now, else 0.  Process, but does not sleep. */
 int rds_mutex_trylock(struct rds_mutex *m);
 void rds_mutex_unlock(struct rds_mutex *m);

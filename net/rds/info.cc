@@ -75,8 +75,8 @@ void each_waiting(Socket &s, void (*fn)(void *arg, const struct rds_msg_info *i)
 	});
 }
 
-void each_queued(Conn &c, bool sent, void (*fn)(void *arg, const struct rds_msg_info *i),
-		 void *arg) RDS_SLEEPS
+void each_queued(Conn &c, bool sent, uint32_t user,
+		 void (*fn)(void *arg, const struct rds_msg_info *i), void *arg) RDS_SLEEPS
 {
 	auto tell = [&](const Message &m) {
 		auto i = describe(m, m.sock, c.laddr, wire::get16(m.hdr.sport), c.faddr,
@@ -86,9 +86,13 @@ void each_queued(Conn &c, bool sent, void (*fn)(void *arg, const struct rds_msg_
 	};
 
 	/* As for_each_path_as_messages_move(). */
-	for (unsigned int i = kMaxPaths; i-- > 0;)
-		if (Path *p = c.paths[i].load_acquire())
-			p->for_each_queued(sent, tell);
+	for (unsigned int i = kMaxPaths; i-- > 0;) {
+		Path *p = c.paths[i].load_acquire();
+
+		if (p)
+			c.net.looks.take_turn(user, false,
+					      [&]() RDS_SLEEPS { p->for_each_queued(sent, tell); });
+	}
 }
 
 /* A snapshot of one table, or of the second of two. */
@@ -199,11 +203,13 @@ int rds_info_path_facts(struct rds_net *net, struct rds_path_place *at,
 	return room && at->pos != RDS_INFO_END;
 }
 
-uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint64_t pos,
+uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint32_t user, uint64_t pos,
 			   void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
 {
 	Guard sleeps(kMaySleep); /* a program's call */
-	auto on_path = [&](Conn &c) RDS_SLEEPS { each_queued(c, q == RDS_QUEUE_RETRANS, fn, arg); };
+	auto on_path = [&](Conn &c) RDS_SLEEPS {
+		each_queued(c, q == RDS_QUEUE_RETRANS, user, fn, arg);
+	};
 
 	if (q == RDS_QUEUE_RETRANS)
 		return last(net->conns.visit(pos, on_path));

@@ -60,6 +60,10 @@ public:
 	{
 		return Status(rds_mutex_lock_interruptible(&m_));
 	}
+	RDS_INLINE Status lock_killable() RDS_NO_TSA
+	{
+		return Status(rds_mutex_lock_killable(&m_));
+	}
 	RDS_INLINE void unlock() RDS_RELEASE()
 	{
 		rds_mutex_unlock(&m_);

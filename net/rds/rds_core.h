@@ -299,7 +299,8 @@ uint64_t rds_info_conns(struct rds_net *net, uint64_t pos,
 			void (*fn)(void *arg, const struct rds_conn_info *i), void *arg);
 uint64_t rds_info_paths(struct rds_net *net, uint64_t pos,
 			void (*fn)(void *arg, const struct rds_path_info *i), void *arg);
-uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint64_t pos,
+/* @user asks (as with rds_socket_init()): its walks through queues take turns. */
+uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint32_t user, uint64_t pos,
 			   void (*fn)(void *arg, const struct rds_msg_info *i), void *arg);
 uint64_t rds_info_sockets(struct rds_net *net, uint64_t pos,
 			  void (*fn)(void *arg, const struct rds_socket_info *i), void *arg);

@@ -406,6 +406,12 @@ int rds_mutex_lock_interruptible(struct rds_mutex *m)
 	return 0;
 }
 
+int rds_mutex_lock_killable(struct rds_mutex *m)
+{
+	rds_mutex_lock(m);
+	return 0;
+}
+
 int rds_mutex_trylock(struct rds_mutex *m)
 {
 	must_not_be_hardirq("mutex in hardirq");

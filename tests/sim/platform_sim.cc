@@ -327,6 +327,12 @@ int rds_mutex_lock_interruptible(struct rds_mutex *m)
 	return 0;
 }
 
+int rds_mutex_lock_killable(struct rds_mutex *m)
+{
+	mutex_lock(m);
+	return 0;
+}
+
 int rds_mutex_trylock(struct rds_mutex *m)
 {
 	preempt_point();

@@ -236,6 +236,7 @@ long xmit(void *tp, const struct rds_xmit *x)
 	w->xmits++;
 	w->last_batch = x->n;
 	w->last_more = x->more;
+	w->ends += !x->more;
 	w->last_acks = x->acks;
 	for (unsigned int i = 0; i < x->n; i++)
 		append(all, x->msgs[i]);

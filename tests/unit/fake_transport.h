@@ -46,6 +46,7 @@ struct Wire {
 	unsigned int xmits = 0;
 	unsigned int last_batch = 0;
 	bool last_more = false;
+	unsigned int ends = 0; /* xmits that were not told of more behind them */
 	bool last_acks = false;
 	std::function<void()> on_xmit;	   /* called once, in the midst of the next xmit */
 	std::function<void()> on_adopt;	   /* the same, of the next adopt */

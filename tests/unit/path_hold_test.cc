@@ -213,6 +213,44 @@ TEST_F(PathHold, CancelAndCloseFindThem)
 	EXPECT_EQ(said(), "9:1 5:4 ");
 }
 
+/* Nothing goes after the batch, so its end is not to wait for more. */
+TEST_F(PathHold, ABatchHasNoMoreBehindItWhereTheNextStepsAside)
+{
+	fill_up();
+	for (unsigned int i = 0; i < rds::kXmitBatch; i++)
+		ASSERT_EQ(send(*s, 6), 0);
+	ASSERT_EQ(send(*s, 5), 0);
+	peer_map({5});
+	open_up();
+	EXPECT_EQ(wire().last_batch, rds::kXmitBatch);
+	EXPECT_FALSE(wire().last_more);
+	peer_map({});
+}
+
+/* The transport was told of it: so it goes, as those that the transport has. */
+TEST_F(PathHold, WhatABatchWaitsForIsNotTakenBackMeanwhile)
+{
+	fill_up();
+	for (unsigned int i = 0; i < rds::kXmitBatch; i++)
+		ASSERT_EQ(send(*other, 6), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		ASSERT_EQ(send(*s, 7), 0);
+	wire().on_xmit = [this] {
+		EXPECT_TRUE(wire().last_more);
+		peer_says({7});
+		s.reset();
+	};
+	open_up();
+	EXPECT_FALSE(wire().last_more);
+
+	const auto frames = fake::frames(wire().sent);
+
+	EXPECT_EQ(std::count_if(frames.begin(), frames.end(),
+				[](const fake::Frame &f) { return f.dport == 7; }),
+		  1);
+	peer_map({});
+}
+
 /* Two half-sent pieces of one message never have another between them. */
 TEST_F(PathHold, AHalfSentOneGoesOn)
 {

@@ -110,10 +110,15 @@ TEST_F(PathXmit, LeavesTheRestToTheWorkerAfterItsBudget)
 	bring_up(0);
 	for (unsigned int i = 0; i < 3 * rds::kSendBatchDefault; i++)
 		ASSERT_EQ(s->send(to, pattern(1)), 0);
+
+	const unsigned int ends = wire().ends;
+
 	wire().room = SIZE_MAX;
 	rds_path_writable(wire().path);
 	sim::run_ready();
 	EXPECT_GE(net->stat(RDS_S_send_delayed_retry), 2u);
+	EXPECT_EQ(wire().ends - ends, net->stat(RDS_S_send_delayed_retry))
+		<< "the worker may come late";
 	EXPECT_EQ(fake::frames(wire().sent).size(), 3 * rds::kSendBatchDefault + 2);
 }
 

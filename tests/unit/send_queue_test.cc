@@ -56,6 +56,14 @@ protected:
 		q->append(m);
 		return m;
 	}
+	/* One of the kernel's frames. */
+	static Message *map()
+	{
+		Message *m = make(rds::kMsgOnce);
+
+		m->hdr.flags = rds::wire::kCongBitmap;
+		return m;
+	}
 	/* A sender, of whom the queue knows no more than who it is. */
 	static rds::Socket *sender(uintptr_t which)
 	{
@@ -82,17 +90,28 @@ protected:
 		return nullptr;
 	}
 	/* All that is ready becomes the batch, @most messages of it. */
-	void mark(unsigned int most = rds::kXmitBatch)
+	void mark(unsigned int most = rds::kXmitBatch, bool promises = false)
 	{
 		q->begin(b);
-		for (Message *m = q->ready(); m && b.n < most; m = q->next_ready(m))
+		Message *m = q->ready();
+
+		for (; m && b.n < most; m = q->next_ready(m))
 			q->add(b, m);
 		b.bytes -= b.off;
+		q->promise(b, promises ? m : nullptr);
+	}
+	/* So many @bytes of a batch are taken, and none follows for now. */
+	unsigned int settle(uint64_t bytes)
+	{
+		const unsigned int begun = q->settle(b, bytes, done);
+
+		q->end_promise();
+		return begun;
 	}
 	unsigned int send(uint64_t bytes, unsigned int most = rds::kXmitBatch)
 	{
 		mark(most);
-		return q->settle(b, bytes, done);
+		return settle(bytes);
 	}
 	/* Numbers of messages that left the queue; they go. */
 	std::vector<uint64_t> drop()
@@ -133,6 +152,14 @@ TEST_F(Queue, NumbersFollowEachOther)
 	EXPECT_EQ(q->unsent_bytes(), 2 * kHeader);
 }
 
+/* As a host with much memory may have. */
+TEST_F(Queue, MoreBytesMayWaitThanThirtyTwoBitsCount)
+{
+	append(UINT32_MAX - kHeader);
+	append(UINT32_MAX - kHeader);
+	EXPECT_EQ(q->unsent_bytes(), 2ull * UINT32_MAX);
+}
+
 TEST_F(Queue, TheCursorStopsInsideOfAMessage)
 {
 	Message *first = append(100), *second = append(50);
@@ -158,15 +185,64 @@ TEST_F(Queue, TheCursorStopsInsideOfAMessage)
 
 TEST_F(Queue, ABatchIsLeavingUntilItIsSettled)
 {
-	Message *m = append(), *other = append();
+	Message *m = append();
+
+	append();
+
+	Message *other = append();
 
 	mark(1);
 	EXPECT_TRUE(q->is_leaving(*m));
 	EXPECT_FALSE(q->is_leaving(*other));
-	q->settle(b, 1, done);
+	settle(1);
 	EXPECT_TRUE(q->is_leaving(*m)) << "half of it is out";
 	send(kHeader - 1, 1);
 	EXPECT_FALSE(q->is_leaving(*m));
+}
+
+/* A transport was told that more follows, and keeps the end of the batch back for it. */
+TEST_F(Queue, WhatBeginsTheNextBatchStays)
+{
+	Message *m = append(), *next = append(), *after = append();
+
+	mark(1, true);
+	EXPECT_EQ(b.next, next);
+	EXPECT_TRUE(q->is_leaving(*next));
+	EXPECT_TRUE(q->may_have_left(kFirst + 1)) << "for certain it will have";
+	EXPECT_FALSE(q->is_leaving(*after));
+	q->settle(b, kHeader, done);
+	EXPECT_FALSE(q->is_leaving(*m));
+	EXPECT_TRUE(q->is_leaving(*next)) << "between the two";
+	EXPECT_FALSE(q->may_have_left(kFirst + 2));
+	q->end_promise();
+	EXPECT_FALSE(q->is_leaving(*next)) << "there is no next batch";
+
+	mark(1, true);
+	EXPECT_EQ(b.next, after);
+	q->settle(b, kHeader - 1, done);
+	EXPECT_FALSE(q->is_leaving(*after)) << "the next batch begins with another";
+	EXPECT_TRUE(q->is_leaving(*next));
+	send(1, 1);
+	mark(1, true);
+	EXPECT_EQ(b.next, nullptr);
+	settle(kHeader);
+}
+
+/* A frame is taken back for another of its kind alone, so what was kept back goes all the same. */
+TEST_F(Queue, AFrameThatBeginsTheNextBatchMayBeReplaced)
+{
+	append();
+	send(1);
+	EXPECT_FALSE(q->has_unsent_news());
+	q->put_first(map(), done);
+	EXPECT_TRUE(q->has_unsent_news()) << "behind half a message";
+
+	mark(1, true);
+	ASSERT_NE(b.next, nullptr);
+	EXPECT_FALSE(q->is_leaving(*b.next));
+	settle(0);
+	q->put_first(map(), done);
+	EXPECT_EQ(drop(), Numbers{0}) << "the older one";
 }
 
 /* Taken back on their way, or of the kernel: gone with the last byte, and not before. */
@@ -596,8 +672,8 @@ protected:
 			q->release();
 			break;
 		default:
-			mark(1 + rng() % 4);
-			q->settle(b, b.bytes ? rng() % (b.bytes + 1) : 0, done);
+			mark(1 + rng() % 4, rng() % 2);
+			settle(b.bytes ? rng() % (b.bytes + 1) : 0);
 		}
 	}
 	std::minstd_rand rng;

@@ -30,7 +30,7 @@ class Coalesce final
 public:
 	/* @unsent: bytes on the queue that were not sent, with those of the message.  @more: the
 	 * caller has another for us.  @received: messages that have come, ever; they may wrap. */
-	RDS_INLINE Hold ask(bool more, uint32_t unsent, uint64_t received)
+	RDS_INLINE Hold ask(bool more, uint64_t unsent, uint64_t received)
 	{
 		if (unsent >= kHoldBytes || (!more && !is_stream(received)))
 			return Hold::kNone;

@@ -56,6 +56,14 @@ void list_refused_ports(const rds::HeldPorts &ports, struct rds_path_facts &f)
 	});
 }
 
+/* As far as 32 bits tell. */
+uint32_t narrowed(uint64_t n)
+{
+	constexpr uint32_t kMost = ~uint32_t{0};
+
+	return n < kMost ? static_cast<uint32_t>(n) : kMost;
+}
+
 /* The age of @m, if it is older than what is known. */
 void note_age(const rds::Message *m, struct rds_path_facts &f)
 {
@@ -106,7 +114,7 @@ void rds_path::look(struct rds_path_facts &f)
 		note_age(first, f);
 		full_ports_.for_each([&](const rds::HeldPort &h) { note_age(h.front(), f); });
 	}
-	f.unsent_bytes = queue_.unsent_bytes();
+	f.unsent_bytes = narrowed(queue_.unsent_bytes());
 	f.holds = !full_ports_.empty();
 	list_refused_ports(full_ports_, f);
 }

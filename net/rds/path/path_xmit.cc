@@ -56,6 +56,7 @@ void rds_path::release_token()
 	if (RDS_CHECKS_ALL && !sending_)
 		bug("a path's token is given back by one that has it not");
 	sending_ = false;
+	queue_.end_promise();
 	sending_flag_.store(false);
 	if (!open_)
 		conn.wake_worker();
@@ -101,8 +102,8 @@ void rds_path::transmit(rds::Batch &b)
 		if (next == Next::kXmit) {
 			/* A message that was marked has made @lends true before it was queued. */
 			const bool acks = peer() != rds::Peer::kAcks || conn.lends.load();
-			struct rds_xmit x = {b.msgs, b.n, b.off, b.more, acks};
-			const bool last = spend(b.n);
+			const bool last = spend(b.n), more = b.next && !last;
+			struct rds_xmit x = {b.msgs, b.n, b.off, more, acks};
 
 			next = settle(b, conn.trans.xmit(priv, &x), last);
 			continue;
@@ -131,32 +132,36 @@ void rds_path::leave_rest()
 	kick();
 }
 
-/* Not all that is queued may go.  The message at which the batch ends. */
+/* Not all that is queued may go.  The message behind the batch, if that goes for certain. */
 __attribute__((noinline)) rds::Message *rds_path::mark_some_locked(rds::Batch &b, bool gated,
 								   bool mute)
 {
 	rds::Message *m = queue_.ready();
+	auto is_held_up = [this](const rds::Message &msg) RDS_NO_TSA {
+		const uint16_t port = rds::wire::get16(msg.hdr.dport);
+
+		return conn.fcong->test(port) || full_ports_.holds(port);
+	};
 
 	while (m && b.n < rds::kXmitBatch) {
 		if (gated && m->sock)
-			break; /* the kernel's own overtake nobody's message */
+			return nullptr; /* the kernel's own overtake nobody's message */
 		if (mute && rds::wire::get64(m->hdr.sequence))
-			break; /* not hello */
+			return nullptr; /* not hello */
 
-		const uint16_t port = rds::wire::get16(m->hdr.dport);
 		rds::Message *next = queue_.next_ready(m);
 
-		if ((conn.fcong->test(port) || full_ports_.holds(port)) && step_aside_locked(m)) {
+		if (is_held_up(*m) && step_aside_locked(m)) {
 			if (++b.aside == rds::kQueueStep) {
 				room_came_ = true; /* the lock is given up, and we look again */
-				return next;
+				return nullptr;
 			}
 		} else {
 			queue_.add(b, m);
 		}
 		m = next;
 	}
-	return m;
+	return m && !gated && !mute && !is_held_up(*m) ? m : nullptr;
 }
 
 bool rds_path::mark_batch(rds::Batch &b)
@@ -176,7 +181,7 @@ bool rds_path::mark_batch(rds::Batch &b)
 	if (!b.n)
 		return false;
 	b.bytes -= b.off;
-	b.more = m && !gated && !mute;
+	queue_.promise(b, m);
 	stamp_acks(b);
 	room_came_ = false;
 	return true;

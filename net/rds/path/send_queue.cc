@@ -68,7 +68,7 @@ bool SendQueue::overtake(Message *m, bool (*may_pass)(const Message &waits))
 void SendQueue::put_first(Message *m, MsgList &replaced)
 {
 	const bool map = m->hdr.flags == wire::kCongBitmap;
-	Message *at = cursor_ ? msgs_.next(unsent_) : unsent_, *next;
+	Message *at = unbegun(), *next;
 
 	bug_on(wire::get64(m->hdr.sequence) != 0, "a frame with a number overtakes");
 	for (; at && !wire::get64(at->hdr.sequence); at = next) {
@@ -86,8 +86,9 @@ void SendQueue::put_first(Message *m, MsgList &replaced)
 
 bool SendQueue::has_unsent_news() const
 {
-	for (const Message *at = unsent_; at && !wire::get64(at->hdr.sequence); at = msgs_.next(at))
-		if (is_news(*at) && !(cursor_ && at == unsent_))
+	for (const Message *at = unbegun(); at && !wire::get64(at->hdr.sequence);
+	     at = msgs_.next(at))
+		if (is_news(*at))
 			return true;
 	return false;
 }
@@ -157,7 +158,7 @@ unsigned int SendQueue::settle(Batch &b, uint64_t bytes, MsgList &done)
 		Message *m = b.msgs[i];
 		uint32_t size = wire_bytes(*m), left = size - (i ? 0 : b.off);
 
-		m->flags &= static_cast<uint16_t>(~kMsgInXmit);
+		unmark(*m);
 		begun += bytes != 0;
 		if (uint64_t number = bytes ? wire::get64(m->hdr.sequence) : 0) {
 			/* The first may have begun before. */
@@ -182,6 +183,9 @@ unsigned int SendQueue::settle(Batch &b, uint64_t bytes, MsgList &done)
 			done.push_back(m);
 		}
 	}
+	/* Not all of it was taken: the next batch begins with the rest. */
+	if (b.next && b.next != unsent_)
+		unmark(*b.next);
 	bug_on_hot(!unsent_ != !unsent_bytes_, "bytes that are to be sent are miscounted");
 	return begun;
 }

@@ -13,7 +13,9 @@
  * are ready, and before them.
  *
  * A batch is with the transport: its messages are marked kMsgInXmit, and nobody removes them before
- * settle() said how many bytes the transport took.  One batch at a time.
+ * settle() said how many bytes the transport took.  One batch at a time.  A transport that is told
+ * of a next batch keeps the end of this one back for it, so the message that begins it is marked,
+ * too: it was promised.
  *
  * A walk looks at some messages at a time, and the lock may be given up between: it then stands
  * before a message, and the queue moves it on when that one leaves.
@@ -42,7 +44,7 @@ struct Batch {
 	unsigned int aside = 0; /* so many stepped aside while it was made */
 	uint32_t off;		/* bytes of msgs[0] that the transport accepted before */
 	uint64_t bytes;		/* of all of them, without off */
-	bool more;		/* the queue goes on behind it */
+	Message *next;		/* the first of the next batch: it goes, too; nullptr: perhaps */
 	bool ack_due;		/* an ack was due when the headers got theirs ... */
 	uint64_t ack;		/* ... which is the number before this; 0: none (received.h) */
 };
@@ -122,7 +124,7 @@ public:
 		return cursor_;
 	}
 	/* Header and payload of unsent() and of all behind it. */
-	RDS_INLINE uint32_t unsent_bytes() const
+	RDS_INLINE uint64_t unsent_bytes() const
 	{
 		return unsent_bytes_;
 	}
@@ -230,6 +232,20 @@ public:
 		b.msgs[b.n++] = m;
 		b.bytes += wire_bytes(*m);
 	}
+	/* @m, if any, follows @b in the next batch: none takes it back before that.  A frame
+	 * without number is taken back only for another one. */
+	RDS_INLINE static void promise(Batch &b, Message *m) RDS_REQUIRES(kSender)
+	{
+		b.next = m;
+		if (m && wire::get64(m->hdr.sequence))
+			m->flags |= kMsgInXmit;
+	}
+	/* There is no next batch for now. */
+	RDS_INLINE void end_promise()
+	{
+		if (unsent_)
+			unmark(*unsent_);
+	}
 	/* The transport took @bytes of @b: the cursor moves over them.  Messages that nobody waits
 	 * for go to @done, unless they are half out.  How many have begun to leave. */
 	unsigned int settle(Batch &b, uint64_t bytes, MsgList &done) RDS_REQUIRES(kSender);
@@ -270,6 +286,15 @@ private:
 				w->at_ = msgs_.next(m);
 		msgs_.remove(m);
 	}
+	RDS_INLINE static void unmark(Message &m)
+	{
+		m.flags &= static_cast<uint16_t>(~kMsgInXmit);
+	}
+	/* The first message that has not begun to leave. */
+	Message *unbegun() const
+	{
+		return cursor_ ? msgs_.next(unsent_) : unsent_;
+	}
 	/* A batch is with the transport: unsent() is its first. */
 	bool is_out() const
 	{
@@ -282,7 +307,7 @@ private:
 	Message *unsent_ = nullptr;
 	Message *held_ = nullptr; /* the first that waits for company */
 	uint32_t cursor_ = 0;
-	uint32_t unsent_bytes_ = 0;
+	uint64_t unsent_bytes_ = 0;
 	uint64_t tx_off_ = 0;	 /* bytes that the transport accepted on this connection */
 	uint64_t acked_off_ = 0; /* bytes of it that were acknowledged */
 	uint64_t begun_ = 0;

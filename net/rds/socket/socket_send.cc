@@ -324,8 +324,13 @@ void rds_socket::cancel_on(Conn &c, int to_port)
 {
 	if (rds::Flows *mine = send_flows.load_acquire())
 		mine->cancel(c, to_port);
-	c.for_each_path_as_messages_move([&](rds::Path &p)
-						 RDS_NO_TSA { p.cancel(*this, to_port); });
+	/* A program that is killed closes the socket next: that is needed. */
+	const bool needed = rds::sender_is_gone(*this);
+
+	c.for_each_path_as_messages_move([&](rds::Path &p) RDS_NO_TSA {
+		net->looks.take_turn(user.uid, needed,
+				     [&]() RDS_NO_TSA { p.cancel(*this, to_port); });
+	});
 }
 
 extern "C" {

@@ -6,7 +6,7 @@
 
 #include "aged.h"
 #include "sim.h"
-#include "net/rds/limits.h"
+#include "net/rds/path/path.h"
 #include "transports/tcp/tcp_duel.h"
 #include "transports/tcp/tcp_frame.h"
 
@@ -57,6 +57,12 @@ struct Wire final : tube::User {
 	uint32_t first_byte = 0, una = 0;
 	uint64_t acked_bytes = 0;
 	bool tells = true; /* the core wanted to hear of them when it sent last */
+	/* The core said that more follows at once, so TCP keeps the end of what it was given ... */
+	uint64_t kept_since_ns = 0; /* ... since then; 0: it does not */
+	bool keep_is_watched = false;
+	void keep(bool more);
+	void watch_keep(uint64_t ns);
+	void kept_too_long();
 };
 
 /* A namespace that accepts. */
@@ -100,6 +106,47 @@ void tell_closed(const Ref &p, unsigned int side, bool used, bool more = false, 
 		on_closed(p->addr[side], p->addr[!side], left);
 }
 
+/* ---- the end of a batch ---- */
+
+/* As long TCP keeps it at most (tcp(7), TCP_CORK). */
+constexpr uint64_t kKeepNs = 200'000'000;
+
+void Wire::keep(bool more)
+{
+	kept_since_ns = more ? sim::now_ns() : 0;
+	if (more && !keep_is_watched)
+		watch_keep(kKeepNs);
+}
+
+void Wire::watch_keep(uint64_t ns)
+{
+	keep_is_watched = true;
+	sim::after(ns, "the end of a batch", [p = tube, s = side, this] {
+		Locked l(p->end[s]);
+
+		/* Else another path has this end by now, or none. */
+		if (p->end[s].user == this)
+			kept_too_long();
+	});
+}
+
+/* It would have gone, in the end; but the core was to give more or to say that there is none. */
+void Wire::kept_too_long()
+{
+	keep_is_watched = false;
+	if (!kept_since_ns || phase != Phase::kOpen || end().dead)
+		return;
+
+	const uint64_t kept = sim::now_ns() - kept_since_ns;
+
+	if (kept < kKeepNs)
+		watch_keep(kKeepNs - kept);
+	else if (path->sending())
+		watch_keep(kKeepNs);
+	else
+		sim::fail("the end of a batch waits for more, and nobody sends");
+}
+
 /* ---- what a connection tells; its end is locked ---- */
 
 void Wire::begin(const Ref &p, unsigned int s, Phase ph)
@@ -110,6 +157,8 @@ void Wire::begin(const Ref &p, unsigned int s, Phase ph)
 	paused = false;
 	first_byte = una = aged::first_byte();
 	acked_bytes = aged::age_stream(path);
+	kept_since_ns = 0;
+	keep_is_watched = false;
 	p->end[s].user = this;
 }
 
@@ -402,6 +451,7 @@ long xmit(void *tp, const struct rds_xmit *x)
 	for (size_t i = 0, left = n; left; i++, off = 0)
 		left -= append(e.tx, x->msgs[i], off, left);
 	tube::wrote(p, w->side, n);
+	w->keep(x->more && n == want);
 	return static_cast<long>(n);
 }
 
