@@ -81,8 +81,10 @@ inline constexpr unsigned int kXmitBatch = 32;
 /* Messages of a path's queue that are looked at, moved, or let go each time that a task takes the
  * lock for that. */
 inline constexpr unsigned int kQueueStep = 64;
-/* The same, of those that are only shown: to show one costs more. */
-inline constexpr unsigned int kLookStep = 16;
+/* The same, of those that a program looks at to take some back: that costs more ... */
+inline constexpr unsigned int kCancelStep = 32;
+/* ... and to show one as much again. */
+inline constexpr unsigned int kLookStep = 8;
 /* Buckets of a table that are looked at, for what is rare in it, in one RCU section. */
 inline constexpr unsigned int kTableStep = 64;
 /* Messages that one caller transmits before it leaves the rest to the worker. */

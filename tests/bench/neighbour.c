@@ -321,7 +321,7 @@ static void open_close(void)
 	}
 }
 
-static void namespaces(void)
+static void make_namespaces(int with_rds)
 {
 	pid_t p;
 
@@ -331,11 +331,23 @@ static void namespaces(void)
 		if (!p) {
 			if (unshare(CLONE_NEWUSER | CLONE_NEWNET) || if_up("lo", NULL))
 				_exit(1);
-			put(bound("127.0.0.1", 0), "127.0.0.1", 9, 64);
+			if (with_rds)
+				put(bound("127.0.0.1", 0), "127.0.0.1", 9, 64);
 			_exit(0);
 		}
 		waitpid(p, NULL, 0);
 	}
+}
+
+static void namespaces(void)
+{
+	make_namespaces(1);
+}
+
+/* For comparison: nobody has a socket of ours there. */
+static void empty_namespaces(void)
+{
+	make_namespaces(0);
 }
 
 /* Root of a namespace, who has thousands of hosts called as often as he may say. */
@@ -362,11 +374,13 @@ static void dead_hosts(void)
 static const struct {
 	const char *name;
 	void (*act)(void);
-} deeds[] = {{"alone", NULL},	    {"spin", spin},	  {"unix", unix_sockets},
-	     {"cancel", cancel},    {"info", info},	  {"bind", binding},
-	     {"flap", flap},	    {"lend", lend},	  {"open", open_close},
-	     {"netns", namespaces}, {"dead", dead_hosts}, {"stream", stream},
-	     {"tcp", tcp_stream}};
+} deeds[] = {{"alone", NULL},	     {"spin", spin},
+	     {"unix", unix_sockets}, {"cancel", cancel},
+	     {"info", info},	     {"bind", binding},
+	     {"flap", flap},	     {"lend", lend},
+	     {"open", open_close},   {"netns", namespaces},
+	     {"dead", dead_hosts},   {"stream", stream},
+	     {"tcp", tcp_stream},    {"bare", empty_namespaces}};
 
 const char *neighbour_name(unsigned int i)
 {

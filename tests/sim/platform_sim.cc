@@ -329,6 +329,8 @@ int rds_mutex_lock_interruptible(struct rds_mutex *m)
 
 int rds_mutex_lock_killable(struct rds_mutex *m)
 {
+	if (chance(options().kills_per_1000))
+		return -4;
 	mutex_lock(m);
 	return 0;
 }

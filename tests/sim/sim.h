@@ -42,6 +42,8 @@ struct Options {
 	Memory memory = Memory::kBySeed;
 	/* Chance of a signal whenever somebody waits where one may end it. */
 	unsigned int signals_per_1000 = 0;
+	/* The same of a signal that ends the caller. */
+	unsigned int kills_per_1000 = 0;
 };
 
 /* A fresh world.  The old one must be clean(). */

@@ -88,6 +88,28 @@ TEST_F(LooksTest, AndForNobodyElse)
 	EXPECT_GT(most_at_once(), 1);
 }
 
+/* A program that is killed where it waits for its turn does not look; what it has is taken back
+ * when its socket is closed, which waits on. */
+TEST_F(LooksTest, WhoIsKilledDoesNotWait)
+{
+	const auto to = host::endpoint(remote, 5);
+	unsigned int met = 0;
+
+	add(1000);
+	fill();
+	sim::options().kills_per_1000 = 1000;
+	rds_socket_cancel(all[0]->core(), &to);
+	EXPECT_EQ(all[0]->core()->snd_space.bytes(), kEach);
+	host::info_messages(
+		net->core(), RDS_QUEUE_SEND,
+		[](void *arg, const struct rds_msg_info *) { ++*static_cast<unsigned int *>(arg); },
+		&met);
+	EXPECT_EQ(met, 0u);
+	all[0]->close();
+	sim::options().kills_per_1000 = 0;
+	EXPECT_EQ(host::count_messages(net->core(), RDS_QUEUE_SEND), 0u);
+}
+
 TEST_F(LooksTest, SoDoWhoeverAsksForTables)
 {
 	unsigned int inside = 0, most = 0, done = 0;

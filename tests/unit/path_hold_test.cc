@@ -217,14 +217,41 @@ TEST_F(PathHold, CancelAndCloseFindThem)
 TEST_F(PathHold, ABatchHasNoMoreBehindItWhereTheNextStepsAside)
 {
 	fill_up();
-	for (unsigned int i = 0; i < rds::kXmitBatch; i++)
+	for (unsigned int i = 0; i < 2 * rds::kXmitBatch; i++)
 		ASSERT_EQ(send(*s, 6), 0);
 	ASSERT_EQ(send(*s, 5), 0);
 	peer_map({5});
+
+	const unsigned int xmits = wire().xmits, ends = wire().ends;
+
 	open_up();
-	EXPECT_EQ(wire().last_batch, rds::kXmitBatch);
+	EXPECT_EQ(wire().xmits - xmits, 2u);
+	EXPECT_EQ(wire().ends - ends, 1u) << "the first is followed, whatever else is full";
 	EXPECT_FALSE(wire().last_more);
 	peer_map({});
+}
+
+/* A connection that ends between two batches brings back what was to begin the next. */
+TEST_F(PathHold, WhatABatchWaitsForIsSentOnTheNextConnection)
+{
+	fill_up();
+	for (unsigned int i = 0; i < rds::kXmitBatch + 1; i++)
+		ASSERT_EQ(send(*s, 6), 0);
+	wire().on_xmit = [] {
+		rds_path_drop(wire().path, RDS_DROP_ERROR);
+		for (unsigned int i = 0; i < 100; i++)
+			sim::yield(); /* the worker waits for the token */
+	};
+	open_up();
+	EXPECT_TRUE(wire().last_more) << "the path closes before the next batch";
+	rds_path_connected(wire().path);
+	sim::run_ready();
+
+	const auto frames = fake::frames(wire().sent);
+
+	EXPECT_EQ(std::count_if(frames.begin(), frames.end(),
+				[](const fake::Frame &f) { return f.dport == 6; }),
+		  static_cast<long>(rds::kXmitBatch) + 1);
 }
 
 /* The transport was told of it: so it goes, as those that the transport has. */

@@ -98,7 +98,8 @@ protected:
 		for (; m && b.n < most; m = q->next_ready(m))
 			q->add(b, m);
 		b.bytes -= b.off;
-		q->promise(b, promises ? m : nullptr);
+		if (m && promises)
+			q->promise(b, *m);
 	}
 	/* So many @bytes of a batch are taken, and none follows for now. */
 	unsigned int settle(uint64_t bytes)

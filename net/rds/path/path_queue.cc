@@ -297,7 +297,7 @@ bool rds_path::cancel_some(rds::Cancelled &c)
 
 		if (rds::sender_is_done(c.sock))
 			c.walk.end(queue_, full_ports_);
-		for (unsigned int n = 0; !c.walk.is_over && n < rds::kQueueStep; n++) {
+		for (unsigned int n = 0; !c.walk.is_over && n < rds::kCancelStep; n++) {
 			rds::Message *m = step_locked(c.walk);
 
 			if (m && c.is_for(*m))

@@ -181,7 +181,8 @@ bool rds_path::mark_batch(rds::Batch &b)
 	if (!b.n)
 		return false;
 	b.bytes -= b.off;
-	queue_.promise(b, m);
+	if (m)
+		queue_.promise(b, *m);
 	stamp_acks(b);
 	room_came_ = false;
 	return true;

@@ -225,6 +225,7 @@ public:
 		b.n = b.aside = 0;
 		b.off = cursor_;
 		b.bytes = 0;
+		b.next = nullptr;
 	}
 	RDS_INLINE static void add(Batch &b, Message *m) RDS_REQUIRES(kSender)
 	{
@@ -232,13 +233,13 @@ public:
 		b.msgs[b.n++] = m;
 		b.bytes += wire_bytes(*m);
 	}
-	/* @m, if any, follows @b in the next batch: none takes it back before that.  A frame
-	 * without number is taken back only for another one. */
-	RDS_INLINE static void promise(Batch &b, Message *m) RDS_REQUIRES(kSender)
+	/* @m begins the batch after @b: nobody takes it back before that.  A frame without number
+	 * is taken back only for another one. */
+	RDS_INLINE static void promise(Batch &b, Message &m) RDS_REQUIRES(kSender)
 	{
-		b.next = m;
-		if (m && wire::get64(m->hdr.sequence))
-			m->flags |= kMsgInXmit;
+		b.next = &m;
+		if (wire::get64(m.hdr.sequence))
+			m.flags |= kMsgInXmit;
 	}
 	/* There is no next batch for now. */
 	RDS_INLINE void end_promise()

@@ -197,7 +197,7 @@ MUTANTS = [
            "const bool last = spend(b.n), more = b.next && !last;",
            "const bool last = spend(b.n), more = b.next != nullptr;"),
     Mutant("more-not-kept", "a batch waits for a message that may be taken back", SENDQ_H,
-           "if (m && wire::get64(m->hdr.sequence)) m->flags |= kMsgInXmit;",
+           "if (wire::get64(m.hdr.sequence)) m.flags |= kMsgInXmit;",
            ""),
     Mutant("map-older-last", "an older map stays queued behind the newer", SENDQ,
            "if (!map || !is_news(*at)) continue;",
