@@ -94,7 +94,8 @@ struct Qp {
 	bool refused = false; /* the peer takes nothing more, and we will hear so ... */
 	size_t due = 0;	      /* ... after so many answers */
 	bool raised = false;  /* completed() is on its way */
-	bool sleeps = false;  /* frames that do not ask for it do not wake its user */
+	bool sleeps = false;  /* frames that do not ask for it do not wake its user ... */
+	bool woken = false;   /* ... and one that does has come, or the end */
 };
 
 struct Pair {

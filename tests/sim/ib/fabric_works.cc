@@ -190,8 +190,10 @@ Delivered deliver(const Ref &p, unsigned int side, std::vector<Packet> &burst)
 		}
 		d.n++;
 	}
-	if (wakes)
+	if (wakes) {
+		to.woken = true;
 		raise(p, !side);
+	}
 	return d;
 }
 
@@ -279,7 +281,7 @@ void die(const Ref &p, unsigned int side, int status)
 
 	if (q.dead)
 		return;
-	q.dead = true;
+	q.dead = q.woken = true;
 	if (status && !q.unacked.empty()) {
 		q.failed = status;
 		q.failed_slot = q.unacked.front().slot;

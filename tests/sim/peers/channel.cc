@@ -118,7 +118,8 @@ void Channel::put(const std::vector<unsigned char> &frame)
 	memcpy(w.header, frame.data(), sizeof(w.header));
 	w.raw = std::make_shared<const std::vector<unsigned char>>(frame.begin() + RDS_HEADER_BYTES,
 								   frame.end());
-	w.signaled = true;
+	/* Only a message's last one has to wake a peer that sleeps; ours never do. */
+	w.signaled = w.solicited = true;
 	unsent_++;
 	fabric::post_send(pair_, side_, w);
 }
@@ -127,7 +128,9 @@ bool Channel::get(std::vector<unsigned char> &frame)
 {
 	auto &in = qp().arrived;
 
-	if (in.empty())
+	/* The completion of a send, too, brings our owner here; it says nothing of what came. */
+	qp().woken = qp().woken && !in.empty();
+	if (!qp().woken)
 		return false;
 	frame.assign(in.front().header, in.front().header + RDS_HEADER_BYTES);
 	frame.insert(frame.end(), in.front().bytes.begin(), in.front().bytes.end());

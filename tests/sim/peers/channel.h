@@ -35,7 +35,7 @@ public:
 		: other(other), owner_(o), side_(side)
 	{
 	}
-	/* With so many buffers; nullptr without a device.  Not locked. */
+	/* With so many buffers from the beginning; nullptr without a device.  Not locked. */
 	static ChannelRef call(ChannelOwner &o, const struct rds_addr &from,
 			       const struct rds_addr &to, const fabric::Data &said,
 			       unsigned int buffers);
@@ -45,7 +45,8 @@ public:
 
 	/* A frame: a header, and what follows. */
 	void put(const std::vector<unsigned char> &frame);
-	/* Takes the oldest frame; false: there is none.  Its buffer is posted again. */
+	/* Takes the oldest frame; false: there is none, or we sleep (Qp::sleeps).  Its buffer is
+	 * posted again. */
 	bool get(std::vector<unsigned char> &frame);
 	/* No more callbacks. */
 	void close();

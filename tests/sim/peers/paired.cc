@@ -18,6 +18,8 @@ constexpr uint64_t kMs = 1000 * 1000;
 /* Nobody waits longer for an answer, ms. */
 constexpr uint64_t kAnswerMs = 5000;
 constexpr unsigned int kBuffers = 64;
+/* So late at most mainline's hears that it is connected, and so long do its rings take to drain. */
+constexpr uint64_t kToldNs = kMs, kDrainNs = 50 * kMs;
 constexpr size_t kMaxQueue = 64;
 
 void tell_closed(const fabric::Pair &p, unsigned int side)
@@ -92,19 +94,23 @@ host::Bytes &Paired::map_of(const struct rds_addr &a)
 
 /* ---- who calls whom ---- */
 
+/* Mainline posts its buffers once it is connected, and tells of them in headers. */
+uint32_t Paired::first_buffers() const
+{
+	return is_mainline() ? 0 : kBuffers;
+}
+
 Said Paired::offer(const Remote &r, unsigned int major) const
 {
 	/* An old one of ours says nothing here: nobody would know whose number it is. */
-	const bool tells = version != Version::kOld && r.next_rx;
+	const bool tells = is_mainline() && r.next_rx;
 
-	return Said{
-		.major = major,
-		.minor = 1,
-		.minors = 3,
-		.tos = r.tos,
-		.ack = tells ? r.next_rx - 1 : 0,
-		/* Mainline posts its buffers once it is connected, and tells of them in headers. */
-		.credits = counts_ && version == Version::kOld ? kBuffers : 0};
+	return Said{.major = major,
+		    .minor = 1,
+		    .minors = 3,
+		    .tos = r.tos,
+		    .ack = tells ? r.next_rx - 1 : 0,
+		    .credits = counts_ ? first_buffers() : 0};
 }
 
 void Paired::dial(Remote &r)
@@ -112,16 +118,17 @@ void Paired::dial(Remote &r)
 	if (r.state != State::kDown)
 		return;
 
-	const unsigned int major = version == Version::k6 || r.old_version ? 3 : 4;
+	const unsigned int major = is_mainline() || r.old_version ? 3 : 4;
 
 	r.state = State::kCalling;
-	r.line = Channel::call(*this, addr, r.addr, say(addr, r.addr, offer(r, major)), kBuffers);
+	r.line = Channel::call(*this, addr, r.addr, say(addr, r.addr, offer(r, major)),
+			       first_buffers());
 	if (!r.line) {
 		r.state = State::kDown;
 		dial_later(r);
 		return;
 	}
-	r.line->qp().sleeps = version != Version::kOld;
+	r.line->qp().sleeps = is_mainline();
 	lines_.push_back(r.line);
 	later(kAnswerMs * kMs, r, [this, line = r.line](Remote &r) {
 		with_line(r, [&] {
@@ -131,12 +138,13 @@ void Paired::dial(Remote &r)
 	});
 }
 
-/* As long as there is something to say, or once for a connection that was up. */
+/* Mainline's does without end.  An old one of ours does as long as there is something to say, or
+ * once for a connection that was up. */
 void Paired::dial_later(Remote &r)
 {
 	uint64_t ns = r.backoff_ms ? sim::random_below(r.backoff_ms * kMs) : 0;
 
-	if (r.redial || (r.queue.empty() && r.attempts))
+	if (r.redial || (!is_mainline() && r.queue.empty() && r.attempts))
 		return;
 	r.redial = true;
 	r.attempts++;
@@ -153,19 +161,17 @@ void Paired::opened(Channel &c)
 
 	if (!r)
 		return;
-	if (r->state == State::kCalling) {
-		Said said = hear(c.heard(), addr);
-
-		if (!is_known(said)) {
-			go_down(*r);
-			return;
-		}
-		learn(*r, said);
-		come_up(*r);
-	} else if (r->state == State::kAnswering) {
-		come_up(*r);
+	if (!is_mainline()) {
+		connected(*r);
+		return;
 	}
-	came(c);
+	/* rdma_cm tells the peer first, which may speak at once. */
+	later(sim::random_below(kToldNs), *r, [this, line = r->line](Remote &r) {
+		with_line(r, [&] {
+			if (r.line == line)
+				connected(r);
+		});
+	});
 }
 
 /* The present connection makes room for the peer that calls; false: the call is refused. */
@@ -176,13 +182,13 @@ bool Paired::gives_way(Remote &r)
 
 	const bool up = r.state == State::kUp;
 
-	if (version != Version::kOld && !up)
+	if (is_mainline() && !up)
 		return false;
-	if (version == Version::kOld && r.state == State::kCalling && smaller(addr, r.addr))
+	if (!is_mainline() && r.state == State::kCalling && smaller(addr, r.addr))
 		return false;
 	with_line(r, [&] { go_down(r); });
 	/* Mainline's drops it, and refuses all the same. */
-	return version == Version::kOld && r.state == State::kDown;
+	return !is_mainline() && r.state == State::kDown;
 }
 
 void Paired::incoming(const fabric::Ref &p)
@@ -206,14 +212,15 @@ void Paired::adopt(Remote &r, const fabric::Ref &p, const Said &said)
 	fabric::Locked l(p->qp[1]);
 
 	if (r.state == State::kDown)
-		r.line = Channel::take(*this, p, say(addr, r.addr, offer(r, said.major)), kBuffers);
+		r.line = Channel::take(*this, p, say(addr, r.addr, offer(r, said.major)),
+				       first_buffers());
 	else
 		r.attempts = 0; /* its own call came first */
 	if (!r.line || r.line->pair() != p) {
 		fabric::reject(p);
 		return;
 	}
-	r.line->qp().sleeps = version != Version::kOld;
+	r.line->qp().sleeps = is_mainline();
 	lines_.push_back(r.line);
 	r.state = State::kAnswering;
 	learn(r, said);
@@ -224,12 +231,28 @@ void Paired::learn(Remote &r, const Said &said)
 {
 	r.flow = counts_ && said.credits;
 	r.credits = said.credits;
-	r.owed = version == Version::kOld ? 0 : kBuffers;
-	if (version != Version::kOld)
+	r.owed = 0;
+	if (is_mainline())
 		drop_acked(r, said.ack);
 }
 
 /* ---- up and down; the queue pair is locked ---- */
+
+void Paired::connected(Remote &r)
+{
+	if (r.state == State::kCalling) {
+		Said said = hear(r.line->heard(), addr);
+
+		if (!is_known(said)) {
+			go_down(r);
+			return;
+		}
+		learn(r, said);
+	}
+	if (r.state != State::kUp)
+		come_up(r);
+	came(*r.line);
+}
 
 void Paired::come_up(Remote &r)
 {
@@ -242,7 +265,9 @@ void Paired::come_up(Remote &r)
 	r.map_due = true;
 	r.in.clear();
 	r.out.clear();
-	if (version == Version::kOld)
+	for (uint32_t n = first_buffers(); n < kBuffers; n++, r.owed++)
+		r.line->offer();
+	if (!is_mainline())
 		r.out.push_back(hello_frame(r.generation));
 	pump(r);
 }
@@ -263,8 +288,17 @@ void Paired::go_down(Remote &r)
 	}
 	c.close();
 	r.line = nullptr;
-	r.state = State::kDown;
+	r.state = State::kDisconnecting;
 	r.out.clear();
+	if (is_mainline())
+		later(sim::random_below(kDrainNs), r, [this](Remote &r) { came_down(r); });
+	else
+		came_down(r);
+}
+
+void Paired::came_down(Remote &r)
+{
+	r.state = State::kDown;
 	dial_later(r);
 }
 

@@ -4,11 +4,15 @@
  *
  * Written from what is known of mainline (docs/wire.md, "Over queue pairs"), and sharing nothing
  * with our core or our link but the bytes.  Either end may call; who is up and is called drops what
- * it has and refuses, who is calling refuses.  6.x proposes version 3.1, 7.x 4.1, and 3.1 after a
- * refusal for that.  A message counts as delivered when h_ack of anything says so; what was not
- * goes out again with the retransmit flag; it acknowledges with whatever it sends, and by an empty
- * frame, one at a time, only when it is asked.  It knows no generation.  A connection for each TOS;
- * a congestion map for each address.
+ * it has and refuses, who is calling refuses.  Mainline's of both versions proposes 3.1, an old one
+ * of ours 4.1, and 3.1 after a refusal for that.  A message counts as delivered when h_ack of
+ * anything says so; what was not goes out again with the retransmit flag; it acknowledges with
+ * whatever it sends, and by an empty frame, one at a time, only when it is asked.  It knows no
+ * generation.  A connection for each TOS; a congestion map for each address.
+ *
+ * Mainline's posts its buffers when it hears that it is connected: frames find none before that. It
+ * looks at all that came when a frame asks for it.  A worker ends a connection, waits for the rings
+ * to drain, refuses calls until then, and calls again, with messages queued or without.
  */
 #ifndef RDS_TESTS_PAIRED_H
 #define RDS_TESTS_PAIRED_H
@@ -49,7 +53,7 @@ public:
 	std::string show() const override;
 
 private:
-	enum class State { kDown, kCalling, kAnswering, kUp };
+	enum class State { kDown, kCalling, kAnswering, kUp, kDisconnecting };
 	struct Message {
 		uint64_t seq;
 		host::Bytes bytes;
@@ -85,14 +89,17 @@ private:
 	template <typename F>
 	void with_line(Remote &r, F fn);
 	host::Bytes &map_of(const struct rds_addr &a);
+	uint32_t first_buffers() const;
 	Said offer(const Remote &r, unsigned int major) const;
 	void dial(Remote &r);
 	void dial_later(Remote &r);
 	bool gives_way(Remote &r);
 	void adopt(Remote &r, const fabric::Ref &p, const Said &said);
 	void learn(Remote &r, const Said &said);
+	void connected(Remote &r);
 	void come_up(Remote &r);
 	void go_down(Remote &r);
+	void came_down(Remote &r);
 	void drop_acked(Remote &r, uint64_t ack);
 	void enqueue(Remote &r, host::Bytes b);
 	void pump(Remote &r);
@@ -105,6 +112,11 @@ private:
 	bool read(Remote &r, const host::Bytes &frame);
 	void meet(Remote &r, const host::Bytes &frame);
 	void take(Remote &r, const host::Bytes &m);
+
+	bool is_mainline() const
+	{
+		return version != Version::kOld;
+	}
 
 	const bool counts_;
 	std::vector<std::unique_ptr<Remote>> remotes_;

@@ -128,7 +128,7 @@ void Paired::flush(Remote &r)
 		r.out.pop_front();
 		/* The last number that an old one of ours has of a generation, and mainline's on
 		 * this connection. */
-		if (version != Version::kOld)
+		if (is_mainline())
 			put_be(f, kAckAt, 8, r.last_rx);
 		else
 			put_be(f, kAckAt, 8, r.met && r.next_rx ? r.next_rx - 1 : 0);
@@ -148,14 +148,14 @@ void Paired::flush(Remote &r)
 /* For an ack, or for credits. */
 void Paired::own_frame(Remote &r)
 {
-	r.out.push_front(frame(0, 0, 0, version == Version::kOld ? kRetransmitted : 0, {}));
+	r.out.push_front(frame(0, 0, 0, !is_mainline() ? kRetransmitted : 0, {}));
 	flush(r);
 }
 
 /* One at a time. */
 void Paired::acknowledge(Remote &r, bool now)
 {
-	if (!now && version != Version::kOld)
+	if (!now && is_mainline())
 		return; /* it was not asked */
 	if (!now && !r.ack_armed) {
 		r.ack_armed = r.ack_due = true;
@@ -168,7 +168,7 @@ void Paired::acknowledge(Remote &r, bool now)
 		});
 	}
 	r.ack_due = true;
-	if (now && (version == Version::kOld || !r.line->unsent()))
+	if (now && (!is_mainline() || !r.line->unsent()))
 		own_frame(r);
 }
 
@@ -217,7 +217,7 @@ void Paired::look(Remote &r)
 	}
 	if (r.line.get() != &c)
 		return;
-	if (r.ack_due && version != Version::kOld && !c.unsent())
+	if (r.ack_due && is_mainline() && !c.unsent())
 		own_frame(r);
 	if (r.flow && r.owed >= kUpdateAt && !c.unsent())
 		own_frame(r);
@@ -243,7 +243,7 @@ bool Paired::read(Remote &r, const host::Bytes &f)
 
 	if (!good_sum(f))
 		return false;
-	if (version == Version::kOld && !r.met)
+	if (!is_mainline() && !r.met)
 		meet(r, f);
 	r.owed++;
 	r.credits += f[kCreditAt];
@@ -278,7 +278,7 @@ void Paired::take(Remote &r, const host::Bytes &m)
 		return;
 	}
 
-	const bool old = seq < r.next_rx && (flags & kRetransmitted || version == Version::kOld);
+	const bool old = seq < r.next_rx && (flags & kRetransmitted || !is_mainline());
 
 	if (!old)
 		r.next_rx = seq + 1;
