@@ -167,6 +167,39 @@ TEST_F(PathFan, APathIsMadeWhenItIsUsed)
 	EXPECT_EQ(numbers(*wires()[1]), (Numbers{1}));
 }
 
+/* A table that is asked for a row at a time goes on where it was. */
+TEST_F(PathFan, EachPathIsToldOnceHoweverLittleRoomThereIs)
+{
+	struct Row {
+		std::vector<unsigned int> indexes;
+		bool room = true;
+	} row;
+	struct rds_path_place at = {};
+
+	send(5000);
+	up(*wires()[0]);
+	ASSERT_EQ(hello(*wires()[0], 8, 0), RDS_RECV_SKIP);
+	for (unsigned int i : {3, 4, 5})
+		ASSERT_NE(rds_conn_path(&conn(), i), nullptr);
+	while (at.pos != RDS_INFO_END) {
+		row.room = true;
+		while (rds_info_path_facts(
+			net->core(), &at,
+			[](void *arg, const struct rds_path_facts *f) -> int {
+				auto *r = static_cast<Row *>(arg);
+				const bool room = r->room;
+
+				if (room)
+					r->indexes.push_back(f->i.index);
+				r->room = false;
+				return room;
+			},
+			&row))
+			;
+	}
+	EXPECT_EQ(row.indexes, (std::vector<unsigned int>{0, 3, 4, 5}));
+}
+
 /* A sender chose its path, and then there were more: it has to choose again. */
 TEST_F(PathFan, WhoComesTooLateForAPathIsSentAway)
 {

@@ -274,6 +274,19 @@ TEST_F(RdmaOp, ADroppedOneTakesItsMessageAlong)
 	EXPECT_TRUE(wire().ops.empty());
 }
 
+/* Its message does not go, so no ack is waited for. */
+TEST_F(RdmaOp, AFailedOneLeavesWithoutAnAck)
+{
+	open();
+	ASSERT_EQ(send_op(write_op(7)), 0);
+	wire().op_done(rds::kRdmaOtherError);
+	EXPECT_EQ(told(), (Told{{7, rds::kRdmaOtherError}}));
+	ASSERT_EQ(s->send(to, pattern(20)), 0);
+	EXPECT_EQ(host::count_messages(net->core(), RDS_QUEUE_RETRANS), 1u) << "the other one";
+	peer_has(3);
+	EXPECT_EQ(host::count_messages(net->core(), RDS_QUEUE_RETRANS), 0u);
+}
+
 TEST_F(RdmaOp, ADoneOneIsNotDoneAgain)
 {
 	open();
