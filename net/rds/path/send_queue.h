@@ -44,7 +44,7 @@ struct Batch {
 	unsigned int aside = 0; /* so many stepped aside while it was made */
 	uint32_t off;		/* bytes of msgs[0] that the transport accepted before */
 	uint64_t bytes;		/* of all of them, without off */
-	Message *next;		/* the first of the next batch: it goes, too; nullptr: perhaps */
+	Message *next;		/* promised: it begins the next batch; nullptr: none is */
 	bool ack_due;		/* an ack was due when the headers got theirs ... */
 	uint64_t ack;		/* ... which is the number before this; 0: none (received.h) */
 };
@@ -233,13 +233,14 @@ public:
 		b.msgs[b.n++] = m;
 		b.bytes += wire_bytes(*m);
 	}
-	/* @m begins the batch after @b: nobody takes it back before that.  A frame without number
-	 * is taken back only for another one. */
+	/* @m begins the batch after @b: nobody takes it back before that.  Not a frame without
+	 * number, which another may replace. */
 	RDS_INLINE static void promise(Batch &b, Message &m) RDS_REQUIRES(kSender)
 	{
+		if (!wire::get64(m.hdr.sequence))
+			return;
 		b.next = &m;
-		if (wire::get64(m.hdr.sequence))
-			m.flags |= kMsgInXmit;
+		m.flags |= kMsgInXmit;
 	}
 	/* There is no next batch for now. */
 	RDS_INLINE void end_promise()

