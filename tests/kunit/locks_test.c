@@ -74,6 +74,8 @@ static void mutex_is_held_by_one(struct kunit *test)
 	rds_mutex_unlock(&mutex);
 	KUNIT_EXPECT_EQ(test, rds_mutex_lock_interruptible(&mutex), 0);
 	rds_mutex_unlock(&mutex);
+	KUNIT_EXPECT_EQ(test, rds_mutex_lock_killable(&mutex), 0);
+	rds_mutex_unlock(&mutex);
 }
 
 /* With a signal pending, on a mutex that another holds. */
@@ -84,14 +86,22 @@ static int lock_with_signal(void *mutex)
 	return -rds_mutex_lock_interruptible(mutex);
 }
 
-static void mutex_gives_way_to_signals(struct kunit *test)
+/* The same, of a signal that ends the caller. */
+static int lock_when_killed(void *mutex)
+{
+	allow_signal(SIGKILL);
+	send_sig(SIGKILL, current, 1);
+	return -rds_mutex_lock_killable(mutex);
+}
+
+static void gives_way(struct kunit *test, int (*lock)(void *mutex))
 {
 	struct rds_mutex mutex;
 	struct task_struct *task;
 
 	rds_mutex_init(&mutex, RDS_RANK_READER);
 	rds_mutex_lock(&mutex);
-	task = kthread_create(lock_with_signal, &mutex, "rds_kunit");
+	task = kthread_create(lock, &mutex, "rds_kunit");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
 	get_task_struct(task);
 	wake_up_process(task);
@@ -101,6 +111,12 @@ static void mutex_gives_way_to_signals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kthread_stop(task), EINTR);
 	put_task_struct(task);
 	rds_mutex_unlock(&mutex);
+}
+
+static void mutex_gives_way_to_signals(struct kunit *test)
+{
+	gives_way(test, lock_with_signal);
+	gives_way(test, lock_when_killed);
 }
 
 static void ranks_are_lock_classes(struct kunit *test)
