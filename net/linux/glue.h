@@ -168,6 +168,8 @@ int rds_info_getsockopt(struct sock *sk, int optname, char __user *optval, int _
 struct rds_info_buf;
 /* Is @sk's row one that the reader may see?  NULL: of no socket, an administrator's. */
 bool rds_info_shows(const struct rds_info_buf *b, const struct sock *sk);
+/* The socket by which the reader asks. */
+struct rds_socket *rds_info_asks(const struct rds_info_buf *b);
 
 /* ---- policy.c ---- */
 /* The namespace has its core already. */
@@ -186,6 +188,7 @@ struct rds_viewer {
 	bool admin; /* has CAP_NET_ADMIN over it; of a file only where that matters */
 	bool all;   /* sees the rows of all users */
 	kuid_t uid;
+	struct rds_socket *asks; /* by this socket of ours; NULL: by none */
 };
 struct rds_viewer rds_viewer_of_call(struct net *net);
 struct rds_viewer rds_viewer_of_file(struct net *net, const struct file *file);

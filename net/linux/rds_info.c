@@ -68,6 +68,11 @@ bool rds_info_shows(const struct rds_info_buf *b, const struct sock *sk)
 	return rds_viewer_sees(b->viewer, sk);
 }
 
+struct rds_socket *rds_info_asks(const struct rds_info_buf *b)
+{
+	return b->viewer->asks;
+}
+
 int rds_info_register(int optname, unsigned int each, unsigned int flags,
 		      void (*fn)(struct net *net, struct rds_info_buf *b))
 {
@@ -214,13 +219,14 @@ static int snapshot(int optname, struct net *net, const struct rds_viewer *viewe
 int rds_info_getsockopt(struct sock *sk, int optname, char __user *optval, int __user *optlen,
 			int len)
 {
-	const struct rds_viewer viewer = rds_viewer_of_call(sock_net(sk));
+	struct rds_viewer viewer = rds_viewer_of_call(sock_net(sk));
 	struct snapshot s;
 	int ret;
 
 	if (len < 0 || len > INT_MAX - (int)PAGE_SIZE + 1 ||
 	    (unsigned long)optval + len < (unsigned long)optval)
 		return -EINVAL;
+	viewer.asks = rds_core(sk);
 	do {
 		s = (struct snapshot){};
 		ret = snapshot(optname, sock_net(sk), &viewer, optval, len, &s);

@@ -123,10 +123,10 @@ static void add_msg6(void *arg, const struct rds_msg_info *i)
 #define RDS_QUEUE_SOURCE(name, queue, add)                                                         \
 	static void name(struct net *net, struct rds_info_buf *b)                                  \
 	{                                                                                          \
-		u32 user = rds_user_of_call(net);                                                  \
+		struct rds_socket *asks = rds_info_asks(b);                                        \
                                                                                                    \
 		for_each_step(pos) pos =                                                           \
-			rds_info_messages(rds_net_of(net), queue, user, pos, add, b);              \
+			rds_info_messages(rds_net_of(net), queue, asks, pos, add, b);              \
 	}
 
 RDS_QUEUE_SOURCE(send_msgs, RDS_QUEUE_SEND, add_msg)

@@ -83,7 +83,7 @@ enum rds_lock_rank {
 	RDS_RANK_REGISTRY,     /* mutex: transports */
 	RDS_RANK_READER,       /* mutex: one reader of a socket's receive side at a time */
 	RDS_RANK_TABLE,	       /* mutex: writers of a hash table (bind, connections, maps) */
-	RDS_RANK_LOOK,	       /* mutex: walks of some users through paths' queues */
+	RDS_RANK_LOOK,	       /* mutex: one user's walks through paths' queues */
 	RDS_RANK_CONG,	       /* spin: waiters, monitors and map bits of one namespace */
 	RDS_RANK_ORDER,	       /* spin: one socket's flows with ordering hints */
 	RDS_RANK_FURTHER_PATH, /* spin: as RDS_RANK_PATH, of a connection's further paths */

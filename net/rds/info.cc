@@ -75,7 +75,7 @@ void each_waiting(Socket &s, void (*fn)(void *arg, const struct rds_msg_info *i)
 	});
 }
 
-void each_queued(Conn &c, bool sent, uint32_t user,
+void each_queued(Conn &c, bool sent, Socket *asks,
 		 void (*fn)(void *arg, const struct rds_msg_info *i), void *arg) RDS_SLEEPS
 {
 	auto tell = [&](const Message &m) {
@@ -89,9 +89,12 @@ void each_queued(Conn &c, bool sent, uint32_t user,
 	for (unsigned int i = kMaxPaths; i-- > 0;) {
 		Path *p = c.paths[i].load_acquire();
 
-		if (p)
-			c.net.looks.take_turn(user, false,
-					      [&]() RDS_SLEEPS { p->for_each_queued(sent, tell); });
+		auto walk = [&]() RDS_SLEEPS { p->for_each_queued(sent, tell); };
+
+		if (p && asks)
+			asks->user.take_turn(false, walk);
+		else if (p)
+			walk();
 	}
 }
 
@@ -203,12 +206,13 @@ int rds_info_path_facts(struct rds_net *net, struct rds_path_place *at,
 	return room && at->pos != RDS_INFO_END;
 }
 
-uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint32_t user, uint64_t pos,
-			   void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
+uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, struct rds_socket *asks,
+			   uint64_t pos, void (*fn)(void *arg, const struct rds_msg_info *i),
+			   void *arg)
 {
 	Guard sleeps(kMaySleep); /* a program's call */
 	auto on_path = [&](Conn &c) RDS_SLEEPS {
-		each_queued(c, q == RDS_QUEUE_RETRANS, user, fn, arg);
+		each_queued(c, q == RDS_QUEUE_RETRANS, asks, fn, arg);
 	};
 
 	if (q == RDS_QUEUE_RETRANS)

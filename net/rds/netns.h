@@ -15,7 +15,6 @@
 #include "hash.h"
 #include "limits.h"
 #include "list.h"
-#include "looks.h"
 #include "rds_core.h"
 #include "ref.h"
 #include "users.h"
@@ -62,7 +61,6 @@ struct rds_net {
 	rds::Atomic<uint64_t> log_after_ns; /* what peers bring about is not told again before */
 	rds::Assembly assembly;		    /* memory of messages that are not whole */
 	rds::Users users;		    /* what each has of this */
-	rds::Looks looks;		    /* turns of walks through queues */
 	rds::ListNode all_link;		    /* on the list of namespaces (net.cc) */
 
 	rds::BindTable &bind;

@@ -299,9 +299,10 @@ uint64_t rds_info_conns(struct rds_net *net, uint64_t pos,
 			void (*fn)(void *arg, const struct rds_conn_info *i), void *arg);
 uint64_t rds_info_paths(struct rds_net *net, uint64_t pos,
 			void (*fn)(void *arg, const struct rds_path_info *i), void *arg);
-/* @user asks (as with rds_socket_init()): its walks through queues take turns. */
-uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, uint32_t user, uint64_t pos,
-			   void (*fn)(void *arg, const struct rds_msg_info *i), void *arg);
+/* @asks: the program's socket, whose user's walks through queues take turns; NULL: no program's. */
+uint64_t rds_info_messages(struct rds_net *net, enum rds_info_queue q, struct rds_socket *asks,
+			   uint64_t pos, void (*fn)(void *arg, const struct rds_msg_info *i),
+			   void *arg);
 uint64_t rds_info_sockets(struct rds_net *net, uint64_t pos,
 			  void (*fn)(void *arg, const struct rds_socket_info *i), void *arg);
 

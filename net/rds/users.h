@@ -8,10 +8,17 @@
  * administers the namespace may have more.  A socket counts until it is released, a connection
  * until its memory goes, whoever else may use it meanwhile.
  *
+ * A user's walks through paths' queues take turns.  A walk stands in a queue between two steps, and
+ * the queue moves it on, under its lock, whenever a message comes or leaves (send_queue.h).  A user
+ * may have thousands of threads that take messages back, close, or ask for tables: standing side by
+ * side they would make each message of everybody else's dear.  So a queue has one walk of each user
+ * at most, beside its worker's own.
+ *
  * When a user is refused a connection, some of those that it has and nobody uses make room: they
  * are due, and the sweep does not wait idle_timeout_ms for them (conn_idle.cc).
  *
- * One lock, which is innermost; taken when a socket or a connection comes or goes.
+ * One lock for all, which is innermost; taken when a socket or a connection comes or goes.  A turn
+ * is a mutex of its user, outside of all spin locks; taken for one path at a time.
  */
 #ifndef RDS_USERS_H
 #define RDS_USERS_H
@@ -30,11 +37,27 @@ struct User {
 	explicit User(uint32_t uid) : uid(uid)
 	{
 	}
+	/* @walk is one through a path's queue, by a socket of the user's, and is done in turn.  Not
+	 * where the calling program is killed before that: then only a @needed one is, which waits
+	 * on.  Process. */
+	template <typename F>
+	void take_turn(bool needed, F walk) RDS_SLEEPS RDS_NO_TSA
+	{
+		if (needed)
+			turn_.lock();
+		else if (!turn_.lock_killable().ok())
+			return;
+		walk();
+		turn_.unlock();
+	}
 
 	ListNode link; /* in its bucket */
 	const uint32_t uid;
 	uint32_t has[2] = {}; /* by Has; Users::lock_ */
 	Atomic<uint32_t> due; /* connections that are to go as soon as they are idle */
+
+private:
+	Mutex<RDS_RANK_LOOK> turn_;
 };
 
 class Users final

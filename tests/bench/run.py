@@ -199,9 +199,8 @@ def beside(done):
 # The round trips of a witness may take so much longer at p99 beside a user of RDS than beside one who
 # only computes.
 NEIGHBOUR = 1.10
-# The same without RDS, which keeps a witness waiting by itself.
-WITHOUT_RDS = {"bind": "unix", "open": "unix", "flap": "tcp", "lend": "tcp", "stream": "tcp",
-               "netns": "bare"}
+# These do the same without RDS, for comparison.
+WITHOUT_RDS = ("unix", "tcp", "bare")
 
 
 def neighbours(done):
@@ -221,9 +220,7 @@ def neighbours(done):
             ratio = int(r["p99"]) / base
             print(f"| {name} | {int(r['rounds']):,} | {int(r['p50']):,} | {int(r['p99']):,} | "
                   f"{int(r['most']):,} | {ratio:.2f} |")
-            without = paced.get(WITHOUT_RDS.get(name))
-            bound = max(base, int(without["p99"]) if without else 0)
-            if int(r["p99"]) > NEIGHBOUR * bound and name not in WITHOUT_RDS.values():
+            if ratio > NEIGHBOUR and name not in WITHOUT_RDS:
                 bad.append(f"seed {boot.seed}: {name} {ratio:.2f}")
     return bad + complaints(next(iter(done.values())))
 

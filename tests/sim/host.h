@@ -284,10 +284,11 @@ inline void info_paths(struct rds_net *net, void (*fn)(void *arg, const struct r
 		pos = rds_info_paths(net, pos, fn, arg);
 }
 inline void info_messages(struct rds_net *net, enum rds_info_queue q,
-			  void (*fn)(void *arg, const struct rds_msg_info *i), void *arg)
+			  void (*fn)(void *arg, const struct rds_msg_info *i), void *arg,
+			  struct rds_socket *asks = nullptr)
 {
 	for (uint64_t pos = 0; pos != RDS_INFO_END;)
-		pos = rds_info_messages(net, q, 0, pos, fn, arg);
+		pos = rds_info_messages(net, q, asks, pos, fn, arg);
 }
 /* How many @q has. */
 inline unsigned int count_messages(struct rds_net *net, enum rds_info_queue q)

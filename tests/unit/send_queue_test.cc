@@ -186,11 +186,7 @@ TEST_F(Queue, TheCursorStopsInsideOfAMessage)
 
 TEST_F(Queue, ABatchIsLeavingUntilItIsSettled)
 {
-	Message *m = append();
-
-	append();
-
-	Message *other = append();
+	Message *m = append(), *other = append();
 
 	mark(1);
 	EXPECT_TRUE(q->is_leaving(*m));

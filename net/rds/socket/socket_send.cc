@@ -328,8 +328,7 @@ void rds_socket::cancel_on(Conn &c, int to_port)
 	const bool needed = rds::sender_is_gone(*this);
 
 	c.for_each_path_as_messages_move([&](rds::Path &p) RDS_NO_TSA {
-		net->looks.take_turn(user.uid, needed,
-				     [&]() RDS_NO_TSA { p.cancel(*this, to_port); });
+		user.take_turn(needed, [&]() RDS_NO_TSA { p.cancel(*this, to_port); });
 	});
 }
 
