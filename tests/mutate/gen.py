@@ -29,6 +29,7 @@ PATTERNS = ["net/rds/**/*.cc", "net/rds/**/*.h", "transports/loop/*.cc", "transp
             "transports/tcp/tcp_frame.h", "transports/tcp/tcp_duel.h", "transports/ib/*.cc",
             "transports/ib/ib_link*.h", "transports/ib/ib_offer.h", "transports/ib/ib_mr_policy.h"]
 HEAD = '#include "{}"\n#line 1\n'
+TOOLS = ["sites", "clang_ast", "glue", "handmade"]  # what finds places, and how they look
 MOST_ROUNDS = 12  # of compiling and dropping what does not compile
 ERROR = re.compile(r"^([^\s:]+):(\d+):(\d+): (?:fatal )?error:", re.M)
 
@@ -57,7 +58,7 @@ def cached(job):
     """The sites of (file, root, directory of the cache, what finds them)."""
     file, root, cache, find = job
     sys.setrecursionlimit(20000)
-    tools = [root / file, *(HERE / f"{tool}.py" for tool in ("sites", "clang_ast", "glue"))]
+    tools = [root / file, *(HERE / f"{tool}.py" for tool in TOOLS)]
     known = cache / hashlib.sha1(b"".join(p.read_bytes() for p in tools)).hexdigest()
     if known.exists():
         return [sites.Site(*s) for s in json.loads(known.read_text())]

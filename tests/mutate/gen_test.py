@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """gen.py on a source that was made up: what it finds, what it leaves alone, what it writes."""
+import collections
 import subprocess
 import sys
 import tempfile
@@ -9,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import gen  # noqa: E402
+import handmade  # noqa: E402
 import sites  # noqa: E402
 import table  # noqa: E402
 
@@ -56,6 +58,23 @@ bool never(Thing *)
 	return false; /* whatever it is */
 }
 """
+
+
+# Every function of SOURCE, called; the exit status says what became of it.
+PLAY = """
+unsigned int rds_mutant; unsigned char rds_mutant_seen[999]; static int woken;
+void wake(int which) { woken = which; }
+extern "C" int atoi(const char *);
+int main(int, char **argv)
+{
+	Thing t;
+
+	rds_mutant = atoi(argv[1]);
+	bool more = t.more(1);
+	leave(&t, true);
+	return woken * 100 + t.n * 10 + more;
+}"""
+Written = collections.namedtuple("Written", "name file old new")
 
 
 class Gen(unittest.TestCase):
@@ -113,19 +132,7 @@ class Gen(unittest.TestCase):
         self.assertEqual(sum(f"rds_mut({i})" in text for i in self.all), len(self.all))
 
     def test_one_at_a_time(self):
-        self.compiled("""
-unsigned int rds_mutant; unsigned char rds_mutant_seen[999]; static int woken;
-void wake(int which) { woken = which; }
-extern "C" int atoi(const char *);
-int main(int, char **argv)
-{
-	Thing t;
-
-	rds_mutant = atoi(argv[1]);
-	bool more = t.more(1);
-	leave(&t, true);
-	return woken * 100 + t.n * 10 + more;
-}""")
+        self.compiled(PLAY)
         for text, status in {
                 None: 121, "drop: wake(RDS_WAKE_READ)": 21, "drop: return": 141,
                 "wake: RDS_WAKE_READ => RDS_WAKE_WRITE": 221, "not: now => !(now)": 141,
@@ -135,6 +142,18 @@ int main(int, char **argv)
             i = self.id(text) if text else 0
             p = subprocess.run([self.root / "new", str(i)])
             self.assertEqual(p.returncode, status, text)
+
+    def test_those_that_somebody_wrote_down(self):
+        """Of the text once more, changed, in the same function; not what lies outside of one."""
+        written = [Written("waker", "it.cc", "wake(RDS_WAKE_READ); // done", "wake(RDS_WAKE_WRITE);"),
+                   Written("leaver", "it.cc", "if (now)\n return;", ";"),
+                   Written("bound", "it.cc", "kBound = 2 + 2", "kBound = 5")]
+        found = [handmade.site(m, handmade.bodies("it.cc", self.root), self.root) for m in written]
+        self.assertEqual([s.function if s else None for s in found], ["Thing::more", "leave", None])
+        text = self.compiled(PLAY, mutants={**self.all, 901: found[0], 902: found[1]})
+        self.assertEqual(text.count("\n"), SOURCE.count("\n"))
+        for i, status in {0: 121, 901: 221, 902: 141}.items():
+            self.assertEqual(subprocess.run([self.root / "new", str(i)]).returncode, status, i)
 
     def test_nothing_chosen_nothing_changed(self):
         self.assertEqual(gen.rewrite(SOURCE.encode(), {}), SOURCE.encode())

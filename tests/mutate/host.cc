@@ -5,6 +5,7 @@
  */
 #include <cstdio>
 #include <cstdlib>
+#include <sys/mman.h>
 
 #include "mutant.h"
 
@@ -12,6 +13,14 @@ namespace
 {
 
 constexpr unsigned int kMost = 65536; /* gen.py makes no more */
+
+/* The simulator plays in children of its own: what they reach is this process's as well. */
+void share_with_children()
+{
+	if (mmap(rds_mutant_seen, kMost, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		abort();
+}
 
 void report()
 {
@@ -33,13 +42,15 @@ __attribute__((constructor(101))) void choose()
 
 	if (id)
 		rds_mutant = static_cast<unsigned int>(strtoul(id, nullptr, 10));
-	if (getenv("RDS_MUTANT_SEEN"))
+	if (getenv("RDS_MUTANT_SEEN")) {
+		share_with_children();
 		atexit(report);
+	}
 }
 
 } // namespace
 
 extern "C" {
-unsigned int rds_mutant; /* none is 0 */
-unsigned char rds_mutant_seen[kMost];
+unsigned int rds_mutant;			     /* none is 0 */
+alignas(65536) unsigned char rds_mutant_seen[kMost]; /* whole pages */
 }

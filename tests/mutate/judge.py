@@ -88,6 +88,8 @@ class Court:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.seeds = ["--seed", str(FIRST_SEED), "--seeds", str(SEEDS), "--no-shrink"]
         self.sim = seen_by(build / SIM, self.seeds, 300)
+        if not self.sim:
+            raise RuntimeError("the stories do not say what they reach")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         self.sim_cpu = max(CPU["sim"], int(PATIENCE * took) + 1)
@@ -110,15 +112,37 @@ class Court:
                 return Verdict("sim", f"seed {seed[1]}" if seed else self.died(status), units, True)
         return Verdict("", "", units, reached)
 
+    def first_to_notice(self, i):
+        """(who, seeds played, exit status, output), stories first and unit tests last; or None."""
+        if i in self.sim:
+            status, out = execute(self.build / SIM, self.seeds, self.sim_cpu, RDS_MUTANT=str(i))
+            if status:
+                seed = re.search(r"\bseed (\d+)", out)
+                seeds = int(seed[1]) - FIRST_SEED + 1 if seed else SEEDS
+                return "seed" if seed else "seeds together", seeds, status, out
+        for by, programs in (("corners", CORNERS), ("unit", UNIT), ("between", BETWEEN)):
+            for program in programs:
+                status, out = self.play(program, i, CPU[by])
+                if status:
+                    who = self.failed(status, out)
+                    return who if by == "corners" else f"{by} {who}", SEEDS, status, out
+        return None
+
     def gtest(self, program, i, cpu):
         """The case that fails, or what became of the process; None when all is well."""
+        status, out = self.play(program, i, cpu)
+        return self.failed(status, out) if status else None
+
+    def play(self, program, i, cpu):
+        """(exit status, output) of the cases of @program that reach mutant @i; 0 if none does."""
         want = [c for (p, c), ids in self.reach.items() if p == program and i in ids]
         if not want:
-            return None
+            return 0, ""
         args = ["--gtest_fail_fast", f"--gtest_filter={':'.join(want)}"]
-        status, out = execute(self.build / program, args, cpu, RDS_MUTANT=str(i))
-        if not status:
-            return None
+        return execute(self.build / program, args, cpu, RDS_MUTANT=str(i))
+
+    def failed(self, status, out):
+        """The case at which a program ended, else what became of the program."""
         said = re.findall(r"\[  FAILED  \] ([\w/.]+)", out) or \
             re.findall(r"\[ RUN      \] (\S+)", out)[-1:]
         return said[0] if said else self.died(status)

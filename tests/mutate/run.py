@@ -23,10 +23,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import gen  # noqa: E402
+import handmade  # noqa: E402
 import judge  # noqa: E402
 import table  # noqa: E402
 from clang_ast import Broken  # noqa: E402
 from gen import ROOT  # noqa: E402
+
+sys.path.insert(0, str(ROOT / "tests/sim/mutate"))
+from mutants import MUTANTS  # noqa: E402
 
 WORK = ROOT / "build/mutate"
 EQUIVALENT = gen.HERE / "equivalent.txt"
@@ -94,14 +98,18 @@ def equivalents():
     return {tuple(x[:3]): x[3] for x in lines}
 
 
+def whole():
+    """{id: site} of the whole core, with those that somebody wrote down."""
+    found = gen.find_all(gen.whole_core(), ROOT, WORK / "sites")
+    return gen.numbered(found + list(handmade.all_sites(MUTANTS, WORK / "bodies").values()))
+
+
 def choose(args):
-    """(where to build, all mutants that are built in, ids of those to try or None for a sample)."""
-    cache = WORK / "sites"
+    """(where to build, all mutants that are built in)."""
     if args.all or args.sample:
-        found = gen.numbered(gen.find_all(gen.whole_core(), ROOT, cache))
-        return WORK, found
+        return WORK, whole()
     lines = gen.changed_lines(args.base or default_base())
-    found = gen.numbered(gen.find_all(sorted(lines), ROOT, cache))
+    found = gen.numbered(gen.find_all(sorted(lines), ROOT, WORK / "sites"))
     return WORK / "changed", {i: s for i, s in found.items() if s.line in lines[s.file]}
 
 
@@ -143,7 +151,7 @@ def parse():
 def pick(args, mutants):
     if args.only:
         return [i for i in map(int, args.only.split(",")) if i in mutants]
-    ids = sorted(mutants)
+    ids = sorted(i for i, s in mutants.items() if s.kind != handmade.KIND)
     if args.sample:
         ids = random.Random(args.seed).sample(ids, min(args.sample, len(ids)))
     return ids

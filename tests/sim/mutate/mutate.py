@@ -7,10 +7,12 @@
     mutate.py --write         also writes the table (with what was tried before) into docs/testing.md
     mutate.py --check         only: does every mutant still apply?
 
-Each mutant is built in a copy of the tree (two copies, each with a build of its own that is kept),
-then run against simulator seeds and, if those pass, the corner, scenario and contract tests, and
-tests/model; more seeds; and the unit tests last, for what needs a coincidence that stories hardly have. A mutant that
-survives is a hole; the exit status says so.
+All are in one build of the core (tests/mutate), without sanitizers: RDS_MUTANT says which is on, and
+simulator seeds are asked, then the corner tests, the unit tests, and those between two atomics.
+Mutants that are unnoticed so far, or lie outside of functions, get a copy of the tree and a build of
+their own, with sanitizers (two copies, which are kept): seeds, hostile peers, corner, scenario and
+contract tests, tests/model; more seeds; and the unit tests last, for what needs a coincidence that
+stories hardly have. A mutant that survives is a hole; the exit status says so.
 """
 import argparse
 import concurrent.futures
@@ -29,6 +31,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mutants import MUTANTS  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests/mutate"))
+import handmade  # noqa: E402
+import judge  # noqa: E402
+import run as one_build  # noqa: E402
+
 DOC = ROOT / "docs/testing.md"
 WORK = ROOT / "build/mutation"
 RESULTS = WORK / "results.json"  # {name: verdict} of all runs so far
@@ -61,13 +68,8 @@ class Stale(Exception):
     """A mutant's text is not in the product, or more than once."""
 
 
-def pattern(text):
-    """@text with any white space between its words."""
-    return re.compile(r"\s+".join(re.escape(w) for w in text.split()))
-
-
 def mutate(mutant, text):
-    found = list(pattern(mutant.old).finditer(text))
+    found = list(handmade.pattern(mutant.old).finditer(text))
     if len(found) != 1:
         raise Stale(f"mutant '{mutant.name}' does not apply: its text is {len(found)} times in "
                     f"{mutant.file}; adapt tests/sim/mutate/mutants.py")
@@ -259,6 +261,55 @@ def write():
     DOC.write_text(text[:before] + "\n".join(body) + text[after + len(end):])
 
 
+def ask_one_build(mutants):
+    """Yields (mutant, verdict or None, seconds) of those that are in the build that has them all."""
+    sites, _ = one_build.build(one_build.WORK, one_build.whole())
+    ids = {site.old: i for i, site in sites.items() if site.kind == handmade.KIND}
+    court = judge.Court(one_build.WORK / "build")
+
+    def ask(mutant):
+        start = time.monotonic()
+        found = court.first_to_notice(ids[mutant.name])
+        verdict = found and (*found[:2], said(*found[2:]))
+        return mutant, verdict, time.monotonic() - start
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(ask, m) for m in mutants if m.name in ids]
+        yield from (job.result() for job in concurrent.futures.as_completed(jobs))
+
+
+def ask_own_builds(mutants, workers):
+    """The same of each mutant in a build of its own."""
+    trees = queue.Queue()
+    for i in range(min(workers, len(mutants))):
+        trees.put(Tree(i))
+    verdict = mutants and trees.queue[0].judge()
+    if verdict:
+        sys.exit(f"the core fails as it is, nothing can be said about mutants: {verdict}")
+    with concurrent.futures.ThreadPoolExecutor(max(1, len(trees.queue))) as pool:
+        for job in concurrent.futures.as_completed([pool.submit(one, m, trees) for m in mutants]):
+            try:
+                yield job.result()
+            except RuntimeError as e:
+                print(f"a mutant does not build: {e}", file=sys.stderr, flush=True)
+
+
+def try_all(mutants, workers):
+    """How many of @mutants somebody notices."""
+    left = {m.name: m for m in mutants}
+    for mutant, verdict, seconds in ask_one_build(mutants):
+        if verdict:
+            del left[mutant.name]
+            remember(mutant.name, verdict)
+            print(row(mutant, verdict), f"{seconds:.0f} s", flush=True)
+    unnoticed = len(left)
+    for mutant, verdict, seconds in ask_own_builds(list(left.values()), workers):
+        unnoticed -= bool(verdict)
+        remember(mutant.name, verdict)
+        print(row(mutant, verdict), f"{seconds:.0f} s", flush=True)
+    return len(mutants) - unnoticed
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -276,28 +327,11 @@ def main():
     if unknown:
         sys.exit(f"no such mutant: {', '.join(sorted(unknown))}")
     mutants = [m for m in MUTANTS if m.name in wanted]
-
-    trees = queue.Queue()
-    for i in range(min(args.workers, len(mutants))):
-        trees.put(Tree(i))
-    verdict = trees.queue[0].judge()
-    if verdict:
-        sys.exit(f"the core fails as it is, nothing can be said about mutants: {verdict}")
     if not args.only:
         RESULTS.unlink(missing_ok=True)
-    caught = 0
     start = time.monotonic()
     print("\n".join(HEAD), flush=True)
-    with concurrent.futures.ThreadPoolExecutor(len(trees.queue)) as pool:
-        for f in concurrent.futures.as_completed([pool.submit(one, m, trees) for m in mutants]):
-            try:
-                mutant, verdict, seconds = f.result()
-            except RuntimeError as e:
-                print(f"a mutant does not build: {e}", file=sys.stderr, flush=True)
-                continue
-            remember(mutant.name, verdict)
-            caught += bool(verdict)
-            print(row(mutant, verdict), f"{seconds:.0f} s", flush=True)
+    caught = try_all(mutants, args.workers)
     print(f"{caught} of {len(mutants)} caught in {(time.monotonic() - start) / 60:.0f} minutes")
     if args.write:
         write()
