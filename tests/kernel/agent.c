@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * PID 1 of a test guest: runs the commands that vm.py sends over a port: virtio-serial in QEMU,
- * a serial line in User-Mode Linux.
+ * a serial line in User-Mode Linux. On a host (hosts.py) it is a program among others; its port "-"
+ * is its own input and output, and the commands that run end with it.
  *
  * A C program and not a script because it is started with every guest, by an emulated CPU: an
  * interpreter would cost as much as half the kernel's boot. guest.py compiles it (static) and
@@ -65,6 +66,7 @@ enum { PORT, KMSG, CHILD, TIMER, FIXED };
 
 static struct job jobs[MAX_JOBS];
 static struct pollfd fds[FIXED + MAX_JOBS];
+static int port_out; /* fds[PORT].fd but on a host */
 static char inbuf[sizeof(struct head) + MAX_FRAME];
 static size_t inlen;
 
@@ -80,7 +82,7 @@ static void die(const char *what)
 static void put(const void *data, size_t len)
 {
 	while (len) {
-		ssize_t n = write(fds[PORT].fd, data, len);
+		ssize_t n = write(port_out, data, len);
 
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			die("write to the host");
@@ -282,11 +284,22 @@ static void obey(const struct head *head, char *data)
 	}
 }
 
+/* Nobody is there any more, and this host goes on without us. */
+static void leave(void)
+{
+	for (struct job *j = jobs; j < jobs + MAX_JOBS; j++)
+		if (j->pid)
+			kill(-j->pid, SIGKILL);
+	_exit(0);
+}
+
 static void from_host(void)
 {
 	ssize_t n = read(fds[PORT].fd, inbuf + inlen, sizeof(inbuf) - inlen);
 	struct head head;
 
+	if (n <= 0 && getpid() != 1)
+		leave();
 	if (n <= 0) {
 		usleep(10000); /* the host's end is closed: it will switch us off */
 		return;
@@ -311,9 +324,13 @@ static void from_host(void)
 
 static int open_port(const char *path)
 {
-	int fd = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	int fd = strcmp(path, "-") ? open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+				   : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	struct termios raw;
 
+	port_out = fd;
+	if (!strcmp(path, "-"))
+		port_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (!tcgetattr(fd, &raw)) {
 		cfmakeraw(&raw);
 		tcsetattr(fd, TCSANOW, &raw);

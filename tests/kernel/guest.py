@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import time
 
+import hosts
 import machine
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -79,7 +80,8 @@ class SetupError(Exception):
 
 class Kernel:
     """A stock kernel unpacked by scripts/deps.sh, or a debug kernel of scripts/debug-kernel.sh;
-    found by scripts/kernel-env.sh."""
+    found by scripts/kernel-env.sh. Its adapters are software (hosts.py: those that are not)."""
+    adapter = None  # the one that a file of tests asks for
 
     def __init__(self, name):
         self.name = name
@@ -101,6 +103,21 @@ class Kernel:
     @functools.cached_property
     def boot_file(self):
         return uncompressed(self)
+
+    def initramfs(self, vm):
+        return initramfs(self, vm.name, vm.net.addrs if vm.net else [], vm.env)
+
+    def tree(self, directory):
+        return module_tree(self, directory)
+
+    def modules_of(self, adapter):
+        return {"rxe": "rdma_rxe"}.get(adapter, adapter)
+
+    def plug(self, vm):
+        vm.check(f"rdma link add {vm.adapter}0 type {vm.adapter} netdev eth0")
+
+    def unplug(self, vm, timeout):
+        vm.check(f"rdma link del {vm.adapter}0", timeout)
 
     @functools.cached_property
     def deps(self):
@@ -130,6 +147,8 @@ class Kernel:
 
 @functools.lru_cache
 def kernel(name=None):
+    if name and name.startswith(hosts.PREFIX):
+        return hosts.Host(name)
     return Kernel(name or os.environ.get("KERNEL") or "6.1")
 
 

@@ -3,6 +3,7 @@
 import json
 
 import filters
+import hosts
 from judges import all_but_told, exact
 from traffic import A, A6, B, B6, Flows, counters, ping, stress_says
 
@@ -38,17 +39,23 @@ def flows(t, messages=12):
     t.note(f"4 times {16 * messages} messages, each exactly once and in order")
 
 
+def nothing_comes(machine):
+    """While it lasts. (Not by `ip link set down` where the adapter is software: under load soft-RoCE
+    does not get over that. A queue pair with frames in it stands still, or queue pair 1 is in error
+    and nobody can connect, until the adapter is removed; mainline's traffic stops for good, too.)"""
+    if machine.adapter == hosts.ADAPTER:
+        return machine.kernel.cut(machine)
+    # Soft-iWARP's frames are TCP's.
+    what = f"udp dport {ROCE}" if machine.adapter == "rxe" else "meta l4proto tcp"
+    return filters.incoming(machine, f"{what} drop")
+
+
 def cut(t, machine, ours):
-    """Nothing gets to `machine` until a connection is given up. (Not by `ip link set down`: under
-    load soft-RoCE does not get over that. A queue pair with frames in it stands still, or queue
-    pair 1 is in error and nobody can connect, until the adapter is removed; mainline's traffic
-    stops for good, too.)"""
+    """Nothing gets to `machine` until a connection is given up."""
     def resets():
         return [counters(t, m)["conn_reset"] for m in ours]
     before = resets()
-    # Soft-iWARP's frames are TCP's.
-    what = f"udp dport {ROCE}" if machine.adapter == "rxe" else "meta l4proto tcp"
-    with filters.incoming(machine, f"{what} drop"):
+    with nothing_comes(machine):
         for _ in range(1000):
             if resets() != before:
                 break

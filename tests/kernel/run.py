@@ -6,6 +6,7 @@
     run.py --all                    and those that are too long for every day
     run.py 'load.*' sockets         some of them: file.test, globs, a file's name for all of it
     run.py --modules mainline       mainline's modules in place of ours (checks the tests)
+    run.py --hosts FILE 'ib_rdma.*' two real hosts with an adapter in place of guests (hosts.py)
     run.py --kernel 6.1,7.2         guest a on one kernel, b on another; only tests of two guests
     run.py --without 'tcp load.*'   all but these
     TURN=commit run.py              a quarter of those that can wait, see turns.py (TURN=0 to 3)
@@ -31,6 +32,7 @@ import traceback
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import guest  # noqa: E402
 import guests  # noqa: E402
+import hosts  # noqa: E402
 import suite  # noqa: E402
 import turns  # noqa: E402
 import vm  # noqa: E402
@@ -92,6 +94,7 @@ def parse(argv):
     ap.add_argument("names", nargs="*", help="file, file.test, or globs of these")
     ap.add_argument("--kernel", default=os.environ.get("KERNEL") or "6.1",
                     help="6.1, 6.12, 7.2, two of them, or a debug kernel: uml, x86, kcsan")
+    ap.add_argument("--hosts", metavar="FILE", help="see hosts.py; one file of tests at a time")
     ap.add_argument("--modules", choices=["ours", "mainline"], help="in place of ours")
     ap.add_argument("--modules-dir", help="where our .ko are (default build/modules-<version>)")
     ap.add_argument("--jobs", "-j", type=int,
@@ -108,7 +111,10 @@ def parse(argv):
     each = 3 if "uml" in options.kernels else 2
     options.jobs = options.jobs or each * max(2, os.cpu_count() or 2)
     options.turn = turns.of_environment()
-    options.logs = vm.LOGS / f"vm-{options.kernel}"
+    options.most, options.logs = MOST, vm.LOGS / f"vm-{options.kernel}"
+    if options.hosts:
+        options.kernels, options.jobs, options.most = hosts.names(options.hosts), 2, 1
+        options.logs = vm.LOGS / "hosts"
     if len(options.kernels) > 2:
         ap.error("a test has at most two guests")
     return options
@@ -145,8 +151,9 @@ def is_named(one, name):
 
 def why_not(options, module, one, named):
     """Why a test cannot be run, or is not unless it is named; None if nothing speaks against it."""
-    kernels = one.kernels or getattr(module, "KERNELS", options.kernels)
-    if not set(options.kernels) <= set(kernels):
+    wanted = [hosts.STOCK] if options.hosts else options.kernels
+    kernels = one.kernels or getattr(module, "KERNELS", wanted)
+    if not set(wanted) <= set(kernels):
         return f"only on {', '.join(kernels)}"
     if one.vms < len(options.kernels):
         return "has one guest, for two kernels"
@@ -180,7 +187,7 @@ def run_file(options, module, tests, report, pool):
 
 
 def run_files(options, chosen, report):
-    places, left, threads = Places(options.jobs, MOST * options.jobs), list(chosen), []
+    places, left, threads = Places(options.jobs, options.most * options.jobs), list(chosen), []
     # Counters of coverage are read and begin anew with a boot.
     pool = guests.Pool(options.kernels, [] if os.environ.get("GCOV") else
                        [guests.Kind.of(*one) for one in chosen

@@ -138,7 +138,7 @@ class VM:
         self.net, self.env = net, env or {}
         # RDS' transport is InfiniBand in place of TCP, over this adapter in software; a text: with
         # these parameters of the module.
-        self.ib, self.adapter = ib, adapter
+        self.ib, self.adapter = ib, self.kernel.adapter or adapter
         self.deadline = None  # time.monotonic() no wait may pass (the test's own time limit)
         self.cond = threading.Condition()
         self.machine = self.workdir = self.port = self.klog_file = None
@@ -161,8 +161,7 @@ class VM:
         self.klog_file = open(self.klog_path, "w", buffering=1)
         self.workdir = tempfile.mkdtemp(prefix="pf_rds-vm-")
         initrd = pathlib.Path(self.workdir) / "initrd"
-        addrs = self.net.addrs if self.net else []
-        initrd.write_bytes(guest.initramfs(self.kernel, self.name, addrs, self.env))
+        initrd.write_bytes(self.kernel.initramfs(self))
         self.port, port = socket.socketpair()
         self.machine = self.kernel.machine(self)
         with port, open(self.logdir / f"{self.name}.machine.log", "w") as log:
@@ -180,8 +179,7 @@ class VM:
             self.deadline += time.monotonic() - began
         shutil.rmtree(self.workdir, ignore_errors=True)
         if self.ib:
-            module = {"rxe": "rdma_rxe"}.get(self.adapter, self.adapter)
-            self.check(f"modprobe -a {module} rdma_cm")
+            self.check(f"modprobe -a {self.kernel.modules_of(self.adapter)} rdma_cm")
             self.plug()
         self.sync()
         self.mark = len(self.klog)  # what the boot itself had to say is not ours
@@ -400,11 +398,11 @@ class VM:
     # ---- the adapter ----
 
     def plug(self):
-        self.check(f"rdma link add {self.adapter}0 type {self.adapter} netdev eth0")
+        self.kernel.plug(self)
 
     def unplug(self, timeout=100):
         """Returns when nobody uses the adapter any more: rdma_cm may take a minute to end a connection."""
-        self.check(f"rdma link del {self.adapter}0", timeout)
+        self.kernel.unplug(self, timeout)
 
     # ---- the kernel's log and modules ----
 
@@ -455,7 +453,7 @@ class VM:
             raise SetupError(f"unknown modules '{modules}': mainline, ours, ours:DIR or none")
         files = guest.our_modules(directory or self.kernel.modules_dir,
                                   guest.OURS_IB if self.ib else guest.OURS)
-        steps = [self.tree_command(guest.module_tree(self.kernel, files[0].parent))]
+        steps = [self.tree_command(self.kernel.tree(files[0].parent))]
         needs = guest.kernel_needs(files)
         if needs:
             steps.append(f"modprobe -a {needs}")
@@ -477,7 +475,7 @@ class VM:
 
     def modprobe_ours(self, directory, what="rds_tcp"):
         """modprobe from a tree where our modules are installed over the kernel's."""
-        self.check(f"{self.tree_command(guest.module_tree(self.kernel, directory))} && "
+        self.check(f"{self.tree_command(self.kernel.tree(directory))} && "
                    f"modprobe {what}")
         self.modules = "ours"
 
