@@ -18,12 +18,12 @@ class CallsTest : public ::testing::Test
 {
 protected:
 	/* How many of @n calls from 10.0.@prefix.x are let in. */
-	unsigned int let_in(unsigned int n, unsigned int prefix = 0)
+	unsigned int let_in(unsigned int n, unsigned int prefix = 0, uint32_t scope = 0)
 	{
 		unsigned int in = 0;
 
 		for (unsigned int i = 0; i < n; i++)
-			in += calls->admit(host::addr4(prefix << 8 | i % 256), 0, now, kKey);
+			in += calls->admit(host::addr4(prefix << 8 | i % 256), scope, now, kKey);
 		return in;
 	}
 
@@ -38,6 +38,7 @@ TEST_F(CallsTest, AThousandOfOnePrefixComeAtOnce)
 	EXPECT_EQ(let_in(2000), kPrefixCalls - 1000);
 	EXPECT_EQ(let_in(100), 0u);
 	EXPECT_EQ(let_in(100, 1), 100u) << "another prefix has its own";
+	EXPECT_EQ(let_in(100, 0, 3), 100u) << "the same of another interface, too";
 }
 
 TEST_F(CallsTest, TokensComeBack)

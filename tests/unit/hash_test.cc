@@ -489,4 +489,18 @@ TEST_F(Hash, IsOfNoMoreThanSoManyBuckets)
 	clear(t, all);
 }
 
+/* fe80::/10 and no other has an interface in its name (RFC 4291, 2.4). */
+TEST(Scope, IsLinkLocalAddresses)
+{
+	for (unsigned int first = 0; first < 0x10000; first++) {
+		const uint8_t bytes[16] = {static_cast<uint8_t>(first >> 8),
+					   static_cast<uint8_t>(first)};
+		struct rds_addr a;
+
+		memcpy(&a, bytes, sizeof(a));
+		ASSERT_EQ(rds::scope_of(a, 7), (first & 0xffc0) == 0xfe80 ? 7u : 0u) << first;
+		ASSERT_EQ(rds::scope_of(a, 0), 0u);
+	}
+}
+
 } // namespace

@@ -34,6 +34,13 @@ TEST_F(Info, NamesEveryCounter)
 		EXPECT_NE(rds_stat_name(i), nullptr);
 }
 
+TEST_F(Info, NamesEveryEventOfAPath)
+{
+	for (unsigned int event = 0; event < RDS_EV_COUNT; event++)
+		EXPECT_STRNE(rds_path_event_name(event), "");
+	EXPECT_EQ(rds_path_event_name(RDS_EV_COUNT), nullptr);
+}
+
 TEST_F(Info, ShowsConnectionsAndTheirState)
 {
 	std::vector<struct rds_conn_info> v;

@@ -365,6 +365,22 @@ TEST_F(PathRefuse, WhatIsRefusedGoesAgainInOrder)
 	EXPECT_EQ(talk(), "9:1 5:2 6:3 5:4 R:5 5:2 5:4 5:5 ");
 }
 
+/* The peer took those before the one that it refused. */
+TEST_F(PathRefuse, WhatCameBeforeTheRefusalWasTaken)
+{
+	up();
+
+	const uint64_t first = next();
+
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(put(*s, 5), 0);
+	map({5});
+	ASSERT_EQ(peer_refuses(5, first + 1), RDS_RECV_SKIP);
+	peer_has(first + 1);
+	map({});
+	EXPECT_EQ(talk(), "9:1 5:2 5:3 R:5 5:3 ");
+}
+
 /* RESUME is about what was thrown away on its connection. */
 TEST_F(PathRefuse, AResumeDoesNotOutliveItsConnection)
 {
