@@ -34,7 +34,7 @@ def names(path):
 
 
 class Host:
-    """What guest.Kernel is for a guest. @device is asked for when the adapter is first let go."""
+    """A host, where others take a guest.Kernel. @device is asked for when the adapter is first let go."""
     debug, pace, least_mem, least_smp, adapter = False, 1, 0, 1, ADAPTER
 
     def __init__(self, name):
@@ -115,7 +115,7 @@ def guest_agent():
 
 
 class Shell:
-    """What machine.Qemu is for a guest: the agent, started by a shell."""
+    """The agent on a host, started by a shell, where others take a machine.Qemu."""
     longest = 1 << 19  # bytes of a command; longer ones go by file, which only this host has
     env = {}
 

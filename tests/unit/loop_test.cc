@@ -40,6 +40,28 @@ TEST_F(Loop, EndsAtOnceWhenAskedTo)
 	EXPECT_TRUE(s.recv());
 }
 
+/* Nothing is to be sent, so nothing connects. */
+TEST_F(Loop, StaysDownWhenItHasEnded)
+{
+	host::Socket s(*net);
+	std::vector<unsigned int> flags;
+
+	ASSERT_EQ(s.bind(host::endpoint(a1, 4000)), 0);
+	ASSERT_EQ(s.send(host::endpoint(a2, 1), pattern(1)), 0);
+	sim::run_ready();
+	rds_transport_net_reset(net->core(), loop);
+	sim::run_ready();
+	host::info_conns(
+		net->core(),
+		[](void *all, const struct rds_conn_info *i) {
+			static_cast<std::vector<unsigned int> *>(all)->push_back(i->flags);
+		},
+		&flags);
+	EXPECT_FALSE(flags.empty());
+	for (unsigned int f : flags)
+		EXPECT_EQ(f, 0u);
+}
+
 /* A receiver whose limit was lowered refuses what is on its way, and is in nobody else's. */
 TEST_F(Loop, WhoIsRefusedStepsAside)
 {

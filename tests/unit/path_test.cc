@@ -305,6 +305,20 @@ TEST_F(PathStates, AsksOneThatThePeerOpened)
 	EXPECT_EQ(fake::discarded(), std::vector<void *>{&second});
 }
 
+/* A peer that we called and that said something was there: it is called at once when it goes. */
+TEST_F(PathStates, APeerThatAnsweredIsCalledAtOnce)
+{
+	bring_up();
+	for (int i = 0; i < 4; i++) {
+		ASSERT_EQ(fake::arrive(wire().path, rds::wire::Header{}), RDS_RECV_SKIP);
+		send();
+		drop(RDS_DROP_ERROR);
+		ASSERT_EQ(path().state(), PathState::kConnecting) << i;
+		rds_path_connected(wire().path);
+		sim::run_ready();
+	}
+}
+
 /* The sender has the token when nobody has answered: it ends all the same, though an answer comes
  * meanwhile. */
 TEST_F(PathStates, DoesNotChangeItsMind)

@@ -97,6 +97,37 @@ TEST(RecvFlowTest, NothingIsLeftOfWhatIsSettled)
 	}
 }
 
+/* The same beyond the word of the table in which it begins. */
+TEST(RecvFlowTest, NothingIsLeftInTheNextWord)
+{
+	for (uint32_t at : kStarts) {
+		Flow a(at);
+
+		for (uint32_t i = 2; i <= 120; i++)
+			if (i % 3 != 1)
+				a.f.note({at + i, at + 1});
+		a.f.note({at + 121, at + 121});
+		a.expect_now(at - 1, at + 121, at + 121);
+		for (uint32_t i = 2; i <= 121; i++)
+			a.f.note({at + i + kOrderWindow, at + 122});
+		a.expect_now(at - 1, at + 121, at + 121 + kOrderWindow);
+	}
+}
+
+/* What is behind a word of the table in which all have arrived has not. */
+TEST(RecvFlowTest, AWholeWordAtOnce)
+{
+	for (uint32_t at : {63u, 0xffffffffu, 0x7fffffffu}) {
+		Flow a(at);
+
+		for (uint32_t i = 64; i; i--)
+			a.f.note({at + i, at + 1});
+		a.expect_now(at - 1, at + 64, at + 64);
+		a.f.note({at + 66, at + 65});
+		a.expect_now(at - 1, at + 64, at + 66);
+	}
+}
+
 TEST(RecvFlowTest, ANumberThatComesTwiceIsAnotherCount)
 {
 	for (uint32_t at : kStarts) {

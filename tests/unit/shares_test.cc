@@ -36,6 +36,11 @@ TEST(Prefix, IsWhatOneStrangerHas)
 	EXPECT_NE(of(at(1, 1, true)), of(at(2, 1, true)));
 	/* Not of ::/64, all of IPv4 would be one. */
 	EXPECT_NE(of(at(1, 1)), of(at(0x100, 1)));
+	/* A host that looks like an IPv4 one chooses what follows as any other. */
+	for (unsigned int host : {1u, 0x01020304u, 0xfffefdfcu})
+		EXPECT_EQ(of({{at(1, 0, true).w[0], at(1, host).w[1]}}), of(at(1, 1, true)))
+			<< host;
+	EXPECT_EQ(of({{0, __builtin_bswap64(1)}}), of({{0, __builtin_bswap64(2)}}));
 	/* Of two links, two. */
 	EXPECT_NE(of(at(1, 1, true), 1), of(at(1, 1, true), 2));
 	EXPECT_NE(of(at(1, 1)), rds::hash_prefix(at(1, 1), 0, rds::HashKey{{5, 7}}));

@@ -15,7 +15,7 @@ EXTRA = True
 NEW_GUESTS = True  # it measures memory
 KERNELS = ["6.1"]
 SECONDS = int(os.environ.get("SECONDS_EACH") or 2)
-# What is under way at a time, and options of rds-stress beside time.
+# Names, and options of rds-stress.
 RATES = {"64 B, one at a time": "-d 1 -q 64 -a 64", "8 KiB": "-t 4 -d 8 -q 8k",
          "64 KiB": "-t 4 -d 8 -q 64k", "1 MiB": "-t 2 -d 4 -q 1m",
          "RDMA 64 KiB": "-t 4 -d 8 -q 256 -D 64k", "RDMA 1 MiB": "-t 2 -d 4 -q 256 -D 1m"}
@@ -83,7 +83,7 @@ def quiet_connections(t):
 
 @test(vms=2, only="ours")
 def counted(t):
-    """What went wrong, by the counters of both hosts: on a quiet cable, nothing."""
+    """Counters of both hosts tell of nothing that went wrong: the cable is quiet."""
     ping(t, t.a, A, B)
     stress_says(t, t.a, t.b, B, f"--json -T {SECONDS} -t 4 -d 8 -q 8k -D 64k")
     for machine in t.vms:
