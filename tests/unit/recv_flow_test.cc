@@ -114,7 +114,7 @@ TEST(RecvFlowTest, NothingIsLeftInTheNextWord)
 	}
 }
 
-/* What is behind a word of the table in which all have arrived has not. */
+/* A word of the table in which all have arrived says nothing of the number behind it. */
 TEST(RecvFlowTest, AWholeWordAtOnce)
 {
 	for (uint32_t at : {63u, 0xffffffffu, 0x7fffffffu}) {
