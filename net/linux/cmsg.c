@@ -310,6 +310,16 @@ int rds_cmsg_recv(struct sock *sk, struct msghdr *msg, const struct rds_recv_inf
 	return 0;
 }
 
+int rds_cmsg_inq(struct sock *sk, struct msghdr *msg, u64 taken)
+{
+	int left;
+
+	if (likely(!rds_sock(sk)->inq))
+		return 0;
+	left = min_t(u64, rds_socket_unread_bytes(rds_core(sk)) - taken, INT_MAX);
+	return put_cmsg(msg, SOL_RDS, RDS_CMSG_INQ, sizeof(left), &left);
+}
+
 int rds_cmsg_zcopy(struct sock *sk, struct msghdr *msg)
 {
 	struct rds_zcopy_cookies z;

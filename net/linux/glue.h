@@ -22,6 +22,7 @@ struct rds_sock {
 	struct sock sk;		      /* first */
 	u32 id;			      /* in rds_linux_net.socks */
 	struct rds_rx_trace_so trace; /* SO_RDS_MSG_RXPATH_LATENCY, as it was set */
+	bool inq;		      /* SO_RDS_INQ; under rds_recv_lock() */
 	struct rds_recv_batch *batch; /* recv_batch.c; NULL: off.  Under rds_recv_lock() */
 } __aligned(8);
 
@@ -148,6 +149,8 @@ int rds_register_mr(struct rds_socket *s, const struct rds_get_mr_args *args, u6
 void rds_cmsg_undo(struct rds_socket *s, struct rds_send_cmsgs *c);
 /* Adds what the socket wants to know about a received message: 0 or -EFAULT. */
 int rds_cmsg_recv(struct sock *sk, struct msghdr *msg, const struct rds_recv_info *info);
+/* Adds how many bytes can be read after this call, which takes @taken: 0 or -EFAULT. */
+int rds_cmsg_inq(struct sock *sk, struct msghdr *msg, u64 taken);
 /* Adds the cookies of completed zerocopy sends when there is room for all of the control message:
  * their number, or -EFAULT.  They are taken off by the caller once nothing can fail any more. */
 int rds_cmsg_zcopy(struct sock *sk, struct msghdr *msg);

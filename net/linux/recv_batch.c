@@ -97,8 +97,14 @@ static bool is_alike(const struct rds_recv_info *info, const struct rds_recv_inf
 	return !info->cookie && !info->stamp_ns == !first->stamp_ns;
 }
 
-/* One more, if there is room for its bytes, for what is told of it and for @n lengths: whether it
- * was copied. */
+/* Behind the messages' own control messages come the bytes that are left, and @n lengths. */
+static size_t room_for_end(const struct sock *sk, unsigned int n)
+{
+	return CMSG_SPACE(n * sizeof(u32)) + (rds_sock(sk)->inq ? CMSG_SPACE(sizeof(int)) : 0);
+}
+
+/* One more, if there is room for its bytes, for what is told of it and for the end with @n lengths:
+ * whether it was copied. */
 static bool copy_another(struct sock *sk, struct msghdr *msg, size_t room, unsigned int n,
 			 struct rds_msg *m, const struct rds_recv_info *info)
 {
@@ -107,11 +113,23 @@ static bool copy_another(struct sock *sk, struct msghdr *msg, size_t room, unsig
 	if (info->len > room)
 		return false;
 	if (!rds_cmsg_recv(sk, msg, info) && !(msg->msg_flags & MSG_CTRUNC) &&
-	    msg->msg_controllen >= CMSG_SPACE(n * sizeof(u32)) &&
+	    msg->msg_controllen >= room_for_end(sk, n) &&
 	    !rds_recv_copy(rds_core(sk), m, info->len, rds_uio(&msg->msg_iter)))
 		return true;
 	take_back(msg, &before);
 	return false;
+}
+
+static int tell_left(struct sock *sk, struct msghdr *msg, int flags, unsigned int n)
+{
+	const struct rds_recv_batch *b = rds_sock(sk)->batch;
+	u64 taken = 0;
+
+	if (!rds_sock(sk)->inq)
+		return 0;
+	while (n-- && !(flags & MSG_PEEK))
+		taken += b->len[n];
+	return rds_cmsg_inq(sk, msg, taken);
 }
 
 /* The messages are copied, and their @bytes: tells how long each is, and takes them. */
@@ -119,8 +137,11 @@ static int finish(struct sock *sk, struct msghdr *msg, int flags, unsigned int n
 {
 	struct rds_recv_batch *b = rds_sock(sk)->batch;
 	struct rds_socket *s = rds_core(sk);
-	int err = put_cmsg(msg, SOL_RDS, RDS_CMSG_RECV_BATCH, n * sizeof(u32), b->len);
-	int cookies = err ?: rds_cmsg_zcopy(sk, msg);
+	int err = tell_left(sk, msg, flags, n);
+	int cookies;
+
+	err = err ?: put_cmsg(msg, SOL_RDS, RDS_CMSG_RECV_BATCH, n * sizeof(u32), b->len);
+	cookies = err ?: rds_cmsg_zcopy(sk, msg);
 
 	if (cookies < 0)
 		return cookies;

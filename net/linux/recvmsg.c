@@ -56,6 +56,7 @@ static int recv_message(struct sock *sk, struct msghdr *msg, size_t size, int fl
 	if (err)
 		return err;
 	err = rds_cmsg_recv(sk, msg, info);
+	err = err ?: rds_cmsg_inq(sk, msg, flags & MSG_PEEK ? 0 : info->len);
 	if (err)
 		return err;
 	cookies = rds_cmsg_zcopy(sk, msg);

@@ -159,6 +159,56 @@ static int set_timestamp(struct sock *sk, int optname, sockptr_t optval, unsigne
 	return 0;
 }
 
+static int set_inq(struct sock *sk, sockptr_t optval, unsigned int optlen)
+{
+	int on, err = get_value(&on, sizeof(on), optval, optlen);
+
+	err = err ?: rds_recv_lock(rds_core(sk));
+	if (err)
+		return err;
+	WRITE_ONCE(rds_sock(sk)->inq, on != 0);
+	rds_recv_unlock(rds_core(sk));
+	return 0;
+}
+
+/* It is for those who may take an interface down. */
+static int reset_conns(struct sock *sk, const struct rds_addr *src, const struct rds_addr *dst,
+		       u8 tos)
+{
+	struct net *net = sock_net(sk);
+
+	if (!ns_capable(net->user_ns, CAP_NET_ADMIN))
+		return -EACCES;
+	return rds_net_reset(rds_net_of(net), src, dst, tos) ? 0 : -ENOENT;
+}
+
+static int reset_v4(struct sock *sk, sockptr_t optval)
+{
+	struct rds_addr src, dst = {};
+	struct rds_reset r;
+
+	if (copy_from_sockptr(&r, optval, sizeof(r)))
+		return -EFAULT;
+	src = rds_addr_from_v4(r.src);
+	if (r.dst)
+		dst = rds_addr_from_v4(r.dst);
+	return reset_conns(sk, &src, &dst, r.tos);
+}
+
+static int reset_v6(struct sock *sk, sockptr_t optval, unsigned int optlen)
+{
+	struct rds_addr src, dst;
+	struct rds6_reset r;
+
+	if (optlen != sizeof(r))
+		return -EINVAL;
+	if (copy_from_sockptr(&r, optval, sizeof(r)))
+		return -EFAULT;
+	src = rds_addr_from_in6(&r.src);
+	dst = rds_addr_from_in6(&r.dst);
+	return reset_conns(sk, &src, &dst, r.tos);
+}
+
 int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval,
 		   unsigned int optlen)
 {
@@ -184,8 +234,14 @@ int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval
 		return set_order(s, optval, optlen);
 	case RDS_RECV_BATCH:
 		return set_batch(sk, optval, optlen);
-	case SO_RDS_TRANSPORT:
+	case SO_RDS_INQ:
+		return set_inq(sk, optval, optlen);
+	case SO_RDS_TRANSPORT: /* and RDS_CONN_RESET */
+		if (optlen == sizeof(struct rds_reset))
+			return reset_v4(sk, optval);
 		return set_transport(s, optval, optlen);
+	case RDS6_CONN_RESET:
+		return reset_v6(sk, optval, optlen);
 	case SO_RDS_MSG_RXPATH_LATENCY:
 		return set_trace(sk, optval, optlen);
 	case SO_TIMESTAMP_OLD:
@@ -266,6 +322,9 @@ int rds_getsockopt(struct socket *sock, int level, int optname, char __user *opt
 		value = rds_batch_get(sock->sk);
 		if (value < 0)
 			return value;
+		break;
+	case SO_RDS_INQ:
+		value = READ_ONCE(rds_sock(sock->sk)->inq);
 		break;
 	case RDS_RECV_QUERY:
 		return recv_query(s, optval, optlen, len);

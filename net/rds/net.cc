@@ -92,6 +92,27 @@ void rds_transport_net_reset(struct rds_net *net, const struct rds_transport *t)
 	rds_transport_net_paths(net, t, drop, nullptr);
 }
 
+unsigned int rds_net_reset(struct rds_net *net, const struct rds_addr *laddr,
+			   const struct rds_addr *faddr, unsigned char tos)
+{
+	Guard sleeps(kMaySleep); /* setsockopt */
+	unsigned int n = 0;
+	auto reset = [&](Conn &c) {
+		if (c.tos != tos || !same_addr(c.laddr, *laddr))
+			return;
+		c.for_each_path([](Path &p) { p.drop(RDS_DROP_ADMIN); });
+		n++;
+	};
+
+	if (faddr->w[0] || faddr->w[1]) {
+		net->conns.visit_of(*laddr, *faddr, net->key, reset);
+		return n;
+	}
+	for (uint64_t pos = 0; pos < kWalkEnd; let_others_run())
+		pos = net->conns.visit(pos, reset);
+	return n;
+}
+
 struct rds_net *rds_net_create(struct rds_os_net *os, struct rds_stats *st)
 {
 	Guard sleeps(kMaySleep); /* insmod, or a namespace begins */

@@ -54,6 +54,11 @@ struct rds_tunables *rds_net_tunables(struct rds_net *net);
 /* An address has come to the namespace or gone: connections to one that has moved are left for
  * others (conn_addrs.cc).  Any context. */
 void rds_net_addrs_changed(struct rds_net *net);
+/* Ends the connections from @laddr to @faddr of type of service @tos, of any transport, or those to
+ * every address if @faddr is all zeros; they are made again for what is to be sent.  How many there
+ * were.  Process. */
+unsigned int rds_net_reset(struct rds_net *net, const struct rds_addr *laddr,
+			   const struct rds_addr *faddr, unsigned char tos);
 
 /* Counters of every registered transport, in order of type: calls @fn for each. */
 void rds_transport_stats(struct rds_os_net *os,
@@ -71,6 +76,8 @@ const char *rds_drop_reason_name(unsigned int why);
 unsigned int rds_path_state(const struct rds_path *path);
 
 /* ---- sockets (process context unless said otherwise) ---- */
+/* Bytes of messages that were not read yet: a snapshot.  Any context. */
+uint64_t rds_socket_unread_bytes(const struct rds_socket *s);
 size_t rds_socket_size(void); /* bytes, 8-aligned, that the glue reserves per socket */
 /* @uid: the user whose it is, and who makes the connections over which it sends.  -EDQUOT: has as
  * many sockets as it may; -ENOMEM. */

@@ -27,7 +27,7 @@ PLAN = """
     ib.ours_with_ours hardware.counted hardware.rates ib_rdma.data ib_rdma.data_v6 ib_rdma.refused
     ib.further_addresses ib.tcp_beside_it ib.a_mebibyte ib.credits ib.types_of_service
     ib.rings_of_any_size ib.congestion ib.no_buffers ib_rdma.the_example ib_rdma.freed_in_use
-    ib_rdma.by_who_was_called ib_rdma.killed ib_regions ib_stress ib_idle
+    ib_rdma.by_who_was_called ib_rdma.killed ib_rdma.an_administrator_ends_them ib_regions ib_stress ib_idle
     hardware.quiet_connections hardware.link_goes ib.queue_pairs_break ib_rdma.connections_cut
     ib.adapter_goes ib_rdma.adapter_goes ib.modules_go_under_load hardware.everything_at_once
     """.split()

@@ -181,6 +181,27 @@ TEST_F(ConnMany, AllGetTheLatestMap)
 	}
 }
 
+/* A change when some of those are told that the work item tells: they are told of it, too. */
+TEST_F(ConnMany, AChangeInTheMidstOfARound)
+{
+	long n = 0;
+
+	meet(kMany);
+	fill(7);
+	ASSERT_TRUE(sim::run_until(
+		[&] {
+			n = std::count_if(wires().begin(), wires().end(),
+					  [](const Wire *w) { return was_told(*w, 7); });
+			return n >= kMany / 2;
+		},
+		kMs));
+	ASSERT_LT(n, static_cast<long>(kMany)) << "the round is not over";
+	fill(8);
+	sim::run_for(3 * rds::kMapPauseNs);
+	for (const Wire *w : wires())
+		EXPECT_TRUE(was_told(*w, 8));
+}
+
 /* Messages wait for a port of each of many hosts, and each says in its turn that it is clear. */
 TEST_F(ConnMany, EachPeersPortIsNoticed)
 {

@@ -488,6 +488,30 @@ TEST_F(ConnStrangers, TooManyMakeRoom)
 	EXPECT_GE(stat(RDS_S_conn_evicted), 101u);
 }
 
+/* Those that sockets use do not count, though their hosts are not there; strangers go. */
+TEST_F(ConnStrangers, TheUsedMakeNoRoom)
+{
+	constexpr unsigned int kUsed = 40, kMany = 60;
+
+	s->sock().sndbuf = 1 << 20;
+	for (unsigned int n = 0; n < kUsed; n++) {
+		ASSERT_EQ(s->send(endpoint(host::addr4(n + 300), 5000), pattern(10)), 0);
+		sim::run_ready();
+		breaks(wire_of(n + 300));
+	}
+	for (unsigned int n = 0; n < kMany; n++)
+		ASSERT_EQ(ping(calls(n + 500)), RDS_RECV_SKIP) << n;
+	tun().max_passive = 30;
+	for (int i = 0; i < 10; i++) {
+		for (unsigned int n = 0; n < kUsed; n++)
+			breaks(wire_of(n + 300));
+		sim::run_for(300 * kMs);
+	}
+	EXPECT_LE(net->core()->passive.load(), 30u);
+	for (unsigned int n = 0; n < kUsed; n++)
+		EXPECT_NE(find(n + 300), nullptr) << n;
+}
+
 /* Of those that are alike the silent go, not those that have something to say. */
 TEST_F(ConnStrangers, TheSilentGoFirst)
 {

@@ -205,6 +205,31 @@ TEST_F(MapNews, ANewConnectionBeginsWithTheWholeMap)
 	EXPECT_TRUE(knows_all(known()));
 }
 
+/* Also where it has said that it takes changes before it was told anything. */
+TEST_F(MapNews, TheFirstNewsIsTheWholeMap)
+{
+	rds::MapNews news;
+
+	up();
+	flip(5);
+
+	rds::Guard sleeps(rds::kMaySleep);
+	rds::Guard sender(rds::kSender);
+
+	news.fresh();
+	news.meet(kCaps);
+	for (bool first : {true, false, true}) {
+		rds::Message *m = news.make(ours(), false, 1, 0);
+
+		ASSERT_NE(m, nullptr);
+		EXPECT_EQ(m->hdr.flags == rds::wire::kCongBitmap, first);
+		rds::message_put(m);
+		flip(6);
+		if (!first)
+			news.begin();
+	}
+}
+
 /* Another host has a connection to our address, which is cut, or ends in order: what went over it
  * may have come after what goes over this one. */
 TEST_F(MapNews, AfterACutTheNextNewsIsWhole)

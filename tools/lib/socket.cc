@@ -306,6 +306,25 @@ Received RdsSocket::receive(std::span<std::byte> buffer)
 	return next_of_batch(buffer);
 }
 
+void RdsSocket::reset_connections(const Address &local, const Address &remote, std::uint8_t tos)
+{
+	rds6_reset which = {};
+
+	which.tos = tos;
+	which.src = local.bytes();
+	if (remote.specified())
+		which.dst = remote.bytes();
+	if (::setsockopt(fd(), SOL_RDS, RDS6_CONN_RESET, &which, sizeof(which)) == 0)
+		return;
+	if (errno == ENOENT)
+		throw Error("there is no connection from " + local.host() +
+			    (remote.specified() ? " to " + remote.host() : "") +
+			    " of type of service " + std::to_string(tos));
+	if (errno == EACCES)
+		throw Error("to end connections one needs CAP_NET_ADMIN");
+	fail(Step::option, errno, "RDS6_CONN_RESET");
+}
+
 void RdsSocket::cancel_sent_to(const Address &dest)
 {
 	if (::setsockopt(fd(), SOL_RDS, RDS_CANCEL_SENT_TO, dest.sa(), dest.size()) != 0)

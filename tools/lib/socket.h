@@ -149,6 +149,9 @@ public:
 	/* The most messages that one call of the kernel's returns, 1 to 1024. Throws Error where
 	 * it returns one always. */
 	void set_recv_batch(unsigned most);
+	/* Ends the connections from @local to @remote of this type of service, or to all if
+	 * @remote is unspecified.  Throws Error. */
+	void reset_connections(const Address &local, const Address &remote, std::uint8_t tos);
 	/* Forgets what is queued or unacknowledged to dest. */
 	void cancel_sent_to(const Address &dest);
 

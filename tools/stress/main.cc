@@ -30,6 +30,7 @@ struct CommandLine {
 	std::string order = "ordered";
 	std::optional<double> seconds;
 	bool serve = false;
+	bool reset = false;
 	bool cpu = false;
 	Plan plan;
 	LocalOptions local;
@@ -50,9 +51,16 @@ void declare_sides(CLI::App &app, CommandLine &line)
 		->type_name("HOST")
 		->excludes(active)
 		->excludes(serve);
-	app.add_option("-r,--recv-addr", line.receive,
-		       "local address; the passive side listens on all without it")
-		->type_name("ADDRESS");
+	CLI::Option *local =
+		app.add_option("-r,--recv-addr", line.receive,
+			       "local address; the passive side listens on all without it")
+			->type_name("ADDRESS");
+
+	app.add_flag("--reset", line.reset,
+		     "no test: end the connection from -r to -s, or all from -r, of the type of "
+		     "service -Q; it is made again for what is to be sent")
+		->needs(local)
+		->excludes(serve);
 	app.add_option("-p,--port", line.local.port,
 		       "TCP port of the control connection; the tasks' RDS ports follow it")
 		->type_name("PORT")
@@ -177,6 +185,14 @@ int run_active(const LocalOptions &options, const Plan &plan)
 	return session.run();
 }
 
+/* Without -s: to whatever address. */
+int run_reset(const CommandLine &line)
+{
+	RdsSocket().reset_connections(line.local.receive, line.local.server,
+				      static_cast<std::uint8_t>(line.plan.tos));
+	return 0;
+}
+
 int run_matrix(const CommandLine &line, std::vector<Host> hosts)
 {
 	Matrix matrix(std::move(hosts), line.plan, line.seconds.value_or(matrix_seconds));
@@ -217,6 +233,8 @@ int run(CommandLine &line)
 		line.local.receive = parse_address(line.receive);
 	if (!line.server.empty())
 		line.local.server = parse_address(line.server);
+	if (line.reset)
+		return run_reset(line);
 	line.local.duration_ns = static_cast<std::uint64_t>(line.seconds.value_or(0) * 1e9);
 	if (!line.matrix.empty()) {
 		check_measure_seconds(line.seconds.value_or(matrix_seconds));

@@ -37,7 +37,7 @@
  * ports that were congested take messages again. SO_RDS_TRANSPORT picks the transport before
  * bind (an int, see RDS_TRANS_*), and reads which one a socket has.
  * RXPATH_LATENCY asks for a struct rds_cmsg_rx_trace with every message. Number 4 was
- * RDS_BARRIER once and must not be used again; 9 is taken by a vendor's kernel.
+ * RDS_BARRIER once and must not be used again; 9 is SO_RDS_TRANSPORT in Oracle's kernels.
  */
 #define RDS_CANCEL_SENT_TO		1
 #define RDS_GET_MR			2
@@ -527,5 +527,46 @@ struct rds_recv_query {
  */
 #define RDS_RECV_BATCH		66
 #define RDS_CMSG_RECV_BATCH	130
+
+/*
+ * setsockopt(SOL_RDS, RDS_CONN_RESET or RDS6_CONN_RESET) ends connections from src to dst that
+ * are of this type of service; to all hosts, if dst is all zeros. They are made again for
+ * whatever there is to send: between two of ours no message is lost or comes twice, RDMA
+ * operations that were under way are told as dropped. The names and numbers are those of
+ * Oracle's kernels; the first is the number of SO_RDS_TRANSPORT as well, and the length says
+ * which of both is meant.
+ *
+ *	EACCES		without CAP_NET_ADMIN over the network namespace
+ *	EINVAL		optlen is not that of the structure
+ *	ENOENT		there is no such connection
+ *
+ * Mainline refuses them: EINVAL, or EOPNOTSUPP on a bound socket, and ENOPROTOOPT.
+ */
+#define RDS_CONN_RESET		8
+#define RDS6_CONN_RESET		11
+
+struct rds_reset {
+	__u8	tos;
+	__u8	reserved[3];		/* not looked at */
+	__be32	src;
+	__be32	dst;
+};
+
+struct rds6_reset {
+	__u8	tos;
+	__u8	reserved[3];
+	struct in6_addr	src;
+	struct in6_addr	dst;
+};
+
+/*
+ * SO_RDS_INQ (int, setsockopt and getsockopt; not 0: on): each call that returns messages
+ * brings RDS_CMSG_INQ, an int: the bytes of messages that can be read after those, 0 if there
+ * are none but empty ones. A message that MSG_PEEK returns counts as one that can be read.
+ * With RDS_RECV_BATCH there is one for the call, before the lengths. Oracle's kernels have
+ * the names; the numbers are ours. Mainline refuses the option with ENOPROTOOPT.
+ */
+#define SO_RDS_INQ		67
+#define RDS_CMSG_INQ		131
 
 #endif /* _LINUX_RDS_H */

@@ -16,6 +16,12 @@ def rules(t):
     assert "not ok" not in said, said
 
 
+@test(only="ours")
+def bytes_that_are_left(t):
+    """SO_RDS_INQ: each call says how much can be read after it; empty, cut and many messages, too."""
+    t.a.check(f"{helper('rds_reset.py')} inq 127.0.0.1", t.seconds(30))
+
+
 @test(vms=2, only="ours")
 def between_two_hosts(t):
     """Datagrams of every length over TCP, many a call at both ends: each is there, as it was."""

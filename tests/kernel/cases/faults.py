@@ -5,8 +5,8 @@ import time
 import filters
 from judges import MAINLINE_GAP, account, exact, from_mainline, to_mainline
 from suite import test
-from traffic import (A, B, Flows, counters, goes_on, helper, load_again, modules_go, small_windows,
-                     soon)
+from traffic import (A, B, Flows, counters, goes_on, helper, load_again, modules_go, ping,
+                     small_windows, soon)
 from vm import VMError
 
 SMP = 2  # softirq, worker and process of one host at the same time
@@ -14,7 +14,7 @@ SMP = 2  # softirq, worker and process of one host at the same time
 LOAD = "--flows 16 --max-payload 8192"
 # A stream that is always there, but leaves an emulated host time for other things.
 STEADY = "--rate 1000 --drain 15"
-ROUNDS = 4
+ROUNDS, ROUNDS_BY_HAND = 4, 5
 MODULES = "tcp_diag nft_reject_inet"  # slow to load, not to be done under load
 RDS_TCP = "'( sport = :16385 or dport = :16385 )'"
 
@@ -119,6 +119,34 @@ def resets_are_injected(t):
     again = counters(t, t.a)["send_retransmitted"]
     assert again > 0
     t.note(f"{again} messages were sent again")
+
+
+def ended_by_hand(t):
+    """An administrator ends the connections of either host, over and over."""
+    for machine, own, other in ((t.a, A, B), (t.b, B, A)) * ROUNDS_BY_HAND:
+        machine.check(f"{t.tool('rds-stress')} --reset -r {own} -s {other}")
+
+
+@test(vms=2, only="ours")
+def an_administrator_ends_them(t):
+    """RDS_CONN_RESET: who may, which connections, what is refused; and in mid-stream nothing is lost."""
+    ping(t, t.a, A, B)
+    for what in ("answers", "nobody"):
+        t.a.check(f"{helper('rds_reset.py')} {what} {A} {B}")
+    rc, said = t.a.run(f"{t.tool('rds-stress')} --reset -r {A} -s {B} -Q 7")
+    assert rc == 2 and f"no connection from {A} to {B} of type of service 7" in said, said
+    before = counters(t, t.a)["conn_reset"]
+    flows = [Flows(t, *ends, LOAD, send_options=STEADY)
+             for ends in ((t.a, A, t.b, B), (t.b, B, t.a, A))]
+    for flow in flows:
+        flow.wait_progress()
+        ended_by_hand(t)
+        flow.wait_progress()
+    for flow in flows:
+        t.note(exact(flow.stop()))
+    ended = counters(t, t.a)["conn_reset"] - before
+    t.note(f"{ended} connections ended at the one host")
+    assert ended >= ROUNDS_BY_HAND
 
 
 @test(vms=2, modules="mainline", extra=True)

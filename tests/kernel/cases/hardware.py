@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What only a real adapter can show, and the command that plays it there (docs/ib.md): rates, memory
+"""Facts that only a real adapter can show, and the command that plays it there (docs/ib.md): rates, memory
 of quiet connections, the link that goes. Soft-RoCE plays the adapter here."""
 import json
 import os

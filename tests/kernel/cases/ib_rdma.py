@@ -74,6 +74,19 @@ def connections_cut(t):
         nothing_pinned(t, machine)
 
 
+@test(vms=2, only="ours", timeout=240, extra=True)
+def an_administrator_ends_them(t):
+    """RDS_CONN_RESET under operations: each is told of once, and messages are as they are told."""
+    storm = Storm(t, t.a, A, t.b, B)
+    for machine, own, other in ((t.a, A, B), (t.b, B, A)) * 3:
+        storm.wait_progress()
+        machine.check(f"{t.tool('rds-stress')} --reset -r {own} -s {other}")
+    storm.wait_progress()
+    storm.stop(faults=3)
+    for machine in (t.a, t.b):
+        nothing_pinned(t, machine)
+
+
 @test(vms=2, only="ours", timeout=240)
 def freed_in_use(t):
     """Memory is freed while peers use it: they are told, nobody else notices."""

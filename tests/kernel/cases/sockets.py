@@ -35,7 +35,7 @@ def without_leaks(t):
 
 @test(vms=2, timeout=200)
 def errnos(t):
-    """Every call with good and bad arguments: 942 answers, IPv4 and IPv6, loopback and TCP."""
+    """Every call with good and bad arguments: 966 answers, IPv4 and IPv6, loopback and TCP."""
     errno_table(t)
     if t.flavour() == "mainline":
         without_leaks(t)

@@ -97,7 +97,7 @@ void addSizes(Table &table, const Env &env)
 
 void addUnknown(Table &table, const Env &env)
 {
-	for (int option : {0, 4, 9, 11, 28, 30, 62, 67, 9999, 10018, -1}) {
+	for (int option : {0, 4, 9, 12, 28, 30, 62, 68, 9999, 10018, -1}) {
 		table.row("setsockopt: option " + std::to_string(option), "ENOPROTOOPT",
 			  [env, option] { return setZeros(bindRds(env.loop), option, 8); });
 		table.row("getsockopt: option " + std::to_string(option), "ENOPROTOOPT",
@@ -226,6 +226,37 @@ void addNumbers(Table &table, const Env &env)
 		  {RDS_ORDER_ORDERED, RDS_ORDER_HALF, RDS_ORDER_UNORDERED}, {-1, 3, 4});
 	addNumber(table, env, "RECV_BATCH", RDS_RECV_BATCH, {0, 1, RDS_MAX_SEGMENTS},
 		  {-1, RDS_MAX_SEGMENTS + 1});
+	addNumber(table, env, "INQ", SO_RDS_INQ, {0, 1}, {});
+	table.differs("INQ: any number is on", "ENOPROTOOPT", "1, length 4", [env] {
+		const Fd fd = bindRds(env.loop);
+
+		setOption(fd, SOL_RDS, SO_RDS_INQ, -5);
+		return getSized(fd, SO_RDS_INQ, 4);
+	});
+}
+
+/* Of connections that are not there. */
+void addReset(Table &table, const Env &env)
+{
+	table.differs("CONN_RESET: none there", "EOPNOTSUPP", "ENOENT", [env] {
+		return setZeros(bindRds(env.loop), RDS_CONN_RESET, sizeof(rds_reset));
+	});
+	table.differs("CONN_RESET: unbound", "EINVAL", "ENOENT",
+		      [] { return setZeros(openRds(), RDS_CONN_RESET, sizeof(rds_reset)); });
+	table.differs("RDS6_CONN_RESET: none there", "ENOPROTOOPT", "ENOENT", [env] {
+		return setZeros(bindRds(env.loop), RDS6_CONN_RESET, sizeof(rds6_reset));
+	});
+	for (socklen_t length : {0u, 4u, 35u, 37u})
+		table.differs("RDS6_CONN_RESET: length " + std::to_string(length), "ENOPROTOOPT",
+			      "EINVAL", [env, length] {
+				      return setZeros(bindRds(env.loop), RDS6_CONN_RESET, length);
+			      });
+	table.differs("RDS6_CONN_RESET: bad pointer", "ENOPROTOOPT", "EFAULT", [env] {
+		return describe(sys(setsockopt(bindRds(env.loop), SOL_RDS, RDS6_CONN_RESET,
+					       badPointer(), sizeof(rds6_reset))));
+	});
+	table.row("RDS6_CONN_RESET: is not to be read", "ENOPROTOOPT",
+		  [env] { return getSized(bindRds(env.loop), RDS6_CONN_RESET, 8); });
 }
 
 void addMonitor(Table &table, const Env &env)
@@ -463,6 +494,7 @@ void addOptions(Table &table, const Env &env)
 	addPointers(table, env);
 	addRecverr(table, env);
 	addNumbers(table, env);
+	addReset(table, env);
 	addMonitor(table, env);
 	addTransport(table, env);
 	addRecvQuery(table, env);
