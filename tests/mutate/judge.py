@@ -20,6 +20,7 @@ CPU = {"unit": 10, "corners": 10, "between": 100, "sim": 5}  # seconds
 WALL = 20  # times that, on a machine that is busy
 MEMORY = 4 << 30
 SEEDS = 400
+MANY = 500  # mutants, of which stories reach some, or they do not say so
 FIRST_SEED = 1
 PATIENCE = 2.5  # times what the unbroken core takes for the seeds
 
@@ -88,7 +89,7 @@ class Court:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.seeds = ["--seed", str(FIRST_SEED), "--seeds", str(SEEDS), "--no-shrink"]
         self.sim = seen_by(build / SIM, self.seeds, 300)
-        if not self.sim:
+        if not self.sim and len(set().union(*self.reach.values())) > MANY:
             raise RuntimeError("the stories do not say what they reach")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

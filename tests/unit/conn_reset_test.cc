@@ -11,6 +11,7 @@ namespace
 using host::endpoint;
 
 constexpr struct rds_addr kAny = {};
+constexpr unsigned int kMany = 50; /* more than there are buckets at first */
 
 class ConnReset : public SocketTest<RDS_CAP_PREFER_LOOP>
 {
@@ -64,6 +65,7 @@ TEST_F(ConnReset, EndsTheOneThatIsNamed)
 	EXPECT_EQ(ended(tos), 1u);
 	EXPECT_EQ(reset(a1, remote, 4), 0u) << "there is none";
 	EXPECT_EQ(reset(a2, host::addr4(98)), 0u);
+	EXPECT_EQ(reset(a1, {{1, 0}}), 0u) << "half of an address that is zeros is no address";
 	EXPECT_EQ(ended(one) + ended(tos) + ended(away), 2u);
 }
 
@@ -80,7 +82,9 @@ TEST_F(ConnReset, EndsThoseToAll)
 	ASSERT_EQ(s->send(endpoint(a2, 5000), pattern(10)), 0);
 	sim::run_ready();
 	EXPECT_TRUE(there.recv());
-	EXPECT_EQ(reset(a1, kAny), 3u) << "and that of loopback";
+	for (unsigned int n = 0; n < kMany; n++)
+		up(*s, host::addr4(200 + n));
+	EXPECT_EQ(reset(a1, kAny), kMany + 3) << "and that of loopback";
 	EXPECT_EQ(ended(one), 1u);
 	EXPECT_EQ(ended(two), 1u);
 	EXPECT_EQ(ended(away), 0u);

@@ -227,8 +227,8 @@ def one(mutant, trees):
 
 def row(mutant, verdict):
     who, seeds, what = verdict or ("**nobody**", sum(n for _, n in FIRST + LAST), "")
-    what = what.replace("|", "/")
-    what = what if len(what) < 90 else what[:87] + "..."
+    what = what.replace("|", "/").replace("`", "'")
+    what = f"`{what if len(what) < 90 else what[:87] + '...'}`" if what else ""
     return f"| `{mutant.name}` | {mutant.what} | {who} | {seeds} | {what} |"
 
 
