@@ -316,7 +316,7 @@ int rds_cmsg_inq(struct sock *sk, struct msghdr *msg, u64 taken)
 
 	if (likely(!rds_sock(sk)->inq))
 		return 0;
-	left = min_t(u64, rds_socket_unread_bytes(rds_core(sk)) - taken, INT_MAX);
+	left = min_t(u64, rds_socket_unread_bytes(rds_core(sk)) - taken, S32_MAX);
 	return put_cmsg(msg, SOL_RDS, RDS_CMSG_INQ, sizeof(left), &left);
 }
 

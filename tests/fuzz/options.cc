@@ -35,6 +35,7 @@ private:
 	int model(int name, const unsigned char *p, size_t room, unsigned int len);
 	int model_int(int &to, const unsigned char *p, size_t room, unsigned int len);
 	int model_cancel(const unsigned char *p, size_t room, unsigned int len);
+	int model_reset(const unsigned char *p, size_t room, size_t bytes);
 	int model_trace(const unsigned char *p, size_t room, unsigned int len);
 	int model_mr(int name, const unsigned char *p, size_t room, unsigned int len);
 	void get_option();
@@ -67,9 +68,12 @@ constexpr int kNames[] = {RDS_CANCEL_SENT_TO,
 			  RDS_RECV_QUERY,
 			  RDS_ORDER,
 			  RDS_RECV_BATCH,
+			  SO_RDS_INQ,
+			  RDS6_CONN_RESET,
 			  0,
 			  -1};
-constexpr unsigned int kLengths[] = {0, 1, 3, 4, 5, 7, 8, 15, 16, 27, 28, 32, 128, 144, 0xffffffff};
+constexpr unsigned int kLengths[] = {0,	 1,  3,	 4,  5,	 7,   8,   12,	      15,
+				     16, 27, 28, 32, 36, 128, 144, 0xffffffff};
 
 int Harness::model_int(int &to, const unsigned char *p, size_t room, unsigned int len)
 {
@@ -111,6 +115,34 @@ int Harness::model_cancel(const unsigned char *p, size_t room, unsigned int len)
 		     to.port == b_.core.cancelled_to.port,
 	     "what went there");
 	return 0;
+}
+
+/* A type of service, and two addresses behind it. */
+int Harness::model_reset(const unsigned char *p, size_t room, size_t bytes)
+{
+	struct reset want = {};
+	const size_t each = (bytes - 4) / 2;
+	auto read = [&](struct rds_addr &to, const unsigned char *from, bool any) {
+		auto *at = reinterpret_cast<unsigned char *>(&to);
+
+		if (any && !from[0] && !from[1] && !from[2] && !from[3] && each == 4)
+			return;
+		if (each == 4)
+			at[10] = at[11] = 0xff;
+		memcpy(at + 16 - each, from, each);
+	};
+
+	if (room < bytes)
+		return -EFAULT;
+	if (!is_admin)
+		return -EACCES;
+	want.tos = p[0];
+	read(want.from, p + 4, false);
+	read(want.to, p + 4 + each, true);
+	must(!memcmp(&want.from, &last_reset.from, 16) && !memcmp(&want.to, &last_reset.to, 16) &&
+		     want.tos == last_reset.tos,
+	     "whose connections end");
+	return n_conns ? 0 : -ENOENT;
 }
 
 int Harness::model_trace(const unsigned char *p, size_t room, unsigned int len)
@@ -185,6 +217,12 @@ int Harness::model(int name, const unsigned char *p, size_t room, unsigned int l
 			return -EINVAL;
 		must(ret || b_.core.batch == value, "so many messages a call");
 		return ret;
+	case SO_RDS_INQ:
+		ret = model_int(value, p, room, len);
+		must(ret || b_.glue.inq == (value != 0), "what is left is told");
+		return ret;
+	case RDS6_CONN_RESET:
+		return len == 36 ? model_reset(p, room, 36) : -EINVAL;
 	case SO_RDS_MSG_RXPATH_LATENCY:
 		return model_trace(p, room, len);
 	case SO_TIMESTAMP_OLD:
@@ -212,6 +250,8 @@ void Harness::set_option()
 		in_.ConsumeBytes<char>(in_.ConsumeIntegralInRange<size_t>(0, 200)));
 	b_.core.bound = in_.ConsumeBool();
 	b_.core.cancelled = false;
+	is_admin = in_.ConsumeBool();
+	n_conns = in_.ConsumeBool();
 
 	Both before = b_;
 	int type = 0;
@@ -220,11 +260,15 @@ void Harness::set_option()
 
 	int ret = rds_setsockopt(&sock_, level, name, sockptr_t{user->data()}, len);
 
-	must(!b_.glue.sk.locked, "the socket is unlocked again");
+	must(!b_.glue.sk.locked && !b_.core.reading, "the socket is unlocked again");
 	must(!ret || (!memcmp(&before, &b_, sizeof(b_)) && known_ == regions),
 	     "what fails changes nothing");
 	if (level != SOL_RDS) {
 		must(ret == -ENOPROTOOPT, "another level");
+	} else if (name == SO_RDS_TRANSPORT && len == sizeof(struct rds_reset)) {
+		must(ret == model_reset(reinterpret_cast<unsigned char *>(user->data()),
+					user->size(), len),
+		     "errno of RDS_CONN_RESET");
 	} else if (name == SO_RDS_TRANSPORT) {
 		int want = before.core.transport >= 0 ? -EOPNOTSUPP
 			   : len != 4		      ? -EINVAL
@@ -260,7 +304,7 @@ void Harness::get_option()
 				 reinterpret_cast<int *>(user->data()));
 	int now = 0;
 	bool known = name == RDS_RECVERR || name == RDS_CONG_MONITOR || name == SO_RDS_TRANSPORT ||
-		     name == RDS_ORDER || name == RDS_RECV_BATCH;
+		     name == RDS_ORDER || name == RDS_RECV_BATCH || name == SO_RDS_INQ;
 	int want = name == RDS_CONG_MONITOR && len >= 8 ? 8 : 4;
 
 	if (!there) {
@@ -458,6 +502,8 @@ void Harness::recv_cmsgs()
 	msg.msg_control = control.data();
 	msg.msg_controllen = control.size();
 	must(!rds_cmsg_recv(&b_.glue.sk, &msg, &info), "what is received is told");
+	b_.core.unread = info.stamp_ns;
+	must(!rds_cmsg_inq(&b_.glue.sk, &msg, info.stamp_ns / 2), "and what is left");
 
 	int n = rds_cmsg_zcopy(&b_.glue.sk, &msg);
 

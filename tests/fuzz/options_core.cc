@@ -8,6 +8,9 @@ using fuzz::must;
 
 std::unique_ptr<std::vector<char>> user;
 std::set<uint64_t> regions;
+bool is_admin;
+unsigned int n_conns;
+struct reset last_reset;
 
 bool in_user_memory(const void *p, size_t n)
 {
@@ -59,6 +62,48 @@ void lock_sock(struct sock *sk)
 void release_sock(struct sock *sk)
 {
 	must(!--sk->locked, "a socket that is unlocked was locked");
+}
+
+struct net *sock_net(const struct sock *)
+{
+	static struct net net;
+
+	return &net;
+}
+
+bool ns_capable(struct user_namespace *, int cap)
+{
+	must(cap == CAP_NET_ADMIN, "the right that is asked for");
+	return is_admin;
+}
+
+struct rds_net *rds_net_of(struct net *)
+{
+	return nullptr;
+}
+
+unsigned int rds_net_reset(struct rds_net *, const struct rds_addr *laddr,
+			   const struct rds_addr *faddr, unsigned char tos)
+{
+	last_reset = {*laddr, *faddr, tos};
+	return n_conns;
+}
+
+int rds_recv_lock(struct rds_socket *s)
+{
+	must(!s->reading, "nobody waits for itself");
+	s->reading = true;
+	return 0;
+}
+
+void rds_recv_unlock(struct rds_socket *s)
+{
+	s->reading = false;
+}
+
+uint64_t rds_socket_unread_bytes(const struct rds_socket *s)
+{
+	return s->unread;
 }
 
 int put_cmsg(struct msghdr *m, int level, int type, int len, void *data)

@@ -27,6 +27,8 @@ struct rds_socket {
 	unsigned int n_cookies;
 	struct rds_recv_counts held;
 	bool asked, asked_of_one;
+	bool reading; /* rds_recv_lock() */
+	uint64_t unread;
 };
 
 /* Likewise of a message. */
@@ -38,6 +40,13 @@ struct rds_msg {
 
 extern std::unique_ptr<std::vector<char>> user;
 bool in_user_memory(const void *p, size_t n);
+/* Of whoever calls; connections that there are; and which were to end last. */
+extern bool is_admin;
+extern unsigned int n_conns;
+extern struct reset {
+	struct rds_addr from, to;
+	unsigned char tos;
+} last_reset;
 /* Cookies of the memory that is registered. */
 extern std::set<uint64_t> regions;
 

@@ -11,7 +11,8 @@ Both hosts have this checkout, built, at the same path. How the adapter is taken
 ("unplug", "plug") and how nothing comes over it ("cut", "mend") are commands, too, where FILE has
 them; else its driver lets go of it, and its interface goes down.
 
-A host is not switched off and on: a test that wants that fails.
+A host is not switched off and on: a test that wants that fails. A test that fails for another reason
+leaves modules and filters: what a new guest would not have is taken away before the next.
 """
 import contextlib
 import functools
@@ -24,8 +25,15 @@ PREFIX, ADAPTER = "host:", "hca"
 STOCK = "6.1"  # tests for this kernel are for hosts' kernels, too
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 AGENT = "/run/rds-agent"
-# Modules and tools of the host's own; what guest.INIT puts there for guests.
+# The tools that guest.INIT puts there for guests.
 PREPARE = f"cat >{AGENT} && chmod 755 {AGENT} && ln -sf $(command -v busybox) /run/busybox"
+# rdma_cm may take a minute to end a connection.
+CLEAR = """for table in cut stands; do nft delete table inet $table; done 2>/dev/null
+for second in $(seq 100); do
+	for m in rds_rdma rds_tcp rds_loop rds; do [ ! -d /sys/module/$m ] || rmmod $m; done 2>/dev/null
+	[ -d /sys/module/rds ] || break
+	sleep 1
+done"""
 
 
 def names(path):
@@ -49,7 +57,7 @@ class Host:
         self.has = self.ask(f"ip -o addr show dev {self.interface}")  # of before
 
     def ask(self, command, data=b""):
-        return subprocess.run([*self.said["shell"], command], check=True, timeout=60, input=data,
+        return subprocess.run([*self.said["shell"], command], check=True, timeout=150, input=data,
                               stdout=subprocess.PIPE).stdout.decode()
 
     def initramfs(self, vm):
@@ -92,9 +100,12 @@ class Host:
                       f" && {self.has_adapter()}", 60)
 
     def leave(self, addrs):
-        """The host is as it was."""
+        """The host is as it was, also if a test has failed in the midst of something."""
+        there = f"{{ [ -e /sys/class/net/{self.interface} ] && {self.has_adapter()}; }}"
+        back = self.said.get("plug") or ("device" in vars(self) and self.let_go("bind"))
         given = [a for a in addrs if a not in self.has]
-        self.ask("; ".join([*(f"ip addr del {a} dev {self.interface} 2>/dev/null" for a in given),
+        self.ask("\n".join([CLEAR, *([f"{there} || {back}"] if back else []),
+                            *(f"ip addr del {a} dev {self.interface} 2>/dev/null" for a in given),
                             f"rm -f {AGENT}"]))
 
     def unplug(self, vm, timeout):
@@ -103,9 +114,11 @@ class Host:
     @contextlib.contextmanager
     def cut(self, vm):
         vm.check(self.way("cut", lambda: f"ip link set {self.interface} down"))
-        yield
-        vm.check(self.way("mend", lambda: f"ip link set {self.interface} up"))
-        self.address(vm)
+        try:
+            yield
+        finally:
+            vm.check(self.way("mend", lambda: f"ip link set {self.interface} up"))
+            self.address(vm)
 
 
 @functools.lru_cache
@@ -125,6 +138,7 @@ class Shell:
     def start(self, initrd, port, log):
         self.vm.console.write_text("")  # a host's console is its own
         host = self.vm.kernel
+        host.ask(CLEAR)
         host.ask(PREPARE, guest_agent())
         self.proc = subprocess.Popen(
             [*host.said["shell"], f"exec {AGENT} {os.getcwd()} -"], stdin=port.fileno(),

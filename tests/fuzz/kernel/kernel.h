@@ -38,6 +38,9 @@ typedef uint64_t u64;
 #define likely(x) (x)
 #define unlikely(x) (x)
 #define READ_ONCE(x) (x)
+#define WRITE_ONCE(x, value) ((x) = (value))
+#define S32_MAX 0x7fffffff
+#define CAP_NET_ADMIN 12
 #define BUILD_BUG_ON(x) ((void)sizeof(char[1 - 2 * !!(x)]))
 #define min_t(type, a, b) ((type)(a) < (type)(b) ? (type)(a) : (type)(b))
 #define array_index_nospec(i, n) ((i) < (n) ? (i) : 0)
@@ -68,7 +71,10 @@ struct __kernel_sockaddr_storage {
 	char data[126];
 } __aligned(8);
 struct module;
-struct net;
+struct user_namespace;
+struct net {
+	struct user_namespace *user_ns;
+};
 struct socket;
 struct sockaddr;
 struct proto_ops {
@@ -127,6 +133,8 @@ static inline void sock_valbool_flag(struct sock *sk, enum sock_flags flag, int 
 {
 	sk->sk_flags = (sk->sk_flags & ~(1ul << flag)) | (unsigned long)(on != 0) << flag;
 }
+struct net *sock_net(const struct sock *sk);
+bool ns_capable(struct user_namespace *ns, int cap);
 void lock_sock(struct sock *sk);
 void release_sock(struct sock *sk);
 
