@@ -82,6 +82,7 @@ class Kernel:
     """A stock kernel unpacked by scripts/deps.sh, or a debug kernel of scripts/debug-kernel.sh;
     found by scripts/kernel-env.sh. Its adapters are software (hosts.py: those that are not)."""
     adapter = None  # the one that a file of tests asks for
+    interface = "eth0"
 
     def __init__(self, name):
         self.name = name

@@ -106,11 +106,12 @@ def by_one_command(t):
     rc, said = t.a.run(f"{command} --interface eth7")
     assert rc and "this host: no interface eth7" in said, said
     said = t.a.check(f"{command} --interface eth0"
-                     " --only 'hardware.rates ib_rdma.data ib_rdma.adapter_goes'", 380)
-    assert "3 passed, 0 failed, 0 skipped" in said, said
+                     " --only 'hardware.rates ib.further_addresses ib_rdma.data"
+                     " ib_rdma.adapter_goes'", 380)
+    assert "4 passed, 0 failed, 0 skipped" in said, said
     report = t.a.check("cat /root/report/report.md")
     for word in ("rxe0", "hardware.rates", "ib_rdma.data", "MB/s", t.a.kernel.version,
-                 "failures: no, 0 of 3"):
+                 "failures: no, 0 of 4"):
         assert word in report, report
     t.a.check("tar -tzf /root/report.tar.gz | grep -q report.md")
     serving.kill()

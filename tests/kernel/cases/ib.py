@@ -32,14 +32,15 @@ def ours_with_ours(t):
 def further_addresses(t):
     """A connection is between the addresses that are asked for, not an interface's first."""
     mine, peer = "10.9.0.101", "10.9.0.102"
-    t.a.check(f"ip addr add {mine}/24 dev eth0")
-    t.b.check(f"ip addr add {peer}/24 dev eth0")
+    own = ((t.a, mine), (t.b, peer))
+    for machine, address in own:
+        machine.check(f"ip addr add {address}/24 dev {machine.kernel.interface}")
     ping(t, t.a, mine, peer)
     for machine, ends in ((t.a, (mine, peer)), (t.b, (peer, mine))):
         assert [(c["local_addr"], c["remote_addr"]) for c in queue_pairs(t, machine)] == [ends]
         acks_are_timed(t, machine)
-    t.a.check(f"ip addr del {mine}/24 dev eth0")
-    t.b.check(f"ip addr del {peer}/24 dev eth0")
+    for machine, address in own:
+        machine.check(f"ip addr del {address}/24 dev {machine.kernel.interface}")
 
 
 @test(vms=2, only="ours")
