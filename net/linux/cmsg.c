@@ -312,11 +312,13 @@ int rds_cmsg_recv(struct sock *sk, struct msghdr *msg, const struct rds_recv_inf
 
 int rds_cmsg_inq(struct sock *sk, struct msghdr *msg, u64 taken)
 {
+	struct rds_socket_fill fill;
 	int left;
 
 	if (likely(!rds_sock(sk)->inq))
 		return 0;
-	left = min_t(u64, rds_socket_unread_bytes(rds_core(sk)) - taken, S32_MAX);
+	rds_socket_fill(rds_core(sk), &fill);
+	left = min_t(u64, fill.unread - taken, S32_MAX);
 	return put_cmsg(msg, SOL_RDS, RDS_CMSG_INQ, sizeof(left), &left);
 }
 

@@ -76,8 +76,6 @@ const char *rds_drop_reason_name(unsigned int why);
 unsigned int rds_path_state(const struct rds_path *path);
 
 /* ---- sockets (process context unless said otherwise) ---- */
-/* Bytes of messages that were not read yet: a snapshot.  Any context. */
-uint64_t rds_socket_unread_bytes(const struct rds_socket *s);
 size_t rds_socket_size(void); /* bytes, 8-aligned, that the glue reserves per socket */
 /* @uid: the user whose it is, and who makes the connections over which it sends.  -EDQUOT: has as
  * many sockets as it may; -ENOMEM. */

@@ -101,9 +101,10 @@ void rds_recv_unlock(struct rds_socket *s)
 	s->reading = false;
 }
 
-uint64_t rds_socket_unread_bytes(const struct rds_socket *s)
+void rds_socket_fill(const struct rds_socket *s, struct rds_socket_fill *out)
 {
-	return s->unread;
+	memset(out, 0, sizeof(*out));
+	out->unread = s->unread;
 }
 
 int put_cmsg(struct msghdr *m, int level, int type, int len, void *data)

@@ -45,10 +45,13 @@ def pattern(text):
 
 
 def site(mutant, found, root=gen.ROOT):
-    """The site of @mutant, whose text is in one of the bodies @found; None: in none of them."""
+    """The site of @mutant, whose text is in one of the bodies @found; None: in none of them, or not
+    there any more (mutate.py --check tells)."""
     text = (root / mutant.file).read_text()
-    span = pattern(mutant.old).search(text).span()
-    begin, end = (len(text[:at].encode()) for at in span)
+    place = pattern(mutant.old).search(text)
+    if not place:
+        return None
+    begin, end = (len(text[:at].encode()) for at in place.span())
     around = [b for b in found if b.file == mutant.file and b.begin < begin and end < b.end]
     if not around:
         return None

@@ -95,16 +95,4 @@ TEST_F(ConnReset, EndsThoseToAll)
 	EXPECT_TRUE(there.recv());
 }
 
-TEST_F(ConnReset, CountsTheBytesThatCanBeRead)
-{
-	const fake::Wire *w = up(*s, remote);
-
-	EXPECT_EQ(rds_socket_unread_bytes(s->core()), 0u);
-	ASSERT_EQ(fake::arrive(w->path, 1, 5000, 4000, pattern(100)), 0);
-	ASSERT_EQ(fake::arrive(w->path, 2, 5000, 4000, pattern(30)), 0);
-	EXPECT_EQ(rds_socket_unread_bytes(s->core()), 130u);
-	EXPECT_TRUE(s->recv());
-	EXPECT_EQ(rds_socket_unread_bytes(s->core()), 30u);
-}
-
 } // namespace

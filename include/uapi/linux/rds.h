@@ -530,11 +530,11 @@ struct rds_recv_query {
 
 /*
  * setsockopt(SOL_RDS, RDS_CONN_RESET or RDS6_CONN_RESET) ends connections from src to dst that
- * are of this type of service; to all hosts, if dst is all zeros. They are made again for
- * whatever there is to send: between two of ours no message is lost or comes twice, RDMA
- * operations that were under way are told as dropped. The names and numbers are those of
- * Oracle's kernels; the first is the number of SO_RDS_TRANSPORT as well, and the length says
- * which of both is meant.
+ * are of this type of service, over any interface; to all hosts, if dst is all zeros. They are
+ * made again for whatever there is to send: between two of ours no message is lost or comes
+ * twice, RDMA operations that were under way are told as dropped. The names and numbers are
+ * those of Oracle's kernels; the first is the number of SO_RDS_TRANSPORT as well, and the
+ * length says which of both is meant.
  *
  *	EACCES		without CAP_NET_ADMIN over the network namespace
  *	EINVAL		optlen is not that of the structure

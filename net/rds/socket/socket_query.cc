@@ -307,11 +307,6 @@ void rds_socket_recv_counts(struct rds_socket *s, const struct rds_recv_look *lo
 	s->reader.unlock();
 }
 
-uint64_t rds_socket_unread_bytes(const struct rds_socket *s)
-{
-	return s->rcv_bytes.load();
-}
-
 void rds_socket_fill(const struct rds_socket *s, struct rds_socket_fill *out)
 {
 	*out = {.unread = s->rcv_bytes.load(),
