@@ -3,13 +3,14 @@
 modules, to show that the peer speaks what is spoken there."""
 import contextlib
 import json
+import re
 
 import memcg
 from suite import test
 from traffic import A, B, counters, helper, unavailable, wait_counter
 
 NEW_GUESTS = True  # it measures memory
-# As in robust.py: each object of these counts, and never the whole slab of a processor.
+# Of these each object is counted, with its maker, and never the whole slab of a processor.
 BOOT = "slub_debug=U,kmalloc-*,skbuff*,rds_msg*"
 
 # After these mainline waits for the rest of a message; so do we where it could still come.
@@ -171,9 +172,15 @@ def bytes_cost_what_they_are(t):
 
 
 def object_bytes(machine):
-    """Of the kernel's objects that messages can be made of."""
+    """Of the kernel's objects that messages can be made of.  Not of those of the console, by which
+    this is asked: it frees what it has sent some time later."""
     rows = machine.check("grep -E '^(rds_msg|skbuff|kmalloc-[0-9])' /proc/slabinfo").splitlines()
-    return sum(int(row[1]) * int(row[3]) for row in map(str.split, rows))
+    sizes = {row.split()[0]: int(row.split()[3]) for row in rows}
+    traces = " ".join(f"{cache}/alloc_traces" for cache in sizes)
+    taken = machine.check(f"cd /sys/kernel/debug/slab && grep -E '^ *[0-9]+ ' {traces} |"
+                          " grep -v virtio_console").splitlines()
+    found = [re.match(r"(\S+?)/alloc_traces: *(\d+) ", line).groups() for line in taken]
+    return sum(int(count) * sizes[cache] for cache, count in found)
 
 
 def segments_in(machine):
