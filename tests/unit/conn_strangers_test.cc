@@ -510,6 +510,25 @@ TEST_F(ConnStrangers, TheUsedMakeNoRoom)
 	}
 }
 
+/* A socket that gets a connection has not sent over it, and sleeps perhaps before it does: already
+ * then nobody takes it for a stranger's, also if a peer has made it meanwhile. */
+TEST_F(ConnStrangers, WhatASocketGetsIsUsed)
+{
+	rds::Net &n = *net->core();
+	const struct rds_addr faddr = host::addr4(51);
+
+	rds_conn_put(get(51));
+	ASSERT_EQ(n.passive.load(), 1u);
+
+	auto c = n.conns.get(n, *fake::ops(), a1, faddr, 0, 0, &s->core()->user);
+
+	ASSERT_TRUE(c.ok());
+	EXPECT_FALSE(c.value()->passive.load());
+	EXPECT_TRUE(c.value()->fcong->wanted.load());
+	EXPECT_EQ(n.passive.load(), 0u);
+	c.value()->put();
+}
+
 /* Of those that are alike the silent go, not those that have something to say. */
 TEST_F(ConnStrangers, TheSilentGoFirst)
 {

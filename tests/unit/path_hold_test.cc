@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -174,6 +175,62 @@ TEST_F(PathHold, AResetBringsThemBack)
 	rds_path_connected(wire().path);
 	sim::run_ready();
 	EXPECT_EQ(said(), "9:1 6:3 5:2 5:4 ");
+}
+
+/* They are queued again some at a time, and what is sent meanwhile stays behind them. */
+TEST_F(PathHold, WhatIsSentWhileManyReturnStaysBehindThem)
+{
+	auto send_number = [this] {
+		const uint32_t number = ++n;
+		host::Bytes data(sizeof(number));
+
+		memcpy(data.data(), &number, sizeof(number));
+		return s->send(host::endpoint(remote, 5), data);
+	};
+
+	s->sock().sndbuf = 1 << 30;
+	fill_up();
+	wire().room = SIZE_MAX;
+	rds_path_writable(wire().path);
+	for (unsigned int seed = 0; seed < 20; seed++) {
+		uint32_t last = 0;
+
+		/* One has been sent, and will be again. */
+		ASSERT_EQ(send_number(), 0);
+		sim::run_ready();
+		wire().sent.clear();
+		wire().room = 0;
+		for (unsigned int i = 0; i < 3 * rds::kQueueStep; i++)
+			ASSERT_EQ(send_number(), 0);
+		peer_map({5});
+		open_up();
+		/* The port clears while nothing can go. */
+		wire().room = 0;
+		ASSERT_EQ(send(*other, 6), 0);
+		sim::run_ready();
+		peer_map({});
+		sim::options().preempt_per_1000 = 100;
+		rds_path_drop(wire().path, RDS_DROP_ERROR);
+		sim::spawn("send", [&] {
+			for (unsigned int i = 0; i < 50; i++)
+				(void)send_number();
+		});
+		sim::run_ready();
+		sim::options().preempt_per_1000 = 0;
+		wire().room = SIZE_MAX;
+		rds_path_connected(wire().path);
+		sim::run_ready();
+		for (const auto &f : fake::frames(wire().sent)) {
+			uint32_t number;
+
+			if (f.dport != 5)
+				continue;
+			memcpy(&number, f.data.data(), sizeof(number));
+			ASSERT_GT(number, last) << "seed " << seed;
+			last = number;
+		}
+		ASSERT_EQ(queued(RDS_QUEUE_SEND), 0u);
+	}
 }
 
 /* The peer may have it: its number must not change. */

@@ -246,6 +246,13 @@ Status ConnTable::leave_tomb(Conn &c, bool &owed)
 
 } // namespace rds
 
+void rds_conn::use()
+{
+	claim();
+	if (!fcong->wanted.load())
+		fcong->wanted.store(true);
+}
+
 void rds_conn::hurry()
 {
 	net.conns.hurry();

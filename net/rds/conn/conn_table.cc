@@ -108,6 +108,17 @@ Conn *ConnTable::find(const struct rds_transport &t, const struct rds_addr &ladd
 Result<Conn *> ConnTable::get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
 			      const struct rds_addr &faddr, uint32_t scope, uint8_t tos, User *user)
 {
+	auto c = find_or_make(net, t, laddr, faddr, scope, tos, user);
+
+	if (user && c.ok())
+		c.value()->use();
+	return c;
+}
+
+Result<Conn *> ConnTable::find_or_make(Net &net, const struct rds_transport &t,
+				       const struct rds_addr &laddr, const struct rds_addr &faddr,
+				       uint32_t scope, uint8_t tos, User *user)
+{
 	{
 		RcuReader rcu;
 		/* A peer that calls has the address, and so has loopback's other end. */

@@ -43,11 +43,12 @@ public:
 	Conn *find(const struct rds_transport &t, const struct rds_addr &laddr,
 		   const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
 		   const HashKey &key) const RDS_READS(kRcu);
-	/* As find(), but made when missing, and with a reference.  @user: whose socket sends, and
-	 * who then has a connection more; nullptr: a peer calls.  Of those that only peers want
-	 * there may be max_passive; beyond, the sweep makes room (conn_strangers.cc), and
-	 * kPassiveRoom times as many are the end.  -ENOBUFS: too many; -EDQUOT: too many of @user;
-	 * -EADDRNOTAVAIL: a socket of loopback's reaches this host only.  Process. */
+	/* As find(), but made when missing, and with a reference.  @user: whose socket is to send
+	 * over it, and who has a connection more if it is made: it is used from here on.  nullptr:
+	 * a peer calls.  Of those that only peers want there may be max_passive; beyond, the sweep
+	 * makes room (conn_strangers.cc), and kPassiveRoom times as many are the end.  -ENOBUFS:
+	 * too many; -EDQUOT: too many of @user; -EADDRNOTAVAIL: a socket of loopback's reaches this
+	 * host only.  Process. */
 	Result<Conn *> get(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
 			   const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
 			   User *user) RDS_SLEEPS;
@@ -197,6 +198,9 @@ private:
 	bool make_room();
 	void evict(Conn &c, uint64_t now);
 	Status admit_passive(Conn &c);
+	Result<Conn *> find_or_make(Net &net, const struct rds_transport &t,
+				    const struct rds_addr &laddr, const struct rds_addr &faddr,
+				    uint32_t scope, uint8_t tos, User *user) RDS_SLEEPS;
 	Result<Conn *> make(Net &net, const struct rds_transport &t, const struct rds_addr &laddr,
 			    const struct rds_addr &faddr, uint32_t scope, uint8_t tos,
 			    User *user) RDS_SLEEPS;

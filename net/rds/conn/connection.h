@@ -124,7 +124,9 @@ struct rds_conn final {
 	{
 		return rds::scope_of(faddr, scope);
 	}
-	/* A socket uses it. */
+	/* A socket here sends over it, or is about to: it is no stranger's any more. */
+	void use();
+	/* It is not counted as passive any more. */
 	RDS_INLINE void claim()
 	{
 		if (RDS_UNLIKELY(passive.load()) && passive.exchange(false))

@@ -65,6 +65,7 @@ class HeldPorts final
 {
 public:
 	using Ports = List<HeldPort, &HeldPort::link>;
+	using Back = List<HeldPort, &HeldPort::back_link>; /* those that go back */
 	/* A walk over all messages, port by port.  The lock may be given up between two steps.  It
 	 * meets what is here all the time exactly once.  A message that leaves for the queue, and
 	 * steps aside again, it meets at least once, if whoever walks has met all of the queue
@@ -147,7 +148,7 @@ public:
 		return !table_ || w.bucket_ == kBuckets;
 	}
 	void stop(Walk &w) const;
-	/* HeldPort.waits of one. */
+	/* HeldPort.waits of one, perhaps one that has gone back since. */
 	RDS_INLINE bool waits() const
 	{
 		return waits_;

@@ -5,8 +5,7 @@
  * States, events, and what each does in each: path_table.h.  A path has no worker of its own: its
  * turns are its connection's (connection.h), and what only they may touch says kWorker.
  *
- * Queue (send_queue.h).  One list in sequence order with a cursor.  A reset moves the cursor to the
- * front and marks as retransmitted those that had been sent.
+ * Queue (send_queue.h).  One list in sequence order with a cursor.
  *
  * Full ports (path_hold.cc, path_refuse.cc).  A message for a port that the peer calls full, or has
  * refused, steps aside until the port clears.
@@ -370,7 +369,9 @@ private:
 	bool may_go_back_locked(const rds::HeldPort &h) RDS_REQUIRES(lock);
 	void look_at_waits_locked() RDS_REQUIRES(lock);
 	bool return_some_locked(rds::HeldPort &h) RDS_REQUIRES(lock);
-	void return_held(bool all, rds::MsgList &frames) RDS_SLEEPS RDS_EXCLUDES(lock);
+	void return_clear(rds::MsgList &frames) RDS_SLEEPS RDS_EXCLUDES(lock);
+	void begin_return_locked(rds::HeldPorts::Back &back) RDS_REQUIRES(lock);
+	void return_held(rds::HeldPorts::Back &back) RDS_SLEEPS RDS_EXCLUDES(lock);
 	bool cancel_some(rds::Cancelled &c) RDS_EXCLUDES(lock);
 	void cancel_one_locked(rds::Message &m, rds::Cancelled &c) RDS_REQUIRES(lock);
 	rds::Message *step_locked(rds::QueueWalk &w) RDS_REQUIRES(lock);
@@ -390,7 +391,7 @@ private:
 	void take_token_locked() RDS_REQUIRES(lock);
 	void begin_locked(rds::Batch &b) RDS_REQUIRES(lock);
 	bool map_is_due() const RDS_REQUIRES(rds::kSender);
-	bool map_may_wait() RDS_REQUIRES(rds::kSender) RDS_EXCLUDES(lock);
+	bool map_may_wait_locked() RDS_REQUIRES(lock, rds::kSender);
 	bool must_prepare_locked() const RDS_REQUIRES(lock, rds::kSender);
 	Next prepare(rds::Batch &b) RDS_REQUIRES(rds::kSender) RDS_SLEEPS RDS_EXCLUDES(lock);
 	Next next_locked(rds::Batch &b) RDS_REQUIRES(lock, rds::kSender);
@@ -437,7 +438,7 @@ private:
 	bool open_ RDS_GUARDED_BY(lock) = false;	     /* up: the token may be taken */
 	bool sending_ RDS_GUARDED_BY(lock) = false;	     /* the token is out */
 	bool blocked_ RDS_GUARDED_BY(lock) = false;	     /* the transport has no room */
-	bool room_came_ RDS_GUARDED_BY(lock) = false;	     /* room or a wish came meanwhile */
+	bool room_came_ RDS_GUARDED_BY(lock) = false;	     /* meanwhile: look again */
 	bool dead_ RDS_GUARDED_BY(lock) = false;	     /* takes nothing; the namespace goes */
 	rds_path *other_end_ RDS_GUARDED_BY(lock) = nullptr; /* of this host, while open_ */
 	rds::MapNews map_news_;				     /* path 0's */

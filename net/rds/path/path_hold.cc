@@ -156,21 +156,17 @@ bool rds_path::return_some_locked(rds::HeldPort &h)
 	return true;
 }
 
-/*
- * Ports that are not full any more go back, for which some need one of @frames to say so (RESUME);
- * and @all that still are, without a word.  By the token's holder or by the worker, so nothing is
- * sent meanwhile; what is sent to such a port joins it until it has gone.  If the peer refuses it
- * meanwhile it stays, and what has gone back comes again when its turn to be sent does.
+/* Ports that are not full any more go back, for which some need one of @frames to say so (RESUME).
  */
-void rds_path::return_held(bool all, rds::MsgList &frames)
+void rds_path::return_clear(rds::MsgList &frames)
 {
-	rds::List<rds::HeldPort, &rds::HeldPort::back_link> back;
+	rds::HeldPorts::Back back;
 	{
 		rds::Guard g(lock);
 		bool waits = false;
 
 		full_ports_.for_each([&](rds::HeldPort &h) RDS_NO_TSA {
-			h.goes_back = all || may_go_back_locked(h);
+			h.goes_back = may_go_back_locked(h);
 			h.waits = !h.goes_back && !conn.fcong->test(h.port);
 			waits = waits || h.waits;
 			if (h.goes_back)
@@ -178,13 +174,32 @@ void rds_path::return_held(bool all, rds::MsgList &frames)
 		});
 		full_ports_.set_waits(waits);
 		/* All were looked at: this changes what is in front. */
-		for (rds::HeldPort *h = back.front(), *next; h && !all; h = next) {
+		for (rds::HeldPort *h = back.front(), *next; h; h = next) {
 			next = back.next(h);
 			h->goes_back = !h->epoch || resume_locked(*h, frames);
 			if (!h->goes_back)
 				back.remove(h);
 		}
 	}
+	return_held(back);
+}
+
+/* All go back, without a word: the connection that they were held on is gone. */
+void rds_path::begin_return_locked(rds::HeldPorts::Back &back)
+{
+	full_ports_.for_each([&](rds::HeldPort &h) {
+		h.goes_back = true;
+		back.push_back(&h);
+	});
+}
+
+/*
+ * By the token's holder or by the worker, so nothing is sent meanwhile; what is sent to such a port
+ * joins it until it has gone.  If the peer refuses it meanwhile it stays, and what has gone back
+ * comes again when its turn to be sent does.
+ */
+void rds_path::return_held(rds::HeldPorts::Back &back)
+{
 	for (rds::HeldPort *h; (h = back.front()); rds::let_others_run()) {
 		{
 			rds::Guard g(lock);

@@ -381,7 +381,7 @@ void rds_path::left_at_reset_locked(rds::Message &m, rds::MsgList &done)
 void rds_path::reset_queue(bool purge)
 {
 	rds::SendQueue::Walk walk;
-	rds::MsgList none;
+	rds::HeldPorts::Back back;
 	uint32_t again = 0;
 	bool more;
 	{
@@ -391,9 +391,10 @@ void rds_path::reset_queue(bool purge)
 		rds::bug_on(open_ || sending_, "a queue begins anew while somebody may send");
 		dead_ = dead_ || (purge && !conn.life.is_dying());
 		queue_.begin_restart();
+		if (purge)
+			begin_return_locked(back);
 	}
-	if (purge)
-		return_held(true, none);
+	return_held(back);
 	auto leaves = [&](rds::Message &m) RDS_NO_TSA {
 		rds::bug_on(purge && conn.life.is_dying() && m.sock,
 			    "a connection is collected that has to send");
@@ -409,12 +410,11 @@ void rds_path::reset_queue(bool purge)
 			more = queue_.restart_some(walk, leaves, left, again);
 			/* None is queued any more that waits for a port: none may follow. */
 			if (!more)
-				full_ports_.for_each([](rds::HeldPort &h) { h.goes_back = true; });
+				begin_return_locked(back);
 		}
 		finish(done);
 	}
-	if (!purge)
-		return_held(true, none);
+	return_held(back);
 	conn.net.count(RDS_S_send_retransmitted, again);
 
 	rds::Guard g(lock);

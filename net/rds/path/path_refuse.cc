@@ -263,7 +263,7 @@ void rds_path::hear_port_news()
 	port_news_.store(false);
 	rds::full_fence();
 	make_frames(frames);
-	return_held(false, frames);
+	return_clear(frames);
 	while (rds::Message *m = frames.pop_front())
 		rds::message_put(m);
 	tell_refused();

@@ -41,11 +41,8 @@ bool rds_path::take_token()
 	rds::Guard g(lock);
 
 	end_hold_locked();
-	if (!open_ || sending_ || blocked_) {
-		/* The token's holder may have passed what the caller wants sent: once more. */
-		room_came_ = true;
+	if (!open_ || sending_ || blocked_)
 		return false;
-	}
 	take_token_locked();
 	return true;
 }
@@ -202,16 +199,13 @@ RDS_INLINE bool rds_path::map_is_due() const
 	return map_news_.is_due(*conn.lcong);
 }
 
-/* Our map is due and nothing else is to go: the peer may hear of it later, and the timer sees to it
- * that it does. */
-bool rds_path::map_may_wait()
+/* Nothing else is to go, and the peer may hear of our map later: the timer sees to it that it does.
+ */
+bool rds_path::map_may_wait_locked()
 {
-	{
-		rds::Guard g(lock);
+	if (queue_.ready())
+		return false;
 
-		if (queue_.ready())
-			return false;
-	}
 	const uint64_t left = map_news_.left(*conn.lcong, rds_now_ns(), rds::came_over(conn));
 
 	if (left)
@@ -241,7 +235,6 @@ rds_path::Next rds_path::next_locked(rds::Batch &b)
 		return Next::kXmit;
 	if (RDS_UNLIKELY(!full_ports_.empty()))
 		look_at_waits_locked();
-	/* A request that came after the holder had looked: it looks again (take_token). */
 	if (!open_ || (!room_came_ && !received_.is_due() && !port_news_.load())) {
 		release_token();
 		return Next::kStop;
@@ -250,24 +243,27 @@ rds_path::Next rds_path::next_locked(rds::Batch &b)
 	return Next::kAck;
 }
 
-/* Our map, and messages for ports that are not full any more, get onto the queue first. */
+/*
+ * Messages for ports that are not full any more, and our map, get onto the queue first.
+ *
+ * The token goes back in the hold of the lock that saw nothing more to do, or a frame without
+ * memory, for which there is a timer.  So whoever has something to do, and finds that another
+ * sends, may leave it to that one.
+ */
 rds_path::Next rds_path::prepare(rds::Batch &b)
 {
-	bool waits = false;
-
-	if (RDS_UNLIKELY(map_is_due())) {
-		waits = map_may_wait();
-		if (!waits)
-			queue_cong_update();
-	}
 	if (RDS_UNLIKELY(port_news_.load()))
 		hear_port_news();
+	{
+		rds::Guard g(lock);
+
+		if (RDS_LIKELY(!map_is_due()) || map_may_wait_locked())
+			return next_locked(b);
+	}
+	queue_cong_update();
 
 	rds::Guard g(lock);
 
-	/* A message has come that the map does not let pass. */
-	if (RDS_UNLIKELY(waits && queue_.ready()))
-		return Next::kPrepare;
 	return next_locked(b);
 }
 

@@ -12,26 +12,13 @@ using rds::Message;
 using rds::Status;
 namespace err = rds::err;
 
-namespace
-{
-
-/* A socket here sends over @c. */
-void claim(Conn &c)
-{
-	c.claim();
-	if (!c.fcong->wanted.load())
-		c.fcong->wanted.store(true);
-}
-
-} // namespace
-
 /*
  * The cache is two words that change together: a writer first makes the generation impossible, a
  * reader looks at it again after the pointer (docs/locking.md, "Connection cache").
  */
 void rds_socket::remember(Conn *c, uint64_t gen)
 {
-	claim(*c);
+	c->use();
 	sent_to.note(c->faddr);
 
 	rds::Guard g(small_lock);
@@ -146,8 +133,6 @@ Status rds_socket::send_anew(const struct rds_endpoint &to, Message *m, bool mor
 			return made.status();
 
 		Conn *c = made.value();
-
-		claim(*c); /* before anything of ours is on it (conn_strangers.cc) */
 
 		Status st = c->provide(c->fan.index_for(bound.port, to.port)).status();
 
