@@ -102,7 +102,10 @@ TEST_P(Verbs, FindsOutThatTheOtherHostIsGone)
 	sim::run_for(20 * kSecond);
 	EXPECT_EQ(net_a().stat(RDS_S_conn_reset), 0u);
 	EXPECT_EQ(net_b().stat(RDS_S_conn_reset), 0u);
-	EXPECT_GT(verbs::counted(RDS_IB_LINK_tx_keepalive), 4u);
+	EXPECT_GT(verbs::counted(RDS_IB_LINK_tx_keepalive) +
+			  verbs::counted(RDS_IB_LINK_tx_heartbeat) +
+			  verbs::counted(RDS_IB_LINK_rx_heartbeat),
+		  4u);
 	fabric::crash(network::host_of(addr_b));
 	sim::run_for(15 * kSecond);
 	EXPECT_EQ(net_a().stat(RDS_S_conn_reset), 1u);

@@ -74,6 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		end.up(4, 16, credits);
 		if (credits & 1)
 			rds_ib_link_peer_ends(&end.link);
+		if (credits & 2)
+			rds_ib_link_peer_beats(&end.link);
 		while (in.remaining_bytes()) {
 			bool ended = end.link.state == RDS_IB_LINK_ENDED || end.link.end_heard;
 			size_t taken = path.taken.size();
@@ -86,6 +88,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				rds_ib_link_keepalive(&end.link);
 			if (refuse == 5)
 				end.complete();
+			if (refuse == 9)
+				(void)rds_ib_link_ask(&end.link);
+			if (end.asked_of)
+				rds_ib_link_answer(&end.link);
+			end.asked_of = 0;
 			if (refuse == 7)
 				rds_ib_link_heard_all(&end.link);
 			end.may_grow = refuse == 8 ? 0 : 1u << (refuse % 8);

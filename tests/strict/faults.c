@@ -134,6 +134,19 @@ static int get_refuse(char *to, const struct kernel_param *kp)
 static const struct kernel_param_ops refuse_ops = {.set = set_refuse, .get = get_refuse};
 module_param_cb(refuse, &refuse_ops, NULL, 0644);
 
+/* Something happens to all adapters, IB_EVENT_*; 8: they are beyond repair. */
+static int set_happens(const char *text, const struct kernel_param *kp)
+{
+	int event, err = kstrtoint(text, 0, &event);
+
+	if (!err)
+		strict_happens(event);
+	return err;
+}
+
+static const struct kernel_param_ops happens_ops = {.set = set_happens};
+module_param_cb(happens, &happens_ops, NULL, 0200);
+
 bool strict_one_of(int *left)
 {
 	unsigned long flags;

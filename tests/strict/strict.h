@@ -94,6 +94,8 @@ struct strict_dev *strict_dev_of(const struct ib_device *dev);
 int strict_refuses(const struct ib_send_wr *wr, unsigned int at);
 /* True as often as the parameter *@left says; < 0: always. */
 bool strict_one_of(int *left);
+/* An event of each adapter, which is there. */
+void strict_happens(enum ib_event_type type);
 extern int strict_dereg_fails, strict_events_lost;
 extern unsigned int strict_late_sends, strict_late_recvs, strict_flushed_as, strict_slow_end;
 extern unsigned int strict_qp_most;

@@ -36,6 +36,19 @@ const struct ib_device_ops *strict_ops(const struct ib_device *dev)
 	return &d->was;
 }
 
+void strict_happens(enum ib_event_type type)
+{
+	struct ib_event event = {.element.port_num = 1, .event = type};
+	struct strict_dev *d;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(d, &devs, on) {
+		event.device = d->dev;
+		ib_dispatch_event(&event);
+	}
+	rcu_read_unlock();
+}
+
 /* The adapter's operations that are to pass by us. */
 static void stand_before(struct ib_device_ops *ops)
 {

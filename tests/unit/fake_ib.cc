@@ -294,6 +294,11 @@ int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx)
 	return 0;
 }
 
+void rds_ib_hw_asked(void *hw)
+{
+	as_end(hw).asked_of++;
+}
+
 int rds_ib_hw_may_grow(void *hw, uint32_t more)
 {
 	return more <= as_end(hw).may_grow;

@@ -87,6 +87,7 @@ struct End {
 	uint32_t may_grow = UINT32_MAX;			   /* by so many at a time then */
 	std::vector<enum rds_drop_reason> drops;
 	unsigned int writable = 0, later = 0, drained = 0;
+	unsigned int asked_of = 0; /* times that a worker was to answer the peer */
 };
 
 /* A message with header and pattern, with a number; the test's own. */

@@ -111,6 +111,10 @@ constexpr Drop table[] = {
 	 "a host has another version of RDS over RDMA, or its doctor has called: the table tells "
 	 "of those that are not up",
 	 "rdsctl path show transport infiniband"},
+	{"ib_heartbeat_timeout", false,
+	 "RDS of a host stood still behind an adapter that works: its kernel's log says why "
+	 "perhaps, a processor or a task that hangs",
+	 "sysctl net.rds.ib.heartbeat_timeout_secs"},
 	{"ib_completion_errors", false,
 	 "an adapter gave connections up: the peer went, or too much was lost between",
 	 "rdma statistic show"},

@@ -65,7 +65,7 @@ static void rds_ib_say(struct rds_ib_path *tp, struct rds_ib_offer *o, struct rd
 	o->ack_seq = rds_path_received(tp->path);
 	o->credit = tp->link.p.flow ? tp->link.offered : 0;
 	o->tos = rds_path_tos(tp->path);
-	o->can = RDS_IB_CAN_END;
+	o->can = RDS_IB_CAN_END | RDS_IB_CAN_BEAT;
 	p->private_data = data;
 	p->private_data_len = rds_ib_offer_encode(o, data);
 	p->responder_resources = min_t(u32, p->responder_resources, attrs->max_qp_rd_atom);
@@ -85,6 +85,8 @@ static void rds_ib_hear(struct rds_ib_path *tp, const struct rds_ib_offer *o)
 	rds_ib_link_peer_credit(&tp->link, o->credit);
 	if (o->can & RDS_IB_CAN_END)
 		rds_ib_link_peer_ends(&tp->link);
+	if (o->can & RDS_IB_CAN_BEAT)
+		rds_ib_link_peer_beats(&tp->link);
 	spin_unlock_bh(&tp->lock);
 }
 
@@ -112,7 +114,7 @@ static void rds_ib_up(struct rds_ib_path *tp)
 {
 	WRITE_ONCE(tp->phase, RDS_IB_OPEN);
 	rds_ib_qp_go(tp, true);
-	queue_delayed_work(rds_ib_wq, &tp->keepalive, RDS_IB_KEEPALIVE);
+	rds_ib_beats_begin(tp);
 }
 
 /*
@@ -287,7 +289,7 @@ void *rds_ib_path_alloc(struct rds_path *path)
 	__skb_queue_head_init(&tp->lent);
 	tasklet_setup(&tp->tasklet, rds_ib_poll);
 	INIT_DELAYED_WORK(&tp->refill, rds_ib_refill);
-	INIT_DELAYED_WORK(&tp->keepalive, rds_ib_keepalive);
+	rds_ib_beats_init(tp);
 	INIT_WORK(&tp->routed, rds_ib_routed);
 	INIT_WORK(&tp->begun, rds_ib_begun);
 	init_completion(&tp->heard);

@@ -54,6 +54,36 @@ static struct rds_ib_dev *rds_ib_dev_make(struct ib_device *ibdev, struct rds_os
 	return dev;
 }
 
+/* Process: the kernel tells of events by work of its own. */
+static void rds_ib_dev_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	struct rds_ib_path *tp;
+	struct rds_ib_dev *dev;
+
+	switch (event->event) {
+	case IB_EVENT_DEVICE_FATAL:
+	case IB_EVENT_PORT_ERR:
+	case IB_EVENT_PORT_ACTIVE:
+	case IB_EVENT_LID_CHANGE:
+	case IB_EVENT_GID_CHANGE:
+	case IB_EVENT_CLIENT_REREGISTER:
+		break;
+	default:
+		return;
+	}
+	rds_ib_count(RDS_IB_S_port_events);
+	spin_lock_bh(&rds_ib_devs_lock);
+	list_for_each_entry(dev, &rds_ib_devs, all) {
+		if (dev->ibdev != event->device)
+			continue;
+		spin_lock(&dev->lock);
+		list_for_each_entry(tp, &dev->paths, on_dev)
+			rds_ib_happened(tp, event);
+		spin_unlock(&dev->lock);
+	}
+	spin_unlock_bh(&rds_ib_devs_lock);
+}
+
 static int rds_ib_add(struct ib_device *ibdev)
 {
 	struct rds_ib_dev *dev;
@@ -66,6 +96,8 @@ static int rds_ib_add(struct ib_device *ibdev)
 	spin_lock_bh(&rds_ib_devs_lock);
 	list_add_tail(&dev->all, &rds_ib_devs);
 	spin_unlock_bh(&rds_ib_devs_lock);
+	INIT_IB_EVENT_HANDLER(&dev->events, ibdev, rds_ib_dev_event);
+	ib_register_event_handler(&dev->events);
 	return 0;
 }
 
@@ -130,6 +162,8 @@ static void rds_ib_dev_end(struct rds_ib_dev *dev)
 {
 	struct rds_ib_path *tp;
 
+	if (dev->events.device)
+		ib_unregister_event_handler(&dev->events);
 	spin_lock_bh(&dev->lock);
 	list_for_each_entry(tp, &dev->paths, on_dev)
 		rds_path_drop(tp->path, RDS_DROP_ERROR);

@@ -204,9 +204,9 @@ int post(Link &l, wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t len
 	return 0;
 }
 
-bool post_own(Link &l)
+bool post_own(Link &l, uint8_t mark)
 {
-	return may_post_own(l) && !l.own_out && post_empty(l, 0, 0);
+	return may_post_own(l) && !l.own_out && post_empty(l, mark, 0);
 }
 
 /* Without a completion it would wait for ever: if nobody has asked for one of what is out we do,
@@ -269,6 +269,11 @@ void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits)
 void rds_ib_link_peer_ends(struct rds_ib_link *l)
 {
 	l->ends = 1;
+}
+
+void rds_ib_link_peer_beats(struct rds_ib_link *l)
+{
+	l->beats = 1;
 }
 
 void rds_ib_link_open(struct rds_ib_link *l)
@@ -367,6 +372,7 @@ void rds_ib_link_settle(struct rds_ib_link *l, enum rds_ctx ctx)
 		return;
 	(void)rds_ib_link_offer(l, ctx);
 	answer_end(*l);
+	ib::answer(*l);
 	return_credits(*l);
 	tell_of_room(*l);
 }
@@ -380,24 +386,6 @@ void rds_ib_link_retry(struct rds_ib_link *l)
 {
 	l->paused = 0;
 	rds_ib_link_settle(l, RDS_ATOMIC);
-}
-
-/*
- * The last credit is not for this.  But a peer of which nothing comes may be gone, and our credits
- * with it; if it is not, its adapter lets the frame wait for a buffer.
- *
- * Before the first frame of a peer that speaks first we may not ask.  It comes at once, or the peer
- * is gone.
- */
-void rds_ib_link_keepalive(struct rds_ib_link *l)
-{
-	bool may = !l->p.flow || l->credits > 1 || l->deaf;
-
-	if (l->state == RDS_IB_LINK_IDLE && l->p.hears_first && l->deaf)
-		rds_ib_link_broken(l, RDS_DROP_ERROR);
-	else if (l->quiet && may && post_own(*l))
-		rds_ib_hw_count(l->hw, RDS_IB_LINK_tx_keepalive);
-	l->quiet = l->deaf = 1;
 }
 
 void rds_ib_link_broken(struct rds_ib_link *l, enum rds_drop_reason why)

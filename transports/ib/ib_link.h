@@ -21,6 +21,10 @@
  * the adapter says that its own END has arrived.  Each then knows that it was heard to its end.
  * Only hosts that both say so while they connect (RDS_IB_CAN_END) do this.
  *
+ * Heartbeats (ib_link_beat.cc).  An adapter acknowledges frames for a host whose RDS does not run
+ *any more.  So hosts that both say so while they connect (RDS_IB_CAN_BEAT) ask each other now and
+ *then.
+ *
  * Pure: runs in the simulator as in the kernel.  Everything of a link is guarded by one lock,
  * which the hardware side owns and holds around each call below; rds_ib_hw_*() are called with it
  * held and must not call back.  A frame posted is the adapter's until rds_ib_link_sent() (or
@@ -80,6 +84,8 @@ struct rds_ib_link_params {
 	X(tx_credit_updates)                                                                       \
 	X(tx_frames)                                                                               \
 	X(tx_keepalive)                                                                            \
+	X(tx_heartbeat)                                                                            \
+	X(rx_heartbeat)                                                                            \
 	X(rx_frames)                                                                               \
 	X(rx_bad_frame)                                                                            \
 	X(rx_bad_csum)                                                                             \
@@ -128,6 +134,12 @@ struct rds_ib_link {
 	uint8_t end_said;  /* ours is with the adapter, or was: we say nothing more */
 	uint8_t end_heard; /* the peer's has come: nothing does after it */
 
+	/* heartbeats */
+	uint8_t beats;	   /* the peer answers them */
+	uint8_t asked;	   /* ours is not answered yet ... */
+	uint32_t asked_at; /* ... and is this frame (posted) */
+	uint8_t answers;   /* the peer's is not: enum Answer of ib_link_beat.cc */
+
 	/* receiving */
 	uint32_t offered, arrived, taken;
 	uint32_t depth;	    /* buffers that may be out, or wait to be taken */
@@ -161,6 +173,8 @@ void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params 
 void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits);
 /* The peer ends connections in order, by its offer; before the link is opened. */
 void rds_ib_link_peer_ends(struct rds_ib_link *l);
+/* The peer answers heartbeats, by its offer; before the link is opened. */
+void rds_ib_link_peer_beats(struct rds_ib_link *l);
 /* Posts receive buffers until @depth are out or memory is: 0, -ENOMEM (some or none posted), or
  * what rds_ib_hw_offer() said.  rds_ib_link_settle() does it too; who lacks memory tries again. */
 int rds_ib_link_offer(struct rds_ib_link *l, enum rds_ctx ctx);
@@ -200,6 +214,18 @@ int rds_ib_link_owed(const struct rds_ib_link *l);
  * adapter notices a dead peer.  A peer that has to speak first, and does not until the second time,
  * is one. */
 void rds_ib_link_keepalive(struct rds_ib_link *l);
+/* Asks whether the peer's RDS is there, if it answers that, and has answered the last question, and
+ * there is room.  1: it was asked now. */
+int rds_ib_link_ask(struct rds_ib_link *l);
+/* Something has happened to the port: an empty frame goes now, if there is room, so that the
+ * adapter finds out whether the peer is there. */
+void rds_ib_link_probe(struct rds_ib_link *l);
+/* The peer's adapter has our question, and among all that has come since, and was taken, there is
+ * no answer. */
+int rds_ib_link_unanswered(const struct rds_ib_link *l);
+/* The worker that rds_ib_hw_asked() has called is there: the peer's question is answered, now or as
+ * soon as there is room. */
+void rds_ib_link_answer(struct rds_ib_link *l);
 /* The adapter says that it is broken, or the peer ended it: the core hears @why once. */
 void rds_ib_link_broken(struct rds_ib_link *l, enum rds_drop_reason why);
 /* The queue pair is gone and calls nobody any more: gives back every slot, and what arrived in
@@ -235,6 +261,9 @@ int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx ctx);
 /* May a ring have @more buffers than it has?  Not where they are few: the last ones are for those
  * that have none. */
 int rds_ib_hw_may_grow(void *hw, uint32_t more);
+/* The peer asks whether RDS is there: a worker is to call rds_ib_link_answer(), for one that stands
+ * still is not. */
+void rds_ib_hw_asked(void *hw);
 /* The frame that arrived in slot @slot: its header (NULL: the frame was shorter than one) and its
  * payload. */
 const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **src, uint32_t *len);

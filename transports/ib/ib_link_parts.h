@@ -26,6 +26,8 @@ inline constexpr int32_t kManyCredits = 1 << 24;
 
 /* An END frame: pad[0] of an empty one's header. */
 inline constexpr uint8_t kEnd = 1;
+/* A heartbeat, and its answer: the same. */
+inline constexpr uint8_t kAsk = 2, kAnswer = 3;
 
 /* From now on it sends. */
 void open(Link &l);
@@ -36,8 +38,13 @@ bool room(const Link &l, const struct rds_ib_need &n);
  * -errno: the connection is broken. */
 int post(Link &l, wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t len,
 	 unsigned int flags);
-/* A frame of the link's own, from the reserve.  False: not now, or the connection is broken. */
-bool post_own(Link &l);
+/* A frame of the link's own, with @mark, from the reserve.  False: not now, or the connection is
+ * broken. */
+bool post_own(Link &l, uint8_t mark = 0);
+/* An empty frame that says @mark has come. */
+void hear_beat(Link &l, uint8_t mark);
+/* If one is due, and there is room. */
+void answer(Link &l);
 /* The core waits for @need. */
 void note_blocked(Link &l, const struct rds_ib_need &need);
 /* One's complement sum of the header's 16-bit words, as h_csum holds it in memory; 0 if h_csum is

@@ -112,7 +112,25 @@ Step take_empty(Link &l, const Frame &f)
 	/* The core keeps none of these. */
 	if (m)
 		rds_msg_put(m);
+	if (l.beats)
+		ib::hear_beat(l, f.h.pad[0]);
 	return l.ends && f.h.pad[0] == ib::kEnd ? hear_end(l) : Step::kDone;
+}
+
+/* Frames from number @from on wait for the core, which may take long: is one of them a heartbeat?
+ * When its turn comes it is heard once more, which does no harm. */
+void look_ahead(Link &l, uint32_t from)
+{
+	struct rds_src *src;
+	uint32_t len;
+
+	for (; l.beats && from != l.arrived; from++) {
+		const unsigned char *bytes = rds_ib_hw_frame(l.hw, from % l.p.recv_wr, &src, &len);
+		const auto *h = reinterpret_cast<const wire::Header *>(bytes);
+
+		if (h && is_empty(*h) && !len && h->pad[0] == ib::kAsk)
+			ib::hear_beat(l, ib::kAsk);
+	}
 }
 
 Step begin(Link &l, const Frame &f)
@@ -211,6 +229,7 @@ void take_arrived(Link &l, enum rds_ctx ctx)
 			l.paused = 1;
 			rds_ib_hw_count(l.hw, RDS_IB_LINK_rx_paused);
 			rds_recv_later(l.path);
+			look_ahead(l, l.taken + 1);
 			break;
 		case Step::kBad:
 			rds_ib_link_broken(&l, RDS_DROP_PROTOCOL);
@@ -244,4 +263,6 @@ extern "C" void rds_ib_link_arrived(struct rds_ib_link *l)
 		ib::open(*l);
 	l->arrived++;
 	l->burst++;
+	if (l->paused)
+		look_ahead(*l, l->arrived - 1);
 }

@@ -74,6 +74,9 @@ static inline u16 rds_ib_port(const struct rds_addr *addr)
 /* And the peer's answer: rdma_cm asks anew after 4 to 6 s, so two requests may be lost. */
 #define RDS_IB_REQUEST_MS 15000
 
+/* A call that is older when the port comes back was made while it was down. */
+#define RDS_IB_CALL_NS (NSEC_PER_SEC / 2)
+
 /* A dead peer is noticed by a frame that is never acknowledged; one is sent as often as this. */
 #define RDS_IB_KEEPALIVE (5 * HZ)
 /* So many times in a row, and nothing of what was posted was sent: the connection is broken. */
@@ -120,12 +123,13 @@ struct rds_ib_mrs;
 struct rds_ib_dev {
 	struct ib_device *ibdev;
 	struct rds_os_net *os;
-	struct ib_pd *pd;	/* in which its keys are valid */
-	struct rds_ib_mrs *mrs; /* its memory regions */
-	struct list_head all;	/* rds_ib_devs; rds_ib_devs_lock */
-	u8 atomics;		/* those that it takes, once it was asked (ib_atomics_linux.c) */
-	bool no_atomic_rights;	/* of its regions, as was seen */
-	refcount_t users;	/* paths, calls at work with it, and 1 until it is being removed */
+	struct ib_pd *pd;		/* in which its keys are valid */
+	struct rds_ib_mrs *mrs;		/* its memory regions */
+	struct list_head all;		/* rds_ib_devs; rds_ib_devs_lock */
+	struct ib_event_handler events; /* the first namespace's, for all parts of the adapter */
+	u8 atomics;	       /* those that it takes, once it was asked (ib_atomics_linux.c) */
+	bool no_atomic_rights; /* of its regions, as was seen */
+	refcount_t users;      /* paths, calls at work with it, and 1 until it is being removed */
 	struct completion unused;
 
 	spinlock_t lock;	/* guards @paths; bh */
@@ -222,6 +226,11 @@ struct rds_ib_path {
 	struct tasklet_struct tasklet;
 	struct delayed_work refill; /* buffers that there was no memory for, and mappings */
 	struct delayed_work keepalive;
+	struct delayed_work beat;
+	struct work_struct answer; /* to the peer's heartbeat */
+	unsigned long asked;	   /* jiffies: our last one, and ... */
+	bool probe;		   /* @beat is to send something at once */
+	u32 silent;		   /* ... looks in a row that found it unanswered for too long */
 	struct work_struct routed; /* the route to the peer is known */
 	struct work_struct begun;  /* frames came before rdma_cm's word */
 	struct completion heard;   /* the adapter has said what it will of operations */
@@ -267,6 +276,7 @@ void rds_ib_unuse(struct rds_os_net *os);
 extern unsigned int rds_ib_max_send_wr, rds_ib_max_recv_wr, rds_ib_max_unsignaled_wr;
 extern unsigned int rds_ib_max_recv_allocation; /* buffers of 4 KiB */
 extern unsigned int rds_ib_flow_control;
+extern unsigned int rds_ib_heartbeat_interval_secs, rds_ib_heartbeat_timeout_secs;
 int rds_ib_sysctl_start(void);
 void rds_ib_sysctl_stop(void);
 
@@ -343,10 +353,18 @@ long rds_ib_xmit(void *priv, const struct rds_xmit *x);
 void rds_ib_recv_retry(void *priv);
 u32 rds_ib_wants(const void *priv);
 void rds_ib_refill(struct work_struct *work);
-void rds_ib_keepalive(struct work_struct *work);
 void rds_ib_begun(struct work_struct *work);
 /* For the keepalive. */
 void rds_ib_insist(struct rds_ib_path *tp);
+
+/* ib_beat_linux.c */
+void rds_ib_beats_init(struct rds_ib_path *tp);
+/* The connection is up. */
+void rds_ib_beats_begin(struct rds_ib_path *tp);
+/* Something has happened to the path's adapter, or to one of its ports.  rds_ib_dev.lock. */
+void rds_ib_happened(struct rds_ib_path *tp, const struct ib_event *event);
+/* After it no work of these runs.  @live is false. */
+void rds_ib_beats_end(struct rds_ib_path *tp);
 
 /* ib_buffers_linux.c */
 int rds_ib_rings_alloc(struct rds_ib_path *tp);

@@ -328,7 +328,7 @@ void rds_ib_qp_destroy(struct rds_ib_path *tp)
 	tp->closing = true;
 	reinit_completion(&tp->heard);
 	spin_unlock_bh(&tp->lock);
-	cancel_delayed_work_sync(&tp->keepalive);
+	rds_ib_beats_end(tp);
 	cancel_delayed_work_sync(&tp->refill);
 	if (tp->id->qp) {
 		rds_ib_quiesce(tp);
@@ -370,43 +370,6 @@ void rds_ib_recv_retry(void *priv)
 	if (tp->live)
 		rds_ib_link_retry(&tp->link);
 	spin_unlock_bh(&tp->lock);
-}
-
-/*
- * Has the adapter had frames, the keepalive's at least, and done nothing for a while?  It is to
- * send them again, and to say so when that is in vain.  But soft-RoCE whose interface goes down
- * with a full queue may do neither, ever; and a peer that posts no buffer so long and says nothing
- * is no better.  One that speaks has no room for now: it is waited for.
- */
-static bool rds_ib_stuck(struct rds_ib_path *tp)
-{
-	bool moves = !rds_ib_link_owed(&tp->link) || tp->link.done != tp->done_seen ||
-		     tp->link.arrived != tp->arrived_seen;
-
-	tp->done_seen = tp->link.done;
-	tp->arrived_seen = tp->link.arrived;
-	tp->still = moves ? 0 : tp->still + 1;
-	return tp->still == RDS_IB_STUCK;
-}
-
-void rds_ib_keepalive(struct work_struct *work)
-{
-	struct rds_ib_path *tp = container_of(to_delayed_work(work), struct rds_ib_path, keepalive);
-
-	rds_ib_insist(tp);
-	spin_lock_bh(&tp->lock);
-	if (tp->live && tp->left) {
-		rds_ib_link_broken(&tp->link, RDS_DROP_ERROR);
-	} else if (tp->live && rds_ib_stuck(tp)) {
-		rds_ib_count(RDS_IB_S_tx_stuck);
-		rds_ib_link_broken(&tp->link, RDS_DROP_ERROR);
-	} else if (tp->live) {
-		if (tp->link.deaf)
-			rds_ib_trim(tp);
-		rds_ib_link_keepalive(&tp->link);
-	}
-	spin_unlock_bh(&tp->lock);
-	queue_delayed_work(rds_ib_wq, &tp->keepalive, RDS_IB_KEEPALIVE);
 }
 
 /* Where softirqs found no memory.  Still none?  Then rds_ib_hw_offer() asks for us again. */

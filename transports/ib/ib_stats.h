@@ -55,6 +55,9 @@
 	X(version_refused)   /* by us, or by the peer */                                           \
 	X(completion_errors) /* connections that the adapter gave up */                            \
 	X(tx_stuck)	     /* connections that the adapter should have given up */               \
+	X(heartbeat_timeout) /* connections whose peer did not answer a heartbeat in time */       \
+	X(port_events)	     /* an adapter, or a port, said that something has happened to it */   \
+	X(call_renewed)	     /* calls that were given up, and made anew, when a port came back */  \
 	X(rx_alloc_failed)   /* no memory for a buffer: posted again late */                       \
 	X(device_removals)   /* an adapter went, and its connections with it */                    \
 	X(listen_failed)     /* peers cannot call us in a namespace, or only by IPv4 */            \
@@ -64,6 +67,8 @@
 	X(mr_stuck)	/* memory regions that the adapter did not end, and was asked again */     \
 	X(tx_frames)	/* frames posted to be sent */                                             \
 	X(tx_keepalive) /* empty frames, for nothing else was sent */                              \
+	X(tx_heartbeat) /* peers asked whether their RDS is there */                               \
+	X(rx_heartbeat) /* such questions of peers that were answered */                           \
 	X(rx_frames)	/* frames that came */                                                     \
 	X(rx_bad_frame) /* short, long, not of the message under way */                            \
 	X(rx_bad_csum)	/* header with a wrong checksum: the connection was ended */               \

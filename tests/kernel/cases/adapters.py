@@ -16,6 +16,7 @@ NONE = {"vms": 2, "modules": "none", "timeout": 240}
 # EOPNOTSUPP, ENOSYS, ENOMEM, EINVAL: drivers say these to work requests that they do not know, or
 # cannot take.
 REFUSALS = (95, 38, 12, 22)
+DEVICE_FATAL = 8  # IB_EVENT_DEVICE_FATAL
 
 
 def all_told(found):
@@ -62,6 +63,16 @@ def operations_are_refused(t):
         for machine in (t.a, t.b):
             nothing_pinned(t, machine)
         t.note(f"{wanted} operations refused and told, no connection ended")
+
+
+@test(**NONE, extra=True)
+def it_is_beyond_repair(t):
+    """An adapter that says so: its connections end at once, and it is tried again."""
+    with adapters(t):
+        ping(t, t.a, A, B)
+        set_fault(t.a, "happens", DEVICE_FATAL)
+        t.a.wait_until(f"{t.tool('rds-info')} -c | grep -q 'conn_reset  *1$'")
+        ping(t, t.a, A, B)
 
 
 @test(**NONE)

@@ -141,8 +141,9 @@ def last_word_is_lost(t):
         assert re.search(r"packets [1-9]", t.a.check("nft list table inet cut")), "none was lost"
 
 
-# The first of the three (REQ): two of them, of 308 bytes each.
-FIRST_REQUESTS = ("udp dport 4791 @th,64,8 0x64 @th,352,16 0x10 quota until 700 bytes counter drop",)
+# The first of the three (REQ): two of them, of 308 bytes each; or all.
+REQUEST = "udp dport 4791 @th,64,8 0x64 @th,352,16 0x10"
+FIRST_REQUESTS = (f"{REQUEST} quota until 700 bytes counter drop",)
 
 
 @test(vms=2, only="ours")
@@ -154,6 +155,31 @@ def requests_are_lost(t):
         assert "packets 2 " in lost, lost
     called = t.a.check(f"{t.tool('rdsctl')} path show remote {B}")
     assert "attempts 1 " in called, called
+
+
+# Soft-RoCE of 6.1 tells that its port is active whenever the interface changes.
+PORT_ACTIVE = "for on in on off; do ip link set eth0 dynamic $on; sleep 0.05; done"
+# Frames but for those that come at their time.
+OTHERS = ("awk '$1 == \"ib_tx_frames\" { n += $2 }"
+          " $1 ~ /^ib_(tx_keepalive|[rt]x_heartbeat)$/ { n -= $2 } END { print n }'")
+
+
+@test(vms=2, only="ours", kernels=["6.1", "uml"])
+def the_port_comes_back(t):
+    """A call that was made while the port was down is made anew; of what is up, the peer is asked
+    for at once."""
+    counted = f"{t.tool('rds-info')} -c | "
+    with filters.ready(t.b):
+        with filters.incoming(t.b, f"{REQUEST} drop"):
+            first = t.a.spawn(f"{t.tool('rds-ping')} -c 1 {B}")
+            t.a.wait_until(f"{PORT_ACTIVE}; {counted} grep -q 'ib_call_renewed  *[1-9]'")
+        # The next call may have been made before its request could pass.
+        t.a.wait_until(f"{PORT_ACTIVE}; {t.tool('rds-ping')} -c 1 {B}")
+        first.wait()
+    called = t.a.check(f"{t.tool('rdsctl')} path show remote {B}")
+    assert "attempts 1 " not in called, called
+    enough = int(t.a.check(counted + OTHERS)) + 10
+    t.a.wait_until(f"{PORT_ACTIVE}; [ $({counted} {OTHERS}) -ge {enough} ]")
 
 
 @test(vms=2, timeout=240)

@@ -20,6 +20,7 @@ GROUPS = {
     "credits": "Credits.*",
     "acks": "Acks.*",
     "silence": "Silence.*",
+    "heartbeats": "Heartbeats.*",
 }
 
 
@@ -75,3 +76,10 @@ def acks(t):
 def silence(t):
     """Keepalives, and peers that fall silent: gone without a word, or without buffers."""
     peer(t, "silence")
+
+
+@test(vms=2, modules=("ours", "none"), only="ours", timeout=300)
+def heartbeats(t):
+    """A peer that asks is answered, also by a host that takes nothing; one that is asked and does
+    not answer, though it speaks, is gone."""
+    peer(t, "heartbeats")

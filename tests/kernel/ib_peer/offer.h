@@ -4,7 +4,7 @@
  * two addresses of 4 or 16 bytes, then
  *
  * offset 0 u8 major, 1 u8 minor, 2 be16 minor versions, 4 u8 tos, 5 u8 padding[3], 8 be64 ack,
- * 16 be32 credits, 20 u8 padding[4]
+ * 16 be32 credits, 20 u8 padding[3], 23 u8 bits
  */
 #pragma once
 
@@ -25,6 +25,7 @@ struct Offer {
 	uint8_t tos = 0;
 	uint64_t ack = 0;
 	uint32_t credits = 0;
+	uint8_t can = 0; /* bit 0: ends in order, bit 1: answers heartbeats */
 
 	/* Only decoded. */
 	std::string from = {}, to = {};

@@ -19,6 +19,8 @@ namespace
 
 constexpr int kBroken = -5, kNoMemory = -12, kRefused = -22;
 constexpr uint64_t kKeepaliveNs = 5ull * 1000 * 1000 * 1000;
+constexpr uint64_t kBeatNs = 10ull * 1000 * 1000 * 1000;
+constexpr uint64_t kWorkerNs = 100 * 1000;
 constexpr uint64_t kRefillNs = 1000 * 1000;
 constexpr uint64_t kRoomNs = 100 * 1000;
 
@@ -133,7 +135,7 @@ fabric::Data Adapter::say(struct rds_ib_offer o) const
 	o.ack_seq = rds_path_received(path);
 	o.credit = link.p.flow ? link.offered - link.taken : 0;
 	o.tos = rds_path_tos(path);
-	o.can = RDS_IB_CAN_END;
+	o.can = RDS_IB_CAN_END | RDS_IB_CAN_BEAT;
 	return fabric::Data(out, out + rds_ib_offer_encode(&o, out));
 }
 
@@ -143,6 +145,8 @@ void Adapter::hear(const struct rds_ib_offer &o)
 	rds_ib_link_peer_credit(&link, o.credit);
 	if (o.can & RDS_IB_CAN_END)
 		rds_ib_link_peer_ends(&link);
+	if (o.can & RDS_IB_CAN_BEAT)
+		rds_ib_link_peer_beats(&link);
 }
 
 void Adapter::end()
@@ -159,6 +163,22 @@ void Adapter::up()
 	phase = Phase::kOpen;
 	rds_ib_link_open(&link);
 	keep_alive(*this);
+	unanswered = 0;
+	beat();
+}
+
+/* Slow is not dead: a host answers as long as it is there. */
+void Adapter::beat()
+{
+	later(*this, kBeatNs, "heartbeat", [](Adapter &a) {
+		a.unanswered = rds_ib_link_unanswered(&a.link) ? a.unanswered + 1 : 0;
+		if (a.unanswered > 1 && a.pair->qp[!a.side].user)
+			sim::fail("a host that lives does not answer a heartbeat");
+		if (a.unanswered > 1)
+			rds_ib_link_broken(&a.link, RDS_DROP_ERROR);
+		(void)rds_ib_link_ask(&a.link);
+		a.beat();
+	});
 }
 
 void Adapter::established()
@@ -327,6 +347,12 @@ int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx)
 	a.rx[slot] = {};
 	fabric::post_recv(a.pair, a.side);
 	return 0;
+}
+
+void rds_ib_hw_asked(void *hw)
+{
+	later(*static_cast<Adapter *>(hw), kWorkerNs, "answer",
+	      [](Adapter &a) { rds_ib_link_answer(&a.link); });
 }
 
 int rds_ib_hw_may_grow(void *, uint32_t)

@@ -66,6 +66,9 @@ struct Adapter final : fabric::User {
 
 private:
 	void up();
+	void beat();
+
+	unsigned int unanswered = 0; /* looks in a row at which a heartbeat was */
 };
 
 /* Reads the private data of @p's side @from; false: nonsense, or no version that we speak. */

@@ -67,6 +67,7 @@ LOOP = "transports/loop/loop.cc"
 RECV_H = "net/rds/recv.h"
 LINK = "transports/ib/ib_link.cc"
 LINK_RECV = "transports/ib/ib_link_recv.cc"
+LINK_BEAT = "transports/ib/ib_link_beat.cc"
 LINK_SEND = "transports/ib/ib_link_send.cc"
 RDMA = "net/rds/rdma.cc"
 OP = "net/rds/rdma_op.cc"
@@ -161,13 +162,13 @@ MUTANTS = [
            "if (!open_) conn.wake_worker();",
            ""),
     Mutant("two-senders", "the token is given away twice", XMIT,
-           "if (!open_ || sending_ || blocked_) {", "if (!open_ || blocked_) {"),
+           "if (!open_ || sending_ || blocked_) return false;",
+           "if (!open_ || blocked_) return false;"),
     Mutant("batch-end", "after a full batch nobody goes on", XMIT,
            "conn.net.count(RDS_S_send_delayed_retry); kick();",
            "conn.net.count(RDS_S_send_delayed_retry);"),
     Mutant("late-wish", "a wish that comes while another sends is forgotten", XMIT,
-           "/* The token's holder may have passed what the caller wants sent: once more. */"
-           " room_came_ = true;", ""),
+           "(!room_came_ && !received_.is_due() && !port_news_.load())", "!room_came_"),
     Mutant("map-version", "a changed congestion map is not sent", NEWS,
            "return whole_due_ || owes(map);",
            "return whole_due_;"),
@@ -546,7 +547,7 @@ MUTANTS = [
            "if (!c.passive.load()) return Rank::kLast; if (c.life.rests(now))",
            "if (c.life.rests(now))"),
     Mutant("stranger-late-claim", "a socket's message is on a connection that counts as a peer's",
-           SEND, "claim(*c); /* before", "/* before"),
+           CONN, "c.value()->use();", ";"),
     Mutant("stranger-calls", "a stranger that knocked once is called for ever", DIAL,
            "(t.stranger && calls_.load() >= kStrangerCalls)", "false"),
     Mutant("stranger-numbers", "our numbers begin anew for a peer that cannot tell", STRANGERS,
@@ -614,8 +615,12 @@ MUTANTS = [
            "l.unsignaled + 1 >= unsignaled_limit(l) || full || dry ||", ""),
     Mutant("ib-first-word", "a link speaks before the core has said who we are", LINK,
            "&& l.begun && !l.end_said &&", "&& !l.end_said &&"),
-    Mutant("ib-keepalive", "nobody asks whether the peer is still there", LINK,
-           "if (l->quiet && may && post_own(*l))", "if (false && may)"),
+    Mutant("ib-keepalive", "nobody asks whether the peer is still there", LINK_BEAT,
+           "if (l->quiet && may && rds::ib::post_own(*l))", "if (false && may)"),
+    Mutant("ib-beat-slow", "a host whose socket is full does not answer a heartbeat", LINK_RECV,
+           "if (l->paused) look_ahead(*l, l->arrived - 1);", ""),
+    Mutant("ib-beat-unheard", "who has not looked at what came takes the peer for gone", LINK_BEAT,
+           "&& !l->end_said && l->taken == l->arrived;", "&& !l->end_said;"),
     Mutant("ib-end", "what arrived in part is leaked with its connection", LINK,
            "if (l.m) rds_msg_put(l.m);", ""),
     Mutant("ib-end-unanswered", "a peer that has ended in order is not answered", LINK,
@@ -732,15 +737,15 @@ MUTANTS = [
     Mutant("hold-cancel", "what waits for a port is not taken back", QUEUE,
            "if (m && c.is_for(*m))", "if (m && !c.walk.port && c.is_for(*m))"),
     Mutant("hold-reset", "what waits for a port stays there when the connection ends", QUEUE,
-           "if (!purge) return_held(true, none);", ""),
+           "} return_held(back); conn.net", "} conn.net"),
     Mutant("hold-passed", "a port goes back while messages for it are queued", HOLD,
            "return !m || number_of(*m) > h.last_queued;", "return true;"),
     Mutant("hold-waits", "nobody looks again for what a port waited", HOLD,
            "if (h.waits && may_go_back_locked(h)) port_news_.store(true);", ""),
     Mutant("reset-order", "what was sent goes back behind what was not", QUEUE,
            "else if (m.end_off) h->sent.push_back(&m);", ""),
-    Mutant("reset-joins", "what is queued behind a reset passes what goes back", QUEUE,
-           "h.goes_back = true;", ""),
+    Mutant("reset-joins", "what is queued behind a reset passes what goes back", HOLD,
+           "h.goes_back = true; back.push_back(&h);", "back.push_back(&h);"),
     # ---- refused ports ----
     Mutant("refuse-acked", "an ack passes what was refused before the peer hears of it", REFUSED,
            "if (!p.left && p.first < ack_limit_)", "if (false)"),

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ib_beat_linux.c: is the other host there?  The works behind keepalives and heartbeats
+ * (ib_link_beat.cc), from the connection's beginning to its end.
+ */
+#include <linux/random.h>
+
+#include "ib_linux.h"
+
+/*
+ * Has the adapter had frames, the keepalive's at least, and done nothing for a while?  It is to
+ * send them again, and to say so when that is in vain.  But soft-RoCE whose interface goes down
+ * with a full queue may do neither, ever; and a peer that posts no buffer so long and says nothing
+ * is no better.  One that speaks has no room for now: it is waited for.
+ */
+static bool rds_ib_stuck(struct rds_ib_path *tp)
+{
+	bool moves = !rds_ib_link_owed(&tp->link) || tp->link.done != tp->done_seen ||
+		     tp->link.arrived != tp->arrived_seen;
+
+	tp->done_seen = tp->link.done;
+	tp->arrived_seen = tp->link.arrived;
+	tp->still = moves ? 0 : tp->still + 1;
+	return tp->still == RDS_IB_STUCK;
+}
+
+static void rds_ib_keepalive(struct work_struct *work)
+{
+	struct rds_ib_path *tp = container_of(to_delayed_work(work), struct rds_ib_path, keepalive);
+
+	rds_ib_insist(tp);
+	spin_lock_bh(&tp->lock);
+	if (tp->live && tp->left) {
+		rds_ib_link_broken(&tp->link, RDS_DROP_ERROR);
+	} else if (tp->live && rds_ib_stuck(tp)) {
+		rds_ib_count(RDS_IB_S_tx_stuck);
+		rds_ib_link_broken(&tp->link, RDS_DROP_ERROR);
+	} else if (tp->live) {
+		if (tp->link.deaf)
+			rds_ib_trim(tp);
+		rds_ib_link_keepalive(&tp->link);
+	}
+	spin_unlock_bh(&tp->lock);
+	queue_delayed_work(rds_ib_wq, &tp->keepalive, RDS_IB_KEEPALIVE);
+}
+
+/*
+ * When to look again, in jiffies.  A peer is gone that had the question, and time, and was found
+ * silent by two looks: before the first this host itself may have been too slow to hear it.
+ */
+static unsigned long rds_ib_beat_locked(struct rds_ib_path *tp, unsigned long timeout)
+{
+	struct rds_ib_link *l = &tp->link;
+	const unsigned long interval = READ_ONCE(rds_ib_heartbeat_interval_secs) * HZ;
+	const unsigned long due = tp->asked + interval;
+
+	if (rds_ib_link_unanswered(l) && time_after_eq(jiffies, tp->asked + timeout)) {
+		if (tp->silent++) {
+			rds_ib_count(RDS_IB_S_heartbeat_timeout);
+			rds_ib_link_broken(l, RDS_DROP_ERROR);
+		}
+		return HZ;
+	}
+	tp->silent = 0;
+	if (!l->asked && time_before(jiffies, due))
+		return due - jiffies;
+	if (rds_ib_link_ask(l))
+		tp->asked = jiffies;
+	return l->asked ? timeout : interval;
+}
+
+static void rds_ib_beat(struct work_struct *work)
+{
+	struct rds_ib_path *tp = container_of(to_delayed_work(work), struct rds_ib_path, beat);
+	const unsigned long timeout = READ_ONCE(rds_ib_heartbeat_timeout_secs) * HZ;
+	unsigned long next = RDS_IB_KEEPALIVE;
+
+	spin_lock_bh(&tp->lock);
+	if (tp->live && tp->probe)
+		rds_ib_link_probe(&tp->link);
+	tp->probe = false;
+	if (tp->live && timeout)
+		next = rds_ib_beat_locked(tp, timeout);
+	spin_unlock_bh(&tp->lock);
+	queue_delayed_work(rds_ib_wq, &tp->beat, next);
+}
+
+static void rds_ib_answer(struct work_struct *work)
+{
+	struct rds_ib_path *tp = container_of(work, struct rds_ib_path, answer);
+
+	spin_lock_bh(&tp->lock);
+	if (tp->live)
+		rds_ib_link_answer(&tp->link);
+	spin_unlock_bh(&tp->lock);
+}
+
+void rds_ib_hw_asked(void *hw)
+{
+	struct rds_ib_path *tp = hw;
+
+	queue_work(rds_ib_wq, &tp->answer);
+}
+
+/* Asked long ago, while the port was down perhaps: rdma_cm asks again when it pleases. */
+static bool rds_ib_calls_in_vain(struct rds_ib_path *tp)
+{
+	return READ_ONCE(tp->phase) == RDS_IB_CALLING &&
+	       ktime_get_ns() - READ_ONCE(tp->called_ns) > RDS_IB_CALL_NS;
+}
+
+static void rds_ib_probe(struct rds_ib_path *tp)
+{
+	spin_lock(&tp->lock);
+	if (tp->live) {
+		tp->probe = true;
+		mod_delayed_work(rds_ib_wq, &tp->beat, 0);
+	}
+	spin_unlock(&tp->lock);
+}
+
+void rds_ib_happened(struct rds_ib_path *tp, const struct ib_event *event)
+{
+	if (event->event == IB_EVENT_DEVICE_FATAL) {
+		rds_path_drop(tp->path, RDS_DROP_ERROR);
+	} else if (event->element.port_num != tp->id->port_num) {
+		return;
+	} else if (event->event == IB_EVENT_PORT_ACTIVE && rds_ib_calls_in_vain(tp)) {
+		rds_ib_count(RDS_IB_S_call_renewed);
+		rds_path_drop(tp->path, RDS_DROP_CONNECT);
+	} else {
+		rds_ib_probe(tp);
+	}
+}
+
+void rds_ib_beats_init(struct rds_ib_path *tp)
+{
+	INIT_DELAYED_WORK(&tp->keepalive, rds_ib_keepalive);
+	INIT_DELAYED_WORK(&tp->beat, rds_ib_beat);
+	INIT_WORK(&tp->answer, rds_ib_answer);
+}
+
+/* A thousand connections may begin at once: their heartbeats do not come at once. */
+void rds_ib_beats_begin(struct rds_ib_path *tp)
+{
+	const u64 interval = READ_ONCE(rds_ib_heartbeat_interval_secs) * HZ;
+
+	tp->silent = 0;
+	queue_delayed_work(rds_ib_wq, &tp->keepalive, RDS_IB_KEEPALIVE);
+	queue_delayed_work(rds_ib_wq, &tp->beat, interval * get_random_u32() >> 32);
+}
+
+void rds_ib_beats_end(struct rds_ib_path *tp)
+{
+	cancel_delayed_work_sync(&tp->keepalive);
+	cancel_delayed_work_sync(&tp->beat);
+	cancel_work_sync(&tp->answer);
+}
