@@ -11,17 +11,22 @@
  * Has the adapter had frames, the keepalive's at least, and done nothing for a while?  It is to
  * send them again, and to say so when that is in vain.  But soft-RoCE whose interface goes down
  * with a full queue may do neither, ever; and a peer that posts no buffer so long and says nothing
- * is no better.  One that speaks has no room for now: it is waited for.
+ * is no better.  One that speaks has no room for now: it is waited for, as long as an administrator
+ * wants.
  */
 static bool rds_ib_stuck(struct rds_ib_path *tp)
 {
-	bool moves = !rds_ib_link_owed(&tp->link) || tp->link.done != tp->done_seen ||
-		     tp->link.arrived != tp->arrived_seen;
+	const unsigned long patience = READ_ONCE(rds_ib_slow_peer_secs) * HZ;
+	const bool takes = !rds_ib_link_owed(&tp->link) || tp->link.done != tp->done_seen;
+	const bool speaks = tp->link.arrived != tp->arrived_seen;
 
 	tp->done_seen = tp->link.done;
 	tp->arrived_seen = tp->link.arrived;
-	tp->still = moves ? 0 : tp->still + 1;
-	return tp->still == RDS_IB_STUCK;
+	tp->still = takes || speaks ? 0 : tp->still + 1;
+	if (takes)
+		tp->took = jiffies;
+	return tp->still == RDS_IB_STUCK ||
+	       (patience && time_after_eq(jiffies, tp->took + patience));
 }
 
 static void rds_ib_keepalive(struct work_struct *work)
@@ -146,6 +151,7 @@ void rds_ib_beats_begin(struct rds_ib_path *tp)
 	const u64 interval = READ_ONCE(rds_ib_heartbeat_interval_secs) * HZ;
 
 	tp->silent = 0;
+	tp->took = jiffies;
 	queue_delayed_work(rds_ib_wq, &tp->keepalive, RDS_IB_KEEPALIVE);
 	queue_delayed_work(rds_ib_wq, &tp->beat, interval * get_random_u32() >> 32);
 }

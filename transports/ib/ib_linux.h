@@ -221,7 +221,8 @@ struct rds_ib_path {
 	struct sk_buff_head lent;  /* free ones, then those that messages keep a clone of */
 	struct ib_wc wc[RDS_IB_BATCH];
 	u32 done_seen, arrived_seen; /* of the link, at the last keepalive ... */
-	u32 still; /* ... and how often they were the same while frames were out */
+	u32 still;	    /* ... and how often they were the same while frames were out */
+	unsigned long took; /* jiffies: when none was out at last, or one was taken */
 
 	struct tasklet_struct tasklet;
 	struct delayed_work refill; /* buffers that there was no memory for, and mappings */
@@ -277,6 +278,7 @@ extern unsigned int rds_ib_max_send_wr, rds_ib_max_recv_wr, rds_ib_max_unsignale
 extern unsigned int rds_ib_max_recv_allocation; /* buffers of 4 KiB */
 extern unsigned int rds_ib_flow_control;
 extern unsigned int rds_ib_heartbeat_interval_secs, rds_ib_heartbeat_timeout_secs;
+extern unsigned int rds_ib_slow_peer_secs; /* 0: for ever */
 int rds_ib_sysctl_start(void);
 void rds_ib_sysctl_stop(void);
 

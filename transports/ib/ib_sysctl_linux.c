@@ -2,10 +2,10 @@
 /*
  * ib_sysctl_linux.c: net.rds.ib.*, in the first namespace: adapters belong to none.
  *
- * A value that is written holds for connections to come; those of heartbeats, which are ours alone,
- * for all that there are.  The other ranges are mainline's; rings take the
- * next lower power of two, no more than the adapter has and no less than 4, or for what is sent
- * than the largest operation takes (rds_ib_ring()).
+ * A value that is written holds for connections to come; those of peers that do not answer, or
+ * take nothing, for all that there are: they are ours alone.  The other ranges are mainline's;
+ * rings take the next lower power of two, no more than the adapter has and no less than 4, or for
+ * what is sent than the largest operation takes (rds_ib_ring()).
  */
 #include <linux/mm.h>
 
@@ -18,11 +18,12 @@ unsigned int rds_ib_max_recv_allocation;
 unsigned int rds_ib_flow_control;
 unsigned int rds_ib_heartbeat_interval_secs = 10;
 unsigned int rds_ib_heartbeat_timeout_secs = 10;
+unsigned int rds_ib_slow_peer_secs;
 
 static struct ctl_table_header *rds_ib_sysctl;
 
 static unsigned int rds_ib_one = 1, rds_ib_most_unsignaled = 64;
-static unsigned int rds_ib_minute = 60, rds_ib_ten_minutes = 600;
+static unsigned int rds_ib_minute = 60, rds_ib_ten_minutes = 600, rds_ib_day = 86400;
 
 #define RDS_IB_NUMBER(name, least, most)                                                           \
 	{                                                                                          \
@@ -38,6 +39,7 @@ static struct ctl_table rds_ib_table[] = {
 	RDS_IB_NUMBER(flow_control, NULL, &rds_ib_one),
 	RDS_IB_NUMBER(heartbeat_interval_secs, &rds_ib_one, &rds_ib_ten_minutes),
 	RDS_IB_NUMBER(heartbeat_timeout_secs, NULL, &rds_ib_minute),
+	RDS_IB_NUMBER(slow_peer_secs, NULL, &rds_ib_day),
 	{}};
 
 int rds_ib_sysctl_start(void)

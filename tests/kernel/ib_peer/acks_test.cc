@@ -283,5 +283,22 @@ TEST_F(Silence, OfAPeerWithoutBuffersThatSpeaks)
 	EXPECT_EQ(grown("ib_tx_stuck") + grown("conn_reset"), 0u);
 }
 
+/* But not for ever, if an administrator wants that. */
+TEST_F(Silence, OfAPeerWithoutBuffersThatSpeaksForTooLong)
+{
+	const Setting patience{host, "ib/slow_peer_secs", "12"};
+
+	peer.call(peer.offer(), {.receive = 4, .again = false});
+	speak();
+	ASSERT_EQ(host.send(own, 20, kBytes).count, 20u);
+	while (peer.open()) {
+		std::this_thread::sleep_for(std::chrono::seconds(1));
+		if (!peer.send(frame(Header())))
+			break;
+	}
+	EXPECT_TRUE(grows("ib_tx_stuck"));
+	EXPECT_EQ(grown("conn_reset"), 1u);
+}
+
 } // namespace
 } // namespace rdstest
