@@ -107,11 +107,24 @@ void rds_ib_hw_asked(void *hw)
 	queue_work(rds_ib_wq, &tp->answer);
 }
 
-/* Asked long ago, while the port was down perhaps: rdma_cm asks again when it pleases. */
-static bool rds_ib_calls_in_vain(struct rds_ib_path *tp)
+/* A call that is older than @age_ns is made anew: rdma_cm asks again when it pleases.  False: there
+ * is none. */
+static bool rds_ib_renew(struct rds_ib_path *tp, u64 age_ns)
 {
-	return READ_ONCE(tp->phase) == RDS_IB_CALLING &&
-	       ktime_get_ns() - READ_ONCE(tp->called_ns) > RDS_IB_CALL_NS;
+	if (READ_ONCE(tp->phase) != RDS_IB_CALLING ||
+	    ktime_get_ns() - READ_ONCE(tp->called_ns) < age_ns)
+		return false;
+	rds_ib_count(RDS_IB_S_call_renewed);
+	rds_path_drop(tp->path, RDS_DROP_CONNECT);
+	return true;
+}
+
+void rds_ib_others_got_through(struct rds_ib_path *tp)
+{
+	const u8 n = READ_ONCE(tp->renewed);
+
+	if (n < RDS_IB_RENEWALS && rds_ib_renew(tp, RDS_IB_RENEW_NS << n))
+		WRITE_ONCE(tp->renewed, n + 1);
 }
 
 static void rds_ib_probe(struct rds_ib_path *tp)
@@ -130,10 +143,7 @@ void rds_ib_happened(struct rds_ib_path *tp, const struct ib_event *event)
 		rds_path_drop(tp->path, RDS_DROP_ERROR);
 	} else if (event->element.port_num != tp->id->port_num) {
 		return;
-	} else if (event->event == IB_EVENT_PORT_ACTIVE && rds_ib_calls_in_vain(tp)) {
-		rds_ib_count(RDS_IB_S_call_renewed);
-		rds_path_drop(tp->path, RDS_DROP_CONNECT);
-	} else {
+	} else if (event->event != IB_EVENT_PORT_ACTIVE || !rds_ib_renew(tp, RDS_IB_CALL_NS)) {
 		rds_ib_probe(tp);
 	}
 }
@@ -152,6 +162,7 @@ void rds_ib_beats_begin(struct rds_ib_path *tp)
 
 	tp->silent = 0;
 	tp->took = jiffies;
+	WRITE_ONCE(tp->renewed, 0);
 	queue_delayed_work(rds_ib_wq, &tp->keepalive, RDS_IB_KEEPALIVE);
 	queue_delayed_work(rds_ib_wq, &tp->beat, interval * get_random_u32() >> 32);
 }

@@ -115,6 +115,7 @@ static void rds_ib_up(struct rds_ib_path *tp)
 	WRITE_ONCE(tp->phase, RDS_IB_OPEN);
 	rds_ib_qp_go(tp, true);
 	rds_ib_beats_begin(tp);
+	rds_ib_dev_through(tp->dev);
 }
 
 /*

@@ -26,6 +26,27 @@ static bool rds_ib_usable(const struct ib_device *ibdev)
 	       ibdev->attrs.max_send_sge >= RDS_IB_SGES && ibdev->attrs.max_recv_sge >= 2;
 }
 
+/* After a switch was down hundreds of calls are out whose requests were lost: as soon as one gets
+ * through, the others are made anew. */
+static void rds_ib_dev_look(struct work_struct *work)
+{
+	struct rds_ib_dev *dev = container_of(to_delayed_work(work), struct rds_ib_dev, look);
+	struct rds_ib_path *tp;
+
+	spin_lock_bh(&dev->lock);
+	list_for_each_entry(tp, &dev->paths, on_dev)
+		rds_ib_others_got_through(tp);
+	spin_unlock_bh(&dev->lock);
+	if (time_before(jiffies, READ_ONCE(dev->through) + RDS_IB_THROUGH))
+		queue_delayed_work(rds_ib_wq, &dev->look, RDS_IB_LOOK);
+}
+
+void rds_ib_dev_through(struct rds_ib_dev *dev)
+{
+	WRITE_ONCE(dev->through, jiffies);
+	queue_delayed_work(rds_ib_wq, &dev->look, RDS_IB_LOOK);
+}
+
 static struct rds_ib_dev *rds_ib_dev_make(struct ib_device *ibdev, struct rds_os_net *os)
 {
 	struct rds_ib_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
@@ -51,6 +72,7 @@ static struct rds_ib_dev *rds_ib_dev_make(struct ib_device *ibdev, struct rds_os
 	init_completion(&dev->unused);
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->paths);
+	INIT_DELAYED_WORK(&dev->look, rds_ib_dev_look);
 	return dev;
 }
 
@@ -170,6 +192,7 @@ static void rds_ib_dev_end(struct rds_ib_dev *dev)
 	spin_unlock_bh(&dev->lock);
 	rds_ib_dev_put(dev);
 	wait_for_completion(&dev->unused);
+	cancel_delayed_work_sync(&dev->look);
 	rds_ib_mrs_end(dev->mrs);
 	ib_dealloc_pd(dev->pd);
 	kfree(dev);

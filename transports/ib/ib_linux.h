@@ -76,6 +76,13 @@ static inline u16 rds_ib_port(const struct rds_addr *addr)
 
 /* A call that is older when the port comes back was made while it was down. */
 #define RDS_IB_CALL_NS (NSEC_PER_SEC / 2)
+/* While others get through the same adapter, one that is older than this was lost perhaps.  The
+ * second time it is given twice as long, for a peer may be slow; then rdma_cm does as it does. */
+#define RDS_IB_RENEW_NS (2 * NSEC_PER_SEC)
+#define RDS_IB_RENEWALS 2
+/* So long after one that got through it is looked for others, as often as this. */
+#define RDS_IB_THROUGH (5 * HZ)
+#define RDS_IB_LOOK (HZ / 4)
 
 /* A dead peer is noticed by a frame that is never acknowledged; one is sent as often as this. */
 #define RDS_IB_KEEPALIVE (5 * HZ)
@@ -132,8 +139,10 @@ struct rds_ib_dev {
 	refcount_t users;      /* paths, calls at work with it, and 1 until it is being removed */
 	struct completion unused;
 
-	spinlock_t lock;	/* guards @paths; bh */
-	struct list_head paths; /* rds_ib_path.on_dev */
+	spinlock_t lock;	  /* guards @paths; bh */
+	struct list_head paths;	  /* rds_ib_path.on_dev */
+	unsigned long through;	  /* jiffies: when a connection over it came up last */
+	struct delayed_work look; /* for calls of others that were lost perhaps */
 };
 
 /* Headers of one ring, in pages that stay mapped. */
@@ -196,6 +205,7 @@ struct rds_ib_path {
 	struct rdma_cm_id *id; /* changed by the path's worker alone */
 	u8 phase;	       /* enum rds_ib_phase */
 	bool unconfirmed;      /* rdma_cm waits for the peer to confirm our answer */
+	u8 renewed;	       /* calls that were made anew since it was up; rds_ib_dev.look */
 	u8 attempt;	       /* which version to propose; phase CALLING, and the worker before */
 	u64 called_ns;	       /* when we called last */
 
@@ -297,6 +307,8 @@ bool rds_ib_is_ours(const struct ib_device *ibdev);
 /* Ties @tp to the adapter: false when that is not ours, or going, or without memory.  Process. */
 bool rds_ib_dev_attach(struct rds_ib_path *tp, struct ib_device *ibdev);
 void rds_ib_dev_detach(struct rds_ib_path *tp);
+/* A connection over it has come up. */
+void rds_ib_dev_through(struct rds_ib_dev *dev);
 /* The adapter that has @addr; ERR_PTR(-ENODEV): none of ours; or (-ENOMEM).  It stays until _put().
  * Process. */
 struct rds_ib_dev *rds_ib_dev_get(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
@@ -363,6 +375,9 @@ void rds_ib_insist(struct rds_ib_path *tp);
 void rds_ib_beats_init(struct rds_ib_path *tp);
 /* The connection is up. */
 void rds_ib_beats_begin(struct rds_ib_path *tp);
+/* Connections over the path's adapter come up, and this is not one of them perhaps.
+ * rds_ib_dev.lock. */
+void rds_ib_others_got_through(struct rds_ib_path *tp);
 /* Something has happened to the path's adapter, or to one of its ports.  rds_ib_dev.lock. */
 void rds_ib_happened(struct rds_ib_path *tp, const struct ib_event *event);
 /* After it no work of these runs.  @live is false. */
