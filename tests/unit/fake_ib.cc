@@ -126,7 +126,7 @@ std::string End::miscounted() const
 	       link.depth);
 	for (uint8_t flag :
 	     {link.blocked, link.quiet, link.deaf, link.begun, link.own_out, link.failed,
-	      link.op_reported, link.paused, link.under_way, link.p.flow})
+	      link.op_reported, link.paused, link.under_way, link.p.flow, link.beats, link.asked})
 		expect("a flag", flag, flag != 0);
 	expect("rx_frames", counts[RDS_IB_LINK_rx_frames],
 	       (link.taken - begin) + (link.taken != link.arrived && link.stage));

@@ -61,6 +61,7 @@ TEST_F(IbBeat, OneIsOutUntilItIsAnswered)
 {
 	up();
 	EXPECT_EQ(rds_ib_link_ask(&end.link), 1);
+	EXPECT_EQ(end.miscounted(), "");
 	EXPECT_FALSE(unanswered()) << "it is under way";
 	end.complete();
 	EXPECT_TRUE(unanswered());
@@ -166,8 +167,8 @@ TEST_F(IbBeat, ASlowReceiverAnswers)
 	up();
 	path.incoming_again = 3;
 	end.fill(fake_header(2, 4), "ab");
-	end.fill(beat(kAsk));
-	end.arrive(beat(0));
+	end.fill(beat(0));
+	end.arrive(beat(kAsk));
 	ASSERT_EQ(end.link.paused, 1);
 	EXPECT_EQ(end.asked_of, 1u);
 	rds_ib_link_answer(&end.link);
@@ -180,6 +181,28 @@ TEST_F(IbBeat, ASlowReceiverAnswers)
 	EXPECT_EQ(end.asked_of, 2u);
 	rds_ib_link_answer(&end.link);
 	EXPECT_EQ(marks(), "33");
+}
+
+/* The core has no memory for the question's own header. */
+TEST_F(IbBeat, AQuestionThatIsNotTakenYetIsHeard)
+{
+	up();
+	path.begin_nomem = 1;
+	end.arrive(beat(kAsk));
+	ASSERT_EQ(end.link.paused, 1);
+	EXPECT_EQ(end.asked_of, 1u);
+}
+
+/* Over iWARP the caller speaks first.  Once it has, its silence is judged as any other's. */
+TEST_F(IbBeat, WhoHasSpokenMayBeSilent)
+{
+	end.params.hears_first = 1;
+	end.up(16, 8);
+	end.arrive(fake_header(2, 4), "ab");
+	ASSERT_EQ(end.link.state, RDS_IB_LINK_OPEN);
+	for (int i = 0; i < 3; i++)
+		rds_ib_link_keepalive(&end.link);
+	EXPECT_TRUE(end.drops.empty());
 }
 
 /* Frames that look like one: with payload, or too short for a header. */

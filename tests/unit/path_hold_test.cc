@@ -177,6 +177,19 @@ TEST_F(PathHold, AResetBringsThemBack)
 	EXPECT_EQ(said(), "9:1 6:3 5:2 5:4 ");
 }
 
+/* The transport goes: what waits for a port is finished with the rest. */
+TEST_F(PathHold, TheEndOfThePathTakesThem)
+{
+	fill_up();
+	for (uint16_t port : {5, 6, 5})
+		ASSERT_EQ(send(*s, port), 0);
+	peer_map({5});
+	open_up();
+	ASSERT_EQ(queued(RDS_QUEUE_SEND), 2u);
+	net->core()->conns.kill_all(nullptr);
+	EXPECT_TRUE(s->core()->snd_space.empty());
+}
+
 /* They are queued again some at a time, and what is sent meanwhile stays behind them. */
 TEST_F(PathHold, WhatIsSentWhileManyReturnStaysBehindThem)
 {

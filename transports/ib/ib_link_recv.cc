@@ -229,7 +229,7 @@ void take_arrived(Link &l, enum rds_ctx ctx)
 			l.paused = 1;
 			rds_ib_hw_count(l.hw, RDS_IB_LINK_rx_paused);
 			rds_recv_later(l.path);
-			look_ahead(l, l.taken + 1);
+			look_ahead(l, l.taken);
 			break;
 		case Step::kBad:
 			rds_ib_link_broken(&l, RDS_DROP_PROTOCOL);
