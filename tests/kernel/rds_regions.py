@@ -24,8 +24,8 @@ SOL_RDS, GET_MR, FREE_MR, READWRITE, CMSG_MAP = 276, 2, 3, 1, 3
 
 
 class Owner:
-    def __init__(self, addr):
-        self.sock, self.held, self.seen = rds_talk.bound(addr), [], set()
+    def __init__(self, addr, port=rds_talk.PORT):
+        self.sock, self.held, self.seen = rds_talk.bound(addr, port), [], set()
         self.room = mmap.mmap(-1, 2 << 20)
         self.at = ctypes.addressof(ctypes.c_char.from_buffer(self.room))
 
@@ -69,4 +69,5 @@ def main(addr):
             print(number, "error", error.errno, flush=True)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

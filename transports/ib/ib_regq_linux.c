@@ -248,7 +248,10 @@ int rds_ib_regq_register(struct rds_ib_mrs *mrs, struct ib_mr *ibmr, int access)
 	int err;
 
 	rds_ib_reg_init(&reg);
-	down(&mrs->regq.room);
+	/* An adapter that hangs keeps those that are in for ten seconds, and nobody else. */
+	err = down_killable(&mrs->regq.room);
+	if (err)
+		return err;
 	err = rds_ib_regq_run(mrs, &wr.wr, &reg);
 	up(&mrs->regq.room);
 	return err;

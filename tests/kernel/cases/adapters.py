@@ -202,6 +202,18 @@ def what_is_flushed_has_other_words(t):
                 storm.stop(faults=1)
 
 
+SLOW, IN, MORE = 9000, 64, 16  # ms of a registration; ib_regq_linux.c: so many at once
+
+
+@test(**NONE, extra=True)
+def who_waits_to_register_is_killed(t):
+    """The adapter takes its time with those that are in; others wait for these, and can be killed."""
+    with adapters(t, machines=[t.a]), faults(t.a, late_sends=SLOW):
+        said = t.a.check(f"{helper('rds_crowd.py')} {A} {IN + MORE} {IN}", 100)
+        assert said.strip() == f"left {IN}", said
+        nothing_pinned(t, t.a)
+
+
 @test(**NONE)
 def ending_a_region_fails(t):
     """While its key may be valid, memory stays pinned; the adapter is asked again."""

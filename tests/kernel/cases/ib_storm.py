@@ -13,7 +13,7 @@ IB = True
 EXTRA = True
 KERNELS = ["6.1", "6.12", "7.2"]
 
-HOSTS = 250  # soft-RoCE has no more addresses
+HOSTS = 250  # the kernel names a GID by 8 bits where it sends a datagram (ib_global_route.sgid_index)
 # One of management's datagrams in five is lost.
 LOSSY = "udp dport 4791 @th,64,8 0x64 numgen random mod 5 0 counter drop"
 REQUESTS = "udp dport 4791 @th,64,8 0x64 @th,352,16 0x10 counter accept"
