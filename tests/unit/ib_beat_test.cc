@@ -120,8 +120,8 @@ TEST_F(IbBeat, AnAnswerWithoutRoomGoesLater)
 	EXPECT_EQ(marks(), "23");
 }
 
-/* The last credit is for giving some back. */
-TEST_F(IbBeat, NeitherTakesTheLastCredit)
+/* The last credit is for giving some back; but a host that has none answers all the same. */
+TEST_F(IbBeat, AQuestionTakesNotTheLastCredit)
 {
 	up(3);
 	ASSERT_EQ(end.link.credits, 2);
@@ -131,14 +131,30 @@ TEST_F(IbBeat, NeitherTakesTheLastCredit)
 	end.arrive(beat(kAnswer));
 	EXPECT_EQ(rds_ib_link_ask(&end.link), 0);
 	EXPECT_FALSE(unanswered());
+	for (const char *all : {"23", "233"}) {
+		end.arrive(beat(kAsk));
+		rds_ib_link_answer(&end.link);
+		end.complete();
+		EXPECT_EQ(marks(), all);
+	}
+	EXPECT_EQ(end.link.credits, -1);
+}
+
+/* Keepalives come and go as without heartbeats: they alone end a lack of credits on both sides. */
+TEST_F(IbBeat, IsNoKeepalive)
+{
+	up();
+	rds_ib_link_keepalive(&end.link);
+	ask();
 	end.arrive(beat(kAsk));
 	rds_ib_link_answer(&end.link);
-	EXPECT_EQ(marks(), "2");
-	std::string credit = beat(0);
-
-	credit[kCreditAt] = 1;
-	end.arrive(credit);
-	EXPECT_EQ(marks(), "23") << "there is one more";
+	end.complete();
+	EXPECT_EQ(end.link.quiet, 1);
+	EXPECT_EQ(end.link.deaf, 1);
+	rds_ib_link_keepalive(&end.link);
+	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_keepalive], 1u);
+	end.arrive(beat(0));
+	EXPECT_EQ(end.link.deaf, 0);
 }
 
 /* Something has happened to the port. */
@@ -181,6 +197,28 @@ TEST_F(IbBeat, ASlowReceiverAnswers)
 	EXPECT_EQ(end.asked_of, 2u);
 	rds_ib_link_answer(&end.link);
 	EXPECT_EQ(marks(), "33");
+}
+
+/* However often the core is tried in vain, and when the question's turn comes. */
+TEST_F(IbBeat, AQuestionIsHeardOnce)
+{
+	up();
+	path.incoming_again = 3;
+	end.fill(fake_header(2, 4), "ab");
+	end.arrive(beat(kAsk));
+	rds_ib_link_answer(&end.link);
+	end.complete();
+	for (int i = 0; i < 4; i++) {
+		rds_ib_link_retry(&end.link);
+		EXPECT_EQ(end.asked_of, 1u);
+	}
+	ASSERT_EQ(end.link.taken, end.link.arrived);
+	end.arrive(beat(kAsk));
+	EXPECT_EQ(end.asked_of, 2u);
+	path.incoming_again = 1;
+	end.arrive(fake_header(2, 4), "ab");
+	ASSERT_EQ(end.link.paused, 1);
+	EXPECT_EQ(end.asked_of, 2u) << "it was taken";
 }
 
 /* The core has no memory for the question's own header. */
@@ -231,6 +269,20 @@ TEST_F(IbBeat, WhoHasNotLookedAtAllKnowsNothing)
 	ASSERT_EQ(end.link.paused, 1);
 	EXPECT_FALSE(unanswered());
 	rds_ib_link_retry(&end.link);
+	EXPECT_TRUE(unanswered());
+}
+
+/* Without memory for buffers the answer waits at the peer's adapter. */
+TEST_F(IbBeat, WhoHasNoBufferKnowsNothing)
+{
+	up();
+	ask();
+	end.most_buffers = 0;
+	while (!end.buffers.empty())
+		end.arrive(beat(0));
+	EXPECT_FALSE(unanswered());
+	end.most_buffers = SIZE_MAX;
+	rds_ib_link_settle(&end.link, RDS_ATOMIC);
 	EXPECT_TRUE(unanswered());
 }
 

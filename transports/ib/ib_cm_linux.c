@@ -65,7 +65,7 @@ static void rds_ib_say(struct rds_ib_path *tp, struct rds_ib_offer *o, struct rd
 	o->ack_seq = rds_path_received(tp->path);
 	o->credit = tp->link.p.flow ? tp->link.offered : 0;
 	o->tos = rds_path_tos(tp->path);
-	o->can = RDS_IB_CAN_END | RDS_IB_CAN_BEAT;
+	o->can = RDS_IB_CAN_END | (rds_ib_is_iwarp(tp->id) ? 0 : RDS_IB_CAN_BEAT);
 	p->private_data = data;
 	p->private_data_len = rds_ib_offer_encode(o, data);
 	p->responder_resources = min_t(u32, p->responder_resources, attrs->max_qp_rd_atom);
@@ -85,7 +85,7 @@ static void rds_ib_hear(struct rds_ib_path *tp, const struct rds_ib_offer *o)
 	rds_ib_link_peer_credit(&tp->link, o->credit);
 	if (o->can & RDS_IB_CAN_END)
 		rds_ib_link_peer_ends(&tp->link);
-	if (o->can & RDS_IB_CAN_BEAT)
+	if (o->can & RDS_IB_CAN_BEAT && !rds_ib_is_iwarp(tp->id))
 		rds_ib_link_peer_beats(&tp->link);
 	spin_unlock_bh(&tp->lock);
 }

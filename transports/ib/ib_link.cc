@@ -206,7 +206,14 @@ int post(Link &l, wire::Header &h, struct rds_msg *m, uint32_t off, uint32_t len
 
 bool post_own(Link &l, uint8_t mark)
 {
-	return may_post_own(l) && !l.own_out && post_empty(l, mark, 0);
+	const uint8_t quiet = l.quiet;
+
+	if (!may_post_own(l) || l.own_out || !post_empty(l, mark, 0))
+		return false;
+	/* A keepalive is due for all that: it is one that goes without a credit, if need be. */
+	if (mark)
+		l.quiet = quiet;
+	return true;
 }
 
 /* Without a completion it would wait for ever: if nobody has asked for one of what is out we do,

@@ -138,6 +138,7 @@ struct rds_ib_link {
 	uint8_t beats;	   /* the peer answers them */
 	uint8_t asked;	   /* ours is not answered yet ... */
 	uint32_t asked_at; /* ... and is this frame (posted) */
+	uint32_t ahead;	   /* frames from @taken on that were looked at for one */
 	uint8_t answers;   /* the peer's is not: enum Answer of ib_link_beat.cc */
 
 	/* receiving */
@@ -220,8 +221,8 @@ int rds_ib_link_ask(struct rds_ib_link *l);
 /* Something has happened to the port: an empty frame goes now, if there is room, so that the
  * adapter finds out whether the peer is there. */
 void rds_ib_link_probe(struct rds_ib_link *l);
-/* The peer's adapter has our question, and among all that has come since, and was taken, there is
- * no answer. */
+/* The peer's adapter has our question, ours a buffer for the answer, and among all that has come
+ * since, and was taken, there is none. */
 int rds_ib_link_unanswered(const struct rds_ib_link *l);
 /* The worker that rds_ib_hw_asked() has called is there: the peer's question is answered, now or as
  * soon as there is room. */

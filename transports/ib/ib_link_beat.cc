@@ -6,7 +6,7 @@
  * the RDS behind that: an empty frame asks, and the worker of the host that has it answers in
  * another.  A question is heard in whatever has come, also where the core has no room for what was
  * before it (ib_link_recv.cc): a receiver that is merely slow is there.  Nor does a host take its
- * peer for gone before it has looked at all that came.
+ * peer for gone before it has looked at all that came, or while it has no buffer for an answer.
  */
 #include "ib_link.h"
 
@@ -43,9 +43,11 @@ void rds::ib::hear_beat(Link &l, uint8_t mark)
 	rds_ib_hw_asked(l.hw);
 }
 
+/* Also without a credit: the one that is owed may lie behind what the core has no room for, and the
+ * peer's adapter lets the frame wait for a buffer. */
 void rds::ib::answer(Link &l)
 {
-	if (l.answers != kDue || !has_credit(l) || !post_own(l, kAnswer))
+	if (l.answers != kDue || !post_own(l, kAnswer))
 		return;
 	l.answers = kNone;
 	rds_ib_hw_count(l.hw, RDS_IB_LINK_rx_heartbeat);
@@ -74,7 +76,7 @@ int rds_ib_link_unanswered(const struct rds_ib_link *l)
 	const bool arrived = static_cast<int32_t>(l->done - l->asked_at) > 0;
 
 	return l->state == RDS_IB_LINK_OPEN && l->asked && arrived && !l->end_said &&
-	       l->taken == l->arrived;
+	       l->taken == l->arrived && l->arrived != l->offered;
 }
 
 void rds_ib_link_answer(struct rds_ib_link *l)

@@ -60,7 +60,6 @@ Step look(Link &l, const Frame &f)
 {
 	if (l.p.csum && wire::get16(f.h.csum) && ib::checksum(f.h))
 		return bad(l, RDS_IB_LINK_rx_bad_csum);
-	l.deaf = 0;
 	rds_ib_hw_count(l.hw, RDS_IB_LINK_rx_frames);
 	if (l.named && f.h.credit) {
 		rds_ib_hw_count(l.hw, RDS_IB_LINK_rx_credit_updates);
@@ -104,6 +103,9 @@ Step take_empty(Link &l, const Frame &f)
 
 	if (f.len)
 		return bad(l, RDS_IB_LINK_rx_bad_frame);
+	/* A heartbeat is no reason not to send a keepalive. */
+	if (!l.beats || (f.h.pad[0] != ib::kAsk && f.h.pad[0] != ib::kAnswer))
+		l.deaf = 0;
 
 	Step s = show(l, f, &m);
 
@@ -112,20 +114,21 @@ Step take_empty(Link &l, const Frame &f)
 	/* The core keeps none of these. */
 	if (m)
 		rds_msg_put(m);
-	if (l.beats)
+	if (l.beats && (f.h.pad[0] == ib::kAnswer || !l.ahead))
 		ib::hear_beat(l, f.h.pad[0]);
 	return l.ends && f.h.pad[0] == ib::kEnd ? hear_end(l) : Step::kDone;
 }
 
-/* Frames from number @from on wait for the core, which may take long: is one of them a heartbeat?
- * When its turn comes it is heard once more, which does no harm. */
-void look_ahead(Link &l, uint32_t from)
+/* Frames wait for the core, which may take long: is one of them a heartbeat?  Each is looked at
+ * once. */
+void look_ahead(Link &l)
 {
 	struct rds_src *src;
 	uint32_t len;
 
-	for (; l.beats && from != l.arrived; from++) {
-		const unsigned char *bytes = rds_ib_hw_frame(l.hw, from % l.p.recv_wr, &src, &len);
+	for (; l.beats && l.taken + l.ahead != l.arrived; l.ahead++) {
+		const uint32_t slot = (l.taken + l.ahead) % l.p.recv_wr;
+		const unsigned char *bytes = rds_ib_hw_frame(l.hw, slot, &src, &len);
 		const auto *h = reinterpret_cast<const wire::Header *>(bytes);
 
 		if (h && is_empty(*h) && !len && h->pad[0] == ib::kAsk)
@@ -140,6 +143,7 @@ Step begin(Link &l, const Frame &f)
 
 	if (is_empty(f.h))
 		return take_empty(l, f);
+	l.deaf = 0;
 	if (f.len != (left < RDS_IB_FRAME ? left : RDS_IB_FRAME) ||
 	    (l.under_way && !same_message(f.h, under_way)))
 		return bad(l, RDS_IB_LINK_rx_bad_frame);
@@ -229,7 +233,7 @@ void take_arrived(Link &l, enum rds_ctx ctx)
 			l.paused = 1;
 			rds_ib_hw_count(l.hw, RDS_IB_LINK_rx_paused);
 			rds_recv_later(l.path);
-			look_ahead(l, l.taken);
+			look_ahead(l);
 			break;
 		case Step::kBad:
 			rds_ib_link_broken(&l, RDS_DROP_PROTOCOL);
@@ -241,6 +245,7 @@ void take_arrived(Link &l, enum rds_ctx ctx)
 		case Step::kDone:
 			rds_ib_hw_taken(l.hw, slot);
 			l.taken++;
+			l.ahead -= l.ahead != 0;
 			l.stage = kNew;
 		}
 	}
@@ -264,5 +269,5 @@ extern "C" void rds_ib_link_arrived(struct rds_ib_link *l)
 	l->arrived++;
 	l->burst++;
 	if (l->paused)
-		look_ahead(*l, l->arrived - 1);
+		look_ahead(*l);
 }

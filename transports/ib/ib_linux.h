@@ -69,6 +69,11 @@ static inline u16 rds_ib_port(const struct rds_addr *addr)
 	return rds_addr_is_v4(addr) ? RDS_IB_PORT_V4 : RDS_IB_PORT_V6;
 }
 
+static inline bool rds_ib_is_iwarp(const struct rdma_cm_id *id)
+{
+	return rdma_protocol_iwarp(id->device, id->port_num);
+}
+
 /* The time that address and route resolution may take, each. */
 #define RDS_IB_RESOLVE_MS 5000
 /* And the peer's answer: rdma_cm asks anew after 4 to 6 s, so two requests may be lost. */

@@ -21,7 +21,8 @@ extern "C" {
 
 /* rds_ib_offer.can: this host ends connections in order (ib_link.h). */
 #define RDS_IB_CAN_END 1
-/* ... and answers heartbeats (ib_link_beat.cc). */
+/* ... and answers heartbeats (ib_link_beat.cc).  Not over iWARP, where a frame without a buffer is
+ * the end of a connection. */
 #define RDS_IB_CAN_BEAT 2
 
 struct rds_ib_offer {

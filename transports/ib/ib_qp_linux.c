@@ -226,7 +226,7 @@ static bool rds_ib_try_smaller(struct rds_ib_path *tp)
 
 int rds_ib_qp_create(struct rds_ib_path *tp)
 {
-	const bool iwarp = rdma_protocol_iwarp(tp->id->device, tp->id->port_num);
+	const bool iwarp = rds_ib_is_iwarp(tp->id);
 	struct rds_ib_link_params params = {
 		.max_unsignaled = READ_ONCE(rds_ib_max_unsignaled_wr),
 		/* iWARP has no adapter that asks again when there is no buffer. */

@@ -135,7 +135,7 @@ fabric::Data Adapter::say(struct rds_ib_offer o) const
 	o.ack_seq = rds_path_received(path);
 	o.credit = link.p.flow ? link.offered - link.taken : 0;
 	o.tos = rds_path_tos(path);
-	o.can = RDS_IB_CAN_END | RDS_IB_CAN_BEAT;
+	o.can = RDS_IB_CAN_END | (verbs::params().iwarp ? 0 : RDS_IB_CAN_BEAT);
 	return fabric::Data(out, out + rds_ib_offer_encode(&o, out));
 }
 
@@ -145,7 +145,7 @@ void Adapter::hear(const struct rds_ib_offer &o)
 	rds_ib_link_peer_credit(&link, o.credit);
 	if (o.can & RDS_IB_CAN_END)
 		rds_ib_link_peer_ends(&link);
-	if (o.can & RDS_IB_CAN_BEAT)
+	if (o.can & RDS_IB_CAN_BEAT && !verbs::params().iwarp)
 		rds_ib_link_peer_beats(&link);
 }
 
