@@ -138,9 +138,14 @@ TEST_F(IbBeat, AQuestionTakesNotTheLastCredit)
 		EXPECT_EQ(marks(), all);
 	}
 	EXPECT_EQ(end.link.credits, -1);
+	/* It gives none back, and asks without end. */
+	end.link.credits = -(1 << 24);
+	end.arrive(beat(kAsk));
+	rds_ib_link_answer(&end.link);
+	EXPECT_EQ(marks(), "233");
 }
 
-/* Keepalives come and go as without heartbeats: they alone end a lack of credits on both sides. */
+/* Keepalives come and go as without heartbeats. */
 TEST_F(IbBeat, IsNoKeepalive)
 {
 	up();

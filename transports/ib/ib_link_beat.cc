@@ -44,10 +44,10 @@ void rds::ib::hear_beat(Link &l, uint8_t mark)
 }
 
 /* Also without a credit: the one that is owed may lie behind what the core has no room for, and the
- * peer's adapter lets the frame wait for a buffer. */
+ * peer's adapter lets the frame wait for a buffer.  But a peer may ask without end. */
 void rds::ib::answer(Link &l)
 {
-	if (l.answers != kDue || !post_own(l, kAnswer))
+	if (l.answers != kDue || l.credits <= -kManyCredits || !post_own(l, kAnswer))
 		return;
 	l.answers = kNone;
 	rds_ib_hw_count(l.hw, RDS_IB_LINK_rx_heartbeat);
@@ -96,7 +96,7 @@ void rds_ib_link_answer(struct rds_ib_link *l)
  */
 void rds_ib_link_keepalive(struct rds_ib_link *l)
 {
-	bool may = !l->p.flow || l->credits > 1 || l->deaf;
+	const bool may = has_credit(*l) || l->deaf;
 
 	if (l->state == RDS_IB_LINK_IDLE && l->p.hears_first && l->deaf)
 		rds_ib_link_broken(l, RDS_DROP_ERROR);

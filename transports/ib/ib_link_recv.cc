@@ -99,12 +99,13 @@ Step hear_end(Link &l)
 
 Step take_empty(Link &l, const Frame &f)
 {
+	const uint8_t mark = f.h.pad[0];
 	struct rds_msg *m;
 
 	if (f.len)
 		return bad(l, RDS_IB_LINK_rx_bad_frame);
 	/* A heartbeat is no reason not to send a keepalive. */
-	if (!l.beats || (f.h.pad[0] != ib::kAsk && f.h.pad[0] != ib::kAnswer))
+	if (!l.beats || (mark != ib::kAsk && mark != ib::kAnswer))
 		l.deaf = 0;
 
 	Step s = show(l, f, &m);
@@ -114,9 +115,9 @@ Step take_empty(Link &l, const Frame &f)
 	/* The core keeps none of these. */
 	if (m)
 		rds_msg_put(m);
-	if (l.beats && (f.h.pad[0] == ib::kAnswer || !l.ahead))
-		ib::hear_beat(l, f.h.pad[0]);
-	return l.ends && f.h.pad[0] == ib::kEnd ? hear_end(l) : Step::kDone;
+	if (l.beats && (mark == ib::kAnswer || !l.ahead))
+		ib::hear_beat(l, mark);
+	return l.ends && mark == ib::kEnd ? hear_end(l) : Step::kDone;
 }
 
 /* Frames wait for the core, which may take long: is one of them a heartbeat?  Each is looked at

@@ -156,8 +156,7 @@ bool rds_path::return_some_locked(rds::HeldPort &h)
 	return true;
 }
 
-/* Ports that are not full any more go back, for which some need one of @frames to say so (RESUME).
- */
+/* Ports that are not full any more go back; some need one of @frames to say so (RESUME). */
 void rds_path::return_clear(rds::MsgList &frames)
 {
 	rds::HeldPorts::Back back;
@@ -194,9 +193,9 @@ void rds_path::begin_return_locked(rds::HeldPorts::Back &back)
 }
 
 /*
- * By the token's holder or by the worker, so nothing is sent meanwhile; what is sent to such a port
- * joins it until it has gone.  If the peer refuses it meanwhile it stays, and what has gone back
- * comes again when its turn to be sent does.
+ * Messages for the ports of @back are queued again, by the token's holder or by the worker, so
+ * nothing is sent meanwhile.  What is sent to such a port joins it until it has gone.  If the peer
+ * refuses it meanwhile it stays, and what has gone back comes again when its turn to be sent does.
  */
 void rds_path::return_held(rds::HeldPorts::Back &back)
 {

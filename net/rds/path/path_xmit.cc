@@ -199,8 +199,7 @@ RDS_INLINE bool rds_path::map_is_due() const
 	return map_news_.is_due(*conn.lcong);
 }
 
-/* Nothing else is to go, and the peer may hear of our map later: the timer sees to it that it does.
- */
+/* Nothing else is to go, and the peer may hear of our map later: the timer sees to that. */
 bool rds_path::map_may_wait_locked()
 {
 	if (queue_.ready())

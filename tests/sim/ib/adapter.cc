@@ -174,8 +174,7 @@ void Adapter::beat()
 		a.unanswered = rds_ib_link_unanswered(&a.link) ? a.unanswered + 1 : 0;
 		const auto *peer = static_cast<Adapter *>(a.pair->qp[!a.side].user);
 
-		/* Its answer may be on a way that is slow: then it is given up as one that is gone.
-		 */
+		/* Its answer may be on a slow way: then the peer is given up all the same. */
 		if (a.unanswered > 1 && peer && !peer->link.own_out)
 			sim::fail("a host that lives does not answer a heartbeat");
 		if (a.unanswered > 1)
