@@ -291,6 +291,24 @@ TEST_F(IbBeat, WhoHasNoBufferKnowsNothing)
 	EXPECT_TRUE(unanswered());
 }
 
+/* An answer is behind the messages that the peer's adapter was given before it.  Empty frames
+ * are no such thing: they do not fill a queue. */
+TEST_F(IbBeat, ItIsSeenWhetherMessagesCome)
+{
+	up();
+	ask();
+	EXPECT_FALSE(rds_ib_link_spoke(&end.link));
+	end.arrive(beat(0));
+	end.arrive(beat(kAsk));
+	EXPECT_FALSE(rds_ib_link_spoke(&end.link));
+	end.arrive(fake_header(2 * RDS_IB_FRAME, 4), std::string(RDS_IB_FRAME, 'a'));
+	EXPECT_TRUE(unanswered());
+	EXPECT_TRUE(rds_ib_link_spoke(&end.link));
+	EXPECT_FALSE(rds_ib_link_spoke(&end.link)) << "told once";
+	end.arrive(fake_header(2 * RDS_IB_FRAME, 4), std::string(RDS_IB_FRAME, 'b'));
+	EXPECT_TRUE(rds_ib_link_spoke(&end.link)) << "the rest of it";
+}
+
 /* Nothing is said behind END. */
 TEST_F(IbBeat, AtTheEndNobodyIsAsked)
 {

@@ -50,6 +50,16 @@ static void rds_ib_keepalive(struct work_struct *work)
 }
 
 /*
+ * How long to wait for an answer.  In the queue of its adapter it is behind what the peer sends,
+ * which can be seen to come, and behind what the peer's operations do to memory of this host's,
+ * which cannot: 60 MiB at once over a bad line may take minutes.
+ */
+static unsigned long rds_ib_patience(const struct rds_ib_path *tp, unsigned long timeout)
+{
+	return rds_ib_mrs_in_use(tp->dev) ? timeout * RDS_IB_OPS_PATIENCE : timeout;
+}
+
+/*
  * When to look again, in jiffies.  A peer is gone that had the question, and time, and was found
  * silent by two looks: before the first this host itself may have been too slow to hear it.
  */
@@ -59,7 +69,10 @@ static unsigned long rds_ib_beat_locked(struct rds_ib_path *tp, unsigned long ti
 	const unsigned long interval = READ_ONCE(rds_ib_heartbeat_interval_secs) * HZ;
 	const unsigned long due = tp->asked + interval;
 
-	if (rds_ib_link_unanswered(l) && time_after_eq(jiffies, tp->asked + timeout)) {
+	if (rds_ib_link_spoke(l))
+		tp->spoke = jiffies;
+	if (rds_ib_link_unanswered(l) &&
+	    time_after_eq(jiffies, tp->spoke + rds_ib_patience(tp, timeout))) {
 		if (tp->silent++) {
 			rds_ib_count(RDS_IB_S_heartbeat_timeout);
 			rds_ib_link_broken(l, RDS_DROP_ERROR);
@@ -70,7 +83,7 @@ static unsigned long rds_ib_beat_locked(struct rds_ib_path *tp, unsigned long ti
 	if (!l->asked && time_before(jiffies, due))
 		return due - jiffies;
 	if (rds_ib_link_ask(l))
-		tp->asked = jiffies;
+		tp->asked = tp->spoke = jiffies;
 	return l->asked ? timeout : interval;
 }
 

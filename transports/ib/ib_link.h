@@ -140,6 +140,7 @@ struct rds_ib_link {
 	uint32_t asked_at; /* ... and is this frame (posted) */
 	uint32_t ahead;	   /* frames from @taken on that were looked at for one */
 	uint8_t answers;   /* the peer's is not: enum Answer of ib_link_beat.cc */
+	uint8_t spoke;	   /* a message's frame came since rds_ib_link_spoke() */
 
 	/* receiving */
 	uint32_t offered, arrived, taken;
@@ -224,6 +225,8 @@ void rds_ib_link_probe(struct rds_ib_link *l);
 /* The peer's adapter has our question, ours a buffer for the answer, and among all that has come
  * since, and was taken, there is none. */
 int rds_ib_link_unanswered(const struct rds_ib_link *l);
+/* 1: since this was asked last, messages came, or parts of one: an answer may be behind more. */
+int rds_ib_link_spoke(struct rds_ib_link *l);
 /* The worker that rds_ib_hw_asked() has called is there: the peer's question is answered, now or as
  * soon as there is room. */
 void rds_ib_link_answer(struct rds_ib_link *l);

@@ -79,6 +79,14 @@ int rds_ib_link_unanswered(const struct rds_ib_link *l)
 	       l->taken == l->arrived && l->arrived != l->offered;
 }
 
+int rds_ib_link_spoke(struct rds_ib_link *l)
+{
+	const int spoke = l->spoke;
+
+	l->spoke = 0;
+	return spoke;
+}
+
 void rds_ib_link_answer(struct rds_ib_link *l)
 {
 	if (l->answers == kNone)

@@ -145,6 +145,7 @@ Step begin(Link &l, const Frame &f)
 	if (is_empty(f.h))
 		return take_empty(l, f);
 	l.deaf = 0;
+	l.spoke = 1;
 	if (f.len != (left < RDS_IB_FRAME ? left : RDS_IB_FRAME) ||
 	    (l.under_way && !same_message(f.h, under_way)))
 		return bad(l, RDS_IB_LINK_rx_bad_frame);

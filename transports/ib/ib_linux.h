@@ -93,6 +93,8 @@ static inline bool rds_ib_is_iwarp(const struct rdma_cm_id *id)
 #define RDS_IB_KEEPALIVE (5 * HZ)
 /* So many times in a row, and nothing of what was posted was sent: the connection is broken. */
 #define RDS_IB_STUCK 2
+/* A heartbeat's timeout is so much longer where the peer can reach memory of this host's. */
+#define RDS_IB_OPS_PATIENCE 32
 /* The time that the adapter may take to tell of operations when the connection has ended already.
  */
 #define RDS_IB_LAST_WORDS msecs_to_jiffies(100)
@@ -244,9 +246,10 @@ struct rds_ib_path {
 	struct delayed_work keepalive;
 	struct delayed_work beat;
 	struct work_struct answer; /* to the peer's heartbeat */
-	unsigned long asked;	   /* jiffies: our last one, and ... */
-	bool probe;		   /* @beat is to send something at once */
+	unsigned long asked;	   /* jiffies: our last one, ... */
+	unsigned long spoke;	   /* ... the last message's frame since, or it, and ... */
 	u32 silent;		   /* ... looks in a row that found it unanswered for too long */
+	bool probe;		   /* @beat is to send something at once */
 	struct work_struct routed; /* the route to the peer is known */
 	struct work_struct begun;  /* frames came before rdma_cm's word */
 	struct completion heard;   /* the adapter has said what it will of operations */

@@ -3,6 +3,7 @@
 #include "over_ib.h"
 
 #include <chrono>
+#include <thread>
 
 namespace rdstest
 {
@@ -91,6 +92,33 @@ TEST_F(Heartbeats, TellThatThePeerIsGone)
 	EXPECT_TRUE(grows("ib_heartbeat_timeout"));
 	EXPECT_EQ(grown("ib_heartbeat_timeout"), 1u);
 	EXPECT_EQ(grown("conn_reset"), 1u);
+}
+
+/* The answer may be behind them, in the queue of the peer's adapter. */
+TEST_F(Heartbeats, AreNotMissedWhileMessagesCome)
+{
+	connect({.can = kBeats});
+	say(0);
+	ASSERT_TRUE(comes(kAsk));
+	for (unsigned n = 0; n < 8; n++) {
+		deliver(std::to_string(n));
+		std::this_thread::sleep_for(std::chrono::milliseconds(500));
+	}
+	EXPECT_EQ(grown("ib_heartbeat_timeout") + grown("conn_reset"), 0u);
+	EXPECT_TRUE(grows("ib_heartbeat_timeout"));
+}
+
+/* It may be behind the peer's operations, of which the host that asks sees nothing. */
+TEST_F(Heartbeats, AreMissedLateWhereAPeerReachesMemory)
+{
+	host.region(4096);
+	connect({.can = kBeats});
+	say(0);
+	ASSERT_TRUE(comes(kAsk));
+	EXPECT_TRUE(host.grows(before, "ib_tx_keepalive", 2, std::chrono::seconds(60)));
+	EXPECT_EQ(grown("ib_heartbeat_timeout") + grown("conn_reset"), 0u);
+	host.fresh();
+	EXPECT_TRUE(grows("ib_heartbeat_timeout"));
 }
 
 /* Mainline's, and those before them of ours. */
