@@ -33,12 +33,12 @@ def memory_is_reached(t):
     """Operations, and silent ones of which the memory's host sees nothing: each is carried out and
     told of once, however often its connection has gone."""
     impatient(t.a, t.b, ms=1)
-    Owner(t, t.b, B, A).tap(t.a, "check")
+    Owner(t, t.b, B, A, "--idle").tap(t.a, "check")
     for machine in (t.a, t.b):
         gone(machine, "infiniband")
         nothing_pinned(t, machine)
-    ended = counters(t, t.b)["conn_collected"]
-    assert ended > 1, "no connection was idle in between"
+    ended = sum(counters(t, m)["conn_collected"] for m in t.vms)
+    assert ended > 20, f"{ended} connections"
     t.note(f"{ended} connections collected")
 
 

@@ -7,6 +7,7 @@
 #include "rdma.h"
 
 #include "../lib/check.h"
+#include "../lib/info.h"
 #include "../lib/payload.h"
 #include "../lib/tap.h"
 
@@ -54,6 +55,9 @@ private:
 	void cookies();
 	void manyAtOnce();
 	void atomics();
+
+	/* No connection is left of what was done before. */
+	void untilGone();
 
 	uint64_t seed_ = 1;
 };
@@ -372,11 +376,22 @@ void Checks::atomics()
 	ask("FREE", {cookie, 0});
 }
 
+void Checks::untilGone()
+{
+	const auto gone = [&] { return !readInfo(fd_, RDS_INFO_CONNECTIONS).count(); };
+
+	want(eventually(gone, options_.timeout), "the connection stays");
+}
+
 int Checks::run()
 {
 	Tap tap;
 	const auto one = [&](const std::string &name, const std::function<void()> &body) {
-		playRow(tap, name, body);
+		playRow(tap, name, [&] {
+			if (options_.idle)
+				untilGone();
+			body();
+		});
 	};
 
 	/* Mainline registers memory only where there is a connection. */

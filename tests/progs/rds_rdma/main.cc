@@ -32,6 +32,7 @@ int main(int argc, char **argv)
 	check.flag("--no-regions", noRegions, "the owner's adapter is to have none");
 	check.flag("--copies", options.copies, "the owner's adapter has copies of the memory");
 	check.flag("--gapless", options.gapless, "only with pages that lie side by side");
+	check.flag("--idle", options.idle, "each begins when the connection has gone");
 	storm.option("--depth", depth, "operations at a time");
 	storm.option("--free-every", freeEvery, "operations, memory that is in use is freed");
 	storm.option("--largest", options.largest, "bytes of an operation");

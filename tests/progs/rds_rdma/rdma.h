@@ -34,6 +34,7 @@ struct RdmaOptions {
 	bool regions = true;	    /* the owner's adapter has some */
 	bool copies = false;	    /* there are bounce buffers between it and the memory */
 	bool gapless = false;	    /* only of pages that lie side by side */
+	bool idle = false;	    /* each begins when the connection has gone */
 	unsigned int pieces = 1000; /* of an operation, at most */
 	/* storm */
 	unsigned int depth = 8;
