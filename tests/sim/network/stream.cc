@@ -446,8 +446,11 @@ long xmit(void *tp, const struct rds_xmit *x)
 
 	if (n > 1 && sim::chance(state().partial_per_1000))
 		n = tube::room(*p, w->side, want, 1 + sim::random_below(n));
-	if (!n)
+	if (!n) {
+		/* The core waits for room, and what lies here goes as acks make some. */
+		w->keep(false);
 		return -11;
+	}
 	for (size_t i = 0, left = n; left; i++, off = 0)
 		left -= append(e.tx, x->msgs[i], off, left);
 	tube::wrote(p, w->side, n);
