@@ -303,7 +303,7 @@ TEST_F(IbBeat, ItIsSeenWhetherMessagesCome)
 	EXPECT_FALSE(rds_ib_link_spoke(&end.link));
 	end.arrive(fake_header(2 * RDS_IB_FRAME, 4), std::string(RDS_IB_FRAME, 'a'));
 	EXPECT_TRUE(unanswered());
-	EXPECT_TRUE(rds_ib_link_spoke(&end.link));
+	EXPECT_EQ(rds_ib_link_spoke(&end.link), 1);
 	EXPECT_FALSE(rds_ib_link_spoke(&end.link)) << "told once";
 	end.arrive(fake_header(2 * RDS_IB_FRAME, 4), std::string(RDS_IB_FRAME, 'b'));
 	EXPECT_TRUE(rds_ib_link_spoke(&end.link)) << "the rest of it";
