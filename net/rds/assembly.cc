@@ -128,7 +128,6 @@ void Assembly::left(Message &m)
 				ended = shares_.give(m.saddr, m.scope, counted(m));
 		}
 		destroy(ended);
-		m.shared = m.had_turn = false;
 	}
 	m.assembling = 0;
 	m.has = MsgHas::kNothing;

@@ -41,6 +41,21 @@ TEST_F(CallsTest, AThousandOfOnePrefixComeAtOnce)
 	EXPECT_EQ(let_in(100, 0, 3), 100u) << "the same of another interface, too";
 }
 
+/* Of IPv6 it is a network of 64 bits: what its hosts are called does not matter. */
+TEST_F(CallsTest, PrefixesOfIpv6AreApart)
+{
+	const auto call = [this](uint64_t network, uint64_t host) {
+		return calls->admit({{network, host}}, 0, now, kKey);
+	};
+	unsigned int in = 0;
+
+	for (uint64_t host = 1; host <= 3000; host++)
+		in += call(0xfd, host);
+	EXPECT_EQ(in, kPrefixCalls);
+	EXPECT_FALSE(call(0xfd, 3001));
+	EXPECT_TRUE(call(0xfe, 1));
+}
+
 TEST_F(CallsTest, TokensComeBack)
 {
 	ASSERT_EQ(let_in(3000), kPrefixCalls);

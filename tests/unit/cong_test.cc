@@ -69,6 +69,20 @@ private:
 	std::vector<CongMap *> held_;
 };
 
+/* Also of a version that it had before it kept an account of them. */
+TEST_F(Cong, ANewMapKnowsOfNoChange)
+{
+	CongMap &m = ours(a1);
+
+	ASSERT_TRUE(m.ensure_bits(RDS_MAY_SLEEP).ok());
+	for (uint32_t version = 0; version < 2 * rds::kMapLog; version++) {
+		rds::wire::MapChanges none;
+
+		EXPECT_FALSE(m.changes(version - 1, version, none)) << version;
+		EXPECT_EQ(none.n, 0);
+	}
+}
+
 TEST_F(Cong, BitsAreOneAPort)
 {
 	CongMap &m = map(remote);

@@ -802,10 +802,11 @@ protected:
 	/* Another host that had the address in between. */
 	enum class Another { kNone, kDies, kEnds };
 
-	void outlives_the_connection(Another between);
+	/* @nth: this allocation fails after the connection has broken; 0: none. */
+	void outlives_the_connection(Another between, unsigned int nth = 0);
 };
 
-void ARefusal::outlives_the_connection(Another between)
+void ARefusal::outlives_the_connection(Another between, unsigned int nth)
 {
 	const uint32_t caps = rds::wire::kCapDeliveryAck | rds::wire::kCapRefuse;
 	rds::wire::Header h;
@@ -821,7 +822,9 @@ void ARefusal::outlives_the_connection(Another between)
 		ASSERT_EQ(message(w, ++seq), 0);
 	ASSERT_EQ(stat(RDS_S_recv_refused), 1u);
 	breaks(w);
+	sim::fail_nth(nth);
 	sim::run_for(uint64_t{tun().idle_timeout_ms} * kMs * 3);
+	sim::fail_nth(0);
 	EXPECT_EQ(find(60), nullptr) << "nothing is kept but numbers";
 	EXPECT_EQ(stat(RDS_S_conn_tombstone), 1u);
 	if (between != Another::kNone) {
@@ -870,6 +873,18 @@ TEST_F(ARefusal, OutlivesTheConnection)
 {
 	outlives_the_connection(Another::kNone);
 }
+
+/* The next try keeps its ports. */
+class ARefusalWithoutMemory : public ARefusal, public ::testing::WithParamInterface<unsigned int>
+{
+};
+
+TEST_P(ARefusalWithoutMemory, OutlivesTheConnection)
+{
+	outlives_the_connection(Another::kNone, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Nth, ARefusalWithoutMemory, ::testing::Range(1u, 5u));
 
 TEST_F(ARefusal, OutlivesAnotherThatDies)
 {

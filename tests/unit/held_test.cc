@@ -62,6 +62,25 @@ protected:
 	std::unique_ptr<HeldPorts> held;
 };
 
+/* However their turns came. */
+TEST_F(Held, WhatStepsAsideIsInTheOrderOfItsNumbers)
+{
+	HeldPort *h = held->hold(7);
+	std::vector<uint64_t> found;
+
+	ASSERT_NE(h, nullptr);
+	for (const uint64_t number : {5, 9, 7, 3, 11, 10}) {
+		rds::Message *m = rds::message_create(0, RDS_MAY_SLEEP);
+
+		ASSERT_NE(m, nullptr);
+		rds::wire::put64(m->hdr.sequence, number);
+		h->put_aside(m);
+	}
+	for (const rds::Message *m = h->msgs.front(); m; m = h->msgs.next(m))
+		found.push_back(rds::wire::get64(m->hdr.sequence));
+	EXPECT_EQ(found, (std::vector<uint64_t>{3, 5, 7, 9, 10, 11}));
+}
+
 TEST_F(Held, KnowsItsPorts)
 {
 	EXPECT_TRUE(held->empty());

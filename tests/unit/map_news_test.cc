@@ -109,6 +109,23 @@ protected:
 	}
 };
 
+/* Others wait for a pause; but what it sends to a full port is lost time. */
+TEST_F(MapNews, WhoSendsToAFullPortIsToldAtOnce)
+{
+	up();
+	settle();
+	flip(77);
+	sim::run_ready();
+	ASSERT_EQ(known().changes, 1u);
+	flip(78);
+	sim::run_ready();
+	ASSERT_EQ(known().changes, 1u) << "it may wait";
+	path().port_is_full();
+	sim::run_ready();
+	EXPECT_EQ(known().changes, 2u);
+	EXPECT_TRUE(knows_all(known()));
+}
+
 TEST_F(MapNews, AChangeIsToldByItself)
 {
 	up();

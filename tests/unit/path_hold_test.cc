@@ -126,6 +126,31 @@ TEST_F(PathHold, OthersPassAFullPort)
 	EXPECT_EQ(queued(RDS_QUEUE_SEND), 0u);
 }
 
+/* One that is queued when its port begins to be held, and has no turn to step aside: those that
+ * wait do not return before it has gone. */
+TEST_F(PathHold, TheLastThatWasQueuedBeforeIsWaitedFor)
+{
+	fill_up();
+	ASSERT_EQ(send(*s, 5), 0);
+	/* One that finds room now, and a batch that ends before the last. */
+	for (unsigned int i = 0; i <= rds::kXmitBatch; i++)
+		ASSERT_EQ(send(*other, 6), 0);
+	ASSERT_EQ(send(*s, 5), 0);
+	peer_map({5});
+	wire().room = RDS_HEADER_BYTES + 10;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	ASSERT_EQ(said(), "9:1 6:3 ");
+	peer_map({});
+	open_up();
+
+	const std::string all = said(), last = " 5:" + std::to_string(n) + " ";
+
+	EXPECT_NE(all.find(" 5:2 "), std::string::npos);
+	EXPECT_NE(all.find(last), std::string::npos);
+	EXPECT_LT(all.find(" 5:2 "), all.find(last));
+}
+
 /* A message accepted between the clearing and the return stays behind those that waited. */
 TEST_F(PathHold, TheOrderOfAPortIsKept)
 {

@@ -689,6 +689,7 @@ TEST_F(RecvQuery, WhatBreaksOffIsNotHeld)
 	rds_path_drop(path(), RDS_DROP_ERROR);
 	sim::run_ready();
 	expect(0, 0);
+	EXPECT_EQ(path()->arriving.load(), 0u) << "at no other port, either";
 	rds_msg_put(m);
 }
 

@@ -72,7 +72,7 @@ void note_age(const rds::Message *m, struct rds_path_facts &f)
 
 	const uint32_t age = rds_coarse_ms() - m->order.queued_ms;
 
-	if (!f.waits || age > f.waits_ms)
+	if (age > f.waits_ms)
 		f.waits_ms = age;
 	f.waits = true;
 }

@@ -170,7 +170,8 @@ extern "C" {
 
 size_t rds_socket_size(void)
 {
-	return (sizeof(struct rds_socket) + 7) & ~size_t{7};
+	static_assert(alignof(struct rds_socket) == 8);
+	return sizeof(struct rds_socket);
 }
 
 int rds_socket_init(struct rds_socket *s, struct rds_net *net, uint32_t uid)
