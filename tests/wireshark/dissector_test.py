@@ -386,8 +386,11 @@ class QueuePairs(Story):
         cls.at["part 1"] = q.sent(0, full(header(2, length=5000, sport=777, dport=4000)) + bytes(4096))
         cls.at["part 2"] = q.sent(0, full(header(2, length=5000, sport=777, dport=4000)) + bytes(904))
         cls.at["ack"] = q.sent(1, full(header(ack=2, credit=16)))
+        for name, mark in ("asks", 2), ("answers", 3), ("other mark", 4):
+            cls.at[name] = q.sent(1, full(header(ack=2, pad=mark << 24)))
         cls.at["rdma"] = q.sent(0, full(message(3, b"x", ext=b"\2\0\0\1\0")))
         cls.at["wrong"] = q.sent(0, message(4, b"x", csum=0x1234))
+        cls.at["ends"] = q.sent(1, full(header(ack=2, pad=1 << 24)))
         plain = QueuePair(cls.capture, *cls.pair())
         cls.at["whole"] = plain.sent(0, header(1, length=4000, sport=777, dport=4000) + bytes(4000))
         cls.at["after"] = plain.sent(0, header(2, length=900, sport=777, dport=4000) + bytes(900))
@@ -463,6 +466,10 @@ class QueuePairs(Story):
         self.holds(self.frame("message"), kind="Message", payload="68:65:6c:6c:6f", credit=9)
         self.holds(self.frame("ack"), kind="Ack", ack=2, credit=16)
         self.holds(self.frame("message"), delivered_in=self.at["ack"])
+        for name, kind in (("asks", "Heartbeat"), ("answers", "Heartbeat answer"),
+                           ("other mark", "Ack"), ("ends", "End")):
+            self.holds(self.frame(name), kind=kind, ack=2)
+            self.assertEqual(self.frame(name).experts, set())
         self.assertEqual(self.frame("rdma").experts, set())
         self.holds(self.frame("none"), kind="Message", seq=1)
         self.assertEqual(self.frame("wrong").experts, {"bad_csum"})

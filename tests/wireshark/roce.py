@@ -171,7 +171,9 @@ class SoftRoce:
             self.assertEqual((offer["offer.tos"], offer["offer.ack"]), ("0", "0"))
             self.assertEqual(int(offer["offer.credits"]) > 0, ours)
             self.assertIn((offer["offer.major"], offer["offer.minor"]), (("3", "1"), ("4", "1")))
-            self.assertEqual(offer["offer.ends"], str(int(self.hosts[self.whose(n)] == "ours")))
+            for what in "ends", "beats":
+                can = str(int(self.hosts[self.whose(n)] == "ours"))
+                self.assertEqual(offer[f"offer.{what}"], can)
             if ours:
                 self.assertEqual(offer["offer.major"], "4")
 
@@ -187,6 +189,10 @@ class SoftRoce:
 
 class OursOverRoce(SoftRoce, unittest.TestCase):
     hosts, name = ("ours", "ours"), "ours_ib"
+
+    def test_hosts_ask_each_other_and_end_in_order(self):
+        for kind in "Heartbeat", "Heartbeat answer", "End":
+            self.assertEqual({self.whose(n) for n, _ in self.kind(kind)}, {0, 1}, kind)
 
     def test_without_the_messages_of_rdma_cm(self):
         """A capture that began after the connections were made: sends are known by their looks."""

@@ -120,6 +120,7 @@ local f = {
 	offer_credits = ProtoField.uint32("rds.offer.credits", "Receive buffers (0: not counted)",
 		base.DEC),
 	offer_ends = ProtoField.bool("rds.offer.ends", "Ends connections in order", 8, nil, 1),
+	offer_beats = ProtoField.bool("rds.offer.beats", "Answers heartbeats", 8, nil, 2),
 	rest = ProtoField.bytes("rds.undecoded", "Not decoded"),
 }
 for _, n in ipairs(flag_names) do
@@ -242,6 +243,9 @@ local function csum_is_right(tvb)
 	return sum == 0xffff
 end
 
+-- Empty frames of a queue pair that are more than an ack, by the first byte of the padding.
+local ib_marks = { "End", "Heartbeat", "Heartbeat answer" }
+
 local function control_kind(h, list)
 	local first = list[1] and list[1][1]
 	if has(h.flags, HB_PING) or has(h.flags, HB_PONG) then
@@ -257,7 +261,10 @@ local function control_kind(h, list)
 	elseif first then
 		return h.flags == AGAIN and "Hello" or "Nothing"
 	end
-	return (h.ib or h.flags == AGAIN) and "Ack" or "Nothing"
+	if h.ib then
+		return ib_marks[math.floor(h.pad / 0x1000000)] or "Ack"
+	end
+	return h.flags == AGAIN and "Ack" or "Nothing"
 end
 
 local function kind_of(h, list)
@@ -744,6 +751,9 @@ local function looks_like_rds(tvb, known)
 		return false
 	end
 	local h = read_header(tvb)
+	if h.seq + h.len + h.sport + h.dport == 0 then
+		h.pad = h.pad % 0x1000000 -- before it is a mark, perhaps
+	end
 	if fault(h) then
 		return false
 	elseif h.csum ~= 0 then
@@ -897,7 +907,7 @@ end
 
 local offer_parts = { -- field, and its place behind the addresses
 	{ "major", 0, 1 }, { "minor", 1, 1 }, { "minors", 2, 2 }, { "tos", 4, 1 }, { "ack", 8, 8 },
-	{ "credits", 16, 4 }, { "ends", 23, 1 },
+	{ "credits", 16, 4 }, { "ends", 23, 1 }, { "beats", 23, 1 },
 }
 
 local function show_offer(tree, tvb, bytes)

@@ -12,8 +12,9 @@ import sys
 from guest import TOP
 from ib_traffic import ROCE, pings
 from parity_flood import delayed
+from quiet import gone, impatient
 from suite import test
-from traffic import A, B, helper
+from traffic import A, B, helper, wait_counter
 
 sys.path.append(str(TOP / "tests/wireshark"))
 from pcap import Packet, records  # noqa: E402
@@ -38,22 +39,35 @@ def say(t):
         end.check()
 
 
+def end(t):
+    """When each host was asked."""
+    for machine in t.vms:
+        wait_counter(t, machine, "ib_rx_heartbeat", 1)
+    impatient(*t.vms, ms=1)
+    for machine in t.vms:
+        gone(machine, "infiniband")
+
+
 def sent_again(data):
     sends = [(one.pair, one.number) for one in map(Packet, records(data)) if one.is_send]
     return len(sends) - len(set(sends))
 
 
 def capture(t, name):
-    """All of two connections, from their beginning; two of ours count buffers."""
-    for machine in t.vms:
-        if t.flavour(0) == t.flavour(1) == "ours":
-            machine.check("echo 1 >/proc/sys/net/rds/ib/flow_control")
+    """All of two connections, from their beginning; two of ours count buffers, ask each other whether
+    they are there, and end them in order."""
+    ours_alone = t.flavour(0) == t.flavour(1) == "ours"
+    if ours_alone:
+        for machine in t.vms:
+            machine.check("sysctl -qw net.rds.ib.flow_control=1 net.rds.ib.heartbeat_interval_secs=1")
     dump = t.a.spawn(f"tcpdump -Z root -p -U --immediate-mode -s {SNAP} -B {ROOM} -i eth0"
                      f" -w /tmp/c.pcap udp port {ROCE} 2>&1")
     dump.wait_output("listening on")
     with delayed(t.a, SLOW), delayed(t.b, SLOW):
         pings(t)
         say(t)
+        if ours_alone:
+            end(t)
     t.a.wait_until("size() { stat -c %s /tmp/c.pcap; }; [ $(size) = $(sleep 1; size) ]")
     t.a.check("kill -INT $(pidof tcpdump)")
     dump.check(30)
