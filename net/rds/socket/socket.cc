@@ -170,8 +170,7 @@ extern "C" {
 
 size_t rds_socket_size(void)
 {
-	static_assert(alignof(struct rds_socket) == 8);
-	return sizeof(struct rds_socket);
+	return (sizeof(struct rds_socket) + 7) & ~size_t{7};
 }
 
 int rds_socket_init(struct rds_socket *s, struct rds_net *net, uint32_t uid)

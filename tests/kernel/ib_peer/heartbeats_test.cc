@@ -97,10 +97,12 @@ TEST_F(Heartbeats, TellThatThePeerIsGone)
 /* The answer may be behind them, in the queue of the peer's adapter. */
 TEST_F(Heartbeats, AreNotMissedWhileMessagesCome)
 {
+	const Setting longer{host, "ib/heartbeat_timeout_secs", "3"};
+
 	connect({.can = kBeats});
 	say(0);
 	ASSERT_TRUE(comes(kAsk));
-	for (unsigned n = 0; n < 8; n++) {
+	for (unsigned n = 0; n < 24; n++) {
 		deliver(std::to_string(n));
 		std::this_thread::sleep_for(std::chrono::milliseconds(500));
 	}
