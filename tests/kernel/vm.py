@@ -50,9 +50,10 @@ PROBLEM = re.compile(
 HARMLESS = re.compile(r"module verification failed|loading out-of-tree module"
                       r"|VM_FAULT_OOM leaked out to the #PF handler")
 
-# The agent's protocol, see agent.c.
 SO_SNDBUFFORCE = 32  # Python has no name for it
 CABLE_BYTES = 4 << 20
+
+# The agent's protocol, see agent.c.
 HEAD = struct.Struct("<III")
 RUN, RUN_STDIN, INPUT, INPUT_END, KILL, SYNC = range(1, 7)
 HELLO, _BEAT, OUT, EXIT, LOG = range(16, 21)

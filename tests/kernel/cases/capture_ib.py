@@ -40,7 +40,7 @@ def say(t):
 
 
 def end(t):
-    """When each host was asked."""
+    """Both connections, in order, when each host was asked whether it is there."""
     for machine in t.vms:
         wait_counter(t, machine, "ib_rx_heartbeat", 1)
     impatient(*t.vms, ms=1)
