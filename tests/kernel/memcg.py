@@ -6,8 +6,23 @@ ROOT = "/sys/fs/cgroup"
 GROUP = f"{ROOT}/rds"
 
 
-def sock_bytes(machine):
-    return int(machine.check(f"awk '$1 == \"sock\" {{print $2}}' {GROUP}/memory.stat"))
+SOCK = f"awk '$1 == \"sock\" {{print $2}}' {GROUP}/memory.stat"
+# Newer kernels' stable releases refuse it to all but TCP's sockets, UDP's included.
+RESERVE_UDP = ("python3 -c 'import socket;"
+               " socket.socket(type=socket.SOCK_DGRAM).setsockopt(socket.SOL_SOCKET, 73, 4096)'")
+
+
+def sock_bytes(machine, least=0):
+    """What is charged for sockets, once that is @least: kernels since 6.8 bring memory.stat up to
+    date every two seconds when little has changed."""
+    if least:
+        machine.wait_until(f"[ $({SOCK}) -ge {least} ]")
+    return int(machine.check(SOCK))
+
+
+def reserves(machine):
+    """Can sockets other than TCP's reserve memory?"""
+    return not machine.run(f"sh -c 'echo $$ >{GROUP}/cgroup.procs && exec \"$@\"' - {RESERVE_UDP}")[0]
 
 
 @contextlib.contextmanager
