@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -149,6 +150,37 @@ TEST_F(PathHold, TheLastThatWasQueuedBeforeIsWaitedFor)
 	EXPECT_NE(all.find(" 5:2 "), std::string::npos);
 	EXPECT_NE(all.find(last), std::string::npos);
 	EXPECT_LT(all.find(" 5:2 "), all.find(last));
+}
+
+/* The sender has a next batch each time, so it is not because nothing is left that it looks. */
+TEST_F(PathHold, ReturnsThoughTheQueueIsNeverEmpty)
+{
+	const unsigned int many = 200;
+
+	fill_up();
+	ASSERT_EQ(send(*s, 5), 0);
+	for (unsigned int i = 0; i <= rds::kXmitBatch; i++)
+		ASSERT_EQ(send(*other, 6), 0);
+	ASSERT_EQ(send(*s, 5), 0);
+	peer_map({5});
+	wire().room = RDS_HEADER_BYTES + 10;
+	rds_path_writable(wire().path);
+	sim::run_ready();
+	peer_map({});
+	std::function<void()> another = [&] {
+		if (n == many)
+			return;
+		ASSERT_EQ(send(*other, 6), 0);
+		wire().on_xmit = another;
+	};
+
+	wire().on_xmit = another;
+	open_up();
+
+	const std::string all = said();
+
+	ASSERT_NE(all.find(" 6:" + std::to_string(many) + " "), std::string::npos);
+	EXPECT_LT(all.find(" 5:2 "), all.find(" 6:" + std::to_string(many) + " "));
 }
 
 /* A message accepted between the clearing and the return stays behind those that waited. */

@@ -137,7 +137,6 @@ void rds_path::settle_ports_locked(const rds::MsgList &done)
 	}
 	if (refused_.ack_limit() != limit)
 		(void)received_.fall_due();
-	look_at_waits_locked();
 }
 
 /* ---- the sender ---- */

@@ -286,7 +286,7 @@ rds_path::Next rds_path::settle(rds::Batch &b, long n, bool last)
 
 		settle_acks(b, bytes);
 		note_ops(b, queue_.settle(b, bytes, done));
-		if (RDS_UNLIKELY(refused_any() || !full_ports_.empty()))
+		if (RDS_UNLIKELY(refused_any()))
 			settle_ports_locked(done);
 		(void)collect_acked(done);
 		fanned = !index && bytes < b.bytes && fan_out_locked();
