@@ -168,9 +168,11 @@ static int rds_create(struct net *net, struct socket *sock, int protocol, int ke
 		return -ESOCKTNOSUPPORT;
 	if (!kern && rds_may_open(net))
 		return -EACCES;
-	/* A place, which is filled when the socket can be looked at. */
-	if (xa_alloc_cyclic(&rn->socks, &id, NULL, xa_limit_31b, &rn->next_sock,
-			    GFP_KERNEL_ACCOUNT) < 0)
+	/*
+	 * A place, which is filled when the socket can be looked at.  The lowest that is free:
+	 * beyond those in use, each socket would have nodes of its own, which RCU frees.
+	 */
+	if (xa_alloc(&rn->socks, &id, NULL, xa_limit_31b, GFP_KERNEL_ACCOUNT))
 		return -ENOMEM;
 	sk = sk_alloc(net, AF_RDS, GFP_KERNEL, &rds_proto, kern);
 	err = sk ? rds_socket_init(rds_core(sk), rn->core, rds_user_of_call(net)) : -ENOMEM;

@@ -21,8 +21,7 @@ struct rds_linux_net {
 	struct rds_policy policy;
 	struct rds_peers peers;
 	struct ratelimit_state port_news; /* state_events.c */
-	struct xarray socks; /* every open socket, bound or not, for rds-info; by age */
-	u32 next_sock;
+	struct xarray socks;		  /* every open socket, bound or not, for rds-info */
 };
 
 #endif

@@ -13,8 +13,8 @@ RESERVE_UDP = ("python3 -c 'import socket;"
 
 
 def sock_bytes(machine, least=0):
-    """What is charged for sockets, once that is @least: kernels since 6.8 bring memory.stat up to
-    date every two seconds when little has changed."""
+    """The bytes charged for sockets, once they are @least: kernels since 6.8 bring memory.stat up
+    to date every two seconds when little has changed."""
     if least:
         machine.wait_until(f"[ $({SOCK}) -ge {least} ]")
     return int(machine.check(SOCK))
