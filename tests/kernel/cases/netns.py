@@ -166,7 +166,8 @@ def port_is_taken(t):
         ping(t, t.a, X, Y, prefix=IN_X)
         assert counters(t, t.a, IN_Z)["tcp_listen_failed"] == 0, "nobody wants it to listen"
         sockets = [holder(t, IN_Z, Z)]
-        assert counters(t, t.a, IN_Z)["tcp_listen_failed"] == 1
+        # It is tried again after a while.
+        assert counters(t, t.a, IN_Z)["tcp_listen_failed"] >= 1
         assert counters(t, t.a, IN_X)["tcp_listen_failed"] == 0
         taker.kill()
         taker.wait()
