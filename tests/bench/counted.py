@@ -25,7 +25,7 @@ import guest  # noqa: E402
 
 WORK = TOP / "build/bench"
 SOURCES = ["keys.c", "main.c", "many.c", "neighbour.c", "net.c", "peer.c", "rdma.c", "rx.c",
-           "sock.c", "tx.c", "visit.c"]
+           "sock.c", "tx.c", "visit.c", "witness.c"]
 # Families over soft-RoCE, which a guest plays that has this role; of two guests a and b are the ends.
 PAIRED, NEAR, THROUGH = "rds-ib", "rds-ib-self", "rds-ib-through"
 ROLES = {NEAR: "s", THROUGH: "t"}

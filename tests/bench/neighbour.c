@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Neighbours: a witness, two processes that ping each other once in a millisecond, beside a user
- * who does his worst in a loop.  The witness's processes go before all others whenever the kernel
- * lets them (SCHED_FIFO), so what is late is not the share of the processor that the user has, but
- * what he has the kernel do that nobody may interrupt, or that stands in the way of the witness's
- * messages.
+ * Neighbours: users who do their worst in a loop, or something like it without RDS, for comparison,
+ * beside a witness (witness.c).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -18,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "perf.h"
 
@@ -28,64 +24,10 @@
 #define RDS_INFO_FIRST 10000
 #define RDS_INFO_LAST 10017
 #define NOBODY 65534
-#define PERIOD_NS 1000000
-#define MOST_PINGS 8192
 #define QUEUED 100000 /* messages to a host that is not there */
 #define SOCKETS 3000
 #define DEAD_HOSTS 4000 /* that a namespace calls without end */
 #define INFO_BYTES (32 << 20)
-
-/* ---- the witness ---- */
-
-static uint64_t late[MOST_PINGS];
-static struct timespec due;
-
-static int64_t ns_since(const struct timespec *then)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (now.tv_sec - then->tv_sec) * 1000000000ll + now.tv_nsec - then->tv_nsec;
-}
-
-/* Until ping @k is due. */
-void pace_wait(long k)
-{
-	if (!k) {
-		clock_gettime(CLOCK_MONOTONIC, &due);
-		due.tv_sec++;
-	}
-	due.tv_nsec += PERIOD_NS;
-	if (due.tv_nsec >= 1000000000) {
-		due.tv_nsec -= 1000000000;
-		due.tv_sec++;
-	}
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
-}
-
-/* It was answered. */
-void pace_note(long k)
-{
-	late[k % MOST_PINGS] = ns_since(&due);
-}
-
-static int ascending(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-void pace_sum(long n)
-{
-	n = n < MOST_PINGS ? n : MOST_PINGS;
-	qsort(late, n, sizeof(*late), ascending);
-	sh->p50 = late[n / 2];
-	sh->p99 = late[n - 1 - n / 100];
-	sh->most = late[n - 1];
-}
-
-/* ---- the neighbour ---- */
 
 static int rds_socket(void)
 {
@@ -155,11 +97,24 @@ static void as_nobody(void)
 		die("neighbour: setuid");
 }
 
+/* Root of a namespace of his own, with an address, and no other host. */
 static void as_root_of_own(void)
 {
 	as_nobody();
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
 		die("neighbour: unshare");
+	if (if_up("lo", NULL) || if_up("lo:1", "10.8.0.1"))
+		die("neighbour: addresses");
+}
+
+/* One of DEAD_HOSTS. */
+static const char *dead_host(unsigned int i)
+{
+	static char ip[32];
+
+	i %= DEAD_HOSTS;
+	snprintf(ip, sizeof(ip), "10.77.%d.%d", i / 200, i % 200 + 1);
+	return ip;
 }
 
 static void spin(void)
@@ -255,7 +210,7 @@ static void stream(void)
 	fill_and_read(0, 8192);
 }
 
-/* The same of TCP: what a stream of others costs that knows nothing of ours. */
+/* For comparison: the same of TCP. */
 static void tcp_stream(void)
 {
 	struct sockaddr_in to = at("10.9.0.2", 3001);
@@ -321,6 +276,40 @@ static void open_close(void)
 	}
 }
 
+/* For comparison: sockets of UDP's are bound and closed, and may send a datagram in between, to one
+ * that nobody reads. */
+static void udp_sockets(int send)
+{
+	struct sockaddr_in to = at("10.9.0.2", 3003), from = at("10.9.0.1", 0);
+	int fd;
+
+	if (setns(ns_b, CLONE_NEWNET))
+		die("neighbour: setns");
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	if (bind(fd, (struct sockaddr *)&to, sizeof(to)))
+		die("neighbour: bind");
+	if (setns(ns_a, CLONE_NEWNET))
+		die("neighbour: setns");
+	as_nobody();
+	for (sh->ready = 1;; sh->rounds++) {
+		fd = socket(AF_INET, SOCK_DGRAM, 0);
+		if (bind(fd, (struct sockaddr *)&from, sizeof(from)) ||
+		    (send && sendto(fd, mbuf, 64, 0, (struct sockaddr *)&to, sizeof(to)) < 0))
+			die("neighbour: udp");
+		close(fd);
+	}
+}
+
+static void udp_ports(void)
+{
+	udp_sockets(0);
+}
+
+static void udp_datagrams(void)
+{
+	udp_sockets(1);
+}
+
 static void make_namespaces(int with_rds)
 {
 	pid_t p;
@@ -350,37 +339,59 @@ static void empty_namespaces(void)
 	make_namespaces(0);
 }
 
-/* Root of a namespace, who has thousands of hosts called as often as he may say. */
+/* Thousands of hosts are called as often as a namespace's root may say. */
 static void dead_hosts(void)
 {
-	char ip[32];
-	int fd, i;
+	unsigned int i;
+	int fd;
 
 	as_root_of_own();
-	if (if_up("lo", NULL) || if_up("lo:1", "10.8.0.1"))
-		die("neighbour: addresses");
 	write_file("/proc/sys/net/rds/reconnect_max_delay_ms", "1");
 	fd = bound("10.8.0.1", 0);
 	buffers(fd);
-	for (i = 0; i < DEAD_HOSTS; i++) {
-		snprintf(ip, sizeof(ip), "10.77.%d.%d", i / 200, i % 200 + 1);
-		if (put(fd, ip, 7, 64))
+	for (i = 0; i < DEAD_HOSTS; i++)
+		if (put(fd, dead_host(i), 7, 64))
 			die("neighbour: dead hosts");
-	}
 	for (sh->ready = 1;;)
 		pause();
+}
+
+/* For comparison: TCP calls the same hosts. */
+static void tcp_to_dead_hosts(void)
+{
+	struct sockaddr_in to;
+	int fd;
+
+	as_root_of_own();
+	for (sh->ready = 1;; sh->rounds++) {
+		to = at(dead_host(sh->rounds), 7);
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		if (!connect(fd, (struct sockaddr *)&to, sizeof(to)))
+			die("neighbour: a dead host answers");
+		close(fd);
+	}
 }
 
 static const struct {
 	const char *name;
 	void (*act)(void);
-} deeds[] = {{"alone", NULL},	     {"spin", spin},
-	     {"unix", unix_sockets}, {"cancel", cancel},
-	     {"info", info},	     {"bind", binding},
-	     {"flap", flap},	     {"lend", lend},
-	     {"open", open_close},   {"netns", namespaces},
-	     {"dead", dead_hosts},   {"stream", stream},
-	     {"tcp", tcp_stream},    {"bare", empty_namespaces}};
+} deeds[] = {{"alone", NULL},
+	     {"spin", spin},
+	     {"unix", unix_sockets},
+	     {"cancel", cancel},
+	     {"info", info},
+	     {"bind", binding},
+	     {"flap", flap},
+	     {"lend", lend},
+	     {"open", open_close},
+	     {"netns", namespaces},
+	     {"dead", dead_hosts},
+	     {"stream", stream},
+	     {"tcp", tcp_stream},
+	     {"bare", empty_namespaces},
+	     {"port", udp_ports},
+	     {"udp", udp_datagrams},
+	     {"syn", tcp_to_dead_hosts}};
 
 const char *neighbour_name(unsigned int i)
 {

@@ -74,7 +74,7 @@ struct shared {
 	volatile uint64_t t0, idle0, t1, idle1, bad;
 	/* visit.c: and to how many of them the port was open. */
 	volatile uint64_t visits, open, visits0, visits1, open0, open1;
-	volatile uint64_t ready, rounds, p50, p99, most; /* neighbour.c */
+	volatile uint64_t ready, rounds, p50, p99, most; /* witness.c */
 	int port;
 	char err[160];
 };
@@ -144,10 +144,12 @@ void visitor(long warm, long n) __attribute__((noreturn));
 void visitor_beside(long warm, long n) __attribute__((noreturn));
 void visited(long warm, long n) __attribute__((noreturn));
 
-/* neighbour.c: the pings of a witness, each from when it was due; and who lives beside it. */
+/* witness.c: its pings, each from when it was due. */
 void pace_wait(long k);
 void pace_note(long k);
 void pace_sum(long n);
+
+/* neighbour.c: the users beside it. */
 const char *neighbour_name(unsigned int i);
 pid_t neighbour_crowd(void);
 pid_t neighbour_begin(void);

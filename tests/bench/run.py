@@ -23,6 +23,7 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
+import statistics
 import sys
 import time
 
@@ -197,31 +198,45 @@ def beside(done):
 
 
 # The round trips of a witness may take so much longer at p99 beside a user of RDS than beside one who
-# only computes.
+# only computes; or than beside one who does the same without RDS, if that is more.
 NEIGHBOUR = 1.10
-# These do the same without RDS, for comparison.
-WITHOUT_RDS = ("unix", "tcp", "bare")
+WITHOUT_RDS = {"bind": "port", "open": "udp", "netns": "bare", "dead": "syn", "flap": "tcp",
+               "lend": "tcp", "stream": "tcp"}
+
+
+def with_their_like(deeds):
+    """And what they are compared to."""
+    return [*deeds, *(WITHOUT_RDS[d] for d in deeds if d in WITHOUT_RDS)]
+
+
+def neighbours_of(boot, bad):
+    """{deed: how late the witness's answers were}, with a table; whatever failed goes to @bad."""
+    paced = [r for r in boot.results if r["test"] != "first"]
+    bad += [f"{r['test']}: {r['fail'] or 'lost or out of order'}" for r in paced
+            if r["fail"] or r["disorder"] != "0"]
+    paced = {r["test"]: r for r in paced if not r["fail"]}
+    if "spin" not in paced:
+        return {}
+    late = {name: int(r["p99"]) / int(paced["spin"]["p99"]) for name, r in paced.items()}
+    print("| beside | rounds | p50 | p99 | most | p99 beside who computes |")
+    print("|---|--:|--:|--:|--:|--:|")
+    for name, r in paced.items():
+        print(f"| {name} | {int(r['rounds']):,} | {int(r['p50']):,} | {int(r['p99']):,} | "
+              f"{int(r['most']):,} | {late[name]:.2f} |")
+    return late
 
 
 def neighbours(done):
-    """How late a witness's answers are beside each kind of user."""
+    """How late a witness's answers are beside each kind of user: the median of the boots."""
     bad = []
-    for boot in next(iter(done.values())):
-        paced = [r for r in boot.results if r["test"] != "first"]
-        bad += [f"{r['test']}: {r['fail'] or 'lost or out of order'}" for r in paced
-                if r["fail"] or r["disorder"] != "0"]
-        paced = {r["test"]: r for r in paced if not r["fail"]}
-        if "spin" not in paced:
-            continue
-        base = int(paced["spin"]["p99"])
-        print("| beside | rounds | p50 | p99 | most | p99 beside who computes |")
-        print("|---|--:|--:|--:|--:|--:|")
-        for name, r in paced.items():
-            ratio = int(r["p99"]) / base
-            print(f"| {name} | {int(r['rounds']):,} | {int(r['p50']):,} | {int(r['p99']):,} | "
-                  f"{int(r['most']):,} | {ratio:.2f} |")
-            if ratio > NEIGHBOUR and name not in WITHOUT_RDS:
-                bad.append(f"seed {boot.seed}: {name} {ratio:.2f}")
+    boots = [neighbours_of(boot, bad) for boot in next(iter(done.values()))]
+    names = [n for n in boots[0] if all(n in late for late in boots)]
+    late = {name: statistics.median(late[name] for late in boots) for name in names}
+    for name in late:
+        like = late.get(WITHOUT_RDS.get(name), 0)
+        print(f"{name}: {late[name]:.2f}" + (f", without RDS {like:.2f}" if like else ""))
+        if name not in WITHOUT_RDS.values() and late[name] > NEIGHBOUR * max(1, like):
+            bad.append(f"{name} {late[name]:.2f}")
     return bad + complaints(next(iter(done.values())))
 
 
@@ -234,7 +249,8 @@ def main():
             return 0
         check_cases(args.cases)
         if args.strangers or args.neighbour is not None:
-            args.cases = ["strangers"] if args.strangers else ["neighbour", *args.neighbour]
+            args.cases = ["strangers"] if args.strangers else \
+                ["neighbour", *with_their_like(args.neighbour)]
         kern = counted.guest.kernel()
         done = measure(args, kern)
     except (counted.BenchError, counted.guest.SetupError) as e:
