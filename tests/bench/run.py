@@ -216,6 +216,7 @@ def neighbours_of(boot, bad):
             if r["fail"] or r["disorder"] != "0"]
     paced = {r["test"]: r for r in paced if not r["fail"]}
     if "spin" not in paced:
+        bad.append(f"seed {boot.seed}: nobody only computed beside the witness")
         return {}
     late = {name: int(r["p99"]) / int(paced["spin"]["p99"]) for name, r in paced.items()}
     print("| beside | rounds | p50 | p99 | most | p99 beside who computes |")
