@@ -70,6 +70,23 @@ protected:
 		rds_path_writable(wire().path);
 		sim::run_ready();
 	}
+	/* A message has stepped aside for port 5, and another is queued for it, behind many: the
+	 * port is clear again, and the first waits for the other to go. */
+	void one_waits_for_another()
+	{
+		fill_up();
+		ASSERT_EQ(send(*s, 5), 0);
+		/* One that finds room now, and a batch that ends before the last. */
+		for (unsigned int i = 0; i <= rds::kXmitBatch; i++)
+			ASSERT_EQ(send(*other, 6), 0);
+		ASSERT_EQ(send(*s, 5), 0);
+		peer_map({5});
+		wire().room = RDS_HEADER_BYTES + 10;
+		rds_path_writable(wire().path);
+		sim::run_ready();
+		ASSERT_EQ(said(), "9:1 6:3 ");
+		peer_map({});
+	}
 	/* Port 5 is full, and there is room: how often a sender leaves the rest to the worker. */
 	uint64_t turns()
 	{
@@ -131,18 +148,7 @@ TEST_F(PathHold, OthersPassAFullPort)
  * wait do not return before it has gone. */
 TEST_F(PathHold, TheLastThatWasQueuedBeforeIsWaitedFor)
 {
-	fill_up();
-	ASSERT_EQ(send(*s, 5), 0);
-	/* One that finds room now, and a batch that ends before the last. */
-	for (unsigned int i = 0; i <= rds::kXmitBatch; i++)
-		ASSERT_EQ(send(*other, 6), 0);
-	ASSERT_EQ(send(*s, 5), 0);
-	peer_map({5});
-	wire().room = RDS_HEADER_BYTES + 10;
-	rds_path_writable(wire().path);
-	sim::run_ready();
-	ASSERT_EQ(said(), "9:1 6:3 ");
-	peer_map({});
+	one_waits_for_another();
 	open_up();
 
 	const std::string all = said(), last = " 5:" + std::to_string(n) + " ";
@@ -157,16 +163,7 @@ TEST_F(PathHold, ReturnsThoughTheQueueIsNeverEmpty)
 {
 	const unsigned int many = 200;
 
-	fill_up();
-	ASSERT_EQ(send(*s, 5), 0);
-	for (unsigned int i = 0; i <= rds::kXmitBatch; i++)
-		ASSERT_EQ(send(*other, 6), 0);
-	ASSERT_EQ(send(*s, 5), 0);
-	peer_map({5});
-	wire().room = RDS_HEADER_BYTES + 10;
-	rds_path_writable(wire().path);
-	sim::run_ready();
-	peer_map({});
+	one_waits_for_another();
 	std::function<void()> another = [&] {
 		if (n == many)
 			return;

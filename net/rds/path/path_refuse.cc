@@ -123,8 +123,8 @@ void rds_path::tell_refused()
 	}
 }
 
-/* The transport has taken a batch, of which frames are @done.  The peer is told of ports, and acks
- * may go on; messages that were late are not any more. */
+/* The transport has taken a batch, of which frames are @done: the peer is told of refused ports,
+ * and acks that waited for that may go on. */
 void rds_path::settle_ports_locked(const rds::MsgList &done)
 {
 	const uint64_t limit = refused_.ack_limit();
