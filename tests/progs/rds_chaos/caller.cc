@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "chaos.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,10 +49,19 @@ void Caller::step()
 	}
 }
 
+/* A thread may be about to call on a number that another has closed since. Were that a new socket's
+ * at once, the call could come before the socket has its time limits, and wait for ever. */
 long Caller::open(int)
 {
-	const long fd = openSocket();
-	const int old = fd < 0 ? -1 : shared_.fds[below(slots)].exchange(static_cast<int>(fd));
+	const long raw = openSocket();
+	const int fd = raw < 0 ? -1 : fcntl(static_cast<int>(raw), F_DUPFD, firstShared);
+	const int error = errno;
+
+	if (raw >= 0)
+		::close(static_cast<int>(raw));
+	errno = error;
+
+	const int old = fd < 0 ? -1 : shared_.fds[below(slots)].exchange(fd);
 
 	if (old >= 0)
 		::close(old);

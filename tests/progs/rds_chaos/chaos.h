@@ -15,6 +15,7 @@ namespace chaos
 {
 
 constexpr size_t slots = 12;
+constexpr int firstShared = 100; /* of the numbers of sockets that threads share */
 
 /* The state that the threads share. */
 struct Shared {
