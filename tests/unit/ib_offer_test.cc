@@ -31,12 +31,22 @@ struct rds_addr addr(const Bytes &b)
 const Bytes kV4[] = {{10, 0, 0, 1}, {10, 0, 0, 2}};
 const Bytes kV6[] = {{0xfd, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
 		     {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2}};
-/* Behind the addresses: 4.1, minors, TOS, ack, credit; the last byte is our own. */
-const Bytes kRest = {4, 1, 0, 3, 5, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 4, 0, 0, 0, 0, 1};
+/* Behind the addresses: 4.1, minors, TOS, ack, credit; the last four bytes are our own. */
+const Bytes kRest = {4, 1, 0, 3, 5, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 4, 0, 9, 8, 7, 1};
+constexpr uint32_t kSecret = 0x090807;
 
 struct rds_ib_offer offer(const Bytes &from, const Bytes &to)
 {
-	return {addr(from), addr(to), 0x0102030405060708, 1024, 3, 4, 1, 5, RDS_IB_CAN_END};
+	return {.saddr = addr(from),
+		.daddr = addr(to),
+		.ack_seq = 0x0102030405060708,
+		.credit = 1024,
+		.minors = 3,
+		.major = 4,
+		.minor = 1,
+		.tos = 5,
+		.can = RDS_IB_CAN_END,
+		.secret = kSecret};
 }
 
 Bytes operator+(Bytes a, const Bytes &b)
@@ -68,6 +78,7 @@ void expect_same(const struct rds_ib_offer &a, const struct rds_ib_offer &b)
 	EXPECT_EQ(a.minor, b.minor);
 	EXPECT_EQ(a.tos, b.tos);
 	EXPECT_EQ(a.can, b.can);
+	EXPECT_EQ(a.secret, b.secret);
 }
 
 TEST(IbOffer, LiesOnTheWireAsMainlines)
@@ -111,7 +122,7 @@ TEST(IbOffer, NoneOrTooShortOrVersion0IsFourPointNothing)
 			struct rds_ib_offer got = o;
 
 			EXPECT_EQ(decode(b, v6, &got), 0);
-			expect_same(got, {o.saddr, o.daddr, 0, 0, 1, 4, 0, 0, 0});
+			expect_same(got, {o.saddr, o.daddr, 0, 0, 1, 4, 0, 0, 0, 0});
 			EXPECT_EQ(rds_ib_offer_agree(&got), 0);
 			EXPECT_EQ(got.minor, 0);
 		}
@@ -222,6 +233,44 @@ TEST(IbOffer, ProposesTheNewerFirstAndTheOlderWithoutTos)
 	o.tos = 1;
 	EXPECT_TRUE(rds_ib_offer_propose(&o, 0));
 	EXPECT_FALSE(rds_ib_offer_propose(&o, 1));
+}
+
+/* The secret of the last connection, and no other, says that this one is over: whoever calls
+ * without, or has called first, is not let in on its word. */
+TEST(IbOffer, OnlyTheOtherEndProvesThatAConnectionIsOver)
+{
+	struct rds_ib_proof p = {};
+
+	rds_ib_proof_begin(&p, 0x1234567);
+	EXPECT_FALSE(rds_ib_proof_show(&p, 0)) << "it shows none";
+	EXPECT_TRUE(rds_ib_proof_admits(&p, 0)) << "the core has asked";
+	EXPECT_FALSE(p.shown);
+	EXPECT_TRUE(rds_ib_proof_show(&p, 0x234567)) << "24 bits";
+	EXPECT_TRUE(p.shown);
+	EXPECT_FALSE(rds_ib_proof_show(&p, 0)) << "somebody else, who takes its place";
+	EXPECT_FALSE(rds_ib_proof_admits(&p, 0));
+	EXPECT_FALSE(p.shown) << "and the next one is asked about again";
+	EXPECT_TRUE(rds_ib_proof_admits(&p, 0));
+	EXPECT_TRUE(rds_ib_proof_show(&p, 0x234567));
+	EXPECT_TRUE(rds_ib_proof_admits(&p, 1));
+	EXPECT_TRUE(rds_ib_proof_show(&p, 0x234567));
+	rds_ib_proof_begin(&p, 7);
+	EXPECT_FALSE(p.shown) << "the next connection is not over";
+}
+
+/* One wrong guess, and the connection is asked whatever else is shown, until the next one. */
+TEST(IbOffer, NobodyGuessesTwice)
+{
+	struct rds_ib_proof p = {};
+
+	EXPECT_FALSE(rds_ib_proof_show(&p, 0)) << "there was none before";
+	rds_ib_proof_begin(&p, 5);
+	EXPECT_FALSE(rds_ib_proof_show(&p, 6));
+	EXPECT_FALSE(rds_ib_proof_show(&p, 5));
+	EXPECT_FALSE(rds_ib_proof_show(&p, 0));
+	EXPECT_FALSE(p.shown);
+	rds_ib_proof_begin(&p, 8);
+	EXPECT_TRUE(rds_ib_proof_show(&p, 8));
 }
 
 /* Of two hosts that call each other exactly one goes on, and both know which. */

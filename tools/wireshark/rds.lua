@@ -119,6 +119,7 @@ local f = {
 	offer_ack = ProtoField.uint64("rds.offer.ack", "Last number taken", base.DEC),
 	offer_credits = ProtoField.uint32("rds.offer.credits", "Receive buffers (0: not counted)",
 		base.DEC),
+	offer_secret = ProtoField.uint24("rds.offer.secret", "Secret of the connection", base.HEX),
 	offer_ends = ProtoField.bool("rds.offer.ends", "Ends connections in order", 8, nil, 1),
 	offer_beats = ProtoField.bool("rds.offer.beats", "Answers heartbeats", 8, nil, 2),
 	rest = ProtoField.bytes("rds.undecoded", "Not decoded"),
@@ -907,7 +908,7 @@ end
 
 local offer_parts = { -- field, and its place behind the addresses
 	{ "major", 0, 1 }, { "minor", 1, 1 }, { "minors", 2, 2 }, { "tos", 4, 1 }, { "ack", 8, 8 },
-	{ "credits", 16, 4 }, { "ends", 23, 1 }, { "beats", 23, 1 },
+	{ "credits", 16, 4 }, { "secret", 20, 3 }, { "ends", 23, 1 }, { "beats", 23, 1 },
 }
 
 local function show_offer(tree, tvb, bytes)

@@ -156,6 +156,8 @@ void rds_ib_happened(struct rds_ib_path *tp, const struct ib_event *event)
 		rds_path_drop(tp->path, RDS_DROP_ERROR);
 	} else if (event->element.port_num != tp->id->port_num) {
 		return;
+	} else if (rds_ib_left_adapter(tp)) {
+		return;
 	} else if (event->event != IB_EVENT_PORT_ACTIVE || !rds_ib_renew(tp, RDS_IB_CALL_NS)) {
 		rds_ib_probe(tp);
 	}

@@ -96,7 +96,8 @@ static int rds_ib_call_peer(struct rds_ib_path *tp)
 {
 	unsigned char data[RDS_IB_OFFER_BYTES_V6];
 	struct rdma_conn_param param = {.responder_resources = U8_MAX, .initiator_depth = U8_MAX};
-	struct rds_ib_offer o = {.tos = rds_path_tos(tp->path)};
+	struct rds_ib_offer o = {.tos = rds_path_tos(tp->path),
+				 .secret = READ_ONCE(tp->proof.secret)};
 	int err = rds_ib_qp_create(tp);
 
 	if (err)
@@ -159,6 +160,7 @@ static int rds_ib_answered(struct rds_ib_path *tp, const struct rdma_conn_param 
 		return err;
 	}
 	rds_ib_hear(tp, &o);
+	rds_ib_have_secret(tp, o.secret);
 	tp->reads = conn->initiator_depth;
 	rds_ib_up(tp);
 	rds_path_connected(tp->path);
@@ -366,6 +368,7 @@ static int rds_ib_answer(struct rds_ib_path *tp, struct rds_ib_call *call)
 	if (err)
 		return err;
 	rds_ib_hear(tp, &call->offer);
+	call->offer.secret = rds_ib_new_secret(tp);
 	rds_ib_say(tp, &call->offer, &param, data);
 	tp->reads = param.initiator_depth;
 	rdma_lock_handler(tp->id);
@@ -388,6 +391,8 @@ int rds_ib_adopt(void *priv, void *handle)
 	down_read(rds_ib_peers_lock(tp));
 	err = rds_ib_peers_accept(rds_os_net_to_net(rds_path_os_net(tp->path)),
 				  rds_path_faddr(tp->path), rds_path_scope(tp->path));
+	if (!err && !rds_ib_admits(tp, call))
+		err = -ECONNREFUSED;
 	if (err) {
 		up_read(rds_ib_peers_lock(tp));
 		rds_ib_call_end(call, 0);

@@ -19,6 +19,8 @@ static DEFINE_SPINLOCK(rds_ib_devs_lock); /* bh */
 static LIST_HEAD(rds_ib_devs);
 /* Paths with a queue pair, by their own address: so the adapter of an address is found. */
 static DEFINE_HASHTABLE(rds_ib_paths, 8); /* rds_ib_devs_lock */
+/* And by their peer's. */
+static DEFINE_HASHTABLE(rds_ib_paths_to, 8); /* rds_ib_devs_lock */
 
 static bool rds_ib_usable(const struct ib_device *ibdev)
 {
@@ -253,11 +255,16 @@ static struct ib_client rds_ib_client = {
 
 int rds_ib_devices_start(void)
 {
-	return ib_register_client(&rds_ib_client);
+	int err = ib_register_client(&rds_ib_client);
+
+	if (!err)
+		rds_ib_moves_start();
+	return err;
 }
 
 void rds_ib_devices_stop(void)
 {
+	rds_ib_moves_stop();
 	ib_unregister_client(&rds_ib_client);
 }
 
@@ -271,7 +278,7 @@ bool rds_ib_is_ours(const struct ib_device *ibdev)
 	return found;
 }
 
-/* Its addresses are this host's; still, nobody is to know which of them share a chain. */
+/* Nobody is to know which addresses share a chain. */
 static u32 rds_ib_addr_hash(const struct rds_addr *addr)
 {
 	static u32 seed __read_mostly;
@@ -295,7 +302,10 @@ bool rds_ib_dev_attach(struct rds_ib_path *tp, struct ib_device *ibdev)
 		list_add_tail(&tp->on_dev, &dev->paths);
 		spin_unlock(&dev->lock);
 		hash_add(rds_ib_paths, &tp->by_laddr, rds_ib_addr_hash(rds_path_laddr(tp->path)));
+		hash_add(rds_ib_paths_to, &tp->by_faddr,
+			 rds_ib_addr_hash(rds_path_faddr(tp->path)));
 		tp->dev = dev;
+		tp->moved = false;
 	}
 	spin_unlock_bh(&rds_ib_devs_lock);
 	if (goes)
@@ -311,6 +321,7 @@ void rds_ib_dev_detach(struct rds_ib_path *tp)
 		return;
 	spin_lock_bh(&rds_ib_devs_lock);
 	hash_del(&tp->by_laddr);
+	hash_del(&tp->by_faddr);
 	spin_lock(&dev->lock);
 	list_del(&tp->on_dev);
 	spin_unlock(&dev->lock);
@@ -366,5 +377,17 @@ void rds_ib_each_path(void (*fn)(void *arg, struct rds_ib_path *tp), void *arg)
 			fn(arg, tp);
 		spin_unlock(&dev->lock);
 	}
+	spin_unlock_bh(&rds_ib_devs_lock);
+}
+
+void rds_ib_each_path_to(const struct rds_addr *faddr,
+			 void (*fn)(void *arg, struct rds_ib_path *tp), void *arg)
+{
+	struct rds_ib_path *tp;
+
+	spin_lock_bh(&rds_ib_devs_lock);
+	hash_for_each_possible(rds_ib_paths_to, tp, by_faddr, rds_ib_addr_hash(faddr))
+		if (!memcmp(rds_path_faddr(tp->path), faddr, sizeof(*faddr)))
+			fn(arg, tp);
 	spin_unlock_bh(&rds_ib_devs_lock);
 }

@@ -61,6 +61,7 @@ struct rds_transport rds_ib_transport = {
 	.xmit = rds_ib_xmit,
 	.recv_retry = rds_ib_recv_retry,
 	.midway = rds_ib_midway,
+	.ended = rds_ib_ended,
 	.wants = rds_ib_wants,
 	.mr_get = rds_ib_mr_get,
 	.mr_free = rds_ib_mr_free,

@@ -10,9 +10,11 @@
  *	ib_sysctl_linux.c	net.rds.ib.*
  *	ib_info_linux.c		RDS_INFO_IB_CONNECTIONS
  *	ib_device_linux.c	adapters come and go
+ *	ib_moves_linux.c	addresses move to other adapters and hosts
  *	ib_listen_linux.c	the listeners, and what becomes of a peer's request
  *	ib_peers_linux.c	who may call and is called, by the table of peers
  *	ib_cm_linux.c		a path's connection from connect or adopt to close; rdma_cm's events
+ *	ib_proof_linux.c	a call that proves that the connection which it replaces is over
  *	ib_qp_linux.c		its queue pair and completion queue
  *	ib_buffers_linux.c	frames in memory: rds_ib_hw_*()
  *	ib_op_linux.c		RDMA and atomic operations: rds_ib_hw_op*()
@@ -33,8 +35,8 @@
  * In this order; rds_peers.lock, which a worker holds for reading while it makes a connection, is
  * outside of all three, and the core's locks are inside of them, and none that sleeps is taken
  * inside a handler: who wants the core's tables because of an event (a peer calls) queues work.
- * rds_ib_devs_lock and rds_ib_dev.lock (bh) are inside of the handler lock and outside of nothing
- * but the core's; neither meets rds_ib_path.lock.  The locks of memory regions meet none of these.
+ * rds_ib_devs_lock and rds_ib_dev.lock (bh) are inside of the handler lock, and outside of
+ * rds_ib_path.lock and the core's.  The locks of memory regions meet none of these.
  *
  * Before the queue pair exists, and after it and its completion queue were destroyed, the rings
  * are the worker's, or the handler's that makes them, alone.  In between, @live says whether the
@@ -57,6 +59,7 @@
 
 #include "../../net/linux/peers.h"
 #include "../../net/linux/rds_linux.h"
+#include "ib_limits.h"
 #include "ib_link.h"
 #include "ib_offer.h"
 #include "ib_stats.h"
@@ -73,53 +76,6 @@ static inline bool rds_ib_is_iwarp(const struct rdma_cm_id *id)
 {
 	return rdma_protocol_iwarp(id->device, id->port_num);
 }
-
-/* The time that address and route resolution may take, each. */
-#define RDS_IB_RESOLVE_MS 5000
-/* And the peer's answer: rdma_cm asks anew after 4 to 6 s, so two requests may be lost. */
-#define RDS_IB_REQUEST_MS 15000
-
-/* A call that is older when the port comes back was made while it was down. */
-#define RDS_IB_CALL_NS (NSEC_PER_SEC / 2)
-/* While others get through the same adapter, one that is older than this was lost perhaps.  The
- * second time it is given twice as long, for a peer may be slow; then rdma_cm does as it does. */
-#define RDS_IB_RENEW_NS (2 * NSEC_PER_SEC)
-#define RDS_IB_RENEWALS 2
-/* So long after one that got through it is looked for others, as often as this. */
-#define RDS_IB_THROUGH (5 * HZ)
-#define RDS_IB_LOOK (HZ / 4)
-
-/* A dead peer is noticed by a frame that is never acknowledged; one is sent as often as this. */
-#define RDS_IB_KEEPALIVE (5 * HZ)
-/* So many times in a row, and nothing of what was posted was sent: the connection is broken. */
-#define RDS_IB_STUCK 2
-/* A heartbeat's timeout is so much longer where the peer can reach memory of this host's. */
-#define RDS_IB_OPS_PATIENCE 32
-/* The time that the adapter may take to tell of operations when the connection has ended already.
- */
-#define RDS_IB_LAST_WORDS msecs_to_jiffies(100)
-
-/* How long to wait for memory for receive buffers, and for mappings. */
-#define RDS_IB_REFILL_DELAY msecs_to_jiffies(10)
-
-/* Completions that are worked off before buffers are posted again and the lock is given up. */
-#define RDS_IB_BATCH 32
-/* Batches, before others get the CPU. */
-#define RDS_IB_BATCHES 8
-/* Receive buffers of a connection of which nothing has come yet, a batch's. */
-#define RDS_IB_FIRST_BUFFERS RDS_IB_BATCH
-
-/* A frame's header, and a payload that may lie across the border of two pieces of memory. */
-#define RDS_IB_SGES 3
-/* Pages that one work request of an operation has, if the adapter can: more would be room in every
- * send slot. */
-#define RDS_IB_OP_SGES 8
-/* Slots that stay for frames beside the largest operation. */
-#define RDS_IB_OP_SPARE 4
-
-/* Headers lie this far apart, so that one never straddles a page. */
-#define RDS_IB_HEADER_STRIDE 64
-#define RDS_IB_HEADERS_PER_PAGE (PAGE_SIZE / RDS_IB_HEADER_STRIDE)
 
 struct rds_ib_counters {
 	u64 v[RDS_IB_STAT_COUNT];
@@ -209,19 +165,21 @@ enum rds_ib_phase {
 /* The transport's part of a path. */
 struct rds_ib_path {
 	struct rds_path *path;
-	struct rdma_cm_id *id; /* changed by the path's worker alone */
-	u8 phase;	       /* enum rds_ib_phase */
-	bool unconfirmed;      /* rdma_cm waits for the peer to confirm our answer */
-	u8 renewed;	       /* calls that were made anew since it was up; rds_ib_dev.look */
-	u8 attempt;	       /* which version to propose; phase CALLING, and the worker before */
-	u64 called_ns;	       /* when we called last */
+	struct rdma_cm_id *id;	   /* changed by the path's worker alone */
+	u8 phase;		   /* enum rds_ib_phase */
+	bool unconfirmed;	   /* rdma_cm waits for the peer to confirm our answer */
+	struct rds_ib_proof proof; /* of the last connection; @lock */
+	u8 renewed;		   /* calls that were made anew since it was up; rds_ib_dev.look */
+	u8 attempt;    /* which version to propose; phase CALLING, and the worker before */
+	u64 called_ns; /* when we called last */
 
 	/* From the making of the queue pair to close(). */
 	struct rds_ib_dev *dev;
-	struct list_head on_dev;    /* rds_ib_dev.paths */
-	struct hlist_node by_laddr; /* rds_ib_devs_lock */
-	u8 write_sges, read_sges;   /* of one work request; 0: there is no such operation ... */
-	u8 reads; /* ... nor if the peer takes none (this is constant once open) */
+	struct list_head on_dev;	      /* rds_ib_dev.paths */
+	struct hlist_node by_laddr, by_faddr; /* rds_ib_devs_lock */
+	bool moved;		  /* an address of it is elsewhere now; rds_ib_devs_lock */
+	u8 write_sges, read_sges; /* of one work request; 0: there is no such operation ... */
+	u8 reads;		  /* ... nor if the peer takes none (this is constant once open) */
 	struct ib_cq *cq;
 	u32 send_wr, recv_wr;
 
@@ -261,7 +219,8 @@ struct rds_ib_call {
 	struct rdma_cm_id *id;
 	struct rds_ib_offer offer;
 	u8 responder_resources, initiator_depth;
-	u8 len; /* of @data */
+	u8 len;	     /* of @data */
+	bool proven; /* by the other end of the last connection */
 	u8 data[RDS_IB_OFFER_BYTES_V6];
 };
 
@@ -323,6 +282,15 @@ struct rds_ib_dev *rds_ib_dev_get(struct rds_os_net *os, const struct rds_addr *
 void rds_ib_dev_put(struct rds_ib_dev *dev);
 /* Calls @fn for each path with a queue pair; it may not sleep. */
 void rds_ib_each_path(void (*fn)(void *arg, struct rds_ib_path *tp), void *arg);
+/* The same for those to @faddr. */
+void rds_ib_each_path_to(const struct rds_addr *faddr,
+			 void (*fn)(void *arg, struct rds_ib_path *tp), void *arg);
+
+/* ib_moves_linux.c */
+void rds_ib_moves_start(void);
+void rds_ib_moves_stop(void);
+/* Has the address of @tp left its adapter?  Then the connection ends.  rds_ib_devs_lock. */
+bool rds_ib_left_adapter(struct rds_ib_path *tp);
 
 /* ib_listen_linux.c */
 /* 0; -errno when IPv4 is not to be had, which IPv6 need not be. */
@@ -361,6 +329,16 @@ void rds_ib_discard(void *handle);
 int rds_ib_midway(const void *priv);
 void rds_ib_shutdown(void *priv);
 void rds_ib_close(void *priv);
+
+/* ib_proof_linux.c */
+/* A connection begins: the peer has named its secret, or this host does. */
+void rds_ib_have_secret(struct rds_ib_path *tp, u32 secret);
+u32 rds_ib_new_secret(struct rds_ib_path *tp);
+/* Does @call come from the other end of @tp's last connection?  Then that one is over. */
+bool rds_ib_proves(struct rds_ib_path *tp, const struct rds_ib_call *call);
+/* Some call may have taken the place of one that proved that the connection was over. */
+bool rds_ib_admits(struct rds_ib_path *tp, const struct rds_ib_call *call);
+int rds_ib_ended(const void *priv);
 
 /* ib_qp_linux.c */
 /* Makes queue pair, completion queue and rings for @tp->id, and posts receive buffers: 0 or

@@ -104,6 +104,7 @@ static int rds_ib_call_place(struct rds_ib_call *call)
 		err = -EBUSY;
 	} else {
 		err = 0;
+		call->proven = rds_ib_proves(rds_path_priv(path), call);
 		rds_path_accepted(path, call);
 	}
 	rds_conn_put(conn);

@@ -16,6 +16,7 @@ constexpr uint16_t kMinors = 0x0003;
 constexpr unsigned long long kCallCountsNs = 1000ull * 1000 * 1000;
 /* Behind the two addresses. */
 constexpr unsigned int kCommonBytes = 24;
+constexpr uint32_t kSecretMask = 0xffffff;
 /* Of struct rds_addr: ::ffff:0:0/96. */
 constexpr unsigned int kV4Offset = 12;
 
@@ -31,7 +32,7 @@ struct Common {
 	uint8_t reserved[3];
 	uint8_t ack_seq[8];
 	uint8_t credit[4];
-	uint8_t pad[3];
+	uint8_t secret[3];
 	uint8_t can;
 };
 static_assert(sizeof(Common) == kCommonBytes);
@@ -91,6 +92,8 @@ unsigned int rds_ib_offer_encode(const struct rds_ib_offer *o,
 	c.tos = o->tos;
 	put64(c.ack_seq, o->ack_seq);
 	put32(c.credit, o->credit);
+	c.secret[0] = static_cast<uint8_t>(o->secret >> 16);
+	put16(c.secret + 1, static_cast<uint16_t>(o->secret));
 	c.can = o->can;
 	__builtin_memcpy(p, &c, sizeof(c));
 	return v6 ? RDS_IB_OFFER_BYTES_V6 : RDS_IB_OFFER_BYTES_V4;
@@ -108,7 +111,8 @@ int rds_ib_offer_decode(const void *data, unsigned int len, int v6, struct rds_i
 		      .major = 4,
 		      .minor = 0,
 		      .tos = 0,
-		      .can = 0};
+		      .can = 0,
+		      .secret = 0};
 	Common c;
 
 	if (!p || len < 2 * addr_bytes + kCommonBytes || !p[2 * addr_bytes]) {
@@ -127,6 +131,7 @@ int rds_ib_offer_decode(const void *data, unsigned int len, int v6, struct rds_i
 	said.ack_seq = get64(c.ack_seq);
 	said.credit = get32(c.credit);
 	said.can = c.can;
+	said.secret = static_cast<uint32_t>(c.secret[0]) << 16 | get16(c.secret + 1);
 	*o = said;
 	return 0;
 }
@@ -159,6 +164,32 @@ int rds_ib_offer_propose(struct rds_ib_offer *o, unsigned int attempt)
 	o->minor = 1;
 	o->minors = kMinors;
 	return 1;
+}
+
+void rds_ib_proof_begin(struct rds_ib_proof *p, uint32_t secret)
+{
+	p->secret = secret & kSecretMask;
+	p->shown = 0;
+}
+
+int rds_ib_proof_show(struct rds_ib_proof *p, uint32_t secret)
+{
+	if (!secret || !p->secret)
+		return 0;
+	if (secret != p->secret) {
+		p->secret = 0;
+		return 0;
+	}
+	p->shown = 1;
+	return 1;
+}
+
+int rds_ib_proof_admits(struct rds_ib_proof *p, int proven)
+{
+	int admits = proven || !p->shown;
+
+	p->shown = 0;
+	return admits;
 }
 
 int rds_ib_keeps_call(const struct rds_addr *self, const struct rds_addr *peer,

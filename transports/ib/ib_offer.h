@@ -33,7 +33,8 @@ struct rds_ib_offer {
 	uint16_t minors;  /* bit n: minor version n of @major is understood */
 	uint8_t major, minor;
 	uint8_t tos;
-	uint8_t can; /* RDS_IB_CAN_*; mainline says 0 */
+	uint8_t can;	 /* RDS_IB_CAN_*; mainline says 0 */
+	uint32_t secret; /* 24 bits, rds_ib_proof; mainline says 0 */
 };
 
 /* Writes what @o says; its length.  IPv4 and IPv6 by @o->daddr. */
@@ -59,6 +60,25 @@ int rds_ib_offer_accepted(const struct rds_ib_offer *o);
 
 /* The version that we propose, and the next one after a reject for it; 0: no more. */
 int rds_ib_offer_propose(struct rds_ib_offer *o, unsigned int attempt);
+
+/*
+ * The host that answers a call names a secret, and the one that calls shows that of the last
+ * connection.  So a host knows, without asking over a connection that seems to be up, that its peer
+ * has left it: any program of the peer's host can call, but none knows the secret.
+ */
+struct rds_ib_proof {
+	uint32_t secret; /* of the last connection; 0: none, and nothing proves anything */
+	uint8_t shown;	 /* the peer has called with it: the connection is over */
+};
+
+/* A connection begins whose @secret both ends know. */
+void rds_ib_proof_begin(struct rds_ib_proof *p, uint32_t secret);
+/* The peer's call shows @secret.  1: it is the other end of the last connection.  A wrong one ends
+ * the proof, so that nobody has a second guess. */
+int rds_ib_proof_show(struct rds_ib_proof *p, uint32_t secret);
+/* May a call be answered?  If one has proved that the connection is over, none but such.  The
+ * answer to a proof is given once. */
+int rds_ib_proof_admits(struct rds_ib_proof *p, int proven);
 
 /*
  * Both hosts have called: does @self go on with its own call, made @age_ns ago, and refuse @peer's?

@@ -57,6 +57,7 @@
 	X(tx_stuck)	     /* connections that the adapter should have given up */               \
 	X(heartbeat_timeout) /* connections whose peer did not answer a heartbeat in time */       \
 	X(port_events)	     /* an adapter, or a port, said that something has happened to it */   \
+	X(address_moved)     /* connections that ended, for an address is elsewhere now */         \
 	X(call_renewed)	     /* calls that were given up, and made anew, when a port came back */  \
 	X(rx_alloc_failed)   /* no memory for a buffer: posted again late */                       \
 	X(device_removals)   /* an adapter went, and its connections with it */                    \

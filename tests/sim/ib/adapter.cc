@@ -194,6 +194,7 @@ void Adapter::established()
 			return;
 		}
 		hear(o);
+		rds_ib_proof_begin(&proof, o.secret);
 		up();
 		rds_path_connected(path);
 	} else if (phase == Phase::kAnswering) {

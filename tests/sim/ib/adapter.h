@@ -51,6 +51,7 @@ struct Adapter final : fabric::User {
 	Phase phase = Phase::kIdle;
 	uint64_t called_ns = 0; /* when it asked last */
 	bool heard = false;	/* a frame, on this queue pair */
+	struct rds_ib_proof proof = {};
 	struct rds_ib_link link;
 	struct Tx {
 		struct rds_msg *m =

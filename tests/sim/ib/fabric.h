@@ -104,6 +104,7 @@ struct Pair {
 	Data said[2];
 	uint32_t scope = 0;
 	uint32_t number = 0;
+	bool proven = false; /* rds_ib_proof_show() */
 };
 using Ref = std::shared_ptr<Pair>;
 

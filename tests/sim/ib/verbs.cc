@@ -78,6 +78,9 @@ void Node::incoming(const Ref &p)
 	if (!conn || ours_wins(rds_conn_path(conn, 0))) {
 		fabric::reject(p);
 	} else {
+		auto *l = static_cast<Adapter *>(rds_path_priv(rds_conn_path(conn, 0)));
+
+		p->proven = rds_ib_proof_show(&l->proof, o.secret);
 		device_users(p->qp[1].host)++;
 		rds_path_accepted(rds_conn_path(conn, 0), new Ref(p));
 	}
@@ -138,6 +141,7 @@ int connect(void *tp)
 	if (!l->begin(p, 0, Phase::kAsking))
 		return -12; /* close() follows */
 	rds_ib_offer_propose(&o, 0);
+	o.secret = l->proof.secret;
 	fabric::request(p, l->say(o));
 	return 0;
 }
@@ -152,8 +156,11 @@ int adopt(void *tp, void *handle)
 
 	if (l->pair)
 		sim::fail("adopts while it has a connection");
-	if (decode(*p, 0, &o) && l->begin(p, 1, Phase::kAnswering)) {
+	if (rds_ib_proof_admits(&l->proof, p->proven) && decode(*p, 0, &o) &&
+	    l->begin(p, 1, Phase::kAnswering)) {
 		l->hear(o);
+		o.secret = 1 + static_cast<uint32_t>(sim::random_below(0xffffff));
+		rds_ib_proof_begin(&l->proof, o.secret);
 		if (fabric::accept(p, l->say(o), l))
 			return 0;
 	}
@@ -169,6 +176,11 @@ void discard(void *handle)
 
 	device_users((*h)->qp[1].host)--;
 	fabric::reject(*h);
+}
+
+int ended(const void *tp)
+{
+	return static_cast<const Adapter *>(tp)->proof.shown;
 }
 
 int midway(const void *tp)
@@ -250,7 +262,7 @@ struct rds_transport table = {
 	.takeover_refused = nullptr,
 	.shutdown = shutdown,
 	.close = close,
-	.ended = nullptr,
+	.ended = ended,
 	.xmit = xmit,
 	.other_end = nullptr,
 	.recv_retry = recv_retry,
