@@ -245,8 +245,8 @@ TEST(IbOffer, OnlyTheOtherEndProvesThatAConnectionIsOver)
 	EXPECT_FALSE(rds_ib_proof_show(&p, 0)) << "it shows none";
 	EXPECT_TRUE(rds_ib_proof_admits(&p, 0)) << "the core has asked";
 	EXPECT_FALSE(p.shown);
-	EXPECT_TRUE(rds_ib_proof_show(&p, 0x234567)) << "24 bits";
-	EXPECT_TRUE(p.shown);
+	EXPECT_EQ(rds_ib_proof_show(&p, 0x234567), 1) << "24 bits";
+	EXPECT_EQ(p.shown, 1);
 	EXPECT_FALSE(rds_ib_proof_show(&p, 0)) << "somebody else, who takes its place";
 	EXPECT_FALSE(rds_ib_proof_admits(&p, 0));
 	EXPECT_FALSE(p.shown) << "and the next one is asked about again";
@@ -266,8 +266,8 @@ TEST(IbOffer, NobodyGuessesTwice)
 	EXPECT_FALSE(rds_ib_proof_show(&p, 0)) << "there was none before";
 	rds_ib_proof_begin(&p, 5);
 	EXPECT_FALSE(rds_ib_proof_show(&p, 6));
-	EXPECT_FALSE(rds_ib_proof_show(&p, 5));
-	EXPECT_FALSE(rds_ib_proof_show(&p, 0));
+	for (uint32_t next : {5, 0, 1})
+		EXPECT_FALSE(rds_ib_proof_show(&p, next)) << next;
 	EXPECT_FALSE(p.shown);
 	rds_ib_proof_begin(&p, 8);
 	EXPECT_TRUE(rds_ib_proof_show(&p, 8));

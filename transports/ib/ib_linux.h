@@ -59,7 +59,7 @@
 
 #include "../../net/linux/peers.h"
 #include "../../net/linux/rds_linux.h"
-#include "ib_limits.h"
+#include "ib_limits_linux.h"
 #include "ib_link.h"
 #include "ib_offer.h"
 #include "ib_stats.h"

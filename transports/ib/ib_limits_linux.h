@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ib_limits.h: times, batches and sizes of rds_rdma.ko that nobody can change.
+ * ib_limits_linux.h: times, batches and sizes of rds_rdma.ko that nobody can change.
  */
-#ifndef RDS_IB_LIMITS_H
-#define RDS_IB_LIMITS_H
+#ifndef RDS_IB_LIMITS_LINUX_H
+#define RDS_IB_LIMITS_LINUX_H
 
 #include <linux/jiffies.h>
 #include <linux/time64.h>
