@@ -143,8 +143,9 @@ TEST_F(DialTest, ACallIsOwedForWhatThePeerMayNotKnow)
 		for (bool acks : {false, true})
 			for (bool drained : {false, true}) {
 				Dial::Terms t = called(why);
-				bool owed = acks && (why == RDS_DROP_ERROR ||
-						     (why == RDS_DROP_IDLE && !drained));
+				bool owed =
+					acks && (why == RDS_DROP_ERROR || why == RDS_DROP_ADMIN ||
+						 (why == RDS_DROP_IDLE && !drained));
 
 				t.acks = acks;
 				t.drained = drained;

@@ -41,8 +41,9 @@ Dial::Plan Dial::plan(const Terms &t)
 		/* A peer that has not heard of the end waits for acks: one call tells it.  One that
 		 * has not answered an end in order is to be asked whether it drains. */
 		bool unanswered = t.why == RDS_DROP_IDLE && !t.drained;
+		bool broken = t.why == RDS_DROP_ERROR || t.why == RDS_DROP_ADMIN;
 
-		if (!t.acks || (t.why != RDS_DROP_ERROR && !unanswered))
+		if (!t.acks || !(broken || unanswered))
 			return {kRest, 0};
 		owes_.store(true); /* also if path 0 has to be up first */
 		return {kTell, kOwedPauseNs};
