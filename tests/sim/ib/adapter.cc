@@ -174,8 +174,9 @@ void Adapter::beat()
 		a.unanswered = rds_ib_link_unanswered(&a.link) ? a.unanswered + 1 : 0;
 		const auto *peer = static_cast<Adapter *>(a.pair->qp[!a.side].user);
 
-		/* Its answer may be on a slow way: then the peer is given up all the same. */
-		if (a.unanswered > 1 && peer && !peer->link.own_out)
+		/* Its answer may be on a slow way, or it has had no memory for a hello in all that
+		 * time, before which it says nothing: then it is given up all the same. */
+		if (a.unanswered > 1 && peer && !peer->link.own_out && peer->link.begun)
 			sim::fail("a host that lives does not answer a heartbeat");
 		if (a.unanswered > 1)
 			rds_ib_link_broken(&a.link, RDS_DROP_ERROR);
