@@ -48,6 +48,8 @@ dmesg -n 1
 echo BENCH-START
 role=$(opt role)
 key=$(opt key)
+set=$(opt set)
+[ -z "$set" ] || sysctl -w "$set"
 rdsperf suite -o $(opt seed) ${role:+-i $role} ${key:+-k $key} $(cat /cases)
 echo BENCH-END
 if [ "$(opt prof)" = 1 ]; then
@@ -121,21 +123,22 @@ def image(kern, modules, cases, ib):
 class Boot:
     """One measurement: a module set, a seed, a list of cases (empty: all). With a role it is over
     soft-RoCE: both ends (ROLES), or one of two (a, b), and cable the directory of their sockets.
-    With a key ("tcp-md5", "tcp-ao") connections over veth are signed."""
+    With a key ("tcp-md5", "tcp-ao") connections over veth are signed; setting is a sysctl's NAME=VALUE.
+    """
 
     def __init__(self, label, modules, seed, cases=(), prof=False, mem=2048, role="", cable=None,
-                 key=""):
+                 key="", setting=""):
         self.label, self.modules, self.seed = label, modules, seed
         self.cases, self.prof, self.mem = list(cases), prof, mem
-        self.role, self.cable, self.key = role, cable, key
-        marks = (str(seed), role, key, "prof" if prof else "")
+        self.role, self.cable, self.key, self.setting = role, cable, key, setting
+        marks = (str(seed), role, key, setting, "prof" if prof else "")
         self.log = WORK / f"{'-'.join([label, *filter(None, marks)])}.log"
         self.results, self.complaints = [], []
 
     def command(self, kern, img):
         append = ("console=ttyS0 quiet nokaslr tsc=reliable clocksource=tsc panic=-1 "
                   f"bench_seed={self.seed} bench_prof={int(self.prof)} bench_role={self.role} "
-                  f"bench_key={self.key}")
+                  f"bench_key={self.key} bench_set={self.setting}")
         cmd = ["qemu-system-x86_64", "-accel", "tcg", "-smp", "1",
                "-icount", f"shift=0,sleep={'on' if self.cable else 'off'}",
                "-rtc", "base=2024-01-01,clock=vm", "-seed", str(self.seed), "-m", str(self.mem),

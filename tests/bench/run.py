@@ -8,6 +8,7 @@ kernel.
     tests/bench/run.py --cases rds-veth:stream:64 rds-lo:lat --seeds 1
     tests/bench/run.py --prof --cases rds-lo:stream:64       where the instructions go, per symbol
     tests/bench/run.py --key tcp-md5 --cases rds-veth        what signing costs (docs/peers.md)
+    tests/bench/run.py --set net.rds.ib.frame_bytes=16384 --cases rds-ib-through     a setting's cost
     tests/bench/run.py --strangers            a stream beside 100,000 strangers a minute
     tests/bench/run.py --neighbour            round trips beside users who do their worst
     tests/bench/run.py --ours mainline        mainline against itself: shows the noise, and fails
@@ -51,6 +52,8 @@ def arguments():
     p.add_argument("--only", choices=["ours", "mainline"], help="measure one side only")
     p.add_argument("--key", choices=["tcp-md5", "tcp-ao"], default="",
                    help="connections over veth are signed; ours only, no document")
+    p.add_argument("--set", metavar="NAME=VALUE", default="",
+                   help="a sysctl for the guest, but not for two of them; ours only, no document")
     p.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1),
                    help="machines at a time (default 2)")
     p.add_argument("--strangers", action="store_true", help="only the stream beside strangers")
@@ -60,7 +63,7 @@ def arguments():
     args = p.parse_args()
     if args.quick:
         args.cases = args.cases or QUICK
-    if args.prof or args.key:
+    if args.prof or args.key or args.set:
         args.only = args.only or "ours"
     if args.strangers or args.neighbour is not None:
         args.only = args.only or "ours"
@@ -95,10 +98,11 @@ def modules_of(side, family, args, kern):
         counted.TOP / f"build/modules-{kern.version}"
 
 
-def boot_of(family, *of, key=""):
+def boot_of(args, family, *of):
     if family == counted.PAIRED:
         return counted.Pair(*of)
-    return counted.Boot(*of, role=counted.ROLES.get(family, ""), key="" if family else key)
+    return counted.Boot(*of, role=counted.ROLES.get(family, ""), key="" if family else args.key,
+                        setting=args.set)
 
 
 def measure(args, kern):
@@ -108,7 +112,7 @@ def measure(args, kern):
     for family, cases in kinds(args):
         modules = {side: modules_of(side, family, args, kern) for side in done}
         # one seed after the other: what is half done is still a fair comparison
-        boots = [boot_of(family, side, modules[side], seed, cases, args.prof, key=args.key)
+        boots = [boot_of(args, family, side, modules[side], seed, cases, args.prof)
                  for seed in args.seeds for side in done]
         # Two guests that talk to each other have the machine for themselves.
         jobs = 1 if family == counted.PAIRED else args.jobs

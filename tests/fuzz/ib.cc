@@ -15,7 +15,7 @@ namespace
 
 constexpr int kSkipPort = 0x5151; /* the core wants no payload of it */
 constexpr int kBadPort = 0xbad;	  /* the core says that this is no RDS */
-constexpr size_t kLengths[] = {0, 1, 47, 4095, 4096, 4097};
+constexpr size_t kLengths[] = {0, 1, 47, 4095, 4096, 4097, 8192, 16384, 16385};
 
 void offer(FuzzedDataProvider &in)
 {
@@ -70,7 +70,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		bool shut = false;
 
 		end.first_buffers = 4;
+		end.params.order = static_cast<uint8_t>((credits >> 2) % (RDS_IB_MOST_ORDER + 1));
 		end.up(4, 16, credits);
+		rds_ib_link_peer_order(&end.link, credits >> 4);
 		if (credits & 1)
 			rds_ib_link_peer_ends(&end.link);
 		if (credits & 2)
@@ -105,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			bool any = in.ConsumeIntegralInRange<int>(0, 7) == 0;
 			uint32_t left = end.link.under_way ? end.link.left : 5;
 			size_t n = any ? in.PickValueInArray(kLengths)
-				       : std::min<uint32_t>(left, RDS_IB_FRAME);
+				       : std::min<uint32_t>(left, end.link.frame);
 
 			if (end.buffers.empty())
 				rds_ib_link_retry(&end.link);

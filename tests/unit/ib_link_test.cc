@@ -431,10 +431,13 @@ TEST_F(IbLink, SendsNoMoreThanThePeerHasBuffers)
 	EXPECT_EQ(end.xmit(all), 4 * kHeader) << "the last is for giving credits back";
 	EXPECT_TRUE(end.sent.back().signaled());
 	EXPECT_EQ(end.counts[RDS_IB_LINK_tx_throttle], 1u);
+	EXPECT_TRUE(rds_ib_link_dry(&end.link));
 	end.complete();
 	EXPECT_EQ(end.writable, 0u);
 	end.arrive(Head{0, 0, 0, 0, 2}.str());
 	EXPECT_EQ(end.writable, 1u);
+	EXPECT_EQ(end.link.given, 2u);
+	EXPECT_FALSE(rds_ib_link_dry(&end.link)) << "the core does not wait now";
 	EXPECT_EQ(end.xmit(all), 2 * kHeader);
 	end.arrive(Head{0, 0, 0, 0, 0}.str());
 	EXPECT_EQ(end.writable, 1u);
@@ -581,6 +584,7 @@ TEST_F(IbLink, PreparedItIsAsNew)
 	fresh.hw = &end;
 	fresh.p = end.params;
 	fresh.depth = 4;
+	fresh.frame = RDS_IB_FRAME;
 	EXPECT_FALSE(memcmp(&fresh, &end.link, sizeof(fresh)));
 }
 
@@ -1134,6 +1138,7 @@ TEST(IbLinkPair, AllOfBothComesThroughWhateverTheRings)
 				seed % 4 < 2 ? 0
 					     : 0u - (seed * 7 + static_cast<unsigned int>(i)) % 100;
 			p.end[i].params.max_unsignaled = p.below(20);
+			p.end[i].params.order = static_cast<uint8_t>(p.below(3));
 			for (uint32_t n = 60 + p.below(60); n; n--)
 				p.messages[i].emplace_back(
 					message(p.below(3) ? p.below(300) : p.below(20000),
@@ -1145,6 +1150,8 @@ TEST(IbLinkPair, AllOfBothComesThroughWhateverTheRings)
 
 		for (int i = 0; i < 2; i++)
 			p.end[i].up(4u << p.below(4), recv[i], flow ? recv[!i] : 0);
+		for (int i = 0; i < 2; i++)
+			rds_ib_link_peer_order(&p.end[i].link, p.end[!i].params.order);
 		for (int n = 0; n < 200000 && !p.through(); n++) {
 			p.step();
 			ASSERT_FALSE(testing::Test::HasFatalFailure()) << "seed " << seed;

@@ -23,7 +23,7 @@ local TCP_PORT = 16385
 local HEADER, EXT_AT, EXT_BYTES = 48, 32, 16
 local MAX_MESSAGE = 1048576
 local MAP_BYTES = 8192
-local IB_FRAME = 4096 -- payload of a send
+local IB_FRAME = 4096 -- payload of a send, or twice or four times that
 local MOST_PORTS = 1024 -- of one map that are shown one by one
 
 local CONG, ACK, AGAIN, HB_PING, HB_PONG = 0x01, 0x02, 0x04, 0x08, 0x10
@@ -122,6 +122,8 @@ local f = {
 	offer_secret = ProtoField.uint24("rds.offer.secret", "Secret of the connection", base.HEX),
 	offer_ends = ProtoField.bool("rds.offer.ends", "Ends connections in order", 8, nil, 1),
 	offer_beats = ProtoField.bool("rds.offer.beats", "Answers heartbeats", 8, nil, 2),
+	offer_frame = ProtoField.uint8("rds.offer.frame", "Buffers have 4096 bytes", base.DEC,
+		{ [0] = "once", [1] = "twice", [2] = "four times", [3] = "once (not understood)" }, 12),
 	rest = ProtoField.bytes("rds.undecoded", "Not decoded"),
 }
 for _, n in ipairs(flag_names) do
@@ -173,10 +175,10 @@ rds.experts = registered
 
 -- ---- what is known, made anew for each capture ----
 
-local lines, streams, flows, queue_pairs, records, flow_count
+local lines, streams, flows, queue_pairs, orders, records, flow_count
 
 local function forget()
-	lines, streams, flows, queue_pairs, records, flow_count = {}, {}, {}, {}, {}, 0
+	lines, streams, flows, queue_pairs, orders, records, flow_count = {}, {}, {}, {}, {}, {}, 0
 end
 rds.init = forget
 forget()
@@ -786,6 +788,13 @@ local function look_at_piece(range, qp, record, line)
 	end
 end
 
+-- The most that a send has between these two: what both have offered last, if they were seen to.
+local function most_of_frame(pinfo)
+	local from, to = tostring(pinfo.src), tostring(pinfo.dst)
+	local one, other = orders[from .. ">" .. to] or 0, orders[to .. ">" .. from] or 0
+	return IB_FRAME * 2 ^ math.min(one, other)
+end
+
 -- Counts the bytes of this frame that other packets will bring. A message of several frames has the
 -- same header in each, and empty frames may come between them.
 local function begin_frame(tvb, pinfo, qp, line)
@@ -796,7 +805,7 @@ local function begin_frame(tvb, pinfo, qp, line)
 	end
 	local later = qp.rest > 0 and qp.seq == h.seq and qp.len == h.len
 	local rest = later and qp.rest or h.len
-	local record = { what = "header", later = later, part = math.min(rest, IB_FRAME) }
+	local record = { what = "header", later = later, part = math.min(rest, most_of_frame(pinfo)) }
 	qp.seq, qp.len, qp.rest, qp.frame = h.seq, h.len, rest - record.part, pinfo.number
 	qp.left = math.max(0, HEADER + record.part - tvb:reported_len())
 	if not later then
@@ -909,6 +918,7 @@ end
 local offer_parts = { -- field, and its place behind the addresses
 	{ "major", 0, 1 }, { "minor", 1, 1 }, { "minors", 2, 2 }, { "tos", 4, 1 }, { "ack", 8, 8 },
 	{ "credits", 16, 4 }, { "secret", 20, 3 }, { "ends", 23, 1 }, { "beats", 23, 1 },
+	{ "frame", 23, 1 },
 }
 
 local function show_offer(tree, tvb, bytes)
@@ -926,6 +936,10 @@ local function cm_private(tvb, pinfo, tree)
 		return false
 	end
 	local offer = tvb(at, 2 * bytes + OFFER):tvb()
+	if not pinfo.visited then
+		orders[tostring(pinfo.src) .. ">" .. tostring(pinfo.dst)] =
+			offer(2 * bytes + 23, 1):bitfield(4, 2) % 3
+	end
 	local text = "Offer " .. offer(2 * bytes, 1):uint() .. "." .. offer(2 * bytes + 1, 1):uint()
 	pinfo.cols.protocol:set("RDS")
 	pinfo.cols.info:append(", " .. text)

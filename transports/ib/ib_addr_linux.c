@@ -13,11 +13,6 @@ module_param(rds_ib_everywhere, bool, 0444);
 MODULE_PARM_DESC(rds_ib_everywhere,
 		 "Sockets take iWARP adapters, and those of other namespaces, unasked (N)");
 
-int rds_ib_no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
-{
-	return 0;
-}
-
 static struct rdma_cm_id *rds_ib_bound_at(struct rds_os_net *os, const struct rds_addr *addr,
 					  u32 scope, u16 port)
 {

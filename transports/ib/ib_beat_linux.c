@@ -12,19 +12,21 @@
  * send them again, and to say so when that is in vain.  But soft-RoCE whose interface goes down
  * with a full queue may do neither, ever; and a peer that posts no buffer so long and says nothing
  * is no better.  One that speaks has no room for now: it is waited for, as long as an administrator
- * wants.
+ * wants.  Where buffers are counted a frame that finds none is not with the adapter.
  */
 static bool rds_ib_stuck(struct rds_ib_path *tp)
 {
 	const unsigned long patience = READ_ONCE(rds_ib_slow_peer_secs) * HZ;
 	const bool takes = !rds_ib_link_owed(&tp->link) || tp->link.done != tp->done_seen;
 	const bool speaks = tp->link.arrived != tp->arrived_seen;
+	const bool dry = rds_ib_link_dry(&tp->link);
 
 	tp->done_seen = tp->link.done;
 	tp->arrived_seen = tp->link.arrived;
 	tp->still = takes || speaks ? 0 : tp->still + 1;
-	if (takes)
+	if (dry ? tp->link.given != tp->given_seen : takes)
 		tp->took = jiffies;
+	tp->given_seen = tp->link.given;
 	return tp->still == RDS_IB_STUCK ||
 	       (patience && time_after_eq(jiffies, tp->took + patience));
 }

@@ -73,6 +73,11 @@ static void rds_ib_headers_free(struct ib_device *ibdev, struct rds_ib_headers *
 
 /* ---- sending ---- */
 
+static struct ib_sge *rds_ib_sges(const struct rds_ib_path *tp, const struct rds_ib_tx *tx)
+{
+	return tp->tx_sges + (tx - tp->tx) * RDS_IB_SGES(tp->order);
+}
+
 void rds_ib_map_later(struct rds_ib_path *tp)
 {
 	rds_ib_count(RDS_IB_S_tx_sg_mapping_failure);
@@ -85,14 +90,14 @@ static int rds_ib_map_piece(struct rds_ib_path *tp, struct rds_ib_tx *tx, void *
 	struct ib_device *ibdev = tp->dev->ibdev;
 	u64 dma;
 
-	if (WARN_ON_ONCE(tx->n == RDS_IB_SGES))
+	if (WARN_ON_ONCE(tx->n == RDS_IB_SGES(tp->order)))
 		return -EMSGSIZE;
 	dma = ib_dma_map_single(ibdev, mem, len, DMA_TO_DEVICE);
 	if (ib_dma_mapping_error(ibdev, dma)) {
 		rds_ib_map_later(tp);
 		return -ENOMEM;
 	}
-	tx->sge[tx->n++] = (struct ib_sge){dma, len, tp->dev->pd->local_dma_lkey};
+	rds_ib_sges(tp, tx)[tx->n++] = (struct ib_sge){dma, len, tp->dev->pd->local_dma_lkey};
 	return 0;
 }
 
@@ -120,9 +125,11 @@ static int rds_ib_map(struct rds_ib_path *tp, struct rds_ib_tx *tx,
 /* The first entry is the header, which stays mapped. */
 static void rds_ib_unmap(struct rds_ib_path *tp, struct rds_ib_tx *tx)
 {
+	const struct ib_sge *sge = rds_ib_sges(tp, tx);
+
 	for (; tx->n > 1; tx->n--)
-		ib_dma_unmap_single(tp->dev->ibdev, tx->sge[tx->n - 1].addr,
-				    tx->sge[tx->n - 1].length, DMA_TO_DEVICE);
+		ib_dma_unmap_single(tp->dev->ibdev, sge[tx->n - 1].addr, sge[tx->n - 1].length,
+				    DMA_TO_DEVICE);
 	tx->n = 0;
 }
 
@@ -135,7 +142,7 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 	u64 dma = rds_ib_header_dma(&tp->tx_headers, slot);
 	struct ib_send_wr wr = {
 		.wr_id = slot,
-		.sg_list = tx->sge,
+		.sg_list = rds_ib_sges(tp, tx),
 		.opcode = IB_WR_SEND,
 		.send_flags = (flags & RDS_IB_SIGNALED ? IB_SEND_SIGNALED : 0) |
 			      (flags & RDS_IB_SOLICITED ? IB_SEND_SOLICITED : 0) |
@@ -146,7 +153,7 @@ int rds_ib_hw_send(void *hw, uint32_t slot, const unsigned char *header, struct 
 	ib_dma_sync_single_for_cpu(ibdev, dma, RDS_HEADER_BYTES, DMA_TO_DEVICE);
 	memcpy(rds_ib_header(&tp->tx_headers, slot), header, RDS_HEADER_BYTES);
 	ib_dma_sync_single_for_device(ibdev, dma, RDS_HEADER_BYTES, DMA_TO_DEVICE);
-	tx->sge[0] = (struct ib_sge){dma, RDS_HEADER_BYTES, tp->dev->pd->local_dma_lkey};
+	*wr.sg_list = (struct ib_sge){dma, RDS_HEADER_BYTES, tp->dev->pd->local_dma_lkey};
 	tx->n = 1;
 	if (len)
 		err = rds_ib_map(tp, tx, rds_msg_payload(m), off, len);
@@ -182,41 +189,63 @@ void rds_ib_hw_sent(void *hw, uint32_t slot)
 
 /* ---- receiving ---- */
 
-static struct sk_buff *rds_ib_buffer_get(gfp_t gfp)
+/* Pages of a buffer for frames of @frame bytes. */
+static unsigned int rds_ib_page_order(u32 frame)
 {
+	return get_order(frame);
+}
+
+/* That memory, as max_recv_allocation counts it. */
+static u32 rds_ib_units(u32 frame)
+{
+	return (PAGE_SIZE << rds_ib_page_order(frame)) / RDS_IB_FRAME;
+}
+
+static struct page *rds_ib_buffer_page(const struct sk_buff *skb)
+{
+	return skb_frag_page(&skb_shinfo(skb)->frags[0]);
+}
+
+static struct sk_buff *rds_ib_buffer_get(const struct rds_ib_path *tp, gfp_t gfp)
+{
+	const u32 frame = READ_ONCE(tp->link.frame), units = rds_ib_units(frame);
+	const unsigned int order = rds_ib_page_order(frame);
 	struct sk_buff *skb = NULL;
 	struct page *page;
 
-	if ((u32)atomic_inc_return(&rds_ib_buffers) > READ_ONCE(rds_ib_max_recv_allocation)) {
+	if ((u32)atomic_add_return(units, &rds_ib_buffers) >
+	    READ_ONCE(rds_ib_max_recv_allocation)) {
 		rds_ib_count(RDS_IB_S_rx_alloc_limit);
 		goto none;
 	}
 	/* With room for the clone that a message takes. */
 	skb = alloc_skb_fclone(0, gfp | __GFP_NOWARN);
-	page = skb ? alloc_page(gfp | __GFP_NOWARN) : NULL;
+	page = skb ? alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN, order) : NULL;
 	if (!page) {
 		rds_ib_count(RDS_IB_S_rx_alloc_failed);
 		goto none;
 	}
-	skb_add_rx_frag(skb, 0, page, 0, RDS_IB_FRAME, PAGE_SIZE);
+	skb_add_rx_frag(skb, 0, page, 0, frame, PAGE_SIZE << order);
 	return skb;
 none:
 	kfree_skb(skb);
-	atomic_dec(&rds_ib_buffers);
+	atomic_sub(units, &rds_ib_buffers);
 	return NULL;
 }
 
 int rds_ib_hw_may_grow(void *hw, uint32_t more)
 {
+	const struct rds_ib_path *tp = hw;
+	u64 units = (u64)more * rds_ib_units(READ_ONCE(tp->link.frame));
 	u32 most = READ_ONCE(rds_ib_max_recv_allocation);
 
-	return (u64)atomic_read(&rds_ib_buffers) + more <= most - most / RDS_IB_RESERVE;
+	return atomic_read(&rds_ib_buffers) + units <= most - most / RDS_IB_RESERVE;
 }
 
 static void rds_ib_buffer_put(struct sk_buff *skb)
 {
+	atomic_sub(rds_ib_units(page_size(rds_ib_buffer_page(skb))), &rds_ib_buffers);
 	consume_skb(skb);
-	atomic_dec(&rds_ib_buffers);
 }
 
 /* The first of those that messages keep a clone of, if its message is gone: as good as new. */
@@ -238,7 +267,7 @@ void rds_ib_spares(struct rds_ib_path *tp)
 	struct sk_buff *skb;
 
 	while (skb_queue_len_lockless(&tp->spare) < min_t(u32, lacks, RDS_IB_SPARES)) {
-		skb = rds_ib_buffer_get(GFP_KERNEL);
+		skb = rds_ib_buffer_get(tp, GFP_KERNEL);
 		if (!skb)
 			break;
 		skb_queue_tail(&tp->spare, skb);
@@ -256,8 +285,8 @@ void rds_ib_trim(struct rds_ib_path *tp)
 static void rds_ib_rx_unmap(struct rds_ib_path *tp, struct rds_ib_rx *rx)
 {
 	if (rx->mapped)
-		ib_dma_unmap_page(tp->dev->ibdev, rx->dma, RDS_IB_FRAME, DMA_FROM_DEVICE);
-	rx->mapped = false;
+		ib_dma_unmap_page(tp->dev->ibdev, rx->dma, rx->mapped, DMA_FROM_DEVICE);
+	rx->mapped = 0;
 }
 
 static int rds_ib_rx_post(struct rds_ib_path *tp, u32 slot)
@@ -265,7 +294,7 @@ static int rds_ib_rx_post(struct rds_ib_path *tp, u32 slot)
 	struct rds_ib_rx *rx = &tp->rx[slot];
 	u64 header = rds_ib_header_dma(&tp->rx_headers, slot);
 	u32 lkey = tp->dev->pd->local_dma_lkey;
-	struct ib_sge sge[] = {{header, RDS_HEADER_BYTES, lkey}, {rx->dma, RDS_IB_FRAME, lkey}};
+	struct ib_sge sge[] = {{header, RDS_HEADER_BYTES, lkey}, {rx->dma, rx->mapped, lkey}};
 	struct ib_recv_wr wr = {
 		.wr_id = RDS_IB_WR_RECV | slot, .sg_list = sge, .num_sge = ARRAY_SIZE(sge)};
 
@@ -279,6 +308,7 @@ int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx ctx)
 	struct rds_ib_path *tp = hw;
 	struct rds_ib_rx *rx = &tp->rx[slot];
 	struct ib_device *ibdev = tp->dev->ibdev;
+	const u32 frame = tp->link.frame;
 	int err;
 
 	if (!rx->skb) /* or it was not to be mapped */
@@ -286,15 +316,15 @@ int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx ctx)
 	if (!rx->skb)
 		rx->skb = skb_dequeue(&tp->spare);
 	if (!rx->skb)
-		rx->skb = rds_ib_buffer_get(ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC);
+		rx->skb = rds_ib_buffer_get(tp, ctx == RDS_MAY_SLEEP ? GFP_KERNEL : GFP_ATOMIC);
 	if (rx->skb)
-		rx->dma = ib_dma_map_page(ibdev, skb_frag_page(&skb_shinfo(rx->skb)->frags[0]), 0,
-					  RDS_IB_FRAME, DMA_FROM_DEVICE);
+		rx->dma = ib_dma_map_page(ibdev, rds_ib_buffer_page(rx->skb), 0, frame,
+					  DMA_FROM_DEVICE);
 	if (!rx->skb || ib_dma_mapping_error(ibdev, rx->dma)) {
 		queue_delayed_work(rds_ib_wq, &tp->refill, RDS_IB_REFILL_DELAY);
 		return -ENOMEM;
 	}
-	rx->mapped = true;
+	rx->mapped = frame;
 	err = rds_ib_rx_post(tp, slot);
 	if (err)
 		rds_ib_rx_unmap(tp, rx);
@@ -326,6 +356,13 @@ const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **s
 	return rds_ib_header(&tp->rx_headers, slot);
 }
 
+/* Is it of the size that is posted?  Those were larger that were before the peer had said that it
+ * has smaller ones. */
+static bool rds_ib_fits(const struct rds_ib_path *tp, const struct sk_buff *skb)
+{
+	return page_size(rds_ib_buffer_page(skb)) == PAGE_SIZE << rds_ib_page_order(tp->link.frame);
+}
+
 /* May a ring remember buffers that messages keep?  Not so many, and none where they are few.  For
  * all that one look takes others are got only then. */
 static bool rds_ib_may_lend(struct rds_ib_path *tp)
@@ -345,9 +382,9 @@ void rds_ib_hw_taken(void *hw, uint32_t slot)
 	struct sk_buff *skb = tp->rx[slot].skb;
 
 	tp->rx[slot].skb = NULL;
-	if (!skb_cloned(skb))
+	if (rds_ib_fits(tp, skb) && !skb_cloned(skb))
 		__skb_queue_head(&tp->lent, skb);
-	else if (rds_ib_may_lend(tp))
+	else if (rds_ib_fits(tp, skb) && rds_ib_may_lend(tp))
 		__skb_queue_tail(&tp->lent, skb);
 	else
 		rds_ib_buffer_put(skb);
@@ -361,9 +398,11 @@ int rds_ib_rings_alloc(struct rds_ib_path *tp)
 	int err;
 
 	tp->tx = kvcalloc(tp->send_wr, sizeof(*tp->tx), GFP_KERNEL);
+	tp->tx_sges =
+		kvcalloc(tp->send_wr, RDS_IB_SGES(tp->order) * sizeof(*tp->tx_sges), GFP_KERNEL);
 	tp->rx = kvcalloc(tp->recv_wr, sizeof(*tp->rx), GFP_KERNEL);
 	tp->op_wrs = kmalloc(sizeof(*tp->op_wrs), GFP_KERNEL);
-	if (!tp->tx || !tp->rx || !tp->op_wrs)
+	if (!tp->tx || !tp->tx_sges || !tp->rx || !tp->op_wrs)
 		return -ENOMEM;
 	err = rds_ib_headers_alloc(ibdev, &tp->tx_headers, tp->send_wr, DMA_TO_DEVICE);
 	if (err)
@@ -390,9 +429,11 @@ void rds_ib_rings_free(struct rds_ib_path *tp)
 	rds_ib_headers_free(ibdev, &tp->tx_headers, DMA_TO_DEVICE);
 	rds_ib_headers_free(ibdev, &tp->rx_headers, DMA_FROM_DEVICE);
 	kvfree(tp->tx);
+	kvfree(tp->tx_sges);
 	kvfree(tp->rx);
 	kfree(tp->op_wrs);
 	tp->op_wrs = NULL;
 	tp->tx = NULL;
+	tp->tx_sges = NULL;
 	tp->rx = NULL;
 }

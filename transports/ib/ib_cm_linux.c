@@ -4,8 +4,8 @@
  *
  * The ops here are called by the path's worker, one at a time.  rdma_cm's events come in between,
  * each under the id's handler lock; they begin to count when the worker sets a phase under that
- * lock, and none does after close() has set it back.  The id itself lives on for a while: rdma_cm
- * ends one only after the last message that it has sent for it.
+ * lock, and none does after close() has set it back.  The id itself lives on for a while
+ * (ib_id_linux.c).
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -24,34 +24,6 @@ MODULE_PARM_DESC(rds_ib_retry_count, "Times the adapter sends a frame again, 0 t
 /* Nobody posts a buffer in time?  The adapter asks again for ever. */
 #define RDS_IB_RNR_RETRY 7
 
-/* ---- an id's end ---- */
-
-struct rds_ib_ended {
-	struct work_struct work;
-	struct rdma_cm_id *id;
-};
-
-static void rds_ib_ended_work(struct work_struct *work)
-{
-	struct rds_ib_ended *e = container_of(work, struct rds_ib_ended, work);
-
-	rdma_destroy_id(e->id);
-	kfree(e);
-}
-
-void rds_ib_id_end(struct rdma_cm_id *id)
-{
-	struct rds_ib_ended *e = kmalloc(sizeof(*e), GFP_KERNEL);
-
-	if (!e) {
-		rdma_destroy_id(id);
-		return;
-	}
-	INIT_WORK(&e->work, rds_ib_ended_work);
-	e->id = id;
-	queue_work(rds_ib_slow_wq, &e->work);
-}
-
 /* ---- what both ends say ---- */
 
 /* Our offer in the version of @o, and how the connection is to be: @data is for both. */
@@ -65,6 +37,7 @@ static void rds_ib_say(struct rds_ib_path *tp, struct rds_ib_offer *o, struct rd
 	o->ack_seq = rds_path_received(tp->path);
 	o->credit = tp->link.p.flow ? tp->link.offered : 0;
 	o->tos = rds_path_tos(tp->path);
+	o->order = tp->order;
 	o->can = RDS_IB_CAN_END | (rds_ib_is_iwarp(tp->id) ? 0 : RDS_IB_CAN_BEAT);
 	p->private_data = data;
 	p->private_data_len = rds_ib_offer_encode(o, data);
@@ -83,6 +56,7 @@ static void rds_ib_hear(struct rds_ib_path *tp, const struct rds_ib_offer *o)
 	rds_path_delivered(tp->path, o->ack_seq);
 	spin_lock_bh(&tp->lock);
 	rds_ib_link_peer_credit(&tp->link, o->credit);
+	rds_ib_link_peer_order(&tp->link, o->order);
 	if (o->can & RDS_IB_CAN_END)
 		rds_ib_link_peer_ends(&tp->link);
 	if (o->can & RDS_IB_CAN_BEAT && !rds_ib_is_iwarp(tp->id))
@@ -98,7 +72,7 @@ static int rds_ib_call_peer(struct rds_ib_path *tp)
 	struct rdma_conn_param param = {.responder_resources = U8_MAX, .initiator_depth = U8_MAX};
 	struct rds_ib_offer o = {.tos = rds_path_tos(tp->path),
 				 .secret = READ_ONCE(tp->proof.secret)};
-	int err = rds_ib_qp_create(tp);
+	int err = rds_ib_qp_create(tp, RDS_IB_MOST_ORDER);
 
 	if (err)
 		return err;
@@ -363,7 +337,7 @@ static int rds_ib_answer(struct rds_ib_path *tp, struct rds_ib_call *call)
 	struct rdma_conn_param param = {.responder_resources = call->responder_resources,
 					.initiator_depth = call->initiator_depth};
 	unsigned char data[RDS_IB_OFFER_BYTES_V6];
-	int err = rds_ib_qp_create(tp);
+	int err = rds_ib_qp_create(tp, call->offer.order);
 
 	if (err)
 		return err;

@@ -25,7 +25,7 @@ static DEFINE_HASHTABLE(rds_ib_paths_to, 8); /* rds_ib_devs_lock */
 static bool rds_ib_usable(const struct ib_device *ibdev)
 {
 	return (ibdev->node_type == RDMA_NODE_IB_CA || ibdev->node_type == RDMA_NODE_RNIC) &&
-	       ibdev->attrs.max_send_sge >= RDS_IB_SGES && ibdev->attrs.max_recv_sge >= 2;
+	       ibdev->attrs.max_send_sge >= (int)RDS_IB_SGES(0) && ibdev->attrs.max_recv_sge >= 2;
 }
 
 /* After a switch was down hundreds of calls are out whose requests were lost: as soon as one gets

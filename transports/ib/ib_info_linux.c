@@ -30,7 +30,7 @@ static u8 rds_ib_info_sl(const struct rds_ib_path *tp)
 		memset(i, 0, sizeof(*(i)));                                                        \
 		(i)->max_send_wr = (tp)->send_wr;                                                  \
 		(i)->max_recv_wr = (tp)->recv_wr;                                                  \
-		(i)->max_send_sge = max_t(u32, RDS_IB_SGES, (tp)->write_sges);                     \
+		(i)->max_send_sge = (tp)->write_sges;                                              \
 		(i)->tos = rds_path_tos((tp)->path);                                               \
 		(i)->sl = rds_ib_info_sl(tp);                                                      \
 		rds_ib_mrs_info((tp)->dev->mrs, &(i)->rdma_mr_max, &(i)->rdma_mr_size);            \

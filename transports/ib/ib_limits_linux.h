@@ -43,8 +43,8 @@
 /* Receive buffers of a connection of which nothing has come yet, a batch's. */
 #define RDS_IB_FIRST_BUFFERS RDS_IB_BATCH
 
-/* A frame's header, and a payload that may lie across the border of two pieces of memory. */
-#define RDS_IB_SGES 3
+/* A frame's header, and a payload of 4 KiB << @order that begins and ends within a page perhaps. */
+#define RDS_IB_SGES(order) (2U + (1U << (order)))
 /* Pages that one work request of an operation has, if the adapter can: more would be room in every
  * send slot. */
 #define RDS_IB_OP_SGES 8

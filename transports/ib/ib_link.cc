@@ -264,6 +264,13 @@ void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params 
 	l->p = *p;
 	l->named = p->flow;
 	l->depth = p->first_buffers;
+	l->frame = RDS_IB_FRAME << p->order;
+}
+
+void rds_ib_link_peer_order(struct rds_ib_link *l, unsigned int order)
+{
+	if (order < l->p.order)
+		l->frame = RDS_IB_FRAME << order;
 }
 
 void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits)

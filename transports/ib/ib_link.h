@@ -3,10 +3,11 @@
  * ib_link.h: what RDS makes of one reliable connection (RC queue pair) of an adapter: messages to
  * frames and back, the rings, credits.
  *
- * A message goes out in frames of up to RDS_IB_FRAME payload bytes, each with the message's whole
- * header.  Acknowledgement is the core's business (RDS_CAP_NUMBERED): every header that it hands
- * over carries h_ack, every header that comes is shown to it.  A link adds what belongs to the
- * hop: the header's checksum, credits, and which of the adapter's buffers is free.
+ * A message goes out in frames of up to @frame payload bytes, each with the message's whole header:
+ * RDS_IB_FRAME, or as many times that as both hosts have buffers for.  Acknowledgement is the
+ *core's business (RDS_CAP_NUMBERED): every header that it hands over carries h_ack, every header
+ *that comes is shown to it.  A link adds what belongs to the hop: the header's checksum, credits,
+ *and which of the adapter's buffers is free.
  *
  * A message's operation goes before its first frame, in as many slots as its pieces take, the last
  * one with a completion; there is room for both when it is posted.  How it ended the link tells the
@@ -52,6 +53,8 @@ extern "C" {
 #endif
 
 #define RDS_IB_FRAME 4096U
+/* Frames may be up to RDS_IB_FRAME << so much. */
+#define RDS_IB_MOST_ORDER 2
 
 /* Flags of a posted frame, for the adapter. */
 enum rds_ib_send_flags {
@@ -72,9 +75,10 @@ struct rds_ib_link_params {
 	uint32_t recv_wr;
 	uint32_t first_buffers;	 /* posted before anything has come: recv_wr at most */
 	uint32_t max_unsignaled; /* frames in a row without a completion asked for */
-	uint8_t flow;		 /* we would count buffers, and do if the peer does */
-	uint8_t csum;		 /* headers carry a checksum and are checked (docs/wire.md) */
-	uint8_t hears_first;	 /* the peer called, and speaks first: iWARP (RFC 5044, 7.1.2) */
+	uint8_t order;	     /* our buffers hold RDS_IB_FRAME << this; RDS_IB_MOST_ORDER at most */
+	uint8_t flow;	     /* we would count buffers, and do if the peer does */
+	uint8_t csum;	     /* headers carry a checksum and are checked (docs/wire.md) */
+	uint8_t hears_first; /* the peer called, and speaks first: iWARP (RFC 5044, 7.1.2) */
 };
 
 /* Named counters; ib_stats.h has their texts. */
@@ -110,12 +114,14 @@ struct rds_ib_link {
 	struct rds_path *path;
 	void *hw; /* given back in every rds_ib_hw_*() */
 	struct rds_ib_link_params p;
-	uint8_t state; /* enum rds_ib_link_state */
+	uint32_t frame; /* payload bytes of all frames of a message but its last, both ways */
+	uint8_t state;	/* enum rds_ib_link_state */
 
 	/* sending */
 	uint32_t posted, done;
 	uint32_t unsignaled;
 	int32_t credits;     /* that we may use; below 0: a keepalive went without */
+	uint32_t given;	     /* those that frames have given back (mod 2^32) */
 	uint32_t ops;	     /* operations with the adapter that nothing was said of yet */
 	uint8_t failed;	     /* rds_ib_link_failed() was called ... */
 	uint8_t op_reported; /* ... of an operation, the rest of which is the oldest that is out */
@@ -173,6 +179,8 @@ void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params 
  * count none.  It counts ours all the same if a header of it gives some back: mainline's reply to a
  * call names none, for it posts its buffers later. */
 void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits);
+/* The peer's buffers hold RDS_IB_FRAME << @order, by its offer; before the link is opened. */
+void rds_ib_link_peer_order(struct rds_ib_link *l, unsigned int order);
 /* The peer ends connections in order, by its offer; before the link is opened. */
 void rds_ib_link_peer_ends(struct rds_ib_link *l);
 /* The peer answers heartbeats, by its offer; before the link is opened. */
@@ -210,6 +218,8 @@ void rds_ib_link_shutdown(struct rds_ib_link *l);
 /* Our END was said, and there is still to come what makes it an end in order: the peer's, or the
  * adapter's word that ours, in answer, has arrived. */
 int rds_ib_link_ending(const struct rds_ib_link *l);
+/* The core waits for the peer, which counts its buffers, to have more of them. */
+int rds_ib_link_dry(const struct rds_ib_link *l);
 /* Does the adapter owe a completion?  Nobody hears of frames that none was asked for. */
 int rds_ib_link_owed(const struct rds_ib_link *l);
 /* Every few seconds once it is up: sends an empty frame if nothing was sent since, so that the
@@ -259,7 +269,7 @@ int rds_ib_hw_op(void *hw, uint32_t slot, struct rds_msg *m);
 struct rds_msg *rds_ib_hw_op_of(void *hw, uint32_t slot, int *last);
 /* Send slot @slot is free: its mapping and its reference go. */
 void rds_ib_hw_sent(void *hw, uint32_t slot);
-/* Posts receive slot @slot with an empty buffer of RDS_IB_FRAME bytes: 0, -ENOMEM, or another
+/* Posts receive slot @slot with an empty buffer of @frame bytes at least: 0, -ENOMEM, or another
  * -errno when the connection is broken. */
 int rds_ib_hw_offer(void *hw, uint32_t slot, enum rds_ctx ctx);
 /* May a ring have @more buffers than it has?  Not where they are few: the last ones are for those

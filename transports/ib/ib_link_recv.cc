@@ -64,6 +64,7 @@ Step look(Link &l, const Frame &f)
 	if (l.named && f.h.credit) {
 		rds_ib_hw_count(l.hw, RDS_IB_LINK_rx_credit_updates);
 		l.gives = 1;
+		l.given += f.h.credit;
 		if (l.p.flow && l.credits < ib::kManyCredits)
 			l.credits += f.h.credit;
 	}
@@ -146,7 +147,7 @@ Step begin(Link &l, const Frame &f)
 		return take_empty(l, f);
 	l.deaf = 0;
 	l.spoke = 1;
-	if (f.len != (left < RDS_IB_FRAME ? left : RDS_IB_FRAME) ||
+	if (f.len != (left < l.frame ? left : l.frame) ||
 	    (l.under_way && !same_message(f.h, under_way)))
 		return bad(l, RDS_IB_LINK_rx_bad_frame);
 	if (!l.under_way) {

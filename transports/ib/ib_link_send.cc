@@ -122,7 +122,7 @@ int post_part(Link &l, struct rds_msg *m, uint32_t pos, bool last, unsigned int 
 	bool full = l.posted - l.done + 2 >= l.p.send_wr, dry = l.p.flow && l.credits <= 2;
 	wire::Header h;
 
-	*len = left < RDS_IB_FRAME ? left : RDS_IB_FRAME;
+	*len = left < l.frame ? left : l.frame;
 	__builtin_memcpy(&h, rds_msg_header(m), sizeof(h));
 	if (uint64_t ack = wire::get64(h.ack); ack > l.last_ack)
 		l.last_ack = ack;
@@ -193,12 +193,9 @@ Taken post_message(Link &l, struct rds_msg *m, uint32_t off, bool last)
 /* Where there is room it was memory that was missing, which the hardware side has counted. */
 void count_blocked(const Link &l)
 {
-	if (room(l, l.need))
-		return;
-
-	const bool dry = l.need.frame && l.p.flow && l.credits <= 1;
-
-	rds_ib_hw_count(l.hw, dry ? RDS_IB_LINK_tx_throttle : RDS_IB_LINK_tx_ring_full);
+	if (!room(l, l.need))
+		rds_ib_hw_count(l.hw, rds_ib_link_dry(&l) ? RDS_IB_LINK_tx_throttle
+							  : RDS_IB_LINK_tx_ring_full);
 }
 
 /*
@@ -217,6 +214,11 @@ long ended(Link &l, long bytes, int err)
 }
 
 } // namespace
+
+extern "C" int rds_ib_link_dry(const struct rds_ib_link *l)
+{
+	return l->blocked && l->need.frame && l->p.flow && l->credits <= 1;
+}
 
 extern "C" long rds_ib_link_xmit(struct rds_ib_link *l, const struct rds_xmit *x)
 {

@@ -14,6 +14,7 @@
  *	ib_listen_linux.c	the listeners, and what becomes of a peer's request
  *	ib_peers_linux.c	who may call and is called, by the table of peers
  *	ib_cm_linux.c		a path's connection from connect or adopt to close; rdma_cm's events
+ *	ib_id_linux.c		ids that nobody wants to hear of any more
  *	ib_proof_linux.c	a call that proves that the connection which it replaces is over
  *	ib_qp_linux.c		its queue pair and completion queue
  *	ib_buffers_linux.c	frames in memory: rds_ib_hw_*()
@@ -128,12 +129,9 @@ enum rds_ib_slot {
 struct rds_ib_tx {
 	struct rds_msg *m;
 	u8 kind; /* enum rds_ib_slot */
-	u8 n;	 /* frames: entries of @sge in use, the header's included; 0: free */
+	u8 n;	 /* frames: entries of rds_ib_path.tx_sges in use, the header's included; 0: free */
 	u8 dir;	 /* operations: enum dma_data_direction */
-	union {
-		struct ib_sge sge[RDS_IB_SGES];
-		struct rds_pages *pages; /* operations */
-	};
+	struct rds_pages *pages; /* operations */
 };
 
 /* Work requests of an operation, on their way to the adapter. */
@@ -144,14 +142,14 @@ struct rds_ib_op_wrs {
 };
 
 /*
- * A buffer that the adapter fills: a page as the only fragment of an sk_buff, which messages may
+ * A buffer that the adapter fills: pages as the only fragment of an sk_buff, which messages may
  * keep a clone of.  Then the slot gets a new one; otherwise it is used again and again.
  */
 struct rds_ib_rx {
 	struct sk_buff *skb;
 	u64 dma;
-	u32 bytes;   /* of the frame that came */
-	bool mapped; /* the adapter may write */
+	u32 bytes;  /* of the frame that came */
+	u32 mapped; /* bytes of payload that the adapter may write; 0: not mapped */
 };
 
 /* The state of a path's connection; guarded by the id's handler lock. */
@@ -182,6 +180,7 @@ struct rds_ib_path {
 	u8 reads;		  /* ... nor if the peer takes none (this is constant once open) */
 	struct ib_cq *cq;
 	u32 send_wr, recv_wr;
+	u8 order; /* frames have up to 4 KiB << this of payload */
 
 	spinlock_t lock; /* guards what follows; bh */
 	bool live;	 /* completions may be polled */
@@ -189,15 +188,16 @@ struct rds_ib_path {
 	bool left;	 /* rdma_cm says that the peer has gone, in the midst of an end in order */
 	struct rds_ib_link link;
 	struct rds_ib_tx *tx;
+	struct ib_sge *tx_sges; /* RDS_IB_SGES(@order) for each of @tx */
 	struct rds_ib_rx *rx;
 	struct rds_ib_headers tx_headers, rx_headers;
 	struct rds_ib_op_wrs *op_wrs;
 	struct sk_buff_head spare; /* receive buffers that nobody posted yet */
 	struct sk_buff_head lent;  /* free ones, then those that messages keep a clone of */
 	struct ib_wc wc[RDS_IB_BATCH];
-	u32 done_seen, arrived_seen; /* of the link, at the last keepalive ... */
+	u32 done_seen, arrived_seen, given_seen; /* of the link, at the last keepalive ... */
 	u32 still;	    /* ... and how often they were the same while frames were out */
-	unsigned long took; /* jiffies: when none was out at last, or one was taken */
+	unsigned long took; /* jiffies: when none was out or waited at last, or one was taken */
 
 	struct tasklet_struct tasklet;
 	struct delayed_work refill; /* buffers that there was no memory for, and mappings */
@@ -254,6 +254,7 @@ void rds_ib_unuse(struct rds_os_net *os);
 extern unsigned int rds_ib_max_send_wr, rds_ib_max_recv_wr, rds_ib_max_unsignaled_wr;
 extern unsigned int rds_ib_max_recv_allocation; /* buffers of 4 KiB */
 extern unsigned int rds_ib_flow_control;
+extern unsigned int rds_ib_frame_bytes; /* of payload, that our buffers are to hold */
 extern unsigned int rds_ib_heartbeat_interval_secs, rds_ib_heartbeat_timeout_secs;
 extern unsigned int rds_ib_slow_peer_secs; /* 0: for ever */
 int rds_ib_sysctl_start(void);
@@ -314,12 +315,14 @@ void rds_ib_peers_stop(struct rds_ib_net *in);
 /* An id that is bound to @addr, whose adapter it names, if any; or ERR_PTR. */
 struct rdma_cm_id *rds_ib_bound(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
 int rds_ib_laddr_check(struct rds_os_net *os, const struct rds_addr *addr, u32 scope);
+
+/* ib_id_linux.c */
 /* The handler of an id whose events are of no interest. */
 int rds_ib_no_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
-
-/* ib_cm_linux.c */
 /* Destroys @id soon; its handler leaves its events alone.  Process, handler not locked. */
 void rds_ib_id_end(struct rdma_cm_id *id);
+
+/* ib_cm_linux.c */
 void *rds_ib_path_alloc(struct rds_path *path);
 void rds_ib_path_free(void *priv);
 int rds_ib_initiates(const void *priv);
@@ -341,9 +344,9 @@ bool rds_ib_admits(struct rds_ib_path *tp, const struct rds_ib_call *call);
 int rds_ib_ended(const void *priv);
 
 /* ib_qp_linux.c */
-/* Makes queue pair, completion queue and rings for @tp->id, and posts receive buffers: 0 or
- * -errno, and then rds_ib_qp_destroy() is still to be called. */
-int rds_ib_qp_create(struct rds_ib_path *tp);
+/* Makes queue pair, completion queue and rings for @tp->id, and posts receive buffers, for frames
+ * of 4 KiB << @order at most: 0 or -errno, and then rds_ib_qp_destroy() is still to be called. */
+int rds_ib_qp_create(struct rds_ib_path *tp, unsigned int order);
 /* Idempotent.  After it nothing calls the link. */
 void rds_ib_qp_destroy(struct rds_ib_path *tp);
 /* From now on completions are polled, those that there are at once; @open: and frames sent. */

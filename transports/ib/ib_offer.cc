@@ -17,6 +17,8 @@ constexpr unsigned long long kCallCountsNs = 1000ull * 1000 * 1000;
 /* Behind the two addresses. */
 constexpr unsigned int kCommonBytes = 24;
 constexpr uint32_t kSecretMask = 0xffffff;
+/* Of the byte of bits, the two that are a number; 3 is none. */
+constexpr unsigned int kOrderShift = 2, kOrderMask = 3, kNoOrder = 3;
 /* Of struct rds_addr: ::ffff:0:0/96. */
 constexpr unsigned int kV4Offset = 12;
 
@@ -94,7 +96,8 @@ unsigned int rds_ib_offer_encode(const struct rds_ib_offer *o,
 	put32(c.credit, o->credit);
 	c.secret[0] = static_cast<uint8_t>(o->secret >> 16);
 	put16(c.secret + 1, static_cast<uint16_t>(o->secret));
-	c.can = o->can;
+	c.can = static_cast<uint8_t>((o->can & RDS_IB_CAN_ALL) | (o->order & kOrderMask)
+									 << kOrderShift);
 	__builtin_memcpy(p, &c, sizeof(c));
 	return v6 ? RDS_IB_OFFER_BYTES_V6 : RDS_IB_OFFER_BYTES_V4;
 }
@@ -112,6 +115,7 @@ int rds_ib_offer_decode(const void *data, unsigned int len, int v6, struct rds_i
 		      .minor = 0,
 		      .tos = 0,
 		      .can = 0,
+		      .order = 0,
 		      .secret = 0};
 	Common c;
 
@@ -130,7 +134,8 @@ int rds_ib_offer_decode(const void *data, unsigned int len, int v6, struct rds_i
 	said.tos = c.tos;
 	said.ack_seq = get64(c.ack_seq);
 	said.credit = get32(c.credit);
-	said.can = c.can;
+	said.can = c.can & RDS_IB_CAN_ALL;
+	said.order = (c.can >> kOrderShift & kOrderMask) % kNoOrder;
 	said.secret = static_cast<uint32_t>(c.secret[0]) << 16 | get16(c.secret + 1);
 	*o = said;
 	return 0;

@@ -24,6 +24,7 @@ extern "C" {
 /* ... and answers heartbeats (ib_link_beat.cc).  Not over iWARP, where a frame without a buffer is
  * the end of a connection. */
 #define RDS_IB_CAN_BEAT 2
+#define RDS_IB_CAN_ALL 3
 
 struct rds_ib_offer {
 	struct rds_addr saddr; /* who speaks */
@@ -34,6 +35,7 @@ struct rds_ib_offer {
 	uint8_t major, minor;
 	uint8_t tos;
 	uint8_t can;	 /* RDS_IB_CAN_*; mainline says 0 */
+	uint8_t order;	 /* its buffers hold 4096 bytes of payload << this, 0 to 2; likewise */
 	uint32_t secret; /* 24 bits, rds_ib_proof; mainline says 0 */
 };
 

@@ -14,17 +14,17 @@
 /* A frame fills a slot.  A write with immediate data completes a receive as well, and with the
  * length of what it wrote elsewhere: nothing has come into the slot, in whose header and page lies
  * what was there before. */
-static bool rds_ib_is_frame(const struct ib_wc *wc)
+static bool rds_ib_is_frame(const struct rds_ib_path *tp, const struct ib_wc *wc)
 {
 	return wc->opcode == IB_WC_RECV && !(wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
-	       wc->byte_len <= RDS_HEADER_BYTES + RDS_IB_FRAME;
+	       wc->byte_len <= RDS_HEADER_BYTES + tp->rx[(u32)wc->wr_id].mapped;
 }
 
 static void rds_ib_received(struct rds_ib_path *tp, const struct ib_wc *wc)
 {
 	struct rds_ib_link *l = &tp->link;
 
-	if (!rds_ib_is_frame(wc)) {
+	if (!rds_ib_is_frame(tp, wc)) {
 		rds_ib_hw_count(tp, RDS_IB_LINK_rx_bad_frame);
 		rds_ib_link_broken(l, RDS_DROP_PROTOCOL);
 		return;
@@ -166,7 +166,21 @@ static int rds_ib_cq_create(struct rds_ib_path *tp)
 	return ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
 }
 
-/* The rings are as large as the settings say, if the adapter can do that. */
+/* How large frames may be, 4 KiB << @order at most.  An adapter may take few entries; and of large
+ * buffers a small ring would have few, where a small message takes one, too. */
+static u8 rds_ib_frame_order(const struct rds_ib_path *tp, unsigned int order)
+{
+	const u32 frame = READ_ONCE(rds_ib_frame_bytes), ring = READ_ONCE(rds_ib_max_recv_wr);
+
+	order = min_t(u32, order, ilog2(frame / RDS_IB_FRAME));
+	while (order && (RDS_IB_SGES(order) > tp->dev->ibdev->attrs.max_send_sge ||
+			 ring >> order < RDS_IB_FIRST_BUFFERS))
+		order--;
+	return order;
+}
+
+/* The rings are as large as the settings say, if the adapter can do that.  Larger frames are fewer,
+ * in as much memory. */
 static void rds_ib_size_rings(struct rds_ib_path *tp)
 {
 	const struct ib_device_attr *can = &tp->dev->ibdev->attrs;
@@ -174,7 +188,7 @@ static void rds_ib_size_rings(struct rds_ib_path *tp)
 
 	tp->send_wr = rds_ib_ring(READ_ONCE(rds_ib_max_send_wr),
 				  rds_ib_op_limits(tp) + RDS_IB_OP_SPARE, most);
-	tp->recv_wr = rds_ib_ring(READ_ONCE(rds_ib_max_recv_wr), 4, most);
+	tp->recv_wr = rds_ib_ring(READ_ONCE(rds_ib_max_recv_wr) >> tp->order, 4, most);
 }
 
 static void rds_ib_cq_destroy(struct rds_ib_path *tp)
@@ -192,7 +206,7 @@ static int rds_ib_queues_create(struct rds_ib_path *tp)
 		.qp_context = tp,
 		.cap = {.max_send_wr = tp->send_wr,
 			.max_recv_wr = tp->recv_wr,
-			.max_send_sge = max_t(u32, RDS_IB_SGES, tp->write_sges),
+			.max_send_sge = tp->write_sges,
 			.max_recv_sge = 2},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
@@ -224,7 +238,7 @@ static bool rds_ib_try_smaller(struct rds_ib_path *tp)
 	return true;
 }
 
-int rds_ib_qp_create(struct rds_ib_path *tp)
+int rds_ib_qp_create(struct rds_ib_path *tp, unsigned int order)
 {
 	const bool iwarp = rds_ib_is_iwarp(tp->id);
 	struct rds_ib_link_params params = {
@@ -238,6 +252,7 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 
 	if (!rds_ib_dev_attach(tp, tp->id->device))
 		return -ENODEV;
+	tp->order = rds_ib_frame_order(tp, order);
 	rds_ib_size_rings(tp);
 	do
 		err = rds_ib_queues_create(tp);
@@ -246,10 +261,12 @@ int rds_ib_qp_create(struct rds_ib_path *tp)
 		return err;
 	params.send_wr = tp->send_wr;
 	params.recv_wr = tp->recv_wr;
+	params.order = tp->order;
 	/* An iWARP adapter is done with what TCP has taken, whoever hears it: that a peer is gone
 	 * shows only when that is full, and so the peer's word must be good for more
 	 * (decisions/054). */
-	params.first_buffers = iwarp ? tp->recv_wr : min_t(u32, RDS_IB_FIRST_BUFFERS, tp->recv_wr);
+	params.first_buffers =
+		iwarp ? tp->recv_wr : min_t(u32, RDS_IB_FIRST_BUFFERS >> tp->order, tp->recv_wr);
 	tp->still = 0;
 	tp->closing = tp->left = false;
 	reinit_completion(&tp->heard);

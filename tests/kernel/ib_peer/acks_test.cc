@@ -224,6 +224,20 @@ constexpr Patience kSilence = std::chrono::seconds(60);
 
 class Silence : public Acks
 {
+protected:
+	/* Though it speaks. */
+	void is_given_up()
+	{
+		speak();
+		ASSERT_EQ(host.send(own, 20, kBytes).count, 20u);
+		while (peer.open()) {
+			std::this_thread::sleep_for(std::chrono::seconds(1));
+			if (!peer.send(frame(Header())))
+				break;
+		}
+		EXPECT_TRUE(grows("ib_tx_stuck"));
+		EXPECT_EQ(grown("conn_reset"), 1u);
+	}
 };
 
 /* Nothing to say: an empty frame all the same, now and then, with what was acknowledged. */
@@ -289,15 +303,17 @@ TEST_F(Silence, OfAPeerWithoutBuffersThatSpeaksForTooLong)
 	const Setting patience{host, "ib/slow_peer_secs", "12"};
 
 	peer.call(peer.offer(), {.receive = 4, .again = false});
-	speak();
-	ASSERT_EQ(host.send(own, 20, kBytes).count, 20u);
-	while (peer.open()) {
-		std::this_thread::sleep_for(std::chrono::seconds(1));
-		if (!peer.send(frame(Header())))
-			break;
-	}
-	EXPECT_TRUE(grows("ib_tx_stuck"));
-	EXPECT_EQ(grown("conn_reset"), 1u);
+	is_given_up();
+}
+
+/* Nor of one that has buffers, and does not let the host have them. */
+TEST_F(Silence, OfAPeerThatGivesNoBuffersForTooLong)
+{
+	const Setting counted{host, "ib/flow_control", "1"};
+	const Setting patience{host, "ib/slow_peer_secs", "12"};
+
+	peer.call(peer.offer({.credits = 4}), {.receive = 64});
+	is_given_up();
 }
 
 } // namespace

@@ -110,6 +110,7 @@ bool Adapter::begin(const fabric::Ref &p, unsigned int s, Phase ph)
 					    .recv_wr = ring(verbs::params().recv_ring),
 					    .first_buffers = ring(verbs::params().recv_ring / 4),
 					    .max_unsignaled = 8,
+					    .order = verbs::params().orders[p->qp[s].host % 2],
 					    .flow = verbs::params().credits,
 					    .csum = 1,
 					    .hears_first = verbs::params().iwarp && s == 1};
@@ -135,6 +136,7 @@ fabric::Data Adapter::say(struct rds_ib_offer o) const
 	o.ack_seq = rds_path_received(path);
 	o.credit = link.p.flow ? link.offered - link.taken : 0;
 	o.tos = rds_path_tos(path);
+	o.order = link.p.order;
 	o.can = RDS_IB_CAN_END | (verbs::params().iwarp ? 0 : RDS_IB_CAN_BEAT);
 	return fabric::Data(out, out + rds_ib_offer_encode(&o, out));
 }
@@ -143,6 +145,7 @@ void Adapter::hear(const struct rds_ib_offer &o)
 {
 	rds_path_delivered(path, o.ack_seq);
 	rds_ib_link_peer_credit(&link, o.credit);
+	rds_ib_link_peer_order(&link, o.order);
 	if (o.can & RDS_IB_CAN_END)
 		rds_ib_link_peer_ends(&link);
 	if (o.can & RDS_IB_CAN_BEAT && !verbs::params().iwarp)

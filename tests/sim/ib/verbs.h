@@ -12,6 +12,8 @@
 #ifndef RDS_TESTS_VERBS_H
 #define RDS_TESTS_VERBS_H
 
+#include <array>
+
 #include "fabric.h"
 #include "tube.h"
 #include "transports/ib/ib_link.h"
@@ -20,13 +22,14 @@ namespace verbs
 {
 
 struct Params {
-	unsigned int send_ring = 64;	   /* frames posted and not completed, ... */
-	unsigned int recv_ring = 128;	   /* ... buffers: rounded down to a power of two */
-	bool credits = false;		   /* buffers are counted, and none is missed */
-	bool iwarp = false;		   /* the end that called speaks first */
-	unsigned int partial_per_1000 = 0; /* xmit takes a part though it has room for more */
-	unsigned int sges = 4;		   /* pages of an operation in one work request */
-	unsigned int max_regions = 64;	   /* of a host */
+	unsigned int send_ring = 64;	    /* frames posted and not completed, ... */
+	unsigned int recv_ring = 128;	    /* ... buffers: rounded down to a power of two */
+	std::array<uint8_t, 2> orders = {}; /* buffers have 4 KiB << this; hosts take turns */
+	bool credits = false;		    /* buffers are counted, and none is missed */
+	bool iwarp = false;		    /* the end that called speaks first */
+	unsigned int partial_per_1000 = 0;  /* xmit takes a part though it has room for more */
+	unsigned int sges = 4;		    /* pages of an operation in one work request */
+	unsigned int max_regions = 64;	    /* of a host */
 	unsigned int atomics = RDS_ATOMICS_PLAIN;
 	unsigned int refused_per_1000 = 0;  /* operations that the adapter does not take */
 	unsigned int unmapped_per_1000 = 0; /* mappings that fail, of payloads and operations */

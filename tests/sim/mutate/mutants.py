@@ -610,7 +610,7 @@ MUTANTS = [
     Mutant("ib-order", "any frame goes on with the message under way", LINK_RECV,
            "(l.under_way && !same_message(f.h, under_way)))", "false)"),
     Mutant("ib-short", "a frame may be shorter than it should", LINK_RECV,
-           "if (f.len != (left < RDS_IB_FRAME", "if (f.len > (left < RDS_IB_FRAME"),
+           "if (f.len != (left < l.frame", "if (f.len > (left < l.frame"),
     Mutant("ib-unsignaled", "no completion is asked for in the midst of a batch", LINK_SEND,
            "l.unsignaled + 1 >= unsignaled_limit(l) || full || dry ||", ""),
     Mutant("ib-first-word", "a link speaks before the core has said who we are", LINK,

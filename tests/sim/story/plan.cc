@@ -196,6 +196,15 @@ void choose_iwarp(Setup &s, const Wish &wish)
 	s.ib.iwarp = s.ib.credits && s.kinds.empty() && !wish.former && r.chance(500);
 }
 
+/* Hosts of ours may have buffers for larger frames: each as it likes. */
+void choose_frames(Setup &s, const Wish &wish)
+{
+	sim::Rng r(s.seed, ~9u);
+
+	for (uint8_t &order : s.ib.orders)
+		order = wish.former ? 0 : static_cast<uint8_t>(r.below(RDS_IB_MOST_ORDER + 1));
+}
+
 /* In one story of four counters begin where they end. */
 void choose_wrap(Setup &s, const Wish &wish)
 {
@@ -314,6 +323,7 @@ Plan make_plan(uint64_t seed, unsigned int steps, const Wish &wish)
 	choose_kinds(p.setup);
 	choose_peers(p.setup, wish);
 	choose_iwarp(p.setup, wish);
+	choose_frames(p.setup, wish);
 	choose_paths(p.setup);
 	choose_rdma(p.setup, wish.rdma);
 	choose_hints(p.setup, wish.hints);
