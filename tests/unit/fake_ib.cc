@@ -71,7 +71,7 @@ void End::up(uint32_t send_wr, uint32_t recv_wr, uint32_t peer_credits)
 	params.send_wr = send_wr;
 	params.recv_wr = recv_wr;
 	params.first_buffers = std::min(first_buffers, recv_wr);
-	params.flow = peer_credits != 0;
+	params.flow = params.named = peer_credits != 0;
 	rds_ib_link_prepare(&link, &params);
 	link.posted = link.done = begin;
 	link.offered = link.arrived = link.taken = begin;
@@ -79,6 +79,7 @@ void End::up(uint32_t send_wr, uint32_t recv_wr, uint32_t peer_credits)
 	buffers.clear();
 	rds_ib_link_peer_credit(&link, peer_credits);
 	rds_ib_link_offer(&link, RDS_MAY_SLEEP);
+	claimed = rds_ib_link_claim(&link);
 	rds_ib_link_open(&link);
 }
 

@@ -77,6 +77,7 @@ struct End {
 		struct rds_src src;
 	};
 	std::vector<Buffer> rx;
+	uint32_t claimed = 0;	 /* buffers that the peer was told of by our offer */
 	uint64_t given_back = 0; /* send slots */
 	std::array<unsigned int, RDS_IB_LINK_STAT_COUNT> counts = {};
 	int send_error = 0, op_error = 0, offer_error = 0; /* what posting says; -ENOMEM of a frame:

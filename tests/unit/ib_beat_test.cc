@@ -162,6 +162,40 @@ TEST_F(IbBeat, IsNoKeepalive)
 	EXPECT_EQ(end.link.deaf, 0);
 }
 
+/* The peer is to have buffers, and has gone perhaps: with nothing to send the adapter would not
+ * notice. */
+TEST_F(IbBeat, WhereMessagesWaitForBuffersAFrameGoesSoon)
+{
+	auto doubts = [this] {
+		rds_ib_link_doubt(&end.link);
+		return end.counts[RDS_IB_LINK_tx_keepalive];
+	};
+
+	up(4);
+	EXPECT_EQ(doubts(), 0u) << "nothing waits";
+	ASSERT_EQ(end.xmit({msg(0), msg(0), msg(0)}), 2 * kHeader);
+	ASSERT_EQ(end.link.credits, 1);
+	EXPECT_EQ(doubts(), 0u) << "the adapter has something";
+	end.complete();
+	EXPECT_EQ(doubts(), 1u);
+	EXPECT_EQ(doubts(), 1u) << "one at a time";
+	EXPECT_EQ(end.link.credits, 0);
+	end.complete();
+	EXPECT_EQ(doubts(), 2u) << "without a credit";
+	end.complete();
+	end.arrive(beat(0));
+	EXPECT_EQ(doubts(), 2u) << "it speaks";
+	EXPECT_EQ(doubts(), 3u);
+	end.complete();
+
+	std::string credits = beat(0);
+
+	credits[kCreditAt] = 9;
+	end.arrive(credits);
+	EXPECT_EQ(doubts(), 3u) << "there are buffers";
+	EXPECT_EQ(doubts(), 3u);
+}
+
 /* Something has happened to the port. */
 TEST_F(IbBeat, AProbeGoesAtOnce)
 {

@@ -539,7 +539,7 @@ TEST_F(IbLink, WithAPeerThatDoesNotCountNothingIsCounted)
 
 	end.params.send_wr = 64;
 	end.params.recv_wr = end.params.first_buffers = 8;
-	end.params.flow = 1;
+	end.params.flow = end.params.named = 1;
 	rds_ib_link_prepare(&end.link, &end.params);
 	rds_ib_link_peer_credit(&end.link, 0);
 	rds_ib_link_open(&end.link);
@@ -547,15 +547,31 @@ TEST_F(IbLink, WithAPeerThatDoesNotCountNothingIsCounted)
 	EXPECT_EQ(end.link.p.flow, 0);
 }
 
+/* Of those that are posted a power of two is named, and the others are given back as new ones. */
+TEST_F(IbLink, OurOfferNamesAPowerOfTwo)
+{
+	for (uint32_t posted = 4; posted <= 16; posted++) {
+		End one(&path);
+
+		one.most_buffers = posted;
+		one.up(8, 16, 100);
+		ASSERT_EQ(one.buffers.size(), posted);
+		EXPECT_EQ(one.claimed, posted < 8 ? 4u : posted < 16 ? 8u : 16u);
+		ASSERT_EQ(one.xmit({msg(0)}), kHeader);
+		EXPECT_EQ(one.claimed + one.sent.back().credit(), posted);
+	}
+}
+
 /* Mainline's reply names no buffers, for it has none yet, and it counts ours. */
 TEST_F(IbLink, APeerThatGivesBuffersBackCountsOurs)
 {
 	end.params.send_wr = 64;
 	end.params.recv_wr = end.params.first_buffers = 64;
-	end.params.flow = 1;
+	end.params.flow = end.params.named = 1;
 	rds_ib_link_prepare(&end.link, &end.params);
 	end.rx.assign(64, End::Buffer());
 	rds_ib_link_offer(&end.link, RDS_MAY_SLEEP);
+	EXPECT_EQ(rds_ib_link_claim(&end.link), 64u);
 	rds_ib_link_peer_credit(&end.link, 0);
 	rds_ib_link_open(&end.link);
 	greet();

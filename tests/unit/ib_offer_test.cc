@@ -32,7 +32,7 @@ const Bytes kV4[] = {{10, 0, 0, 1}, {10, 0, 0, 2}};
 const Bytes kV6[] = {{0xfd, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
 		     {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2}};
 /* Behind the addresses: 4.1, minors, TOS, ack, credit; the last four bytes are our own. */
-const Bytes kRest = {4, 1, 0, 3, 5, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 4, 0, 9, 8, 7, 9};
+const Bytes kRest = {4, 1, 0, 3, 5, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 4, 0, 9, 8, 7, 0x59};
 constexpr uint32_t kSecret = 0x090807;
 
 struct rds_ib_offer offer(const Bytes &from, const Bytes &to)
@@ -46,6 +46,7 @@ struct rds_ib_offer offer(const Bytes &from, const Bytes &to)
 		.minor = 1,
 		.tos = 5,
 		.can = RDS_IB_CAN_END,
+		.buffers = 5,
 		.order = 2,
 		.secret = kSecret};
 }
@@ -79,6 +80,7 @@ void expect_same(const struct rds_ib_offer &a, const struct rds_ib_offer &b)
 	EXPECT_EQ(a.minor, b.minor);
 	EXPECT_EQ(a.tos, b.tos);
 	EXPECT_EQ(a.can, b.can);
+	EXPECT_EQ(a.buffers, b.buffers);
 	EXPECT_EQ(a.order, b.order);
 	EXPECT_EQ(a.secret, b.secret);
 }
@@ -109,7 +111,26 @@ TEST(IbOffer, IsReadAsItWasWritten)
 	}
 }
 
-/* Padding that is not zero is no word of large buffers. */
+/* Each host of ours counts its buffers, unasked; in mainline's field it counts where both say so.
+ */
+TEST(IbOffer, BuffersAreCountedWhereBothSaySo)
+{
+	struct rds_ib_offer o = {};
+
+	for (int named : {0, 1})
+		EXPECT_EQ(rds_ib_offer_counted(&o, named), 0u);
+	o.buffers = 5;
+	for (int named : {0, 1})
+		EXPECT_EQ(rds_ib_offer_counted(&o, named), 32u);
+	o.credit = 33;
+	EXPECT_EQ(rds_ib_offer_counted(&o, 0), 32u);
+	EXPECT_EQ(rds_ib_offer_counted(&o, 1), 33u);
+	o.buffers = 0;
+	EXPECT_EQ(rds_ib_offer_counted(&o, 0), 0u);
+	EXPECT_EQ(rds_ib_offer_counted(&o, 1), 33u);
+}
+
+/* Padding that is not zero is no word of large buffers, nor of any. */
 TEST(IbOffer, AllOnesAreUsualBuffers)
 {
 	Bytes b = encoded(offer(kV4[0], kV4[1]));
@@ -118,6 +139,7 @@ TEST(IbOffer, AllOnesAreUsualBuffers)
 	b.back() = 0xff;
 	ASSERT_EQ(decode(b, false, &o), 0);
 	EXPECT_EQ(o.order, 0);
+	EXPECT_EQ(o.buffers, 0);
 	for (uint8_t order : {0, 1, 2}) {
 		b.back() = static_cast<uint8_t>(order << 2);
 		ASSERT_EQ(decode(b, false, &o), 0);
@@ -141,7 +163,7 @@ TEST(IbOffer, NoneOrTooShortOrVersion0IsFourPointNothing)
 			struct rds_ib_offer got = o;
 
 			EXPECT_EQ(decode(b, v6, &got), 0);
-			expect_same(got, {o.saddr, o.daddr, 0, 0, 1, 4, 0, 0, 0, 0, 0});
+			expect_same(got, {o.saddr, o.daddr, 0, 0, 1, 4, 0, 0, 0, 0, 0, 0});
 			EXPECT_EQ(rds_ib_offer_agree(&got), 0);
 			EXPECT_EQ(got.minor, 0);
 		}

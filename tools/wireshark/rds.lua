@@ -122,6 +122,8 @@ local f = {
 	offer_secret = ProtoField.uint24("rds.offer.secret", "Secret of the connection", base.HEX),
 	offer_ends = ProtoField.bool("rds.offer.ends", "Ends connections in order", 8, nil, 1),
 	offer_beats = ProtoField.bool("rds.offer.beats", "Answers heartbeats", 8, nil, 2),
+	offer_buffers = ProtoField.uint8("rds.offer.buffers",
+		"Receive buffers, counted between two of ours: 2 to the power of (0 and 15: not)", base.DEC, nil, 240),
 	offer_frame = ProtoField.uint8("rds.offer.frame", "Buffers have 4096 bytes", base.DEC,
 		{ [0] = "once", [1] = "twice", [2] = "four times", [3] = "once (not understood)" }, 12),
 	rest = ProtoField.bytes("rds.undecoded", "Not decoded"),
@@ -918,7 +920,7 @@ end
 local offer_parts = { -- field, and its place behind the addresses
 	{ "major", 0, 1 }, { "minor", 1, 1 }, { "minors", 2, 2 }, { "tos", 4, 1 }, { "ack", 8, 8 },
 	{ "credits", 16, 4 }, { "secret", 20, 3 }, { "ends", 23, 1 }, { "beats", 23, 1 },
-	{ "frame", 23, 1 },
+	{ "frame", 23, 1 }, { "buffers", 23, 1 },
 }
 
 local function show_offer(tree, tvb, bytes)

@@ -165,8 +165,29 @@ void rds_ib_happened(struct rds_ib_path *tp, const struct ib_event *event)
 	}
 }
 
+void rds_ib_dry(struct rds_ib_path *tp)
+{
+	/* There a frame that finds no buffer would be the connection's end. */
+	if (!rds_ib_is_iwarp(tp->id))
+		queue_delayed_work(rds_ib_wq, &tp->doubt, RDS_IB_DOUBT);
+}
+
+static void rds_ib_doubt(struct work_struct *work)
+{
+	struct rds_ib_path *tp = container_of(to_delayed_work(work), struct rds_ib_path, doubt);
+
+	spin_lock_bh(&tp->lock);
+	if (tp->live) {
+		rds_ib_link_doubt(&tp->link);
+		if (rds_ib_link_dry(&tp->link))
+			rds_ib_dry(tp);
+	}
+	spin_unlock_bh(&tp->lock);
+}
+
 void rds_ib_beats_init(struct rds_ib_path *tp)
 {
+	INIT_DELAYED_WORK(&tp->doubt, rds_ib_doubt);
 	INIT_DELAYED_WORK(&tp->keepalive, rds_ib_keepalive);
 	INIT_DELAYED_WORK(&tp->beat, rds_ib_beat);
 	INIT_WORK(&tp->answer, rds_ib_answer);
@@ -188,5 +209,6 @@ void rds_ib_beats_end(struct rds_ib_path *tp)
 {
 	cancel_delayed_work_sync(&tp->keepalive);
 	cancel_delayed_work_sync(&tp->beat);
+	cancel_delayed_work_sync(&tp->doubt);
 	cancel_work_sync(&tp->answer);
 }

@@ -31,11 +31,13 @@ static void rds_ib_say(struct rds_ib_path *tp, struct rds_ib_offer *o, struct rd
 		       unsigned char data[RDS_IB_OFFER_BYTES_V6])
 {
 	const struct ib_device_attr *attrs = &tp->dev->ibdev->attrs;
+	const u32 claimed = rds_ib_link_claim(&tp->link);
 
 	o->saddr = *rds_path_laddr(tp->path);
 	o->daddr = *rds_path_faddr(tp->path);
 	o->ack_seq = rds_path_received(tp->path);
-	o->credit = tp->link.p.flow ? tp->link.offered : 0;
+	o->credit = tp->link.p.flow && tp->link.p.named ? claimed : 0;
+	o->buffers = ilog2(claimed);
 	o->tos = rds_path_tos(tp->path);
 	o->order = tp->order;
 	o->can = RDS_IB_CAN_END | (rds_ib_is_iwarp(tp->id) ? 0 : RDS_IB_CAN_BEAT);
@@ -55,7 +57,7 @@ static void rds_ib_hear(struct rds_ib_path *tp, const struct rds_ib_offer *o)
 {
 	rds_path_delivered(tp->path, o->ack_seq);
 	spin_lock_bh(&tp->lock);
-	rds_ib_link_peer_credit(&tp->link, o->credit);
+	rds_ib_link_peer_credit(&tp->link, rds_ib_offer_counted(o, tp->link.p.named));
 	rds_ib_link_peer_order(&tp->link, o->order);
 	if (o->can & RDS_IB_CAN_END)
 		rds_ib_link_peer_ends(&tp->link);

@@ -25,6 +25,8 @@
 
 /* A dead peer is noticed by a frame that is never acknowledged; one is sent as often as this. */
 #define RDS_IB_KEEPALIVE (5 * HZ)
+/* While messages wait for the peer to have buffers it is looked as often as this. */
+#define RDS_IB_DOUBT HZ
 /* So many times in a row, and nothing of what was posted was sent: the connection is broken. */
 #define RDS_IB_STUCK 2
 /* A heartbeat's timeout is so much longer where the peer can reach memory of this host's. */

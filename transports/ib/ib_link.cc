@@ -19,8 +19,8 @@ using ib::note_blocked;
 using ib::post_own;
 using ib::room;
 
-/* Credits given back at a time, if no message carries them. */
-constexpr uint32_t kUpdateAt = 16;
+/* Credits given back at a time, if no message carries them: a quarter of what is posted, but ... */
+constexpr uint32_t kUpdateAt = 16, kMaxUpdateAt = 128;
 constexpr uint32_t kMaxHeaderCredit = 255;
 /* Buffers that a ring gets more at a time. */
 constexpr uint32_t kMaxGrowth = 64;
@@ -50,27 +50,11 @@ void unstamp(Link &l, const wire::Header &h)
 	l.credits += l.p.flow;
 }
 
-/* By itself, when nothing else has carried them. */
-void return_credits(Link &l)
+/* Gets the ring buffers for @enough, a few at a time, for this is a softirq. */
+void grow_to(Link &l, uint32_t enough)
 {
-	if (!l.gives || (l.p.flow && l.credits <= 0))
-		return;
-
-	/* Of what is posted, which is little where memory for buffers is: the peer has no more, and
-	 * keeps one back.  Two at least: the frame itself takes one, which comes back, too. */
-	const uint32_t half = (l.offered - l.taken) / 2, few = half < kUpdateAt ? half : kUpdateAt;
-
-	if (l.to_return >= (few > 2 ? few : 2) && post_own(l))
-		rds_ib_hw_count(l.hw, RDS_IB_LINK_tx_credit_updates);
-}
-
-/* Half of the buffers are for what comes while the other half is looked at, or waits for the core.
- * They are got a few at a time, for this is a softirq. */
-void grow(Link &l)
-{
-	const uint32_t waits = l.arrived - l.taken, at_once = l.burst < waits ? waits : l.burst;
-	const uint32_t enough = at_once < l.p.recv_wr / 2 ? 2 * at_once : l.p.recv_wr;
-
+	if (enough > l.p.recv_wr)
+		enough = l.p.recv_wr;
 	if (enough <= l.depth)
 		return;
 
@@ -78,6 +62,41 @@ void grow(Link &l)
 
 	if (rds_ib_hw_may_grow(l.hw, more))
 		l.depth += more;
+}
+
+/* Half of the buffers are for what comes while the other half is looked at, or waits for the core.
+ */
+void grow(Link &l)
+{
+	const uint32_t waits = l.arrived - l.taken, at_once = l.burst < waits ? waits : l.burst;
+
+	grow_to(l, at_once < l.p.recv_wr ? 2 * at_once : l.p.recv_wr);
+}
+
+/* Of what is posted, which may be little: the peer has no more, and keeps one back.  Two at least:
+ * the frame itself takes one, which comes back, too. */
+uint32_t update_at(const Link &l)
+{
+	const uint32_t posted = l.offered - l.taken;
+
+	if (posted < 2 * kUpdateAt)
+		return posted / 2 > 2 ? posted / 2 : 2;
+	if (posted < 4 * kUpdateAt)
+		return kUpdateAt;
+	return posted / 4 < kMaxUpdateAt ? posted / 4 : kMaxUpdateAt;
+}
+
+/* By itself, when nothing else has carried them.  Where it has to be done after a few frames the
+ * ring is too small for what comes. */
+void return_credits(Link &l)
+{
+	if (!l.gives || (l.p.flow && l.credits <= 0))
+		return;
+	if (l.to_return < update_at(l) || !post_own(l))
+		return;
+	rds_ib_hw_count(l.hw, RDS_IB_LINK_tx_credit_updates);
+	if (l.depth < 2 * kUpdateAt)
+		grow_to(l, 2 * l.depth);
 }
 
 /* The oldest slot comes back; @status: how it ended.  Its mapping goes before anybody is told: what
@@ -229,7 +248,6 @@ void note_blocked(Link &l, const struct rds_ib_need &need)
 void open(Link &l)
 {
 	l.state = RDS_IB_LINK_OPEN;
-	l.to_return = 0;
 	tell_of_room(l);
 }
 
@@ -262,7 +280,6 @@ void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params 
 {
 	rds_ib_link_init(l, l->path, l->hw);
 	l->p = *p;
-	l->named = p->flow;
 	l->depth = p->first_buffers;
 	l->frame = RDS_IB_FRAME << p->order;
 }
@@ -271,6 +288,17 @@ void rds_ib_link_peer_order(struct rds_ib_link *l, unsigned int order)
 {
 	if (order < l->p.order)
 		l->frame = RDS_IB_FRAME << order;
+}
+
+uint32_t rds_ib_link_claim(struct rds_ib_link *l)
+{
+	const uint32_t posted = l->offered - l->taken;
+	uint32_t claimed = posted != 0;
+
+	while (claimed && claimed * 2 <= posted)
+		claimed *= 2;
+	l->to_return = posted - claimed;
+	return claimed;
 }
 
 void rds_ib_link_peer_credit(struct rds_ib_link *l, uint32_t credits)

@@ -76,7 +76,8 @@ struct rds_ib_link_params {
 	uint32_t first_buffers;	 /* posted before anything has come: recv_wr at most */
 	uint32_t max_unsignaled; /* frames in a row without a completion asked for */
 	uint8_t order;	     /* our buffers hold RDS_IB_FRAME << this; RDS_IB_MOST_ORDER at most */
-	uint8_t flow;	     /* we would count buffers, and do if the peer does */
+	uint8_t flow;	     /* we would count buffers, and do if the peer does ... */
+	uint8_t named;	     /* ... and say so in mainline's way, too */
 	uint8_t csum;	     /* headers carry a checksum and are checked (docs/wire.md) */
 	uint8_t hears_first; /* the peer called, and speaks first: iWARP (RFC 5044, 7.1.2) */
 };
@@ -147,14 +148,14 @@ struct rds_ib_link {
 	uint32_t ahead;	   /* frames from @taken on that were looked at for one */
 	uint8_t answers;   /* the peer's is not: enum Answer of ib_link_beat.cc */
 	uint8_t spoke;	   /* a message's frame came since rds_ib_link_spoke() */
+	uint32_t heard;	   /* of @arrived, at the last rds_ib_link_doubt() */
 
 	/* receiving */
 	uint32_t offered, arrived, taken;
 	uint32_t depth;	    /* buffers that may be out, or wait to be taken */
 	uint32_t burst;	    /* frames that came since the adapter had no more to tell of */
 	uint32_t to_return; /* buffers posted again that the peer does not know of */
-	uint8_t named;	    /* our offer may have named buffers ... */
-	uint8_t gives;	    /* ... and the peer counts them: headers give them back */
+	uint8_t gives;	    /* the peer counts them: headers give them back */
 	uint8_t paused;	    /* the core refused something: rds_ib_link_retry() goes on */
 	uint8_t stage;	    /* of the frame in slot @taken */
 	uint8_t under_way;  /* a message has begun to come: */
@@ -170,11 +171,13 @@ uint32_t rds_ib_link_wants(const struct rds_ib_link *l);
 /* ---- the link, called by the hardware side; link locked ---- */
 void rds_ib_link_init(struct rds_ib_link *l, struct rds_path *path, void *hw);
 /* The connection is up, says rdma_cm; a frame that arrives says the same, and one that hears first
- * waits for that.  Receive buffers that were posted before (rds_ib_link_offer) are those that our
- * own offer told the peer of. */
+ * waits for that. */
 void rds_ib_link_open(struct rds_ib_link *l);
 /* Before the connection is asked for or accepted: its sizes; nothing else is known of it yet. */
 void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params *p);
+/* The buffers that our offer tells the peer of, before the link is opened: a power of two of those
+ * that are posted.  The peer hears of the others as of new ones. */
+uint32_t rds_ib_link_claim(struct rds_ib_link *l);
 /* The buffers that the peer has by its offer, before the link is opened; 0: it names none, and we
  * count none.  It counts ours all the same if a header of it gives some back: mainline's reply to a
  * call names none, for it posts its buffers later. */
@@ -190,7 +193,7 @@ void rds_ib_link_peer_beats(struct rds_ib_link *l);
 int rds_ib_link_offer(struct rds_ib_link *l, enum rds_ctx ctx);
 /* With fewer posted no connection begins: a host that counts them keeps one back for telling of
  * more, and is told of two at a time; two that know of fewer each would never go on. */
-#define RDS_IB_FEWEST_BUFFERS 3
+#define RDS_IB_FEWEST_BUFFERS 4
 /* ops->xmit.  Before the link is open there is no room. */
 long rds_ib_link_xmit(struct rds_ib_link *l, const struct rds_xmit *x);
 /* The completion of send slot @slot: it and all before it are done.  _settle() follows. */
@@ -220,6 +223,9 @@ void rds_ib_link_shutdown(struct rds_ib_link *l);
 int rds_ib_link_ending(const struct rds_ib_link *l);
 /* The core waits for the peer, which counts its buffers, to have more of them. */
 int rds_ib_link_dry(const struct rds_ib_link *l);
+/* Every second while it is dry: if nothing is with the adapter, which so would not notice that the
+ * peer has gone, and nothing has come since, an empty frame goes. */
+void rds_ib_link_doubt(struct rds_ib_link *l);
 /* Does the adapter owe a completion?  Nobody hears of frames that none was asked for. */
 int rds_ib_link_owed(const struct rds_ib_link *l);
 /* Every few seconds once it is up: sends an empty frame if nothing was sent since, so that the

@@ -2,11 +2,13 @@
 /*
  * ib_link_beat.cc: is the other host there?  Keepalives and heartbeats.
  *
- * A keepalive is for the adapter, which notices that nobody acknowledges it.  A heartbeat is for
- * the RDS behind that: an empty frame asks, and the worker of the host that has it answers in
- * another.  A question is heard in whatever has come, also where the core has no room for what was
- * before it (ib_link_recv.cc): a receiver that is merely slow is there.  Nor does a host take its
- * peer for gone before it has looked at all that came, or while it has no buffer for an answer.
+ * A keepalive is for the adapter, which notices that nobody acknowledges it.  Where messages wait
+ * for the peer to have buffers one goes sooner, and without a credit: the adapter of a peer that
+ * lives lets it wait for a buffer.  A heartbeat is for the RDS behind that: an empty frame asks,
+ * and the worker of the host that has it answers in another.  A question is heard in whatever has
+ * come, also where the core has no room for what was before it (ib_link_recv.cc): a receiver that
+ * is merely slow is there.  Nor does a host take its peer for gone before it has looked at all that
+ * came, or while it has no buffer for an answer.
  */
 #include "ib_link.h"
 
@@ -69,6 +71,15 @@ void rds_ib_link_probe(struct rds_ib_link *l)
 {
 	if (has_credit(*l))
 		(void)rds::ib::post_own(*l);
+}
+
+void rds_ib_link_doubt(struct rds_ib_link *l)
+{
+	const bool silent = l->arrived == l->heard;
+
+	l->heard = l->arrived;
+	if (silent && rds_ib_link_dry(l) && l->done == l->posted && rds::ib::post_own(*l))
+		rds_ib_hw_count(l->hw, RDS_IB_LINK_tx_keepalive);
 }
 
 int rds_ib_link_unanswered(const struct rds_ib_link *l)

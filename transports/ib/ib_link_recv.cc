@@ -61,7 +61,7 @@ Step look(Link &l, const Frame &f)
 	if (l.p.csum && wire::get16(f.h.csum) && ib::checksum(f.h))
 		return bad(l, RDS_IB_LINK_rx_bad_csum);
 	rds_ib_hw_count(l.hw, RDS_IB_LINK_rx_frames);
-	if (l.named && f.h.credit) {
+	if ((l.p.named || l.gives) && f.h.credit) {
 		rds_ib_hw_count(l.hw, RDS_IB_LINK_rx_credit_updates);
 		l.gives = 1;
 		l.given += f.h.credit;

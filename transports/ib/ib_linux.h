@@ -203,6 +203,7 @@ struct rds_ib_path {
 	struct delayed_work refill; /* buffers that there was no memory for, and mappings */
 	struct delayed_work keepalive;
 	struct delayed_work beat;
+	struct delayed_work doubt; /* while the link is dry */
 	struct work_struct answer; /* to the peer's heartbeat */
 	unsigned long asked;	   /* jiffies: our last one, ... */
 	unsigned long spoke;	   /* ... the last message's frame since, or it, and ... */
@@ -369,6 +370,8 @@ void rds_ib_beats_begin(struct rds_ib_path *tp);
 void rds_ib_others_got_through(struct rds_ib_path *tp);
 /* Something has happened to the path's adapter, or to one of its ports.  rds_ib_dev.lock. */
 void rds_ib_happened(struct rds_ib_path *tp, const struct ib_event *event);
+/* Messages wait for the peer to have buffers.  Link locked; @live. */
+void rds_ib_dry(struct rds_ib_path *tp);
 /* After it no work of these runs.  @live is false. */
 void rds_ib_beats_end(struct rds_ib_path *tp);
 

@@ -17,8 +17,9 @@ constexpr unsigned long long kCallCountsNs = 1000ull * 1000 * 1000;
 /* Behind the two addresses. */
 constexpr unsigned int kCommonBytes = 24;
 constexpr uint32_t kSecretMask = 0xffffff;
-/* Of the byte of bits, the two that are a number; 3 is none. */
+/* Numbers in the byte of bits.  All ones are none: what mainline leaves 0 may be anything. */
 constexpr unsigned int kOrderShift = 2, kOrderMask = 3, kNoOrder = 3;
+constexpr unsigned int kBuffersShift = 4, kNoBuffers = 15;
 /* Of struct rds_addr: ::ffff:0:0/96. */
 constexpr unsigned int kV4Offset = 12;
 
@@ -96,8 +97,8 @@ unsigned int rds_ib_offer_encode(const struct rds_ib_offer *o,
 	put32(c.credit, o->credit);
 	c.secret[0] = static_cast<uint8_t>(o->secret >> 16);
 	put16(c.secret + 1, static_cast<uint16_t>(o->secret));
-	c.can = static_cast<uint8_t>((o->can & RDS_IB_CAN_ALL) | (o->order & kOrderMask)
-									 << kOrderShift);
+	c.can = static_cast<uint8_t>(o->can | o->order << kOrderShift |
+				     o->buffers << kBuffersShift);
 	__builtin_memcpy(p, &c, sizeof(c));
 	return v6 ? RDS_IB_OFFER_BYTES_V6 : RDS_IB_OFFER_BYTES_V4;
 }
@@ -115,6 +116,7 @@ int rds_ib_offer_decode(const void *data, unsigned int len, int v6, struct rds_i
 		      .minor = 0,
 		      .tos = 0,
 		      .can = 0,
+		      .buffers = 0,
 		      .order = 0,
 		      .secret = 0};
 	Common c;
@@ -135,6 +137,7 @@ int rds_ib_offer_decode(const void *data, unsigned int len, int v6, struct rds_i
 	said.ack_seq = get64(c.ack_seq);
 	said.credit = get32(c.credit);
 	said.can = c.can & RDS_IB_CAN_ALL;
+	said.buffers = (c.can >> kBuffersShift) % kNoBuffers;
 	said.order = (c.can >> kOrderShift & kOrderMask) % kNoOrder;
 	said.secret = static_cast<uint32_t>(c.secret[0]) << 16 | get16(c.secret + 1);
 	*o = said;
@@ -158,6 +161,13 @@ int rds_ib_offer_accepted(const struct rds_ib_offer *o)
 	bool known = o->major == 4 ? o->minor <= 1 : o->major == 3 && o->minor == 1;
 
 	return known ? 0 : -rds::err::kEproto;
+}
+
+uint32_t rds_ib_offer_counted(const struct rds_ib_offer *o, int named)
+{
+	if (named && o->credit)
+		return o->credit;
+	return o->buffers ? 1u << o->buffers : 0;
 }
 
 int rds_ib_offer_propose(struct rds_ib_offer *o, unsigned int attempt)

@@ -30,11 +30,12 @@ struct rds_ib_offer {
 	struct rds_addr saddr; /* who speaks */
 	struct rds_addr daddr;
 	uint64_t ack_seq; /* last number that the speaker had taken of the other; 0: none */
-	uint32_t credit;  /* receive buffers posted; 0: counts none */
+	uint32_t credit;  /* receive buffers posted, in mainline's way; 0: counts none so */
 	uint16_t minors;  /* bit n: minor version n of @major is understood */
 	uint8_t major, minor;
 	uint8_t tos;
 	uint8_t can;	 /* RDS_IB_CAN_*; mainline says 0 */
+	uint8_t buffers; /* 2 to the power of this are posted, and counted; 0: not so; likewise */
 	uint8_t order;	 /* its buffers hold 4096 bytes of payload << this, 0 to 2; likewise */
 	uint32_t secret; /* 24 bits, rds_ib_proof; mainline says 0 */
 };
@@ -59,6 +60,13 @@ int rds_ib_offer_agree(struct rds_ib_offer *o);
 
 /* Is the version of a peer's answer one that we speak?  0 or -EPROTO. */
 int rds_ib_offer_accepted(const struct rds_ib_offer *o);
+
+/*
+ * The receive buffers that the sender of @o says it has, and counts; 0: it counts none.  Hosts of
+ * ours always say so in bits of ours; in mainline's field it counts only if this host says it
+ * there, too (@named).
+ */
+uint32_t rds_ib_offer_counted(const struct rds_ib_offer *o, int named);
 
 /* The version that we propose, and the next one after a reject for it; 0: no more. */
 int rds_ib_offer_propose(struct rds_ib_offer *o, unsigned int attempt);

@@ -243,8 +243,9 @@ int rds_ib_qp_create(struct rds_ib_path *tp, unsigned int order)
 	const bool iwarp = rds_ib_is_iwarp(tp->id);
 	struct rds_ib_link_params params = {
 		.max_unsignaled = READ_ONCE(rds_ib_max_unsignaled_wr),
+		.flow = 1,
 		/* iWARP has no adapter that asks again when there is no buffer. */
-		.flow = READ_ONCE(rds_ib_flow_control) || iwarp,
+		.named = READ_ONCE(rds_ib_flow_control) || iwarp,
 		.csum = 1,
 		.hears_first = iwarp && tp->phase != RDS_IB_CALLING,
 	};
@@ -368,6 +369,8 @@ long rds_ib_xmit(void *priv, const struct rds_xmit *x)
 
 	spin_lock_bh(&tp->lock);
 	r = rds_ib_link_xmit(&tp->link, x);
+	if (tp->live && rds_ib_link_dry(&tp->link))
+		rds_ib_dry(tp);
 	spin_unlock_bh(&tp->lock);
 	return r;
 }

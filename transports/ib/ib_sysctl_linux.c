@@ -16,7 +16,7 @@ unsigned int rds_ib_max_recv_wr = 1024;
 unsigned int rds_ib_max_unsignaled_wr = 16;
 unsigned int rds_ib_max_recv_allocation;
 unsigned int rds_ib_flow_control;
-unsigned int rds_ib_frame_bytes = RDS_IB_FRAME;
+unsigned int rds_ib_frame_bytes = RDS_IB_FRAME << RDS_IB_MOST_ORDER;
 unsigned int rds_ib_heartbeat_interval_secs = 10;
 unsigned int rds_ib_heartbeat_timeout_secs = 10;
 unsigned int rds_ib_slow_peer_secs;

@@ -28,10 +28,6 @@ def all_of(commands):
 @contextlib.contextmanager
 def two_cables(t):
     """Two tunnels between the hosts, which end in a's switch: one network for both ends of b."""
-    # Credits: a host that calls again has much to send, and soft-RoCE of 6.1, which may ask again when
-    # there is a buffer, now and then never does.
-    for machine in t.vms:
-        machine.check("echo 1 >/proc/sys/net/rds/ib/flow_control")
     for machine, me, peer in ((t.a, A, B), (t.b, B, A)):
         machine.check(all_of(f"ip link add {cable} type gretap local {me} remote {peer} key {key}"
                              f" && ip link set {cable} up" for key, cable in enumerate(CABLES, 1)))

@@ -60,7 +60,8 @@ std::string Offer::encode(const Address &from, const Address &to) const
 {
 	return rawAddress(from) + rawAddress(to) + bigEndian(major, 1) + bigEndian(minor, 1) +
 	       bigEndian(minors, 2) + bigEndian(tos, 1) + bigEndian(0, 3) + bigEndian(ack, 8) +
-	       bigEndian(credits, 4) + bigEndian(0, 3) + bigEndian(can, 1);
+	       bigEndian(credits, 4) + bigEndian(0, 3) +
+	       bigEndian(can | order << 2 | buffers << 4, 1);
 }
 
 Offer Offer::decode(const std::string &data, bool v6)
@@ -79,7 +80,12 @@ Offer Offer::decode(const std::string &data, bool v6)
 	o.tos = static_cast<uint8_t>(number(data, at + 4, 1));
 	o.ack = number(data, at + 8, 8);
 	o.credits = static_cast<uint32_t>(number(data, at + 16, 4));
-	o.can = static_cast<uint8_t>(number(data, at + 23, 1));
+
+	const auto bits = number(data, at + 23, 1);
+
+	o.can = bits & 3;
+	o.order = bits >> 2 & 3;
+	o.buffers = static_cast<uint8_t>(bits >> 4);
 	return o;
 }
 

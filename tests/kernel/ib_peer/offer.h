@@ -25,7 +25,9 @@ struct Offer {
 	uint8_t tos = 0;
 	uint64_t ack = 0;
 	uint32_t credits = 0;
-	uint8_t can = 0; /* bit 0: ends in order, bit 1: answers heartbeats */
+	uint8_t can = 0;     /* bit 0: ends in order, bit 1: answers heartbeats */
+	uint8_t order = 0;   /* buffers have 4096 bytes << this */
+	uint8_t buffers = 0; /* 2 to the power of this are counted; 0: none */
 
 	/* Only decoded. */
 	std::string from = {}, to = {};

@@ -19,6 +19,7 @@ namespace
 
 constexpr int kBroken = -5, kNoMemory = -12, kRefused = -22;
 constexpr uint64_t kKeepaliveNs = 5ull * 1000 * 1000 * 1000;
+constexpr uint64_t kDoubtNs = 1000ull * 1000 * 1000;
 constexpr uint64_t kBeatNs = 10ull * 1000 * 1000 * 1000;
 constexpr uint64_t kWorkerNs = 100 * 1000;
 constexpr uint64_t kRefillNs = 1000 * 1000;
@@ -111,14 +112,16 @@ bool Adapter::begin(const fabric::Ref &p, unsigned int s, Phase ph)
 					    .first_buffers = ring(verbs::params().recv_ring / 4),
 					    .max_unsignaled = 8,
 					    .order = verbs::params().orders[p->qp[s].host % 2],
-					    .flow = verbs::params().credits,
+					    .flow = verbs::params().credits ||
+						    verbs::params().counts,
+					    .named = verbs::params().credits,
 					    .csum = 1,
 					    .hears_first = verbs::params().iwarp && s == 1};
 
 	pair = p;
 	side = s;
 	phase = ph;
-	heard = false;
+	heard = doubting = false;
 	tx.assign(params.send_wr, Tx());
 	rx.assign(params.recv_wr, Buffer());
 	rds_ib_link_prepare(&link, &params);
@@ -127,14 +130,16 @@ bool Adapter::begin(const fabric::Ref &p, unsigned int s, Phase ph)
 	return link.offered - link.taken >= RDS_IB_FEWEST_BUFFERS;
 }
 
-fabric::Data Adapter::say(struct rds_ib_offer o) const
+fabric::Data Adapter::say(struct rds_ib_offer o)
 {
+	const uint32_t claimed = rds_ib_link_claim(&link);
 	unsigned char out[RDS_IB_OFFER_BYTES_V6];
 
 	o.saddr = *rds_path_laddr(path);
 	o.daddr = *rds_path_faddr(path);
 	o.ack_seq = rds_path_received(path);
-	o.credit = link.p.flow ? link.offered - link.taken : 0;
+	o.credit = link.p.flow && link.p.named ? claimed : 0;
+	o.buffers = verbs::params().counts ? static_cast<uint8_t>(std::countr_zero(claimed)) : 0;
 	o.tos = rds_path_tos(path);
 	o.order = link.p.order;
 	o.can = RDS_IB_CAN_END | (verbs::params().iwarp ? 0 : RDS_IB_CAN_BEAT);
@@ -144,7 +149,7 @@ fabric::Data Adapter::say(struct rds_ib_offer o) const
 void Adapter::hear(const struct rds_ib_offer &o)
 {
 	rds_path_delivered(path, o.ack_seq);
-	rds_ib_link_peer_credit(&link, o.credit);
+	rds_ib_link_peer_credit(&link, rds_ib_offer_counted(&o, link.p.named));
 	rds_ib_link_peer_order(&link, o.order);
 	if (o.can & RDS_IB_CAN_END)
 		rds_ib_link_peer_ends(&link);
@@ -251,7 +256,23 @@ long Adapter::xmit(const struct rds_xmit &x)
 		part.more = 1;
 		later(*this, kRoomNs, "room", [](Adapter &a) { rds_path_writable(a.path); });
 	}
-	return rds_ib_link_xmit(&link, &part);
+
+	const long taken = rds_ib_link_xmit(&link, &part);
+
+	if (rds_ib_link_dry(&link) && !doubting && !verbs::params().iwarp)
+		doubt();
+	return taken;
+}
+
+void Adapter::doubt()
+{
+	doubting = true;
+	later(*this, kDoubtNs, "doubt", [](Adapter &a) {
+		a.doubting = false;
+		rds_ib_link_doubt(&a.link);
+		if (rds_ib_link_dry(&a.link))
+			a.doubt();
+	});
 }
 
 void Adapter::recv_retry()

@@ -32,7 +32,7 @@ struct Adapter final : fabric::User {
 	/* With a queue pair that has buffers; false without memory for any. */
 	bool begin(const fabric::Ref &p, unsigned int s, Phase ph);
 	/* Our own offer in the version of @o. */
-	fabric::Data say(struct rds_ib_offer o) const;
+	fabric::Data say(struct rds_ib_offer o);
 	void hear(const struct rds_ib_offer &o);
 	/* The queue pair was destroyed. */
 	void end();
@@ -68,7 +68,9 @@ struct Adapter final : fabric::User {
 private:
 	void up();
 	void beat();
+	void doubt();
 
+	bool doubting = false;
 	unsigned int unanswered = 0; /* looks in a row at which a heartbeat was */
 };
 

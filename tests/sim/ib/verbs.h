@@ -25,7 +25,8 @@ struct Params {
 	unsigned int send_ring = 64;	    /* frames posted and not completed, ... */
 	unsigned int recv_ring = 128;	    /* ... buffers: rounded down to a power of two */
 	std::array<uint8_t, 2> orders = {}; /* buffers have 4 KiB << this; hosts take turns */
-	bool credits = false;		    /* buffers are counted, and none is missed */
+	bool credits = false;		    /* buffers are counted, and none is missed; ... */
+	bool counts = false;		    /* ... so they are between two of ours */
 	bool iwarp = false;		    /* the end that called speaks first */
 	unsigned int partial_per_1000 = 0;  /* xmit takes a part though it has room for more */
 	unsigned int sges = 4;		    /* pages of an operation in one work request */

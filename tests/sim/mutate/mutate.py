@@ -240,6 +240,7 @@ def remember(name, verdict):
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if name:
         known[name] = verdict
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
         RESULTS.write_text(json.dumps(known, indent=1))
     return known
 

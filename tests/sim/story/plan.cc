@@ -196,13 +196,17 @@ void choose_iwarp(Setup &s, const Wish &wish)
 	s.ib.iwarp = s.ib.credits && s.kinds.empty() && !wish.former && r.chance(500);
 }
 
-/* Hosts of ours may have buffers for larger frames: each as it likes. */
+/* Hosts of ours may have buffers for larger frames: each as it likes.  Older ones did not count
+ * theirs unasked. */
 void choose_frames(Setup &s, const Wish &wish)
 {
 	sim::Rng r(s.seed, ~9u);
 
+	if (wish.former)
+		return;
 	for (uint8_t &order : s.ib.orders)
-		order = wish.former ? 0 : static_cast<uint8_t>(r.below(RDS_IB_MOST_ORDER + 1));
+		order = static_cast<uint8_t>(r.below(RDS_IB_MOST_ORDER + 1));
+	s.ib.counts = r.chance(700);
 }
 
 /* In one story of four counters begin where they end. */
