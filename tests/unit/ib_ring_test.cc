@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "ib_fixture.h"
 
@@ -94,6 +95,58 @@ TEST_F(IbRing, WhereBuffersAreFewItStaysAsItIs)
 	burst(kFirst);
 	EXPECT_EQ(end.buffers.size(), 2 * kFirst);
 }
+
+/* One way, a frame at a time: each few frames take one that gives credits back. */
+TEST_F(IbRing, OneThatGivesBackAfterFewFramesGrows)
+{
+	up(100);
+	ASSERT_GT(end.xmit({msg(0)}), 0);
+	end.complete();
+
+	std::vector<uint32_t> sizes = {end.link.depth};
+	auto look = [&] {
+		if (end.link.depth != sizes.back())
+			sizes.push_back(end.link.depth);
+	};
+
+	for (int i = 0; i < 300; i++) {
+		burst(1);
+		look();
+		end.complete();
+		look();
+		end.link.credits = 100;
+	}
+	EXPECT_EQ(sizes, (std::vector<uint32_t>{kFirst, 2 * kFirst, 4 * kFirst, 8 * kFirst}));
+	EXPECT_EQ(end.miscounted(), "");
+}
+
+struct Update {
+	uint32_t posted, at;
+};
+
+class IbRingUpdate : public IbRing, public testing::WithParamInterface<Update>
+{
+};
+
+/* Of few buffers half, of many a quarter. */
+TEST_P(IbRingUpdate, GivesBackAPartOfThem)
+{
+	end.up(8, GetParam().posted, 100);
+	ASSERT_GT(end.xmit({msg(0)}), 0);
+	end.complete();
+	for (uint32_t n = 1; n < GetParam().at; n++)
+		burst(1);
+	EXPECT_EQ(end.sent.size(), 1u);
+	burst(1);
+	ASSERT_EQ(end.sent.size(), 2u);
+	EXPECT_EQ(end.sent.back().credit(), GetParam().at);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rings, IbRingUpdate,
+			 testing::Values(Update{4, 2}, Update{8, 4}, Update{16, 8}, Update{32, 16},
+					 Update{64, 16}, Update{128, 32}, Update{256, 64},
+					 Update{512, 128}, Update{1024, 128}),
+			 [](const auto &info) { return std::to_string(info.param.posted); });
 
 /* Two hosts whose readers have stopped have frames for each other behind which even a keepalive
  * waits: all buffers are for them. */

@@ -14,10 +14,12 @@ namespace
 {
 
 using namespace rds;
+using ib::larger;
 using ib::Link;
 using ib::note_blocked;
 using ib::post_own;
 using ib::room;
+using ib::smaller;
 
 /* Credits given back at a time, if no message carries them: a quarter of what is posted, but ... */
 constexpr uint32_t kUpdateAt = 16, kMaxUpdateAt = 128;
@@ -50,15 +52,14 @@ void unstamp(Link &l, const wire::Header &h)
 	l.credits += l.p.flow;
 }
 
-/* Gets the ring buffers for @enough, a few at a time, for this is a softirq. */
+/* Gets the ring @enough buffers, a few at a time, for this is a softirq. */
 void grow_to(Link &l, uint32_t enough)
 {
-	if (enough > l.p.recv_wr)
-		enough = l.p.recv_wr;
+	enough = smaller(enough, l.p.recv_wr);
 	if (enough <= l.depth)
 		return;
 
-	const uint32_t lacks = enough - l.depth, more = lacks < kMaxGrowth ? lacks : kMaxGrowth;
+	const uint32_t more = smaller(enough - l.depth, kMaxGrowth);
 
 	if (rds_ib_hw_may_grow(l.hw, more))
 		l.depth += more;
@@ -68,9 +69,9 @@ void grow_to(Link &l, uint32_t enough)
  */
 void grow(Link &l)
 {
-	const uint32_t waits = l.arrived - l.taken, at_once = l.burst < waits ? waits : l.burst;
+	const uint32_t at_once = larger(l.burst, l.arrived - l.taken);
 
-	grow_to(l, at_once < l.p.recv_wr ? 2 * at_once : l.p.recv_wr);
+	grow_to(l, 2 * smaller(at_once, l.p.recv_wr));
 }
 
 /* Of what is posted, which may be little: the peer has no more, and keeps one back.  Two at least:
@@ -78,12 +79,10 @@ void grow(Link &l)
 uint32_t update_at(const Link &l)
 {
 	const uint32_t posted = l.offered - l.taken;
+	const uint32_t few = smaller(posted / 2, kUpdateAt);
+	const uint32_t many = smaller(posted / 4, kMaxUpdateAt);
 
-	if (posted < 2 * kUpdateAt)
-		return posted / 2 > 2 ? posted / 2 : 2;
-	if (posted < 4 * kUpdateAt)
-		return kUpdateAt;
-	return posted / 4 < kMaxUpdateAt ? posted / 4 : kMaxUpdateAt;
+	return larger(larger(few, many), 2);
 }
 
 /* By itself, when nothing else has carried them.  Where it has to be done after a few frames the
@@ -95,8 +94,7 @@ void return_credits(Link &l)
 	if (l.to_return < update_at(l) || !post_own(l))
 		return;
 	rds_ib_hw_count(l.hw, RDS_IB_LINK_tx_credit_updates);
-	if (l.depth < 2 * kUpdateAt)
-		grow_to(l, 2 * l.depth);
+	grow_to(l, 2 * smaller(l.depth, kUpdateAt));
 }
 
 /* The oldest slot comes back; @status: how it ended.  Its mapping goes before anybody is told: what
@@ -286,8 +284,7 @@ void rds_ib_link_prepare(struct rds_ib_link *l, const struct rds_ib_link_params 
 
 void rds_ib_link_peer_order(struct rds_ib_link *l, unsigned int order)
 {
-	if (order < l->p.order)
-		l->frame = RDS_IB_FRAME << order;
+	l->frame = RDS_IB_FRAME << ib::smaller(order, l->p.order);
 }
 
 uint32_t rds_ib_link_claim(struct rds_ib_link *l)

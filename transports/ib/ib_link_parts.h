@@ -29,6 +29,16 @@ inline constexpr uint8_t kEnd = 1;
 /* A heartbeat, and its answer: the same. */
 inline constexpr uint8_t kAsk = 2, kAnswer = 3;
 
+inline uint32_t smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+inline uint32_t larger(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
 /* From now on it sends. */
 void open(Link &l);
 /* Is there room for @n, without the slot and the credit that are kept for what the link itself has

@@ -147,8 +147,7 @@ Step begin(Link &l, const Frame &f)
 		return take_empty(l, f);
 	l.deaf = 0;
 	l.spoke = 1;
-	if (f.len != (left < l.frame ? left : l.frame) ||
-	    (l.under_way && !same_message(f.h, under_way)))
+	if (f.len != ib::smaller(left, l.frame) || (l.under_way && !same_message(f.h, under_way)))
 		return bad(l, RDS_IB_LINK_rx_bad_frame);
 	if (!l.under_way) {
 		Step s = show(l, f, &l.m);

@@ -122,7 +122,7 @@ int post_part(Link &l, struct rds_msg *m, uint32_t pos, bool last, unsigned int 
 	bool full = l.posted - l.done + 2 >= l.p.send_wr, dry = l.p.flow && l.credits <= 2;
 	wire::Header h;
 
-	*len = left < l.frame ? left : l.frame;
+	*len = ib::smaller(left, l.frame);
 	__builtin_memcpy(&h, rds_msg_header(m), sizeof(h));
 	if (uint64_t ack = wire::get64(h.ack); ack > l.last_ack)
 		l.last_ack = ack;
