@@ -16,7 +16,7 @@ import unittest
 import frames
 from frames import GOLDEN, control, header, message
 from pcap import Capture, QueuePair, Tcp, records
-from roce import (MainlinesOverRoce, OneOfEachOverRoce, OursOverRoce,  # noqa: F401
+from roce import (LargeFrames, MainlinesOverRoce, OneOfEachOverRoce, OursOverRoce,  # noqa: F401
                   SentAgainOverRoce)
 from shown import DISSECTOR, ROOT, directory, lua_errors, packets, packets_of, tshark
 

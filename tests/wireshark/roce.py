@@ -6,7 +6,8 @@ import ipaddress
 import unittest
 
 import told
-from pcap import Capture, Packet, records
+from frames import header, message, with_csum
+from pcap import Capture, Packet, QueuePair, records
 from shown import ROOT, directory, packets, packets_of
 
 READ_REQUEST = 12
@@ -237,3 +238,38 @@ class SentAgainOverRoce(unittest.TestCase):
         """4.1, refused, and 3.1 at last."""
         said = [frames[0]["offer.major"] for _, frames in sorted(self.shown.items())]
         self.assertEqual("".join(filter(None, said)), "4444433")
+
+
+class LargeFrames(unittest.TestCase):
+    """A send has as many bytes as both hosts have offered buffers for; who answers says no more than
+    was asked."""
+    LENGTH = 20000
+
+    @staticmethod
+    def offers(*orders):
+        """Request and reply of two hosts of ours, whose buffers are others."""
+        data, _ = capture_of("ours_ib")
+        hosts = [ipaddress.ip_address(host).packed for host in FAMILIES[0]]
+        for said, order in zip((b"".join(hosts), b"".join(hosts[::-1])), orders):
+            packet = next(bytearray(one) for one in records(data)
+                          if len(one) == 322 and one[26:34] == said and said in one[42:])
+            packet[packet.rindex(said) + len(said) + 23] = order << 2
+            yield bytes(packet)
+
+    def look(self, orders, most):
+        capture = Capture()
+        capture.packets += self.offers(*orders)
+        q, head = QueuePair(capture, *FAMILIES[0]), header(1, length=self.LENGTH, sport=777, dport=4000)
+        begins = [q.sent(0, with_csum(head) + bytes(b % 251 for b in range(min(most, self.LENGTH - at))))
+                  for at in range(0, self.LENGTH, most)]
+        after = q.sent(0, with_csum(message(2, b"after")))
+        shown = packets(capture)
+        for first, end in zip(begins, [*begins[1:], after]):
+            self.assertEqual(shown[first][0]["seq"], "1")
+            self.assertEqual({shown[n][0]["begins_in"] for n in range(first + 1, end)}, {str(first)})
+        self.assertEqual((shown[after][0]["seq"], shown[after][0].experts), ("2", set()))
+
+    def test_the_smaller_of_two(self):
+        for orders, most in (((2, 2), 16384), ((2, 1), 8192), ((1, 1), 8192), ((2, 0), 4096), ((3, 3), 4096)):
+            with self.subTest(orders=orders):
+                self.look(orders, most)

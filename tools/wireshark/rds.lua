@@ -790,11 +790,12 @@ local function look_at_piece(range, qp, record, line)
 	end
 end
 
--- The most that a send has between these two: what both have offered last, if they were seen to.
+-- The most that a send has between these two: the smaller of what both have offered last. Who answers
+-- has heard the other's, so that one's alone will do; requests are not shown to us the first time.
 local function most_of_frame(pinfo)
 	local from, to = tostring(pinfo.src), tostring(pinfo.dst)
-	local one, other = orders[from .. ">" .. to] or 0, orders[to .. ">" .. from] or 0
-	return IB_FRAME * 2 ^ math.min(one, other)
+	local one, other = orders[from .. ">" .. to], orders[to .. ">" .. from]
+	return IB_FRAME * 2 ^ math.min(one or other or 0, other or one or 0)
 end
 
 -- Counts the bytes of this frame that other packets will bring. A message of several frames has the
@@ -938,9 +939,10 @@ local function cm_private(tvb, pinfo, tree)
 		return false
 	end
 	local offer = tvb(at, 2 * bytes + OFFER):tvb()
-	if not pinfo.visited then
-		orders[tostring(pinfo.src) .. ">" .. tostring(pinfo.dst)] =
-			offer(2 * bytes + 23, 1):bitfield(4, 2) % 3
+	local key = pinfo.number .. "/offer"
+	if not records[key] then
+		records[key] = offer(2 * bytes + 23, 1):bitfield(4, 2) % 3
+		orders[tostring(pinfo.src) .. ">" .. tostring(pinfo.dst)] = records[key]
 	end
 	local text = "Offer " .. offer(2 * bytes, 1):uint() .. "." .. offer(2 * bytes + 1, 1):uint()
 	pinfo.cols.protocol:set("RDS")

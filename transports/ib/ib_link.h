@@ -3,11 +3,11 @@
  * ib_link.h: what RDS makes of one reliable connection (RC queue pair) of an adapter: messages to
  * frames and back, the rings, credits.
  *
- * A message goes out in frames of up to @frame payload bytes, each with the message's whole header:
- * RDS_IB_FRAME, or as many times that as both hosts have buffers for.  Acknowledgement is the
- *core's business (RDS_CAP_NUMBERED): every header that it hands over carries h_ack, every header
- *that comes is shown to it.  A link adds what belongs to the hop: the header's checksum, credits,
- *and which of the adapter's buffers is free.
+ * A message goes out in frames, each with the message's whole header and up to @frame bytes of
+ * payload: RDS_IB_FRAME, or as many times that as both hosts have buffers for.  Acknowledgement is
+ * the core's business (RDS_CAP_NUMBERED): every header that it hands over carries h_ack, every
+ * header that comes is shown to it.  A link adds what belongs to the hop: the header's checksum,
+ * credits, and which of the adapter's buffers is free.
  *
  * A message's operation goes before its first frame, in as many slots as its pieces take, the last
  * one with a completion; there is room for both when it is posted.  How it ended the link tells the
@@ -23,8 +23,12 @@
  * Only hosts that both say so while they connect (RDS_IB_CAN_END) do this.
  *
  * Heartbeats (ib_link_beat.cc).  An adapter acknowledges frames for a host whose RDS does not run
- *any more.  So hosts that both say so while they connect (RDS_IB_CAN_BEAT) ask each other now and
- *then.
+ * any more.  So hosts that both say so while they connect (RDS_IB_CAN_BEAT) ask each other now and
+ * then.
+ *
+ * Credits.  Two hosts of ours count each other's buffers, as mainline's do where an administrator
+ * wants it, so that no frame finds none.  A host whose messages wait for some is dry: nothing of it
+ * is with the adapter then, which would not notice that the peer has gone (rds_ib_link_doubt()).
  *
  * Pure: runs in the simulator as in the kernel.  Everything of a link is guarded by one lock,
  * which the hardware side owns and holds around each call below; rds_ib_hw_*() are called with it
