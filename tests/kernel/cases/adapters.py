@@ -128,7 +128,7 @@ def queues_are_too_long(t):
         for machine in (t.a, t.b):
             sizes = [(c["max_send_wr"], c["max_recv_wr"])
                      for c in queue_pairs(t, machine, "-v")]
-            assert sizes == [(64, 128)], sizes
+            assert sizes == [(128, 128)], sizes
         t.note(exact(Flows(t, t.a, A, t.b, B, LOAD, messages=20).result()))
 
 

@@ -77,9 +77,17 @@ bool writeLine(int fd, const std::string &line)
 {
 	const std::string bytes = line + "\n";
 
-	/* Lines are short: they fit into the socket's buffer at once. */
-	return send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
-	       static_cast<ssize_t>(bytes.size());
+	/* Some tell of thousands of operations, which does not fit into the socket's buffer at
+	 * once. */
+	for (size_t at = 0; at < bytes.size();) {
+		const ssize_t sent = send(fd, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
+
+		if (sent >= 0)
+			at += static_cast<size_t>(sent);
+		else if (errno != EAGAIN || !waitFor(fd, POLLOUT, std::chrono::seconds(60)))
+			return false;
+	}
+	return true;
 }
 
 std::optional<std::string> readLine(int fd, std::chrono::milliseconds patience)
