@@ -969,7 +969,8 @@ TUNED = {"net.core.wmem_max": "4194304", "net.core.rmem_max": "4194304",
          "idle_timeout_ms": "10000", "rds_tcp_congestion_control": "reno", "rds_tcp_dscp": "46",
          "rds_tcp_sndbuf": "100000", "rds_tcp_rcvbuf": "200000", "max_unacked_packets": "64",
          "max_unacked_bytes": "33554432", "net.rds.ib.max_send_wr": "512", "max_recv_wr": "2048",
-         "net.rds.ib.max_recv_allocation": "10000", "net.rds.ib.flow_control": "1"}
+         "net.rds.ib.max_recv_allocation": "10000", "net.rds.ib.flow_control": "1",
+         "net.rds.ib.frame_bytes": "4096"}
 GIVEN = {"max_paths": ("rds_tcp", "4"), "rds_ib_retry_count": ("rds_rdma", "3")}
 PLACES = ("net/rds", "net/rds/tcp", "net/rds/ib")
 
