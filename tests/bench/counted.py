@@ -49,7 +49,7 @@ echo BENCH-START
 role=$(opt role)
 key=$(opt key)
 set=$(opt set)
-[ -z "$set" ] || sysctl -w "$set"
+[ -z "$set" ] || sysctl -w "$set" || poweroff -f
 rdsperf suite -o $(opt seed) ${role:+-i $role} ${key:+-k $key} $(cat /cases)
 echo BENCH-END
 if [ "$(opt prof)" = 1 ]; then

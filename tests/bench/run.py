@@ -100,6 +100,8 @@ def modules_of(side, family, args, kern):
 
 def boot_of(args, family, *of):
     if family == counted.PAIRED:
+        if args.set:
+            raise counted.BenchError("--set is for one guest, and rds-ib has two")
         return counted.Pair(*of)
     return counted.Boot(*of, role=counted.ROLES.get(family, ""), key="" if family else args.key,
                         setting=args.set)

@@ -189,16 +189,10 @@ void rds_ib_hw_sent(void *hw, uint32_t slot)
 
 /* ---- receiving ---- */
 
-/* Pages of a buffer for frames of @frame bytes. */
-static unsigned int rds_ib_page_order(u32 frame)
-{
-	return get_order(frame);
-}
-
-/* That memory, as max_recv_allocation counts it. */
+/* Memory of a buffer for frames of @frame bytes, as max_recv_allocation counts it. */
 static u32 rds_ib_units(u32 frame)
 {
-	return (PAGE_SIZE << rds_ib_page_order(frame)) / RDS_IB_FRAME;
+	return (PAGE_SIZE << get_order(frame)) / RDS_IB_FRAME;
 }
 
 static struct page *rds_ib_buffer_page(const struct sk_buff *skb)
@@ -209,7 +203,7 @@ static struct page *rds_ib_buffer_page(const struct sk_buff *skb)
 static struct sk_buff *rds_ib_buffer_get(const struct rds_ib_path *tp, gfp_t gfp)
 {
 	const u32 frame = READ_ONCE(tp->link.frame), units = rds_ib_units(frame);
-	const unsigned int order = rds_ib_page_order(frame);
+	const unsigned int order = get_order(frame);
 	struct sk_buff *skb = NULL;
 	struct page *page;
 
@@ -360,7 +354,7 @@ const unsigned char *rds_ib_hw_frame(void *hw, uint32_t slot, struct rds_src **s
  * has smaller ones. */
 static bool rds_ib_fits(const struct rds_ib_path *tp, const struct sk_buff *skb)
 {
-	return page_size(rds_ib_buffer_page(skb)) == PAGE_SIZE << rds_ib_page_order(tp->link.frame);
+	return page_size(rds_ib_buffer_page(skb)) == PAGE_SIZE << get_order(tp->link.frame);
 }
 
 /* May a ring remember buffers that messages keep?  Not so many, and none where they are few.  For
@@ -380,11 +374,12 @@ void rds_ib_hw_taken(void *hw, uint32_t slot)
 {
 	struct rds_ib_path *tp = hw;
 	struct sk_buff *skb = tp->rx[slot].skb;
+	const bool fits = rds_ib_fits(tp, skb);
 
 	tp->rx[slot].skb = NULL;
-	if (rds_ib_fits(tp, skb) && !skb_cloned(skb))
+	if (fits && !skb_cloned(skb))
 		__skb_queue_head(&tp->lent, skb);
-	else if (rds_ib_fits(tp, skb) && rds_ib_may_lend(tp))
+	else if (fits && rds_ib_may_lend(tp))
 		__skb_queue_tail(&tp->lent, skb);
 	else
 		rds_ib_buffer_put(skb);

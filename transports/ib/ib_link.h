@@ -27,8 +27,9 @@
  * then.
  *
  * Credits.  Two hosts of ours count each other's buffers, as mainline's do where an administrator
- * wants it, so that no frame finds none.  A host whose messages wait for some is dry: nothing of it
- * is with the adapter then, which would not notice that the peer has gone (rds_ib_link_doubt()).
+ * wants it, so that no message's frame finds none.  A host whose messages wait for some is dry:
+ *nothing of it is with the adapter then, which would not notice that the peer has gone
+ *(rds_ib_link_doubt()).
  *
  * Pure: runs in the simulator as in the kernel.  Everything of a link is guarded by one lock,
  * which the hardware side owns and holds around each call below; rds_ib_hw_*() are called with it

@@ -6,6 +6,7 @@
 #define RDS_IB_LINK_PARTS_H
 
 #include "../../net/rds/wire.h"
+#include "ib_numbers.h"
 
 struct rds_ib_link;
 struct rds_ib_need;
@@ -28,16 +29,6 @@ inline constexpr int32_t kManyCredits = 1 << 24;
 inline constexpr uint8_t kEnd = 1;
 /* A heartbeat, and its answer: the same. */
 inline constexpr uint8_t kAsk = 2, kAnswer = 3;
-
-inline uint32_t smaller(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-inline uint32_t larger(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
 
 /* From now on it sends. */
 void open(Link &l);

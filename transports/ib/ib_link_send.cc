@@ -22,9 +22,7 @@ constexpr unsigned int kSignaled = RDS_IB_SIGNALED | RDS_IB_SOLICITED;
  * full. */
 uint32_t unsignaled_limit(const Link &l)
 {
-	uint32_t half = l.p.send_wr / 2;
-
-	return l.p.max_unsignaled < half ? l.p.max_unsignaled : half;
+	return ib::smaller(l.p.max_unsignaled, l.p.send_wr / 2);
 }
 
 /* ---- operations ---- */

@@ -4,8 +4,13 @@
  */
 #include "ib_mr_policy.h"
 
+#include "ib_numbers.h"
+
 namespace
 {
+
+using rds::ib::larger;
+using rds::ib::smaller;
 
 /* Pinned pages of dirty regions that are worth a command at once: 32 MiB. */
 constexpr uint32_t kManyPages = 8192;
@@ -13,11 +18,6 @@ constexpr uint32_t kManyPages = 8192;
 constexpr uint32_t kWaitMs = 1000;
 /* Kept for the next burst, however small the limit; and so many are used before one is again. */
 constexpr uint32_t kLeastKept = 32;
-
-uint32_t min(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
 
 } // namespace
 
@@ -27,10 +27,10 @@ extern "C" {
 void rds_ib_mr_limits(struct rds_ib_mr_limits *l, uint32_t want_8k, uint32_t want_1m, uint32_t mrs,
 		      uint32_t pages)
 {
-	l->pages[RDS_IB_MR_8K] = min(RDS_IB_MR_8K_PAGES, pages);
-	l->pages[RDS_IB_MR_1M] = min(RDS_IB_MR_1M_PAGES, pages);
-	l->most[RDS_IB_MR_1M] = mrs ? min(want_1m, mrs / 2) : want_1m;
-	l->most[RDS_IB_MR_8K] = mrs ? min(want_8k, mrs - l->most[RDS_IB_MR_1M]) : want_8k;
+	l->pages[RDS_IB_MR_8K] = smaller(RDS_IB_MR_8K_PAGES, pages);
+	l->pages[RDS_IB_MR_1M] = smaller(RDS_IB_MR_1M_PAGES, pages);
+	l->most[RDS_IB_MR_1M] = mrs ? smaller(want_1m, mrs / 2) : want_1m;
+	l->most[RDS_IB_MR_8K] = mrs ? smaller(want_8k, mrs - l->most[RDS_IB_MR_1M]) : want_8k;
 }
 
 enum rds_ib_mr_kind rds_ib_mr_kind_for(const struct rds_ib_mr_limits *l, uint32_t pages)
@@ -62,9 +62,7 @@ int rds_ib_mr_rested(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kind kind,
 
 int rds_ib_mr_keeps(const struct rds_ib_mr_limits *l, enum rds_ib_mr_kind kind, uint32_t clean)
 {
-	uint32_t quarter = l->most[kind] / 4;
-
-	return clean < (quarter > kLeastKept ? quarter : kLeastKept);
+	return clean < larger(l->most[kind] / 4, kLeastKept);
 }
 
 } // extern "C"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Frames of more than 4 KiB: between two hosts as large as both have buffers for."""
-from ib_traffic import broken_streams, flows, rdma_each_way
+from ib_traffic import broken_streams, rdma_each_way
 from suite import test
 from traffic import A, B, Flows, counters, exact, large_buffers, mebibytes, ping
 
@@ -67,13 +67,3 @@ def small_ones(t):
         machine.check("echo 4096 >/proc/sys/net/rds/ib/frame_bytes")
     broken_streams(t, "--flows 16 --max-payload 65536")
     mebibytes(t)
-
-
-@test(vms=2, only="ours", extra=True)
-def counted_in_mainlines_way(t):
-    """Buffers, of which there are few, are counted by the field that mainline has for it, too."""
-    for machine in t.vms:
-        machine.check("cd /proc/sys/net/rds/ib && echo 1 >flow_control && echo 64 >max_recv_wr")
-    flows(t)
-    for machine in t.vms:
-        assert counters(t, machine)["ib_rx_credit_updates"] > 0
